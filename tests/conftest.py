@@ -25,6 +25,12 @@ def pytest_collection_finish():
     gc.set_threshold(50_000, 20, 50)
 
 
+def pytest_sessionfinish():
+    """Looked through once here; pytest would do so five times."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _compiled_by_one(tmp_path_factory):
     """LLVM takes a second a kernel: what it made for one test or worker, the others read."""

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Kernel, Load, Walk
 from warploom.lower.allowed import check_allowed
-from warploom.lower.body import Body, body_of, only_products
+from warploom.lower.body import Body, only_products
 from warploom.lower.cluster import check_cluster
 from warploom.lower.estimate import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
-from warploom.lower.fuse import fuse
-from warploom.lower.layout import Layout, lay_out
+from warploom.lower.layout import Layout
 from warploom.lower.meet import check_near, part_bytes
 from warploom.lower.ranges import cut_of
 from warploom.lower.settled import CHOICES, again, subject_of
@@ -30,7 +31,7 @@ from warploom.lower.storage import (
     less_memory,
     ring_depth,
 )
-from warploom.lower.tiling import Tiling, part_tiling, tiling_of
+from warploom.lower.tiling import Tiling
 from warploom.lower.visits import differ, tiles_of
 from warploom.target.h200 import HopperTarget, h200
 
@@ -62,19 +63,36 @@ def choose(
     ``sizes``: of named axes (4096 where not given). ``pins``: extents by variable and fields of
     ``Tiling`` that are not to be varied. Raises the first refusal where no tiling has a place.
     """
-    pins = dict(pins or {})
-    target = (target or h200()).shared_by(int(str(pins.get("resident", 1))))
+    return _chosen(kernel, _items(sizes), _items(pins), target or h200())
+
+
+def _items(given: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...]:
+    return tuple((given or {}).items())
+
+
+@lru_cache(maxsize=64)
+def _chosen(
+    kernel: Kernel,
+    sizes: tuple[tuple[str, int], ...],
+    given: tuple[tuple[str, object], ...],
+    chip: HopperTarget,
+) -> tuple[Choice, ...]:
+    pins = dict(given)
+    target = chip.shared_by(int(str(pins.get("resident", 1))))
     subject = subject_of(kernel, target)
     before, body = subject.before, subject.body
     _check_pins(kernel, pins)
     known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
-    known |= dict(sizes or {})
+    known |= dict(sizes)
     found: dict[Tiling, Choice] = {}
     refused: KernelError | GeometryError | None = None
     for extents, consumers, turns in _sharings(body, known, pins, alone=not before):
         for joined in (False, True) if "joined" not in pins else (bool(pins["joined"]),):
             try:
-                earlier = [_earlier(p, extents, consumers, pins, known) for p in before]
+                earlier = [
+                    subject.earlier(b, _shared_extents(b, extents, pins, known), consumers, pins)
+                    for b in before
+                ]
                 left = less_memory(target, [(r, x) for x in earlier for r in x.rings])
                 layout = subject.settled(extents, consumers, turns, left, joined=joined)
                 hints = {n: v for n, v in _walk(layout, left, known).items() if n not in pins}
@@ -119,30 +137,18 @@ def _sharings(
             yield extents, consumers, {**pins, "alternate": ALTERNATE}
 
 
-def _earlier(
-    part: Kernel,
-    extents: Mapping[str, int],
-    consumers: int,
-    pins: Mapping[str, object],
-    sizes: Mapping[str, int],
-) -> Layout:
-    """A loop before the last one, laid out with the rows and consumers of that one."""
-    body = body_of(part)
-    mine = {n: size for n, size in extents.items() if n in {v.name for v in part.vars}}
-    for var in part.vars:
+def _shared_extents(
+    body: Body, extents: Mapping[str, int], pins: Mapping[str, object], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """Extents of a loop before the last one: the rows of that one, and its own steps."""
+    mine = {v.name: extents[v.name] for v in body.kernel.vars if v.name in extents}
+    for var in body.kernel.vars:
         if var.extent is None and var.name not in mine:
             pinned = pins.get(var.name)
             options = extents_of(body, var.name, sizes[var.axis])
             fit = [n for n in options if n <= MOST_SCORES] or [options[-1]]
             mine[var.name] = pinned if isinstance(pinned, int) else fit[0]
-    tiling = tiling_of(part, consumers=consumers, **mine)
-    slots = pins.get("earlier", tiling.earlier)
-    assert isinstance(slots, int)
-    tiling = part_tiling(part, replace(tiling, earlier=slots))
-    layout = lay_out(body, tiling, fuse(body))
-    if layout.rings:
-        ring_depth(layout, layout.rings[0], h200())
-    return layout
+    return mine
 
 
 def _apart(

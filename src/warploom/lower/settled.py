@@ -24,8 +24,8 @@ from warploom.lower.storage import (
     ring_depth,
     staged_stores,
 )
-from warploom.lower.tiling import Tiling, tiling_of
-from warploom.target.h200 import HopperTarget
+from warploom.lower.tiling import Tiling, part_tiling, tiling_of
+from warploom.target.h200 import HopperTarget, h200
 
 SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
 SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
@@ -42,12 +42,12 @@ class Subject:
     """
 
     def __init__(self, kernel: Kernel, target: HopperTarget) -> None:
-        *self.before, last = each_loop(kernel)
+        *self.before, self.body = map(body_of, each_loop(kernel))
         self.target = target
-        self.body = body_of(last)
         self.steps = fuse(self.body)
         self.chains = join(self.body, self.steps)  # keep less: for tiles that have no place else
         self._known: dict[tuple[object, ...], Layout | KernelError | GeometryError] = {}
+        self._earlier: dict[tuple[object, ...], Layout] = {}
 
     def settled(
         self,
@@ -72,8 +72,28 @@ class Subject:
             return found
         raise found.with_traceback(None)
 
+    def earlier(
+        self, body: Body, extents: dict[str, int], consumers: int, pins: Mapping[str, object]
+    ) -> Layout:
+        """A loop before the last one, laid out with the rows and consumers of that one."""
+        slots = pins.get("earlier")
+        key = (*extents.items(), consumers, slots, id(body))
+        if key not in self._earlier:
+            self._earlier[key] = _laid_out(body, extents, consumers, slots)
+        return self._earlier[key]
+
 
 subject_of = lru_cache(maxsize=16)(Subject)
+
+
+def _laid_out(body: Body, extents: dict[str, int], consumers: int, slots: object) -> Layout:
+    tiling = tiling_of(body.kernel, consumers=consumers, **extents)
+    if isinstance(slots, int):
+        tiling = replace(tiling, earlier=slots)
+    layout = lay_out(body, part_tiling(body.kernel, tiling), fuse(body))
+    if layout.rings:
+        ring_depth(layout, layout.rings[0], h200())
+    return layout
 
 
 def _settled(
