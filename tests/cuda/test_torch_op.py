@@ -291,14 +291,14 @@ def test_guards_tell_who_looks():
     """What lets calls go past the dispatcher: made while nobody looks, they fail where one does."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    from warploom.launch.tensors import alone, guard_of, unwatched
+    from warploom.launch.tensors import guard_of_unseen, unwatched
 
     class Mode(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             return func(*args, **(kwargs or {}))
 
     def made(*given):
-        return alone(guard_of(list(given)), list(given))
+        return guard_of_unseen(list(given))
 
     a, b = (torch.randn(8, 16) for _ in "ab")
     graded = a.clone().requires_grad_()
@@ -336,31 +336,47 @@ def test_calls_that_are_known_are_refused_while_torch_looks_on(monkeypatch):
     from warploom.launch import runner as module
 
     launched = []
-    block = SimpleNamespace(pointer=None)
+    block = SimpleNamespace(pointer=None, views={"Q": [0, 0, 0]})
     plan = SimpleNamespace(
         several=False,
-        go=lambda *_: launched.append(1) or 0,
+        go=lambda *_: launched.append(list(block.views["Q"])) or 0,
+        again=None,
+        launch_there=None,
         function=None,
         configs={0: (None, None)},
-        block=lambda values: block,
-        check_addresses=lambda values: None,
-        launch=lambda stream, values: launched.append(1),
+        new_config=None,
+        block=None,
+        free=[block],
+        scalars=0,
+        aligned=(0, 1, 2),
+        words=(("Q", 0, 2), ("Q", 1, 0), ("Q", 2, 1)),
+        moved=(),
+        launch=lambda stream, values: launched.append(values),
     )
     run = module.Runner(("a", "b", "out"), lambda *_: None)
     a, b = torch.randn(8, 16), torch.randn(16, 4)
     tensors, options = (a, b, None), ("options",)
-    entry = module._Entry(plan, ((2, lambda: torch.zeros(8, 4)),), lambda: 0, absent=(2,))
+    entry = module.Entry(
+        plan, (0, 1), ((2, lambda: torch.zeros(8, 4)),), lambda: 0, options=options
+    )
     run._entries[run._key(options, tensors)] = entry
-    run.learn("op", tensors, (), options, unseen=True)
-    call = run.known["op"]
-    assert call(a, b).shape == (8, 4)
+    run.by_key(tensors, (), options, known=run.unseen)
+
+    def call(*given):
+        return run.unseen.launch((*given, None), (), options)
+
+    done = call(a, b)
+    assert done[2].shape == (8, 4)
+    assert launched[-1] == [done[2].data_ptr(), a.data_ptr(), b.data_ptr()]
+    assert call(a.clone(), b.clone()) is not None
     assert call(a, b.T.contiguous().T) is None
     assert call(a.requires_grad_(), b) is None
     a.requires_grad_(False)
     with torch.autocast("cpu"):
         assert call(a, b) is None
     assert call(a, b) is not None
-    assert len(launched) == 2
+    assert len(launched) == 4
+    assert run.seen.launch(tensors, (), options) is None
 
 
 def test_gradients_that_flexible_attention_cannot_give_are_refused():
