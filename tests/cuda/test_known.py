@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -91,6 +93,22 @@ def test_memory_to_work_in_is_asked_for_every_launch(cuda, guarded, monkeypatch)
     assert held == [0x50001 + i for i in range(6)]
     assert asked == [(77, False)] * 4 + [(5, True), (77, False)]
     assert len(keys) == 4  # memory of a named stream is made elsewhere
+
+
+@pytest.mark.parametrize("works", [False, True])
+def test_no_tensor_is_kept(cuda, guarded, works):  # noqa: F811
+    cuda()
+    run, _ = guarded(Family(replace(BINARY, work=(lambda sizes: 64) if works else None)))
+    tensors = moved(0)
+    kept = [weakref.ref(t) for t in tensors]
+    if works:
+        assert run.plan(tensors, "plain").work_bytes == 64
+    else:
+        for _ in range(4):
+            run(tensors, (1.0, 0), "plain")
+    del tensors
+    gc.collect()
+    assert [k() for k in kept] == [None] * 4
 
 
 def test_a_named_stream_is_launched_on(cuda, guarded):  # noqa: F811

@@ -213,12 +213,15 @@ def on_stream(like: Any, stream: int | None) -> AbstractContextManager[Any]:  # 
 
     None: the caller's own.
     """
-    if stream is None or not is_torch(like):
-        return nullcontext()
+    return nullcontext() if stream is None or not is_torch(like) else stream_at(like.device, stream)
+
+
+def stream_at(place: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
+    """The same for a device of torch."""
     cuda = importlib.import_module("torch").cuda
-    of = cuda.ExternalStream(stream, like.device) if stream else cuda.default_stream(like.device)
-    place: AbstractContextManager[Any] = cuda.stream(of)
-    return place
+    of = cuda.ExternalStream(stream, place) if stream else cuda.default_stream(place)
+    current: AbstractContextManager[Any] = cuda.stream(of)
+    return current
 
 
 def _library_of(tensor: object) -> str:
