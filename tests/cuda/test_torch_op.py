@@ -128,6 +128,30 @@ def test_packed_sequences_are_attended_one_by_one():
         assert torch.equal(lse[:, q0:q1], sums[0])
 
 
+@pytest.mark.parametrize(("causal", "lower_right"), MASKS)
+def test_packed_sequences_have_gradients(causal, lower_right):
+    """Some have no queries, some no keys, some queries that see none."""
+    starts = [torch.tensor(s, dtype=torch.int32) for s in ([0, 5, 5, 12, 14], [0, 3, 9, 20, 20])]
+    q = torch.randn(14, 4, 64, requires_grad=True)
+    k, v = (torch.randn(20, 2, 64, requires_grad=True) for _ in "kv")
+    out, lse = wt.attention_packed(q, k, v, *starts, 7, 11, causal, None, lower_right)
+    assert not lse.requires_grad
+    grad = torch.randn_like(out)
+    found = torch.autograd.grad(out, (q, k, v), grad)
+    for (q0, q1), (k0, k1) in (((0, 5), (0, 3)), ((5, 12), (9, 20))):
+        part = [
+            t.detach()[a:b].transpose(0, 1)[None].requires_grad_()
+            for t, (a, b) in ((q, (q0, q1)), (k, (k0, k1)), (v, (k0, k1)))
+        ]
+        ours, _ = schema.cpu_attention(*part, causal, None, lower_right)
+        exact = torch.autograd.grad(ours, part, grad[q0:q1].transpose(0, 1)[None])
+        for x, y, a, b in zip(found, exact, (q0, k0, k0), (q1, k1, k1), strict=True):
+            torch.testing.assert_close(x[a:b], y[0].transpose(0, 1))
+    assert not found[0][12:].any()  # no keys
+    assert not found[1][3:9].any()  # no queries
+    assert all(torch.isfinite(t).all() for t in found)
+
+
 @pytest.mark.parametrize("form", ["swiglu", "scaled", "scaled groups"])
 def test_fused_products_by_torch(form):
     starts = torch.tensor([0, 3, 3, 10], dtype=torch.int32)
@@ -157,6 +181,9 @@ def test_torch_accepts_the_ops(grad):
     ops = torch.ops.warploom
     torch.library.opcheck(ops.gemm.default, (a, w.T.detach().requires_grad_(grad), bias, 0.5))
     torch.library.opcheck(ops.attention.default, (*heads(grad=grad), True, None, True))
+    starts = torch.tensor([0, 5, 12], dtype=torch.int32)
+    packed = [torch.randn(12, n, 64, requires_grad=grad) for n in (4, 2, 2)]
+    torch.library.opcheck(ops.attention_packed.default, (*packed, starts, starts, 7, 7, True))
 
 
 @pytest.mark.slow

@@ -20,7 +20,15 @@ from warploom.launch.attention import (
 from warploom.launch.gemm import CALLS as GEMM, NO_SCALARS, PLAIN, asked as asked_gemm
 from warploom.launch.tensors import unwatched
 from warploom.torch import schema
-from warploom.torch.autograd import Attention, Gemm, attention_grads, needs_grad
+from warploom.torch.autograd import (
+    Attention,
+    Gemm,
+    attention_grads,
+    grad_packed,
+    keep_packed,
+    needs_grad,
+    packed_grads,
+)
 
 _PLAIN = (Tensor, torch.nn.Parameter)
 WITH_SUMS = tuple(asked_attention(None, causal, None, True) for causal in (False, True))
@@ -141,6 +149,7 @@ def _define() -> torch.library.Library:
         ),
         (schema.PACKED, _run_packed, schema.cpu_packed, schema.fake_packed, None),
         (schema.BACKWARD, attention_grads, attention_grads, schema.fake_backward, None),
+        (schema.PACKED_BACKWARD, packed_grads, packed_grads, schema.fake_backward, None),
     )
     for text, cuda, cpu, fake, autograd in kernels:
         name = text.partition("(")[0]
@@ -150,6 +159,9 @@ def _define() -> torch.library.Library:
         torch.library.register_fake(f"warploom::{name}", fake, lib=library)
         if autograd is not None:
             library.impl(name, autograd, "Autograd")
+    torch.library.register_autograd(
+        "warploom::attention_packed", grad_packed, setup_context=keep_packed, lib=library
+    )
     return library
 
 
@@ -253,9 +265,8 @@ def attention_packed(
     scale: float | None = None,
     lower_right: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Attention of packed sequences, as ``warploom.attention_packed``: (out, log-sum-exp).
-
-    It has no gradient yet.
+    """Attention of packed sequences, as ``warploom.attention_packed``, with gradients for q, k
+    and v: (out, log-sum-exp).
     """
     made: tuple[Tensor, Tensor] = torch.ops.warploom.attention_packed(
         q, k, v, q_starts, k_starts, most_queries, most_keys, causal, scale, lower_right
