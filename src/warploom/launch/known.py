@@ -1,9 +1,10 @@
 """Calls of a layout that came before: from a guess and one guard straight to the launch.
 
-A call's plan is guessed by the address of one tensor (weights, keys), else it is the last one's;
-torch's own guards, made for compiled graphs, tell whether the tensors are of its layout: one call
-in place of a dozen to make a key. What follows is written out for the plan, word by word, as
-Python, so that no call walks a list; that halves its time. New addresses make no difference.
+A call's plan is guessed by the address of one tensor (weights, keys), else it is the last one with
+such options; torch's own guards, made for compiled graphs, tell whether the tensors are of its
+layout: one call in place of a dozen to make a key. What follows is written out for the plan, word
+by word, as Python, so that no call walks a list; that halves its time. New addresses make no
+difference.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Known:
     def __init__(self, teller: int, guard_of: Callable[[list[Any]], Check | None]) -> None:
         self._teller, self._guard_of = teller, guard_of
         self._guesses: dict[int, tuple[Hashable, Call]] = {}
-        self._last: tuple[Hashable, Call] | None = None
+        self._find = self._guesses.get
         self._lock = threading.Lock()
 
     def launch(
@@ -92,8 +93,8 @@ class Known:
     ) -> Sequence[Any] | None:
         """Launch a call that is known, as runners do; None where it is not."""
         try:
-            place = id(options) + tensors[self._teller].data_ptr()
-            guess = self._guesses.get(place) or self._last
+            last = id(options)
+            guess = self._find(last + tensors[self._teller].data_ptr()) or self._find(last)
             if guess is None or guess[0] is not options:
                 return None
             return guess[1](tensors, scalars, stream)
@@ -113,17 +114,17 @@ class Known:
                 call = _call_of(entry, check, len(tensors))
                 calls.append((check, call))
         if call is not None:
-            place = id(options) + tensors[self._teller].data_ptr()
+            last = id(options)
             with self._lock:
                 if len(self._guesses) >= PLACES:
                     self._guesses.clear()
-                self._last = self._guesses[place] = options, call
+                guess = self._guesses[last] = options, call
+                self._guesses[last + tensors[self._teller].data_ptr()] = guess
 
     def forget(self) -> None:
         """Every guess."""
         with self._lock:
             self._guesses.clear()
-            self._last = None
 
 
 def _call_of(entry: Entry, check: Check, count: int) -> Call:
