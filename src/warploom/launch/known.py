@@ -25,7 +25,7 @@ TEXTS = 256  # functions that are kept compiled
 
 Check = Callable[..., bool]
 Scalars = tuple[float, ...] | None
-Call = Callable[[Sequence[Any], Scalars, int | None], Sequence[Any] | None]
+Call = Callable[[Sequence[Any], Scalars, int | None, int], Sequence[Any] | None]
 
 
 @dataclass(slots=True, eq=False)
@@ -73,13 +73,19 @@ class Entry:
 
 
 class Known:
-    """Entries by what makes them one guess; ``guard_of`` makes what tells their tensors.
+    """Entries by what makes them one guess: options, and the address of a tensor, the ``teller``.
 
+    ``guard_of`` makes what tells an entry's tensors; ``otherwise`` serves calls that are not known.
     Safe to use from several threads.
     """
 
-    def __init__(self, teller: int, guard_of: Callable[[list[Any]], Check | None]) -> None:
-        self._teller, self._guard_of = teller, guard_of
+    def __init__(
+        self,
+        teller: int,
+        guard_of: Callable[[list[Any]], Check | None],
+        otherwise: Callable[..., Any],
+    ) -> None:
+        self._teller, self._guard_of, self._otherwise = teller, guard_of, otherwise
         self._guesses: dict[int, tuple[Hashable, Call]] = {}
         self._find = self._guesses.get
         self._lock = threading.Lock()
@@ -87,19 +93,25 @@ class Known:
     def launch(
         self,
         tensors: Sequence[Any],
-        scalars: Scalars,
-        options: Hashable,
+        scalars: Scalars = (),
+        options: Hashable = None,
         stream: int | None = None,
-    ) -> Sequence[Any] | None:
-        """Launch a call that is known, as runners do; None where it is not."""
+    ) -> Any:  # noqa: ANN401 (a sequence of tensors, or what ``otherwise`` gives)
+        """Launch; the tensors in order, with outputs that were None made now.
+
+        Tensors that are None are outputs to be made, or optional ones that are not given; which,
+        the kernel's declaration says.
+        """
         try:
-            last = id(options)
-            guess = self._find(last + tensors[self._teller].data_ptr()) or self._find(last)
-            if guess is None or guess[0] is not options:
-                return None
-            return guess[1](tensors, scalars, stream)
+            last, address = id(options), tensors[self._teller].data_ptr()
+            guess = self._find(last + address) or self._find(last)
+            if guess is not None and guess[0] is options:
+                done = guess[1](tensors, scalars, stream, address)
+                if done is not None:
+                    return done
         except (AttributeError, TypeError, IndexError, ValueError, RuntimeError):
-            return None  # no tensors of torch; whoever plans tells what is wrong with them
+            done = None  # no tensors of torch; whoever plans tells what is wrong with them
+        return self._otherwise(tensors, scalars, options, stream)
 
     def learn(self, entry: Entry, tensors: Sequence[Any], options: Hashable) -> None:
         """Know an entry by calls like this one from now on."""
@@ -111,7 +123,7 @@ class Known:
         if call is None and len(calls) < GUARDS:
             check = self._guard_of(given)
             if check is not None:
-                call = _call_of(entry, check, len(tensors))
+                call = _call_of(entry, check, len(tensors), self._teller)
                 calls.append((check, call))
         if call is not None:
             last = id(options)
@@ -127,13 +139,14 @@ class Known:
             self._guesses.clear()
 
 
-def _call_of(entry: Entry, check: Check, count: int) -> Call:
+def _call_of(entry: Entry, check: Check, count: int, teller: int) -> Call:
     """What launches an entry with ``count`` tensors once ``check`` knows them; else gives None."""
     plan, made = entry.plan, tuple(i for i, _ in entry.made)
     here, scalars = {*entry.given, *made}, range(count, count + plan.scalars)
     aligned = tuple(i for i in plan.aligned if i in here)
     words = tuple(word for word in plan.words if word[2] >= count or word[2] in here)
-    text = _text(count, entry.given, made, scalars, aligned, words, bool(entry.work), plan.several)
+    works, several = entry.work is not None, plan.several
+    text = _text(count, entry.given, made, scalars, aligned, words, teller, works, several)
     makes = [make for _, make in entry.made]
     call: Call = _function(text)(plan, check, entry.stream, makes, entry.scalars, entry.work)
     return call
@@ -146,6 +159,7 @@ def _text(
     scalars: Sequence[int],
     aligned: Sequence[int],
     words: Sequence[tuple[str, int, int]],
+    teller: int,
     works: bool,
     several: bool,
 ) -> str:
@@ -157,7 +171,7 @@ def _text(
     if made or works:
         body += ["if stream is not None: return None"]  # memory of that stream is made elsewhere
     body += [f"t{i} = make{i}()" for i in made]
-    body += [f"v{i} = t{i}.data_ptr()" for i in here]
+    body += [f"v{i} = t{i}.data_ptr()" for i in here if i != teller]
     if aligned:
         body += [f"if ({_listed('v', aligned, ' | ')}) & {POINTER_ALIGNMENT - 1}: return None"]
     body += ["at = current() if stream is None else stream"]
@@ -182,7 +196,7 @@ def _text(
             "    configs, new_config, there = plan.configs, plan.new_config, plan.launch_there",
             "    pop, push = plan.free.pop, plan.free.append",
             *([f"    {_listed('make', made)}, = makes"] if made else []),
-            "    def call(tensors, scalars, stream):",
+            f"    def call(tensors, scalars, stream, v{teller}):",
             *(f"        {line}" for line in body),
             "    return call",
         ]

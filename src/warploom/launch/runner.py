@@ -51,8 +51,8 @@ class Runner:
     ``viewed`` gives the layouts as the kernel takes them, and shapes of results as callers do, by
     place, where these differ. ``usual`` gives the scalars of calls that name none (None instead of
     a tuple). ``mend``: what answers calls that are refused or misaligned, with the same arguments
-    and the reason. Calls that came before are known by ``seen``, or by ``unseen`` as long as no
-    part of torch looks at them.
+    and the reason. Calls that came before are known by ``seen``, which serves all calls, and by
+    ``unseen``, which gives None for others and where a part of torch looks on.
     """
 
     _key = staticmethod(torch_key)
@@ -69,28 +69,21 @@ class Runner:
         self._usual, self._mend = usual, mend
         self._entries: dict[Hashable, Entry | RefusedError] = {}
         teller = min(1, len(self._names) - 1)  # of the tensors: weights, keys
-        self.seen, self.unseen = Known(teller, guard_of), Known(teller, guard_of_unseen)
+        self.seen = Known(teller, guard_of, self.by_key)
+        self.unseen = Known(teller, guard_of_unseen, lambda *_: None)
+        self.launch = self.seen.launch
         self._lock = threading.Lock()
 
-    def launch(
+    def __call__(
         self,
         tensors: Sequence[Any],
         scalars: tuple[float, ...] | None = (),
         options: Hashable = None,
         stream: int | None = None,
-        mended: bool = False,
     ) -> Sequence[Any]:
-        """Launch; the tensors in order, with outputs that were None made now.
-
-        Tensors that are None are outputs to be made, or optional ones that are not given; which,
-        the kernel's declaration says. ``mended``: a refusal is raised.
-        """
-        done = self.seen.launch(tensors, scalars, options, stream)
-        if done is None:
-            done = self.by_key(tensors, scalars, options, stream, mended)
+        """``Known.launch``."""
+        done: Sequence[Any] = self.launch(tensors, scalars, options, stream)
         return done
-
-    __call__ = launch
 
     def by_key(
         self,
@@ -101,7 +94,10 @@ class Runner:
         mended: bool = False,
         known: Known | None = None,
     ) -> Sequence[Any]:
-        """Launch a call that is not known, but is from now on; ``known`` keeps it."""
+        """Launch a call that is not known, but is from now on; ``known`` keeps it.
+
+        ``mended``: a refusal is raised.
+        """
         try:
             try:  # torch tensors of a layout that came before
                 entry = self._entries[self._key(options, tensors)]
