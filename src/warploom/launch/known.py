@@ -143,7 +143,7 @@ def _call_of(entry: Entry, check: Check, count: int, teller: int) -> Call:
     """What launches an entry with ``count`` tensors once ``check`` knows them; else gives None."""
     plan, made = entry.plan, tuple(i for i, _ in entry.made)
     here, scalars = {*entry.given, *made}, range(count, count + plan.scalars)
-    aligned = tuple(i for i in plan.aligned if i in here)
+    aligned = tuple(i for i in plan.aligned if i in entry.given)  # what is made is
     words = tuple(word for word in plan.words if word[2] >= count or word[2] in here)
     works, several = entry.work is not None, plan.several
     text = _text(count, entry.given, made, scalars, aligned, words, teller, works, several)
