@@ -182,7 +182,7 @@ def steps(clock, runner, tensors, options, scalars):
         "current stream": lambda i: entry.stream(),
         "driver's launch": lambda i: plan.go(config, function, block.pointer, None),
         "any plan's launch": lambda i: plan.launch(stream, ready),
-        "launch written out, with guard": lambda i: call(tensors, scalars, None),
+        "launch written out, with guard": lambda i: call(tensors, scalars, None, ready[1]),
         "runner, all of it": lambda i: runner(tensors, scalars, options),
         "allocation": lambda i: torch.empty_like(tensors[0]),
     }
