@@ -6,8 +6,11 @@ import gc
 import threading
 import weakref
 from dataclasses import replace
+from types import SimpleNamespace
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 import warploom
 from warploom.emit.cuda.tile.signature import WorkParam
@@ -232,3 +235,66 @@ def test_public_calls_that_come_again_launch_as_before(cuda, monkeypatch):  # no
     names = [w.cubin for w in fake.launches]
     assert names == [name for name in names[::4] for _ in range(4)]
     assert warploom.attention(q, keys, keys, out=q) is q
+
+
+class Tensor(SimpleNamespace):
+    def data_ptr(self):
+        return self.at
+
+
+@hypothesis.given(
+    kinds=st.lists(st.sampled_from(["given", "made", "absent"]), max_size=6),
+    scalars=st.lists(st.floats(width=32, allow_nan=False), max_size=3),
+    named=st.booleans(),
+    works=st.booleans(),
+    several=st.booleans(),
+    odd=st.booleans(),
+)
+def test_any_call_is_written_out(kinds, scalars, named, works, several, odd):
+    """One word a value: addresses given and made, scalars, memory to work in."""
+    kinds, done = ["given", "given", *kinds], []
+    count = len(kinds)
+    given = tuple(i for i, kind in enumerate(kinds) if kind == "given")
+    made = tuple((i, lambda i=i: Tensor(at=16 * i)) for i, k in enumerate(kinds) if k == "made")
+    values = count + len(scalars) + works
+    block = SimpleNamespace(views={"Q": [0] * values, "f": [0.0] * values}, pointer="p")
+    forms = ["f" if count <= i < count + len(scalars) else "Q" for i in range(values)]
+
+    def launched(*call):
+        done.append((call, [block.views[form][i] for i, form in enumerate(forms)]))
+
+    plan = SimpleNamespace(
+        scalars=len(scalars),
+        aligned=tuple(range(count)),
+        words=tuple((form, i, i) for i, form in enumerate(forms)),
+        several=several,
+        go=launched,
+        launch_there=launched,
+        function="f",
+        again=None,
+        block=lambda _: block,
+        new_config=lambda at: (f"config of {at}", None),
+        configs={},
+        free=[],
+    )
+    entry = module.Entry(
+        plan, given, made, lambda: 7, (lambda at, named: (9000 + at, None)) if works else None
+    )
+    here = [Tensor(at=1600 + 16 * i + (8 if odd and i == 0 else 0)) for i in given]
+    tensors = [here[given.index(i)] if i in given else None for i in range(count)]
+    call = module._call_of(entry, lambda *now: list(now) == here, count, 1)
+    found = call(tensors, tuple(scalars), 5 if named else None, tensors[1].at)
+    if odd or (named and (made or works)):
+        assert found is None
+        assert not done
+        return
+    at = 5 if named else 7
+    wanted = [0 if t is None else t.at for t in found] + scalars + [9000 + at] * works
+    assert done == [(done[0][0], wanted)]
+    assert done[0][0][0] == f"config of {at}"
+    assert plan.free == [block]
+    assert [t is not None for t in found] == [kind != "absent" for kind in kinds]
+    for i, kind in enumerate(kinds):  # one more tensor is another call
+        if kind != "given":
+            more = [*tensors[:i], here[0], *tensors[i + 1 :]]
+            assert call(more, tuple(scalars), None, tensors[1].at) is None
