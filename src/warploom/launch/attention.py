@@ -6,7 +6,7 @@ on first use and kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -95,7 +95,7 @@ def _launched(
     options: tuple[Any, ...],
     own: tuple[Any, ...],
     stream: int | None,
-) -> Any:  # noqa: ANN401 (a sequence of them)
+) -> Sequence[Any]:
     """The tensors of a call, launched, results made; ``own``: score, visible, sinks, pages."""
     (q, k, v, out, _, lengths), (score, visible, sinks, pages) = tensors, own
     if pages is not None:

@@ -71,7 +71,7 @@ class Runner:
         teller = min(1, len(self._names) - 1)  # of the tensors: weights, keys
         self.seen = Known(teller, guard_of, self.by_key)
         self.unseen = Known(teller, guard_of_unseen, lambda *_: None)
-        self.launch = self.seen.launch
+        self.launch: Callable[..., Sequence[Any]] = self.seen.launch
         self._lock = threading.Lock()
 
     def __call__(
@@ -82,8 +82,7 @@ class Runner:
         stream: int | None = None,
     ) -> Sequence[Any]:
         """``Known.launch``."""
-        done: Sequence[Any] = self.launch(tensors, scalars, options, stream)
-        return done
+        return self.launch(tensors, scalars, options, stream)
 
     def by_key(
         self,

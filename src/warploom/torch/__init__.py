@@ -2,9 +2,9 @@
 
 ``gemm``, ``attention`` and ``attention_packed`` are the functions to call; ``torch.ops.warploom``
 holds the same as ops, ``grouped_gemm`` with gradients as well, ``swiglu``, ``gemm_block_scaled``,
-``gemm_quantised`` and ``scan`` without. ``flex_attention`` and ``scaled_dot_product_attention`` have the
-signatures of torch's; the latter takes torch's own wherever warploom's kernels do not apply. On the
-CPU the ops compute by torch, for tests of models.
+``gemm_quantised`` and ``scan`` without. ``flex_attention`` and ``scaled_dot_product_attention``
+have the signatures of torch's; the latter takes torch's own wherever warploom's kernels do not
+apply. On the CPU the ops compute by torch, for tests of models.
 """
 
 from warploom.errors import MissingExtraError
