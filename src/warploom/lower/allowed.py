@@ -82,7 +82,7 @@ def _check_alternate(layout: Layout) -> None:
     elif tiling.split > 1 or takes_turns(body.kernel):
         why = "CTAs meet at a tile in an order that two consumers would not keep"
     elif any(isinstance(op, Given) for op in body.head) or not any(
-        isinstance(op, Store) for _, op in body.placed()
+        isinstance(op, Store) for _, op in body.placed
     ):
         why = "a tile of several loops has rings that only its own loop walks"
     if why:
