@@ -20,6 +20,7 @@ PRODUCTS = [
     (gemm, (72, 40, 200), ONE),  # the second tile is pulled inside
     (gemm, (72, 40, 200), {**ONE, "split": 3}),
     (gemm, (100, 100, 300), {"m": 128, "n": 64, "consumers": 2, "split": 2}),
+    (gemm, (200, 104, 200), {**ONE, "serpentine": True, "group": 2, "cluster": 2}),
     (turned, (9, 100, 200), {**FEW, "split": 2}),
     (gemm, (300, 40, 300), {**ONE, "cluster": 2}),  # an odd number of rows of tiles
     (gemm, (260, 72, 200), {"m": 64, "n": 64, "consumers": 1, "cluster": 4}),
@@ -55,6 +56,23 @@ def test_products(text, shape, pins):
         assert fault is None
         assert np.linalg.norm(out - a @ b.T) / np.linalg.norm(a @ b.T) < 4e-3
     assert np.array_equal(found[0][0][0], found[1][0][0])  # whoever comes last
+
+
+def test_tiles_that_share_elements_walk_alike():
+    """Every other tile goes backwards, where the sum is finite; the pulled ones and their
+    neighbours forwards, so that elements stored twice are the same.
+    """
+    m, n, k = 264, 104, 192
+    sizes = {"m": m, "n": n, "k": k}
+    a, b = np.zeros((m, k)), np.zeros((n, k))
+    a[:, ::64], b[:, ::64] = (2.0**63, 2.0**63, -(2.0**63)), 2.0**64
+    kernel = gemm.compile(dict.fromkeys(("a", "b", "out"), "bf16"), without={"bias", "residual"})
+    made = Compiled(kernel.kernel, sizes=sizes, pins={**ONE, "serpentine": True})
+    (out,), fault = executed(made, sizes, {"alpha": 1.0}, [a, b], 0)
+    assert fault is None
+    assert np.isinf(out[192:]).all()
+    assert np.isinf(out[:, 64:]).all()
+    assert set(np.unique(out[:192, :64])) == {2.0**127, np.inf}
 
 
 def test_attention_of_few_queries():

@@ -176,9 +176,13 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
 
 
 def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
-    """Bands of ``group`` rows; ``alone``: there are no other variables."""
-    size = context.layout.tiling.cluster
+    """Bands of ``group`` rows; ``alone``: there are no other variables. Walks that turn around also
+    go through every other band from its last columns: these are in the L2.
+    """
+    size, column = context.layout.tiling.cluster, "inside / tall"
     group = max(1, context.layout.tiling.group // size)
+    if context.layout.tiling.serpentine:
+        column = f"(band / {group} % 2 ? count_{cols} - 1 - {column} : {column})"
     row = "(band + inside % tall)"
     row = f"({row} * {size} + rank)" if size > 1 else row
     plane = [
@@ -192,7 +196,7 @@ def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
         f"const int tall = min(count_{rows} - band, {group});",
         f"const int inside = plane % ({group} * count_{cols});",
         f"const int pos_{rows} = {_pulled(context, rows, row)};",
-        f"const int pos_{cols} = {_pulled(context, cols, 'inside / tall')};",
+        f"const int pos_{cols} = {_pulled(context, cols, column)};",
     ]
 
 
@@ -202,18 +206,35 @@ def _pulled(context: Context, var: str, number: str) -> str:
     bits, unless the tail reads tiles: these may be what is stored. Blocks that share a number stay
     whole.
     """
-    extent, body = context.layout.extent(var), context.layout.body
+    extent = context.layout.extent(var)
     place = f"{number} * {extent}"
-    loads = [op for _, op in body.placed() if isinstance(op, Load)]
-    if any(d.var == var and d.per > 1 for op in loads for d in op.result.dims):
-        return place
-    if any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail) or any(
-        op.add for _, op in body.placed() if isinstance(op, Store)
-    ):
+    if not _is_pulled(context, var):
         return place
     size = context.size(context.kernel.var(var).axis)
     most = f"max(({size} - {extent} + {STEP - 1}) / {STEP} * {STEP}, 0)"
     return f"min({place}, {most})"
+
+
+def _is_pulled(context: Context, var: str) -> bool:
+    body = context.layout.body
+    loads = [op for _, op in body.placed() if isinstance(op, Load)]
+    return not (
+        any(d.var == var and d.per > 1 for op in loads for d in op.result.dims)
+        or any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail)
+        or any(op.add for _, op in body.placed() if isinstance(op, Store))
+    )
+
+
+def turned_line(context: Context, cut: Cut | None) -> str:
+    """Whether a tile walks its loop backwards: every other one of a CTA. Tiles that share elements
+    all go forwards, so that they store the same bits.
+    """
+    alone = []
+    for var in _split(context)[0] if _walk(context, cut) == "plane" else ():
+        if _is_pulled(context, var):
+            size, extent = context.size(context.kernel.var(var).axis), context.layout.extent(var)
+            alone.append(f"({size} % {extent} == 0 || pos_{var} + {2 * extent} <= {size})")
+    return f"const bool backwards = {' && '.join(['turned', *alone])};"
 
 
 def _before(context: Context, cut: Cut | None, var: str) -> str:
