@@ -22,6 +22,7 @@ from warploom.lower.ranges import Cut
 from warploom.lower.slots import grouped_vars
 from warploom.lower.visits import differ
 
+SIDE = 4  # of the square of tiles that CTAs with consecutive numbers take
 STEP = 8  # elements at whose multiples tiles start: 16 bytes are stored at once
 
 
@@ -88,7 +89,26 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             "  const int tile = next;",
             f"  next = {after};",
         ]
-    return [f"for (int tile = blockIdx.x{each}; tile < tiles; tile += gridDim.x{each}) {{"]
+    lines, first = _neighbours(context) if walk == "plane" and size == 1 else ([], "blockIdx.x")
+    return [
+        *lines,
+        f"for (int tile = {first}{each}; tile < tiles; tile += gridDim.x{each}) {{",
+    ]
+
+
+def _neighbours(context: Context) -> tuple[list[str], str]:
+    """CTAs with 16 numbers in a row share a part of the chip, which asks the L2 once for what they
+    want at the same time: they take 4 x 4 tiles, not a column of a band. Any number of CTAs does.
+    """
+    tall = context.layout.tiling.group
+    if not context.layout.tiling.serpentine or tall % SIDE or tall == SIDE:
+        return [], "blockIdx.x"
+    every, side = SIDE * tall, SIDE
+    moved = f"place / {side} % {side} * {tall} + place / {side * side} * {side} + place % {side}"
+    return [
+        f"const int place = blockIdx.x % {every}, moved = blockIdx.x - place + {moved};",
+        f"const int first_tile = moved < gridDim.x / {every} * {every} ? moved : blockIdx.x;",
+    ], "first_tile"
 
 
 def again_lines(context: Context, cut: Cut | None) -> list[str]:
@@ -217,11 +237,11 @@ def _pulled(context: Context, var: str, number: str) -> str:
 
 def _is_pulled(context: Context, var: str) -> bool:
     body = context.layout.body
-    loads = [op for _, op in body.placed() if isinstance(op, Load)]
+    loads = [op for _, op in body.placed if isinstance(op, Load)]
     return not (
         any(d.var == var and d.per > 1 for op in loads for d in op.result.dims)
         or any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail)
-        or any(op.add for _, op in body.placed() if isinstance(op, Store))
+        or any(op.add for _, op in body.placed if isinstance(op, Store))
     )
 
 
