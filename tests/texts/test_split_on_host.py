@@ -37,10 +37,10 @@ def numbers(rng, *shape):
     return (wide & 0xFFFF0000).view(np.float32).astype(np.float64)
 
 
-def executed(made, sizes, scalars, arrays, seed):
+def executed(made, sizes, scalars, arrays, seed, grid=2):
     lowered = made.lower(made.choices[0].tiling)
     case = SimpleNamespace(sizes=sizes, scalars=scalars, arrays=lambda: arrays)
-    return run_case(case, lowered.kernel, emit_kernel(lowered), lowered.tiling, grid=2, seed=seed)
+    return run_case(case, lowered.kernel, emit_kernel(lowered), lowered.tiling, grid=grid, seed=seed)
 
 
 @pytest.mark.parametrize(("text", "shape", "pins"), PRODUCTS)
@@ -73,6 +73,19 @@ def test_tiles_that_share_elements_walk_alike():
     assert np.isinf(out[192:]).all()
     assert np.isinf(out[:, 64:]).all()
     assert set(np.unique(out[:192, :64])) == {2.0**127, np.inf}
+
+
+def test_neighbours_take_squares_of_tiles():
+    """32 of 34 CTAs take 4 x 4 tiles each 16 of them, the rest what is left; two take another."""
+    sizes, rng = {"m": 512, "n": 144, "k": 16}, np.random.default_rng(0)
+    a, b = numbers(rng, 512, 16), numbers(rng, 144, 16)
+    kernel = gemm.compile(dict.fromkeys(("a", "b", "out"), "bf16"), without={"bias", "residual"})
+    pins = {**ONE, "serpentine": True, "group": 8}
+    made = Compiled(kernel.kernel, sizes=sizes, pins=pins)
+    assert "first_tile" in emit_kernel(made.lower(made.choices[0].tiling)).text
+    (out,), fault = executed(made, sizes, {"alpha": 1.0}, [a, b], 0, grid=34)
+    assert fault is None
+    assert np.linalg.norm(out - a @ b.T) / np.linalg.norm(a @ b.T) < 4e-3
 
 
 def test_attention_of_few_queries():
