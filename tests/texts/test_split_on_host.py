@@ -1,4 +1,4 @@
-"""Emitted kernels in parts or in clusters, executed on the host, against NumPy."""
+"""Emitted kernels in parts, in clusters or at one pace, executed on the host, against NumPy."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ PRODUCTS = [
     (gemm, (300, 40, 300), {**ONE, "cluster": 2}),  # an odd number of rows of tiles
     (gemm, (260, 72, 200), {"m": 64, "n": 64, "consumers": 1, "cluster": 4}),
     (gemm, (200, 40, 520), {**ONE, "cluster": 2, "split": 2}),
+    (gemm, (300, 40, 300), {**ONE, "pace": 2}),
+    (gemm, (300, 40, 300), {**ONE, "cluster": 2, "pace": 3}),
     (gemm, (200, 40, 200), {**ONE, "split": 2, "near": True}),  # several tiles a cluster
     (gemm, (140, 100, 300), {"m": 128, "n": 64, "consumers": 2, "split": 2, "near": True}),
     (gemm, (72, 40, 600), {**ONE, "split": 4, "near": True}),

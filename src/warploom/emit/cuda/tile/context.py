@@ -250,6 +250,7 @@ class Context:
             n: f"at_{n.replace('.', '_')}"
             for n in places
             if n and isinstance(op := body.ops[n], Pointwise) and op not in body.loop.body
+            if not op.result.dims  # rows picked by number have an index each
         }
 
     def index(self, at: At, iteration: str | None, known: Mapping[str, str] = NOTHING) -> str:

@@ -253,6 +253,9 @@ class _Writer:
             ]
         gather = self.gatherer() if any(p.layout.gathers for p in self.parts) else []
         loop = self.tile_loop([p.producer_tile() for p in self.parts])
+        if self.last.layout.tiling.pace:
+            left = f"leave_pace((unsigned*){self.last.context.work()});"
+            loop = ["unsigned paces = 0;", *loop, left]
         maps = [n for n, p in self.params.items() if p.text.startswith("const __grid")]
         return [
             *self.registers("producer"),
