@@ -37,6 +37,7 @@ from warploom.target.h200 import HopperTarget, h200
 
 LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
+PACE = 16  # iterations after which CTAs wait for one another, where they share what they read
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 CLUSTERS = (2,)  # CTAs that fetch together: of four, a tenth of the SMs stays empty
 ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
@@ -275,7 +276,8 @@ def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dic
             break
     fro = _to_and_fro(layout, target, sizes)
     group = max(1, together // layout.extent(rows))
-    return {"group": group, "serpentine": fro, "keep": None if fro else keep}
+    pace = PACE if fro and trips_of(layout, sizes) >= 2 * PACE else 0
+    return {"group": group, "serpentine": fro, "keep": None if fro else keep, "pace": pace}
 
 
 def _to_and_fro(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> bool:
@@ -283,6 +285,8 @@ def _to_and_fro(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) 
     in the L2. Measured for one product; to ask the L2 to keep rows as well makes it worse.
     """
     kernel, body = layout.body.kernel, layout.body
-    alone = kernel.grid.kind == "tiles" and only_products(body) and any_order(body)
+    loop = body.loop
+    alone = kernel.grid.kind == "tiles" and not (loop.until or loop.start or loop.lists)
+    alone = alone and only_products(body) and any_order(body)
     products = sum(isinstance(op, Dot) for op in body.loop.body)
     return alone and products == 1 and tiles_of(kernel, layout.tiling, sizes) > target.limits.sms
