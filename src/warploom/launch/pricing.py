@@ -54,6 +54,7 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
         step=target.sync.step,
         own=1.0 + target.vector.own_beside,
         tied=lowered.layout.tiling.tie < 0,
+        ask=target.sync.mbarrier_ask,
     )
 
 

@@ -35,6 +35,9 @@ class SyncCosts:
     )
     expect_tx: int = figure(9, "cycles", Origin.MEASURED)
     mbarrier_handoff: int = figure(156, "cycles", Origin.MEASURED, "until data are used; 93 bare")
+    mbarrier_ask: int = figure(
+        102, "cycles", Origin.MEASURED, "a wait for a complete barrier (h200_micro, turn)"
+    )
     cluster_handoff: int = figure(250, "cycles", Origin.MEASURED, "to the other CTA of a cluster")
     named_barrier_handoff: int = figure(43, "cycles", Origin.MEASURED)
     barrier_128: int = figure(20, "cycles", Origin.MEASURED)
