@@ -7,16 +7,16 @@
 
 **The draw**, the same for good: a candidate of a body is what the joint search enumerates for it
 with nothing pinned, of tiles of 64 to 176 keys (the solver finds orders for few narrower ones, and
-they take up to four times as long: any model tells them apart). Of all such shapes (extents,
-one to three consumers, two to four stages, Q in registers or shared memory) that the search does
-not prune by their bound one is taken, each with the same chance; of the orders of that shape (the solver's, and where consumers take turns all within 6 % of the least interval)
-one; of the ways to hold waits (``HOLDS``) and of tiles loaded ahead (one or two) one. No simulation
-is asked. What does not compile without spills or serialised products is no candidate. Bodies
-(``BODIES``), 4 x 32 heads of 4096: head dimension 128 without a mask, causal, head dimension 64.
-A draw judges what was frozen before it was measured: ``HELD`` names such draws. Figures are of
-each body; of *the narrow band* besides (two consumers), where most times lie within a third of
-each other. Rank correlation of two measurements of the same programs is the
-ceiling.
+they take up to four times as long: any model tells them apart). Of all such shapes (extents, one to
+three consumers, two to four stages, Q in registers or shared memory) that the search does not prune
+by their bound one is taken, each with the same chance; of the orders of that shape (the solver's,
+and where consumers take turns all within 6 % of the least interval) one; of the ways to hold waits
+(``HOLDS``) and of tiles loaded ahead (one or two) one. No simulation is asked. What does not
+compile without spills or serialised products is no candidate. Bodies (``BODIES``), 4 x 32 heads of
+4096: head dimension 128 without a mask, causal, head dimension 64. A draw judges what was frozen
+before it was measured: ``HELD`` names such draws. Figures are of each body; of *the narrow band*
+besides (two consumers), where most times lie within a third of each other. Rank correlation of two
+measurements of the same programs is the ceiling.
 
 Inputs are zeros and launches are single, with pauses: then the board stays far below its power cap,
 the clock at its top, and times are cycles; under the cap rounds differ by more than programs do.

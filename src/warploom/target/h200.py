@@ -90,6 +90,15 @@ class VectorRates:
     alu_beside: float = figure(
         1.9, "times as long", Origin.MEASURED, "maxima and sums while products run"
     )
+    row_answer: int = figure(
+        94, "cycles", Origin.MEASURED, "shuffles of row maxima (h200_micro: 128 for 64 columns)"
+    )
+    scaled_by_ones: int = figure(
+        60,
+        "cycles",
+        Origin.MEASURED,
+        "a vote and a branch instead of rescaling (stamps: 68 to 120)",
+    )
     mufu_beside: float = figure(
         1.5,
         "times as long",
