@@ -133,8 +133,9 @@ def scaled_rows(layout: Layout, step: Step) -> tuple[str, str] | None:
     homes, op = dict(layout.homes), next(iter(step.ops), None)
     if len(step.ops) != 1 or not isinstance(op, Pointwise) or op.fn is not Fn.MUL:
         return None
-    rows = [a for a in op.args if len(layout.body.values[a].dims) == 1 and a in homes]
-    tiles = [a for a in op.args if a in homes and homes[a] == homes.get(op.result.name)]
+    kept = [(a, len(layout.body.values[a].dims)) for a in op.args if a in homes]
+    rows = [a for a, axes in kept if axes == 1]
+    tiles = [a for a, axes in kept if axes == 2 and homes[a] == homes.get(op.result.name)]
     return (homes[tiles[0]], homes[rows[0]]) if len(rows) == len(tiles) == 1 else None
 
 
