@@ -35,6 +35,9 @@ class SyncCosts:
     )
     expect_tx: int = figure(9, "cycles", Origin.MEASURED)
     mbarrier_handoff: int = figure(156, "cycles", Origin.MEASURED, "until data are used; 93 bare")
+    mbarrier_ask: int = figure(
+        102, "cycles", Origin.MEASURED, "a wait for a complete barrier (h200_micro, turn)"
+    )
     cluster_handoff: int = figure(250, "cycles", Origin.MEASURED, "to the other CTA of a cluster")
     named_barrier_handoff: int = figure(43, "cycles", Origin.MEASURED)
     barrier_128: int = figure(20, "cycles", Origin.MEASURED)
@@ -86,6 +89,15 @@ class VectorRates:
     shuffle: float = figure(32.0, "a cycle", Origin.MEASURED)
     alu_beside: float = figure(
         1.9, "times as long", Origin.MEASURED, "maxima and sums while products run"
+    )
+    row_answer: int = figure(
+        94, "cycles", Origin.MEASURED, "shuffles of row maxima (h200_micro: 128 for 64 columns)"
+    )
+    scaled_by_ones: int = figure(
+        60,
+        "cycles",
+        Origin.MEASURED,
+        "a vote and a branch instead of rescaling (stamps: 68 to 120)",
     )
     mufu_beside: float = figure(
         1.5,
