@@ -50,6 +50,14 @@ SHAPES = {  # by the seed that draws the candidates
     ),
     11: ((6144, 3072, 4096), (1024, 8192, 8192), (4096, 14336, 2048), (2560, 2560, 2560)),
     13: ((5120, 5120, 3072), (3584, 8192, 4096), (2048, 4096, 6144), (12288, 1536, 2048)),
+    17: (
+        (3840, 6144, 4608),
+        (7680, 2048, 5120),
+        (1536, 10240, 3072),
+        (4608, 4608, 2304),
+        (2304, 16384, 1536),
+        (9216, 3584, 6656),
+    ),
 }
 DRAWN = 20
 VARIED = {  # tiles and consumers of the tile pass's own candidates, and what is pinned otherwise
@@ -81,6 +89,14 @@ VARIED = {  # tiles and consumers of the tile pass's own candidates, and what is
         ((64, 192, 1), {"alternate": 2}),
         ((64, 256, 1), {"alternate": 2}),
     ),
+    17: (
+        ((128, 256, 2), {"stages": 3}),
+        ((256, 128, 2), {"staging": 2}),
+        ((128, 192, 2), {"group": 4}),
+        ((128, 128, 1), {"alternate": 2}),
+        ((128, 176, 1), {"alternate": 2}),
+        ((128, 200, 1), {"alternate": 2, "group": 32}),
+    ),
 }
 KEPT = (
     *("m", "n", "k", "consumers", "alternate"),
@@ -100,7 +116,7 @@ def candidates(seed: int) -> dict[str, Tiling]:
     """The tilings, by name; the same on every machine."""
     value, sizes = kernel(), dict(zip("mnk", SHAPES[seed][0], strict=True))
     found = [c.tiling for c in choose(value, sizes)]
-    found = [t for t in found if t.extent("n") >= 64]
+    found = sorted((t for t in found if t.extent("n") >= 64), key=name_of)
     drawn = random.Random(seed).sample(found, DRAWN)
     for (m, n, consumers), changed in VARIED[seed]:
         pins = {"m": m, "n": n, "consumers": consumers, **changed}
@@ -162,8 +178,11 @@ def measure(seed: int, out: Path, rounds: int, run_ms: float) -> None:
                 contestants[name] = calls
             else:
                 wrong.append(name)
-        times = compare(contestants, rounds=rounds, run_ms=run_ms, preheat_s=0.4)
-        table.append({"shape": (m, n, k), "ms": times, "wrong": wrong})
+        times, again = (
+            compare(contestants, rounds=rounds, run_ms=run_ms, preheat_s=0.4, shuffle=i)
+            for i in range(2)
+        )
+        table.append({"shape": (m, n, k), "ms": times, "again": again, "wrong": wrong})
         best = min(times, key=times.get)
         said = f"best {best} {times[best]:.4f} ms, wrong {wrong}"
         print(f"{m}x{n}x{k}: {len(times)} kernels, {said}, {time.perf_counter() - begun:.1f} s")

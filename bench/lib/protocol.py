@@ -32,7 +32,7 @@ def milliseconds(functions, repeats):
     return start.elapsed_time(end) / repeats
 
 
-def compare(contestants, *, rounds=5, run_ms=200.0, slice_ms=12.0, preheat_s=0.8):
+def compare(contestants, *, rounds=5, run_ms=200.0, slice_ms=12.0, preheat_s=0.8, shuffle=0):
     """Median milliseconds of each contestant; ``contestants`` maps names to lists of calls."""
     repeats = {}
     for name, functions in contestants.items():
@@ -45,7 +45,7 @@ def compare(contestants, *, rounds=5, run_ms=200.0, slice_ms=12.0, preheat_s=0.8
         milliseconds(contestants[names[0]], repeats[names[0]])
     slices = max(2, int(run_ms / slice_ms))
     times = {name: [] for name in names}
-    order = random.Random(rounds)  # the same shuffles in every run
+    order = random.Random(rounds + 1000 * shuffle)  # the same shuffles in every run
     for _ in range(rounds):
         for name in order.sample(names, len(names)):
             taken = [milliseconds(contestants[name], repeats[name]) for _ in range(slices)]

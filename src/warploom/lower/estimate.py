@@ -143,19 +143,28 @@ def _interval(layout: Layout, target: HopperTarget, outside: int, slow: float) -
     if takes_turns(layout):
         handed = most + consumers * 2 * target.sync.named_barrier_handoff
         return max(handed, _chain(layout, target))
+    products = busy.get("tensor", 0)
+    # Where others are busy for longer, the order awaits each product before the next is issued.
+    awaited = products + target.tensor_drain
+    flying = awaited > most
+    others = (n for unit, n in busy.items() if unit != "copy engine")
+    own: float = max(others, default=1)
     if consumers == 1:
-        most = max(most, (busy.get("tensor", 0) + vector) / layout.tiling.resident)
-    return max(most * target.tiles.tensor, _refilled(layout, target, busy.get("tensor", 0)))
+        own = max(own, (products + vector) / layout.tiling.resident)
+    alone = 0.0 if flying else (awaited + target.sync.mbarrier_handoff) / layout.tiling.resident
+    refilled = _refilled(layout, target, products, flying=flying)
+    return max(own * target.tiles.tensor, copies, alone, refilled)
 
 
-def _refilled(layout: Layout, target: HopperTarget, products: int) -> float:
+def _refilled(layout: Layout, target: HopperTarget, products: int, *, flying: bool) -> float:
     """Cycles of an iteration that its slots allow: each is read, released, fetched and seen."""
     rings = _copied(layout)
     if not rings:
         return 0.0
     model, slots = target.tiles, ring_depth(layout, rings[0], target)
     away = model.refill + model.refill_byte * sum(r.bytes for r in rings)
-    return (products + away) / max(slots - model.slots_held, 0.5) / layout.tiling.resident
+    held = model.slots_held + (model.slots_flying if flying else 0.0)
+    return (products + away) / max(slots - held, 0.5) / layout.tiling.resident
 
 
 def _copied(layout: Layout) -> list[SlotRing]:
