@@ -39,7 +39,7 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     meeting = _meeting(layout, sizes, target)
     ends = _ends(layout, target, alternate, beside=alternate > 1) + meeting
     slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
-    interval = _interval(layout, target, outside_rows(layout, sizes), slow)
+    interval = _interval(layout, target, outside_rows(layout, sizes), slow, several=waves > 1)
     fill = target.tiles.fill + (target.tiles.cluster if layout.tiling.ctas > 1 else 0)
     loop, turns = mine * interval, layout.tiling.resident * alternate
     # Ends of other tiles are hidden by the loops of those beside them.
@@ -129,8 +129,13 @@ def trips_of(layout: Layout, sizes: Mapping[str, int]) -> int:
     return max(1, -(-sizes[layout.body.kernel.var(loop).axis] // every))
 
 
-def _interval(layout: Layout, target: HopperTarget, outside: int, slow: float) -> float:
-    """Cycles of an iteration: the busiest unit, or everything in turn where nothing overlaps."""
+def _interval(
+    layout: Layout, target: HopperTarget, outside: int, slow: float, *, several: bool
+) -> float:
+    """Cycles of an iteration: the busiest unit, or everything in turn where nothing overlaps.
+
+    ``several``: tiles for every SM; what only shows in the long run was measured there.
+    """
     consumers = layout.tiling.consumers
     busy: dict[str, int] = {}
     for op in loop_ops(layout, target, consumers):
@@ -151,9 +156,17 @@ def _interval(layout: Layout, target: HopperTarget, outside: int, slow: float) -
     own: float = max(others, default=1)
     if consumers == 1:
         own = max(own, (products + vector) / layout.tiling.resident)
-    alone = 0.0 if flying else (awaited + target.sync.mbarrier_handoff) / layout.tiling.resident
-    refilled = _refilled(layout, target, products, flying=flying)
-    return max(own * target.tiles.tensor, copies, alone, refilled)
+    found = max(own * target.tiles.tensor, copies)
+    if several:
+        alone = 0.0 if flying else awaited + target.sync.mbarrier_handoff
+        found = max(found, copies * _short_rows(layout, target), alone / layout.tiling.resident)
+    return max(found, _refilled(layout, target, products, flying=flying))
+
+
+def _short_rows(layout: Layout, target: HopperTarget) -> float:
+    """How much longer copies take whose rows are one line each, not several that lie together."""
+    long = [t.cols * t.dtype.bits // 8 for r in _copied(layout) for t in r.tiles]
+    return 1.0 if long and min(long) > LINE_BYTES else target.memory.short_rows
 
 
 def _refilled(layout: Layout, target: HopperTarget, products: int, *, flying: bool) -> float:
