@@ -142,6 +142,8 @@ def _interval(
         for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
             busy[unit] = busy.get(unit, 0) + cycles
     copies = busy.get("copy engine", 0) * slow + outside * target.memory.outside_row
+    if layout.tiling.cluster > 1:
+        copies = max(copies, sum(r.bytes for r in _copied(layout)) / target.memory.together)
     busy |= {"copy engine": int(copies)} if copies else {}
     vector = max(busy.get("alu", 0), busy.get("mufu", 0))
     most: float = max(busy.values(), default=1)

@@ -151,7 +151,7 @@ class TileModel:
     )
     beside: int = figure(915, "cycles", Origin.FIT, "a chunk, beside another tile's products")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
-    cluster: int = figure(3950, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
+    cluster: int = figure(3500, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
     head: int = figure(700, "cycles", Origin.FIT, "first loads of a tile, where none come ahead")
     ends: float = figure(0.7, "iterations", Origin.ASSUMED, "a tile's ends, where tiles are listed")
     step_tail: int = figure(20, "cycles", Origin.ASSUMED, "until a step's last result is usable")
@@ -176,6 +176,9 @@ class MemoryModel:
     )
     across_lines: float = figure(
         2.1, "times as long", Origin.MEASURED, "rows that do not start with a line"
+    )
+    together: float = figure(
+        80.0, "bytes a cycle", Origin.FIT, "landing, where CTAs fetch for one another; 69 alone"
     )
     short_rows: float = figure(1.1, "times as long", Origin.FIT, "copies of rows of one line")
     outside_row: float = figure(
