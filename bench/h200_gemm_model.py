@@ -58,6 +58,14 @@ SHAPES = {  # by the seed that draws the candidates
         (2304, 16384, 1536),
         (9216, 3584, 6656),
     ),
+    19: (
+        (4864, 7168, 3584),
+        (10240, 2560, 2560),
+        (1280, 12288, 7168),
+        (3328, 3328, 6656),
+        (2816, 10752, 2048),
+        (5632, 5632, 1536),
+    ),
 }
 DRAWN = 20
 VARIED = {  # tiles and consumers of the tile pass's own candidates, and what is pinned otherwise
@@ -96,6 +104,14 @@ VARIED = {  # tiles and consumers of the tile pass's own candidates, and what is
         ((128, 128, 1), {"alternate": 2}),
         ((128, 176, 1), {"alternate": 2}),
         ((128, 200, 1), {"alternate": 2, "group": 32}),
+    ),
+    19: (
+        ((128, 224, 2), {"stages": 2}),
+        ((256, 144, 2), {"stages": 3}),
+        ((128, 160, 2), {"group": 4}),
+        ((128, 144, 1), {"alternate": 2}),
+        ((128, 192, 1), {"alternate": 2}),
+        ((128, 208, 1), {"alternate": 2, "group": 8}),
     ),
 }
 KEPT = (
@@ -207,7 +223,7 @@ def predicted(value, pins, shape) -> Choice:
     return choose(value, sizes, pins=alone | pins)[0]
 
 
-PRICES = ("tensor", "refill", "refill_byte", "slots_held", "between")
+PRICES = ("tensor", "refill", "slots_held", "slots_flying", "between")
 
 
 def fit(path: Path, steps: int = 1500) -> None:

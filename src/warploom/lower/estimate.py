@@ -138,7 +138,9 @@ def _interval(
     """
     consumers = layout.tiling.consumers
     busy: dict[str, int] = {}
+    pieces = 0
     for op in loop_ops(layout, target, consumers):
+        pieces += op.cost.pieces
         for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
             busy[unit] = busy.get(unit, 0) + cycles
     copies = busy.get("copy engine", 0) * slow + outside * target.memory.outside_row
@@ -162,7 +164,9 @@ def _interval(
     if several:
         alone = 0.0 if flying else awaited + target.sync.mbarrier_handoff
         found = max(found, copies * _short_rows(layout, target), alone / layout.tiling.resident)
-    return max(found, _refilled(layout, target, products, flying=flying))
+    # One whose products alone fill the queue releases slots only after those of the others.
+    late = products - products / consumers if pieces > consumers * target.wgmma_queue else 0
+    return max(found, _refilled(layout, target, products + flying * late, flying=flying))
 
 
 def _short_rows(layout: Layout, target: HopperTarget) -> float:
@@ -171,15 +175,14 @@ def _short_rows(layout: Layout, target: HopperTarget) -> float:
     return 1.0 if long and min(long) > LINE_BYTES else target.memory.short_rows
 
 
-def _refilled(layout: Layout, target: HopperTarget, products: int, *, flying: bool) -> float:
-    """Cycles of an iteration that its slots allow: each is read, released, fetched and seen."""
+def _refilled(layout: Layout, target: HopperTarget, read: float, *, flying: bool) -> float:
+    """Cycles of an iteration that its slots allow: each is ``read``, released, fetched and seen."""
     rings = _copied(layout)
     if not rings:
         return 0.0
     model, slots = target.tiles, ring_depth(layout, rings[0], target)
-    away = model.refill + model.refill_byte * sum(r.bytes for r in rings)
     held = model.slots_held + (model.slots_flying if flying else 0.0)
-    return (products + away) / max(slots - held, 0.5) / layout.tiling.resident
+    return (read + model.refill) / max(slots - held, 0.5) / layout.tiling.resident
 
 
 def _copied(layout: Layout) -> list[SlotRing]:

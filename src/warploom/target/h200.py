@@ -138,10 +138,9 @@ class TileModel:
     """
 
     tensor: float = figure(1.115, "of the products' own cycles", Origin.FIT, "in a full loop")
-    refill: float = figure(113.0, "cycles", Origin.FIT, "from the release of a slot to its data")
-    refill_byte: float = figure(0.0276, "cycles a byte", Origin.FIT, "more, for each byte of it")
-    slots_held: float = figure(0.44, "slots", Origin.FIT, "that neither land nor are read")
-    slots_flying: float = figure(0.33, "slots", Origin.FIT, "more, where products stay in flight")
+    refill: float = figure(1200.0, "cycles", Origin.FIT, "from the release of a slot to its data")
+    slots_held: float = figure(0.5, "slots", Origin.FIT, "that neither land nor are read")
+    slots_flying: float = figure(0.3, "slots", Origin.FIT, "more, where products stay in flight")
     between: int = figure(1200, "cycles", Origin.FIT, "from one tile's loop to the next one's")
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
