@@ -252,16 +252,6 @@ class HopperTarget:
         """The same for a product of so many cycles."""
         return max(self.least_issue, round(piece / self.issue_part))
 
-    def issue_hold(self, n: int, count: int) -> int:
-        """Cycles from the first of ``count`` products on a free unit until all are issued.
-
-        The tensor cores take about eight unfinished products of all warpgroups together; beyond
-        that issuing stands still: 113 cycles for 8 and 625 for 16 products of n = 128.
-        """
-        interval = self.wgmma_interval(n)
-        end = count * interval + self.tensor_drain
-        return max(count * self.wgmma_issue(n), round(end - self.products_ahead * interval))
-
     def group_latency(self, *, n: int, count: int, a_in_registers: bool = False) -> int:
         """Cycles from issue of ``count`` wgmma in one group until it has retired."""
         return count * self.wgmma_interval(n, a_in_registers=a_in_registers) + self.tensor_drain
