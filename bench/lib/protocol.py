@@ -32,8 +32,12 @@ def milliseconds(functions, repeats):
     return start.elapsed_time(end) / repeats
 
 
-def compare(contestants, *, rounds=5, run_ms=200.0, slice_ms=12.0, preheat_s=0.8, shuffle=0):
-    """Median milliseconds of each contestant; ``contestants`` maps names to lists of calls."""
+def compare(
+    contestants, rounds=5, run_ms=200.0, slice_ms=12.0, preheat_s=0.8, shuffle=0, after=None
+):
+    """Median milliseconds of each contestant; ``contestants`` maps names to lists of calls.
+    ``after`` is called with the name after each run.
+    """
     repeats = {}
     for name, functions in contestants.items():
         milliseconds(functions, 3)
@@ -50,6 +54,8 @@ def compare(contestants, *, rounds=5, run_ms=200.0, slice_ms=12.0, preheat_s=0.8
         for name in order.sample(names, len(names)):
             taken = [milliseconds(contestants[name], repeats[name]) for _ in range(slices)]
             times[name].append(statistics.median(taken[slices // 2 :]))
+            if after:
+                after(name)
     return {name: statistics.median(t) for name, t in times.items()}
 
 

@@ -137,12 +137,7 @@ def _interval(
     ``several``: tiles for every SM; what only shows in the long run was measured there.
     """
     consumers = layout.tiling.consumers
-    busy: dict[str, int] = {}
-    pieces = 0
-    for op in loop_ops(layout, target, consumers):
-        pieces += op.cost.pieces
-        for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
-            busy[unit] = busy.get(unit, 0) + cycles
+    busy, pieces = _busy(layout, target)
     copies = busy.get("copy engine", 0) * slow + outside * target.memory.outside_row
     if layout.tiling.cluster > 1:
         copies = max(copies, sum(r.bytes for r in _copied(layout)) / target.memory.together)
@@ -152,21 +147,36 @@ def _interval(
     if takes_turns(layout):
         handed = most + consumers * 2 * target.sync.named_barrier_handoff
         return max(handed, _chain(layout, target))
-    products = busy.get("tensor", 0)
-    # Where others are busy for longer, the order awaits each product before the next is issued.
-    awaited = products + target.tensor_drain
-    flying = awaited > most
+    products, flying = busy.get("tensor", 0), stays_in_flight(busy, target)
     others = (n for unit, n in busy.items() if unit != "copy engine")
     own: float = max(others, default=1)
     if consumers == 1:
         own = max(own, (products + vector) / layout.tiling.resident)
     found = max(own * target.tiles.tensor, copies)
     if several:
-        alone = 0.0 if flying else awaited + target.sync.mbarrier_handoff
+        alone = products + target.tensor_drain + target.sync.mbarrier_handoff if not flying else 0
         found = max(found, copies * _short_rows(layout, target), alone / layout.tiling.resident)
     # One whose products alone fill the queue releases slots only after those of the others.
     late = products - products / consumers if pieces > consumers * target.wgmma_queue else 0
     return max(found, _refilled(layout, target, products + flying * late, flying=flying))
+
+
+def _busy(layout: Layout, target: HopperTarget) -> tuple[dict[str, int], int]:
+    """Cycles of an iteration by unit, and the instructions of its products."""
+    busy: dict[str, int] = {}
+    pieces = 0
+    for op in loop_ops(layout, target, layout.tiling.consumers):
+        pieces += op.cost.pieces
+        for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
+            busy[unit] = busy.get(unit, 0) + cycles
+    return busy, pieces
+
+
+def stays_in_flight(busy: Mapping[str, int], target: HopperTarget) -> bool:
+    """Whether the order leaves a product in flight into the next iteration: where another unit is
+    busy for longer than that takes, each is awaited before the next one is issued.
+    """
+    return busy.get("tensor", 0) + target.tensor_drain > max(busy.values(), default=1)
 
 
 def _short_rows(layout: Layout, target: HopperTarget) -> float:
