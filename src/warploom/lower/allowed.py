@@ -92,15 +92,7 @@ def _check_alternate(layout: Layout) -> None:
 
 
 def _check_ends(body: Body) -> None:
-    """Products stand in loops; stores have types that threads write."""
-    for op in (*body.head, *body.tail):
-        if isinstance(op, Dot):
-            raise refusal(
-                "a product outside of a loop",
-                op.result.line,
-                why="operands of products arrive in the steps of a loop",
-                fix="load an operand in a loop over the contracted axis, or write two kernels",
-            )
+    """Stores have types that threads write."""
     for op in (*body.loop.body, *body.tail):
         if not isinstance(op, Store):
             continue

@@ -260,6 +260,14 @@ def _array(
 
 def _check_products(layout: Layout) -> None:
     body = layout.body
+    outside = [op for op in (*body.head, *body.tail) if isinstance(op, Dot)]
+    if outside:
+        raise refusal(
+            "a product outside of a loop",
+            outside[0].result.line,
+            why="operands of products arrive in the steps of a loop",
+            fix="load an operand in a loop over the contracted axis, or write two kernels",
+        )
     for _, op in body.placed:
         if not isinstance(op, Dot):
             continue

@@ -239,12 +239,25 @@ class Context:
     def _dtypes(self, op: Pointwise) -> list[DType]:
         return [self.layout.body.values[a].dtype for a in op.args]
 
-    def index(self, at: At, iteration: str | None) -> str:
+    @cached_property
+    def quotients(self) -> dict[str, str]:
+        """What places copies of the loop and is computed before it, with names. The assembler would
+        leave divisions in the loop, where each keeps the copying thread 200 cycles.
+        """
+        body = self.layout.body
+        places = [at.value for op in body.loop.body if isinstance(op, Load) for at in op.at]
+        return {
+            n: f"at_{n.replace('.', '_')}"
+            for n in places
+            if n and isinstance(op := body.ops[n], Pointwise) and op not in body.loop.body
+        }
+
+    def index(self, at: At, iteration: str | None, known: Mapping[str, str] = NOTHING) -> str:
         """The first element an index covers."""
         if at.var is not None:
             return self.position(at.var, iteration)
         assert at.value is not None
-        return self.uniform(at.value, iteration)
+        return self.uniform(at.value, iteration, known)
 
     def element_at(self, op: Load | Store, indices: list[str]) -> str:
         """One element of a tensor as a float (or int)."""
@@ -271,7 +284,8 @@ class Context:
         for n, at in enumerate(op.at):
             per = self.kernel.tensor(op.tensor).axes[n].per
             later = self.later(op, at)
-            text = f"({self.index(at, iteration)}{later})" if later else self.index(at, iteration)
+            text = self.index(at, iteration, self.quotients if isinstance(op, Load) else NOTHING)
+            text = f"({text}{later})" if later else text
             text = f"{text} / {per}" if per > 1 and at.var is not None else text
             if n == bound:
                 axis = self.kernel.tensor(op.tensor).axes[n].name

@@ -96,7 +96,10 @@ class Part:
 
     def producer_tile(self) -> list[str]:
         """What the producer runs for a tile."""
-        return [*self.trip_lines(), *self.role_tile(self.role("producer"), self.producer, None)]
+        named = self.context.quotients.items()
+        once = [f"const int {label} = {self.context.uniform(n)};" for n, label in named]
+        tile = self.role_tile(self.role("producer"), self.producer, None)
+        return [*self.trip_lines(), *once, *tile]
 
     def gatherer_tile(self) -> list[str]:
         """What the gathering warpgroup runs for a tile."""
