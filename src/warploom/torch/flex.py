@@ -40,8 +40,8 @@ def flex_attention(
     if return_aux is not None:
         if getattr(return_aux, "max_scores", False):
             raise _wrong("the largest scores are asked for", "AuxRequest(lse=True)")
-        given = (query, key, value, score_mod, block_mask, scale, enable_gqa)
-        out, lse = flex_attention(*given, return_lse=True)
+        asked = (query, key, value, score_mod, block_mask, scale, enable_gqa)
+        out, lse = flex_attention(*asked, return_lse=True)
         return out, AuxOutput(lse=lse if return_aux.lse else None)
     if not enable_gqa and query.shape[1] != key.shape[1]:
         raise _wrong(
