@@ -183,7 +183,10 @@ class Tail:
         """A buffer over the tensor's rows of this block, or over all of a vector of columns."""
         text, tensor = self._text, self._gemm.kernel.tensor(name)
         size = tensor.dtype.bits // 8
-        by_row = self._by_row(name)
+        ops = [
+            op for op in self._gemm.tail if isinstance(op, ir.Load | ir.Store) and op.tensor == name
+        ]
+        by_row = any(a.var == self._gemm.row for op in ops for a in op.at)
         pitch = "1" if len(tensor.axes) == 1 else "%dim_n"
         count = text.value(f"mul i32 {'%rows0' if by_row else '%dim_n'}, {pitch}")
         count = text.value(f"zext i32 {text.times(count, size)} to i64")
@@ -198,12 +201,6 @@ class Tail:
             f"%rsrc_{name} = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
             f"ptr addrspace(1) {base}, i16 0, i64 {count}, i32 {BUFFER_FLAGS})"
         )
-
-    def _by_row(self, name: str) -> bool:
-        ops = [
-            op for op in self._gemm.tail if isinstance(op, ir.Load | ir.Store) and op.tensor == name
-        ]
-        return any(a.var == self._gemm.row for op in ops for a in op.at)
 
 
 def emit_store(text: IrText, plan: KernelPlan, accumulators: Mapping[tuple[int, int], str]) -> None:
