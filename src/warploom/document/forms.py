@@ -36,18 +36,7 @@ def parse_json(text: str | bytes) -> object:
         )
     if len(text) > MAX_TEXT:
         raise DocumentError(f"the document is larger than {MAX_TEXT} bytes")
-    _check_text(text)
-    try:
-        data: object = json.loads(text, object_pairs_hook=_no_duplicates)
-    except DocumentError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise DocumentError(f"not a JSON document: {error}") from None
-    return data
-
-
-def _check_text(text: str | bytes) -> None:
-    """Refuse a text whose values would take long to build: counted before anything is built."""
+    # Refuse a text whose values would take long to build: counted before anything is built
     marks = (b"{", b"[", b",") if isinstance(text, bytes) else ("{", "[", ",")
     opened = text.count(marks[0]) + text.count(marks[1])  # type: ignore[arg-type]
     if opened > MAX_OPENED or text.count(marks[2]) > MAX_COMMAS:  # type: ignore[arg-type]
@@ -55,6 +44,13 @@ def _check_text(text: str | bytes) -> None:
             f"more than {MAX_OPENED} lists and objects, or {MAX_COMMAS} elements",
             fix="a schedule is far smaller",
         )
+    try:
+        data: object = json.loads(text, object_pairs_hook=_no_duplicates)
+    except DocumentError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(f"not a JSON document: {error}") from None
+    return data
 
 
 def schedule_from_json(data: object) -> Schedule:

@@ -228,7 +228,13 @@ class _Search:
         if self._take(first, self.attempter.full(first)):
             return
         self._gallop()
-        self._bisect()
+        # Between the bound and the schedule; what stays open keeps the result unproven
+        assert self.high is not None
+        at = self.low
+        while at < self.high:
+            mid = (at + self.high) // 2
+            if not self._take(mid, self.attempter.full(mid)):
+                at = mid + 1
         self._step_down()
 
     def _raise_by_energy(self) -> None:
@@ -328,15 +334,6 @@ class _Search:
             + ("a budget may be too small" if self.attempter.solver else "no exact solver"),
             fix="raise ModuloOptions.tries or find_work, or relax the budgets",
         )
-
-    def _bisect(self) -> None:
-        """Between the bound and the schedule; what stays open keeps the result unproven."""
-        assert self.high is not None
-        at = self.low
-        while at < self.high:
-            mid = (at + self.high) // 2
-            if not self._take(mid, self.attempter.full(mid)):
-                at = mid + 1
 
     def _step_down(self) -> None:
         """What bisection left open below the schedule: cycle by cycle while it goes down.

@@ -222,9 +222,7 @@ def _evaluated(points: Sequence[Point], executor: Executor | None) -> Iterable[O
 
 def _completed(futures: Sequence[Future[Outcome]]) -> Iterable[Future[Outcome]]:
     """Futures as they finish; other executors' futures may only be waited for in order."""
-    if all(isinstance(f, Future) for f in futures):
-        return as_completed(futures)
-    return futures
+    return as_completed(futures) if all(isinstance(f, Future) for f in futures) else futures
 
 
 def ranked(outcomes: Iterable[Outcome]) -> list[Outcome]:

@@ -160,20 +160,17 @@ class _Court:
     def _try(self, run: Run) -> None:
         conflicts = list(find_conflicts(run))
         for conflict in conflicts:
-            self._add_conflict(run, conflict)
+            severity, note = self._severity(run, conflict)
+            if severity is Severity.RACE:
+                self._note_encoding(run, conflict)
+            key = severity, _conflict_key(run, conflict)
+            if self._has_room(key, severity):
+                self.found[key] = explain(run, conflict, severity, note)
         judged = find_data_errors if self.text.flow is None else find_flow_errors
         self.add_all(judged(run))
         self.add_all(find_deadlock(run.program))
         if self.assumptions.issue_stalls:
             self.add_all(self._resting_on_stalls(run, conflicts))
-
-    def _add_conflict(self, run: Run, conflict: Conflict) -> None:
-        severity, note = self._severity(run, conflict)
-        if severity is Severity.RACE:
-            self._note_encoding(run, conflict)
-        key = severity, _conflict_key(run, conflict)
-        if self._has_room(key, severity):
-            self.found[key] = explain(run, conflict, severity, note)
 
     def _severity(self, run: Run, conflict: Conflict) -> tuple[Severity, str]:
         if conflict.harmless:

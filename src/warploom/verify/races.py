@@ -122,7 +122,11 @@ def find_conflicts(run: Run) -> Iterator[Conflict]:
                 else:
                     yield _dead_read(conflict, position)
                     break
-    yield from _unread_overwrites(run, lost)
+    # Two writes in flight together that no result depends on: information
+    for row in run.flow.writes.values():
+        for first, second in pairwise(row):
+            if first not in lost and not run.complete_in_wave(first, second):
+                yield _in_wave(Code.WAW_LDS, first, second, harmless=True)
 
 
 def register_rules(run: Run) -> tuple[dict[int, int], list[Conflict]]:
@@ -228,14 +232,6 @@ def first_sure_write(run: Run, read: int) -> int:
     row = flow.writes[slot]
     at = bisect_right(row, run.completion.done[other])
     return row[at] if at < len(row) and row[at] <= write else NOTHING
-
-
-def _unread_overwrites(run: Run, lost: set[int]) -> Iterator[Conflict]:
-    """Two writes in flight together that no result depends on: information."""
-    for row in run.flow.writes.values():
-        for first, second in pairwise(row):
-            if first not in lost and not run.complete_in_wave(first, second):
-                yield _in_wave(Code.WAW_LDS, first, second, harmless=True)
 
 
 def _dead_read(conflict: Conflict, read: int) -> Conflict:

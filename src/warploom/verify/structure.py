@@ -74,16 +74,7 @@ def find_over_budget(text: Text, limits: Limits) -> Iterator[Finding]:
             f"the slots ({names}) take {used} bytes of LDS; the workgroup has {limits.lds_bytes}",
             "use smaller tiles, fewer stages or fewer subtiles",
         )
-    registers = _registers(text)
-    if limits.vgprs is not None and registers > limits.vgprs:
-        yield _capacity(
-            f"fragments and accumulators take {registers} VGPRs; a wave has {limits.vgprs}",
-            "use smaller fragments or fewer accumulators",
-        )
-
-
-def _registers(text: Text) -> int:
-    """VGPRs of all fragment registers and accumulators, each with its largest definition."""
+    # VGPRs of all fragment registers and accumulators, each with its largest definition
     sizes: dict[tuple[int, int, int], int] = {}
     for item in text.items():
         if item.op is None or item.kind not in (Kind.READ, Kind.MMA):
@@ -91,7 +82,12 @@ def _registers(text: Text) -> int:
         place = (item.op.stage, item.op.subtile) if item.kind is Kind.MMA else item.registers[0]
         key = (0 if item.kind is Kind.MMA else 1, *place)
         sizes[key] = max(sizes.get(key, 0), item.op.vgpr_def)
-    return sum(sizes.values())
+    registers = sum(sizes.values())
+    if limits.vgprs is not None and registers > limits.vgprs:
+        yield _capacity(
+            f"fragments and accumulators take {registers} VGPRs; a wave has {limits.vgprs}",
+            "use smaller fragments or fewer accumulators",
+        )
 
 
 def _capacity(why: str, fix: str) -> Finding:

@@ -180,9 +180,7 @@ def _kind(instruction: Instruction) -> str:
 
 def _issue(instruction: Instruction) -> int:
     """Issue slots of one wave: one, or as many as an ``s_nop`` says."""
-    if instruction.mnemonic == "s_nop":
-        return int(instruction.operands[0], 0) + 1
-    return 1
+    return int(instruction.operands[0], 0) + 1 if instruction.mnemonic == "s_nop" else 1
 
 
 P = TypeVar("P", bound=Gated)

@@ -49,7 +49,14 @@ def _statement(frame: Frame, node: ast.stmt) -> Returned | None:
         case ast.For():
             return _for(frame, node)
         case ast.Return():
-            return _return(frame, node)
+            if frame.depth == 0:
+                frame.wrong_syntax(
+                    node,
+                    "a kernel returns nothing",
+                    why="its results are what it stores; the call gives them back",
+                    fix="out[m, n] = ...",
+                )
+            return Returned(None if node.value is None else evaluate(frame, node.value))
         case ast.Expr():
             _expression(frame, node)
         case ast.Pass():
@@ -208,17 +215,6 @@ def _augment(frame: Frame, node: ast.AugAssign) -> None:
     left = evaluate(frame, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
     result = binary(frame, node, node.op, left, evaluate(frame, node.value))
     _bind(frame, node.target, result)
-
-
-def _return(frame: Frame, node: ast.Return) -> Returned:
-    if frame.depth == 0:
-        frame.wrong_syntax(
-            node,
-            "a kernel returns nothing",
-            why="its results are what it stores; the call gives them back",
-            fix="out[m, n] = ...",
-        )
-    return Returned(None if node.value is None else evaluate(frame, node.value))
 
 
 def _for(frame: Frame, node: ast.For) -> Returned | None:

@@ -79,7 +79,7 @@ def _searched(
             return False
         except ProgramError:
             # Left-over ops may find a place in another order; a wrong number of MMAs does not.
-            if _mmas(body) != config.total_blocks():
+            if sum(op.role is OpRole.COMPUTE for op in body) != config.total_blocks():
                 raise
             return False
         return keeps_reads(groups, edges)
@@ -98,10 +98,6 @@ def _searched(
     if blocks(order):
         return OrderResult.given(graph, order)
     return first_block_order(graph, cap, partitions=partitions)
-
-
-def _mmas(body: Sequence[OpDesc]) -> int:
-    return sum(op.role is OpRole.COMPUTE for op in body)
 
 
 def _timed(body: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:

@@ -226,9 +226,7 @@ def _feeds(fragment: OpDesc, mma: _Placed, config: PipelineConfig, middle: int) 
 
 
 def _k_offset_fits(wanted: int, consumer: OpDesc) -> bool:
-    if wanted == 0:
-        return True
-    return (consumer.k_offset is KOffsetKind.K_PREV) == (wanted == 1)
+    return True if wanted == 0 else (consumer.k_offset is KOffsetKind.K_PREV) == (wanted == 1)
 
 
 def _edge(rule: EdgeRule, p: _Placed, c: _Placed) -> DepEdge:

@@ -236,9 +236,7 @@ def _target(
 
 def _ring(config: PipelineConfig) -> PipelineConfig:
     """The structure with one partition a buffer, as this body has it."""
-    if config.depth <= 2:
-        return config
-    return replace(config, num_partitions=config.depth)
+    return config if config.depth <= 2 else replace(config, num_partitions=config.depth)
 
 
 def build_schedule(

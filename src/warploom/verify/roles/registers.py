@@ -210,14 +210,10 @@ def _advance(copies: dict[BufferCopy, _Copy], event: Event) -> None:
         if isinstance(event.entry, roles.ProxyFence):
             copy.fenced = copy.fenced or copy.written
         else:
-            _join(copy, reach)
-
-
-def _join(copy: _Copy, reach: int) -> None:
-    if copy.fenced:
-        copy.joined = max(copy.joined, reach)
-    if copy.over and reach >= (ALL if copy.wide else WARP):
-        copy.known = True
+            if copy.fenced:
+                copy.joined = max(copy.joined, reach)
+            if copy.over and reach >= (ALL if copy.wide else WARP):
+                copy.known = True
 
 
 def _fill(order: Order, event: Event, copy: _Copy) -> Iterator[Finding]:

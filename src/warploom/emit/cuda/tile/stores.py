@@ -195,7 +195,16 @@ def direct_text(context: Context, op: Store, iteration: str | None = None) -> li
     if op.add:
         write = _add_pairs(context, op, dtype, vector)
     elif alone:
-        write = _write_pairs(context, op, dtype, vector)
+        place, exists, limit, column = _place(context, op, vector)
+        convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
+        write = [
+            "#pragma unroll",
+            f"for (int e = 0; e < {ELEMENTS}; ++e) {{",
+            "  const int i = e / 2 % 2;",
+            f"  const int first = {column} + column_of(2 * part, e);",
+            f"  if ({exists} && first < {limit}) {place} = {convert}(y[0][e]);",
+            "}",
+        ]
     else:
         write = _write_lines(context, op, dtype, vector, wide)
     return [
@@ -283,19 +292,6 @@ def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> lis
         f"  const int first = {column} + column_of(2 * part, 2 * u);",
         f"  if ({exists} && first < {limit})",
         f"    add_pair_{dtype}(&{place}, y[0][2 * u], y[0][2 * u + 1], {limit} - first);",
-        "}",
-    ]
-
-
-def _write_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
-    place, exists, limit, column = _place(context, op, vector)
-    convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
-    return [
-        "#pragma unroll",
-        f"for (int e = 0; e < {ELEMENTS}; ++e) {{",
-        "  const int i = e / 2 % 2;",
-        f"  const int first = {column} + column_of(2 * part, e);",
-        f"  if ({exists} && first < {limit}) {place} = {convert}(y[0][e]);",
         "}",
     ]
 

@@ -232,7 +232,17 @@ class _Plain:
     def __init__(self, text: IrText) -> None:
         self._text = text
         self._columns: list[tuple[str, str]] = []
-        _c_resource(text)
+        text.add("%c_pitch = shl i32 %dim_n, 2")
+        size = text.value("mul i32 %rows0, %c_pitch")
+        size = text.value(f"zext i32 {size} to i64")
+        row = text.value("zext i32 %first_row0 to i64")
+        pitch = text.value("zext i32 %c_pitch to i64")
+        offset = text.value(f"mul i64 {row}, {pitch}")
+        base = text.value(f"getelementptr i8, ptr addrspace(1) %mat_c, i64 {offset}")
+        text.add(
+            "%rsrc_c = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
+            f"ptr addrspace(1) {base}, i16 0, i64 {size}, i32 {BUFFER_FLAGS})"
+        )
 
     def column(self, index: str, inside: str) -> None:
         """Start the next column."""
@@ -253,20 +263,6 @@ class _Plain:
                 f"call void @llvm.amdgcn.raw.ptr.buffer.store.f32(float {value}, "
                 f"ptr addrspace(8) %rsrc_c, i32 {offset}, i32 0, i32 0)"
             )
-
-
-def _c_resource(text: IrText) -> None:
-    text.add("%c_pitch = shl i32 %dim_n, 2")
-    size = text.value("mul i32 %rows0, %c_pitch")
-    size = text.value(f"zext i32 {size} to i64")
-    row = text.value("zext i32 %first_row0 to i64")
-    pitch = text.value("zext i32 %c_pitch to i64")
-    offset = text.value(f"mul i64 {row}, {pitch}")
-    base = text.value(f"getelementptr i8, ptr addrspace(1) %mat_c, i64 {offset}")
-    text.add(
-        "%rsrc_c = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
-        f"ptr addrspace(1) {base}, i16 0, i64 {size}, i32 {BUFFER_FLAGS})"
-    )
 
 
 def _first(text: IrText, plan: KernelPlan, operand: Operand, tile: int) -> str:
