@@ -3,8 +3,6 @@
 Nothing here needs a GPU. Inputs are NumPy arrays already rounded to their types' values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -6,8 +6,6 @@ it is. Lifted functions are values: two that read the same text and capture equa
 whatever tensors stand in the places of the captured ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Number

@@ -8,8 +8,6 @@ live registers and charges roles for streams, hand-offs and registers.
 CheckReport(errors=(), smem=0, ...)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil

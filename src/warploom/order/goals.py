@@ -4,8 +4,6 @@ A value that meets its bound is done without a solve. Otherwise CP-SAT starts fr
 hand, on a coarse grid, then exactly; its bound counts only where its stage limit is safe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ An optimal solver exploits every error of its cost model, so the model's best is
 several; searches score them by what the model does not know.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import warnings

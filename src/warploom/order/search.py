@@ -7,8 +7,6 @@ for good. Limits are counts of work; reaching one, a time limit or an interrupt 
 found so far.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Refusing bodies that mean nothing: each fault is a typed error that names its culprit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from warploom.errors import ConfigError, CostModelError, CycleError, GraphError, InfeasibleError

@@ -5,8 +5,6 @@ registers, tile indices, queue units and wait counts resolved, and nothing else 
 The lowering reads the entry lists and the protocol only; it knows no scheduler and no verifier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum

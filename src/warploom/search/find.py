@@ -7,8 +7,6 @@ the simulator, or by a measure of yours (a run on a GPU). Anytime, resumable fro
 pool of processes.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor

@@ -5,8 +5,6 @@ Everything known is in a results file, so that a search that was stopped goes on
 Without a measure the result is the simulator's ranking, and says so.
 """
 
-from __future__ import annotations
-
 import hashlib
 import statistics
 import time

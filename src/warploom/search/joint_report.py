@@ -1,7 +1,5 @@
 """A joint search as a table, and predicted against measured as a picture."""
 
-from __future__ import annotations
-
 from html import escape
 from statistics import median
 

@@ -1,7 +1,5 @@
 """A sweep: a grid of choices, what each is worth, kept on disk as it comes; as CSV and plot."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import html

@@ -4,8 +4,6 @@ An agent is one instance of a role in one CTA. Nothing here interprets synchroni
 an entry, the tile and iteration it speaks of, and the ring use it means.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -13,8 +13,6 @@ Writes of the *same* tile into a slot can not be told apart, so they are grouped
 write of another tile can do harm.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from warploom.document.ops import Phase

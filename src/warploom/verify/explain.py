@@ -1,7 +1,5 @@
 """Words for conflicts: why it can happen, and the smallest change that prevents it."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 
 from warploom.document.ops import Phase

@@ -1,7 +1,5 @@
 """``verify``: the verdict on a schedule document, for every timing and every trip count."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ Only nearest pairs are judged. Completion is monotone along the program and so i
 barriers, so when a nearest pair is in order, farther ones are.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Structure: barriers that never meet, counts the hardware can not express, budgets exceeded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from warploom.document import WaveId

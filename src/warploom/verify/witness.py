@@ -5,8 +5,6 @@ those are held for as long as the waits allow, and exactly long enough to do har
 are not part of the finding run freely, as far as barriers let them.
 """
 
-from __future__ import annotations
-
 from warploom.document import Point, ScheduleDocument, Step, StepKind, WaveId, Witness
 from warploom.document.forms import AnyGiven, counter_document_of
 from warploom.document.ops import Phase

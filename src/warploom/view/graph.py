@@ -5,8 +5,6 @@ after write (OUTPUT). A number on an edge is its loop distance. The cycle that b
 initiation interval is red.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

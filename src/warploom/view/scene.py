@@ -5,8 +5,6 @@ own stream does, with its stalls) and one lane for every unit it uses, then the 
 holds cycles, never pixels, so that every picture shows the same thing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise

@@ -6,8 +6,6 @@ solid while they hold data. Barriers are lines through all rows, the initiation 
 bracket under the ruler. Every shape has a tooltip.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape
 from importlib.resources import files

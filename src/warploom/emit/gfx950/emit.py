@@ -8,8 +8,6 @@ traffic. The busiest unit bounds the loop; the matrix unit's share of it is the 
 can reach at best. Latencies, waits and cache misses are not in it: the simulator has those.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ which of the two to change. What an op moves or multiplies is decided here from 
 and position; nothing below reads tags or names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum

@@ -9,8 +9,6 @@ take in the emitted code, and ``require_registers`` refuses a schedule that does
 to change.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -11,8 +11,6 @@ quadrant ``i`` of A is its share of sub-tile ``i``, so that the rows of one LDS 
 rows of the matrix.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

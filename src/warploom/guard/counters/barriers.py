@@ -13,8 +13,6 @@ each, which forces their waits to places that suit none of them; one more barrie
 than the stall it spares. So the cheapest set is looked for among sets of any size.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

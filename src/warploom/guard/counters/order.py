@@ -7,8 +7,6 @@ decide all (each pair of racing events, and each shift of the accumulated tiles,
 of them).
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 

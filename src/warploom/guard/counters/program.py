@@ -5,8 +5,6 @@ after an operation (``younger``), and up to which gap a wait still serves a requ
 (``deadline``). A *gap* ``t`` is the place in front of element ``t``.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ with too few barriers gets one. The fewest places are changed (kernel: exactly; 
 epilogue: exactly, after the kernel), and each changed count is as weak as its place allows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from enum import StrEnum
 

@@ -11,8 +11,6 @@ prologue, in the steady state, and across the seam between two tiles. All of the
 tiles of every length from ``peel`` to a few more, so counting there decides the counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

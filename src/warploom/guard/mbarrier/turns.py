@@ -10,8 +10,6 @@ So whoever waits for a slot knows that the uses before it, which the others wait
 a parity tells two neighbouring phases apart and no more.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Operators and pointwise functions: types, promotion, shapes."""
 
-from __future__ import annotations
-
 import ast
 import math
 from numbers import Number

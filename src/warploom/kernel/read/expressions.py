@@ -1,7 +1,5 @@
 """Expressions of a kernel's text."""
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The pipelined loop: names bound again in its body are carried from step to step."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace

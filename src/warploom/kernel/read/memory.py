@@ -1,7 +1,5 @@
 """Loads and stores: what an index may be, and which stores can be meant."""
 
-from __future__ import annotations
-
 import ast
 from typing import cast as typed
 

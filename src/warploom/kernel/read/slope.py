@@ -4,8 +4,6 @@ Derivatives of pointwise functions are mechanical. The ops they are made of stan
 any others, so they mean, cost and are fused like what an author writes.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 

@@ -1,7 +1,5 @@
 """Statements of a kernel's text: assignments, choices made while reading, the pipelined loop."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Callable

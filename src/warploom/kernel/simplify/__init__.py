@@ -1,7 +1,5 @@
 """A kernel simplified: constants folded, common parts shared, the unneeded removed or moved."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace

@@ -12,8 +12,6 @@ Without loss of solutions:
 A grid g > 1 keeps ops on multiples of g with costs rounded up: sound, not complete.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 

@@ -9,8 +9,6 @@ sets. Three ways to choose the next op are alternated, since none wins everywher
 - SLACK: the narrowest window first, late when only successors are placed.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from enum import Enum

@@ -1,7 +1,5 @@
 """The reservation table of one II: which units are free when, as bit sets, one per server."""
 
-from __future__ import annotations
-
 from math import gcd
 
 from warploom.order.bounds.system import System

@@ -4,8 +4,6 @@ Each agent runs alone and in program order; a slot always holds the use an entry
 waits, fences and barriers do nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar

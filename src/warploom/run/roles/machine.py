@@ -1,7 +1,5 @@
 """The machine: what may happen next, and what happens. It decides nothing about time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """From order to phases: a body's order and blocks; one buffer, two, or the least interval."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

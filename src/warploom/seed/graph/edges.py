@@ -1,7 +1,5 @@
 """Dependence edges: rules as data (which ops depend, over how many iterations), and their use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

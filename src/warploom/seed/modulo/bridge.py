@@ -6,8 +6,6 @@ rules, whose distances encode one particular pipeline. K-partition h of iteratio
 LDS. Vector ops and anything else keep the edges the schedule declares for them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

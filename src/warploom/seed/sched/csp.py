@@ -7,8 +7,6 @@ Search effort is limited by a count of placed ops (``work_limit``; by default 10
 bodies of more than 64 ops); ``OrderResult`` says what was proven.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress

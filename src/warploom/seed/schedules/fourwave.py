@@ -1,7 +1,5 @@
 """``Pipeline4Wave``: the 4-wave matmul with cross-stage register rotation."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """``DeclarativeSchedule``: the ping-pong matmul over a ring of two or more buffers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload

@@ -1,7 +1,5 @@
 """``SingleBufferSchedule``: its loop-carried fragment, and AMD's instruction-group hints."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import IntEnum
 

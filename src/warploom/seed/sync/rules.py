@@ -1,7 +1,5 @@
 """The reference's rules: where waits, barriers, priorities and drains stand in each block."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

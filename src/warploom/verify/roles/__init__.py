@@ -8,8 +8,6 @@ compute what was declared. It reads the document and nothing else. Which runs de
 before it, so judging each wait by the phase it means is no loss.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

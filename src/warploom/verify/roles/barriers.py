@@ -1,7 +1,5 @@
 """Barrier phases: no wait can mean another phase, every phase completes, and nothing deadlocks."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -7,8 +7,6 @@ part or turn, and nobody counts for a turn before its own is open. Two members s
 they differ in their number alone: any part and the last one, or a tile and the next in turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise, product

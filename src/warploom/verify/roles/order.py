@@ -8,8 +8,6 @@ All CTAs of a cluster run the same programs and reach one another alike. So the 
 out, node for node, and ``node + size`` is the same of the next CTA. How it is made: ``graph``.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Set

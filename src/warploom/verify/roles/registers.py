@@ -6,8 +6,6 @@ waits for its store, then meets the writers. Who meets whom: a warp sync joins a
 sync, a named or a cluster sync all threads of the instance; a thread alone meets nobody.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ matrix products keep them together as far as is known, which is an assumption (`
 proof. An arrival of one thread speaks for the others only after such a meeting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Ring slots: a reader sees what it means, and nothing is written to a slot that is still read."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field

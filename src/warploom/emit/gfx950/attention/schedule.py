@@ -5,8 +5,6 @@ from the solver, waits and barriers from the guard. Every value has one home, so
 value is written only after the last use of the one before; LDS tiles may have several copies.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from warploom.document import KernelShape, Protocol, ScheduleDocument

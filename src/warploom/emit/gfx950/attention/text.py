@@ -6,8 +6,6 @@ t. The vector work comes as the steps every target schedules (``lower.fuse``). A
 refused at the author's line.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NoReturn
 

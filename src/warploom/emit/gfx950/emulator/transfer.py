@@ -1,7 +1,5 @@
 """Memory instructions: DMA to LDS, loads, LDS reads and writes, stores, scalar loads."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ leaves register waits to the compiler, waits it added are allowed and counted; t
 more.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass

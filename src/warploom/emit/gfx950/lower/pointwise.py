@@ -4,8 +4,6 @@ Exponentials, reciprocals and roots are the hardware's (one unit in the last pla
 rational approximation of Abramowitz and Stegun, 7.1.26, good to 1.5e-7.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 

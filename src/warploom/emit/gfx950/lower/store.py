@@ -5,8 +5,6 @@ row; the rest element by element. Loads of a row's elements are issued together 
 them is used, so that their latencies overlap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from warploom.emit.gfx950.lower.addresses import BUFFER_FLAGS, OUTSIDE

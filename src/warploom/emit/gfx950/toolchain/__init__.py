@@ -1,7 +1,5 @@
 """LLVM in a subprocess with its failures as typed errors, and linking where an lld is at hand."""
 
-from __future__ import annotations
-
 import base64
 import importlib.util
 import json
