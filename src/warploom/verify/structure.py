@@ -23,10 +23,8 @@ def find_deadlock(program: Program) -> Iterator[Finding]:
     last = event(program, bars[-1]) if bars else NO_EVENT
     yield Finding(
         code=Code.DEADLOCK,
-        severity=Severity.RACE,
         trip_count=program.trips,
         where=(last, NO_EVENT),
-        slot=None,
         waves=(WaveId(long, 0), WaveId(short, 0)),
         why=f"group {long} executes {base + most} barriers and group {short} {base + fewest}: "
         f"barrier number {base + fewest + 1} is never joined",
@@ -45,7 +43,6 @@ def encoding_finding(item: Item, trips: int, needed_by: Event | None) -> Finding
         severity=Severity.RACE if needed_by else Severity.INFO,
         trip_count=trips,
         where=(here, needed_by or here),
-        slot=None,
         waves=(WaveId(0, 0),),
         why=f"{item.count} is above {queue.largest_wait}, the largest count {queue.value}cnt can "
         f"wait for: the hardware would not wait at all{relies}",
@@ -91,10 +88,7 @@ def find_over_budget(text: Text, limits: Limits) -> Iterator[Finding]:
 def _capacity(why: str, fix: str) -> Finding:
     return Finding(
         code=Code.CAPACITY,
-        severity=Severity.RACE,
-        trip_count=0,
         where=(NO_EVENT, NO_EVENT),
-        slot=None,
         waves=(WaveId(0, 0),),
         why=why,
         fix=fix,
