@@ -144,7 +144,7 @@ def layouts_right(rows):
 
 
 def packed_right(d, causal):
-    """(right, case, error) of sequences packed behind one another; some are empty."""
+    """(right, case, error) of sequences packed after one another; some are empty."""
     starts = [
         torch.tensor([0, *(n[i] for n in PACKED)], device="cuda").cumsum(0).int() for i in (0, 1)
     ]

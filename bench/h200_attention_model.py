@@ -1,23 +1,27 @@
 """Simulated against measured times of attention programs, judged on programs nothing was fitted to.
 
-    python bench/h200_attention_model.py draw SEED [EACH]   adds programs not measured yet
-    python bench/h200_attention_model.py prepare   compiles the programs into $WARPLOOM_CACHE
-    python bench/h200_attention_model.py measure [--out FOLDER]   times them on an H200
+    python bench/h200_attention_model.py draw SEED NUMBER BODY   adds programs not measured yet
+    python bench/h200_attention_model.py prepare [SEED ..]   compiles them into $WARPLOOM_CACHE
+    python bench/h200_attention_model.py measure [SEED ..] [--out FOLDER]   times them on an H200
     python bench/h200_attention_model.py judge     simulates all, writes the table (no GPU)
 
-Programs (``results/h200_attention_model.json``): of all that exist at the least interval of head
-dimension 128 (two consumers, 128 keys) and at a longer one a sample with a fixed seed, those the
-joint search drew of eight widths of key tiles, and four draws at random over widths, orders, ties
-and loads ahead (``fresh`` says which). No mask, 4 x 32 heads of 4096. Inputs are zeros and launches
-are single, with pauses: then the board stays far below its power cap, the clock at its top, and
-times are cycles; under the cap rounds differ by more than programs do. Code and machines differ
-between runs by more than the model errs, so only times of the present code in one run count.
+**The draw**, the same for good: a candidate of a body is what the joint search enumerates for it
+with nothing pinned. Of all its shapes (extents, consumers, stages, Q in registers or shared
+memory) that it does not prune by their bound one is taken, each with the same chance; of the orders
+of that shape (the solver's, and where consumers take turns all within 6 % of the least interval)
+one; of the ways to hold waits (``HOLDS``) and of tiles loaded ahead (one or two) one. No simulation
+is asked. What does not compile without spills or serialised products is no candidate. Bodies
+(``BODIES``), 4 x 32 heads of 4096: head dimension 128 without a mask, causal, head dimension 64.
+A draw judges what was frozen before it was measured: ``HELD`` names such draws. Figures are of
+each body; of *the narrow band* besides (two consumers, tiles of 64 to 176 keys), where times lie
+within a third of each other. Rank correlation of two measurements of the same programs is the
+ceiling.
 
-The first two draws and what was before them are seen: the model was mended with them (two of its
-figures, vector.own_beside and vector.mufu_beside, are fits to older times). The third and the
-fourth were drawn before they were measured, by ``draw`` or the joint search, without a simulation:
-they alone judge it. A longer latency of copies was tried on the seen ones and left out again.
-``wait``: registers a wait was tied to in the code of then; the assembler kept little of that.
+Inputs are zeros and launches are single, with pauses: then the board stays far below its power cap,
+the clock at its top, and times are cycles; under the cap rounds differ by more than programs do.
+Code and machines differ between runs by more than the model errs, so only times of one run are
+compared. Draws 1 to 4 were of the narrow band alone, of copies placed by divisions in the loop;
+they are seen, as is draw 5: causes were sought with them.
 """
 
 from __future__ import annotations
@@ -27,7 +31,6 @@ import json
 import random
 import statistics
 import time
-from contextlib import suppress
 from dataclasses import replace
 from math import log
 from pathlib import Path
@@ -36,64 +39,96 @@ from warploom.document.roles import WaitGroup
 from warploom.errors import WarploomError
 from warploom.kernels.attention import attention as text
 from warploom.lower.column import lower
+from warploom.lower.loop_ops import takes_turns
 from warploom.lower.tiling import Tiling
+from warploom.search.joint import JointOptions
 from warploom.search.ranks import rank_correlation
-from warploom.search.tiles import HOLDS, SOLVE, _others, hash_of, trial_of
+from warploom.search.tiles import HOLDS, SOLVE, _others, hash_of, shapes, trial_of
 from warploom.target.h200 import h200
 
 RESULTS = Path(__file__).parent / "results"
 NAME = "h200_attention_model"
 ROUNDS, PAUSE = 7, 0.002
-WIDTHS = range(64, 177, 16)
-HELD = (3, 4)  # draws nothing was made with
+BODIES = {"128": (128, False), "128c": (128, True), "64": (64, False)}
+CHOICES = ("consumers", "stages", "hold", "staging", "direct", "tie", "late", "ahead")
+BAND = range(64, 177)  # keys of a tile
+HELD = ()  # draws nothing was made with
+SEEN = (5,)  # of the same kind
 
 
 def known():
     return json.loads((RESULTS / f"{NAME}.json").read_text())
 
 
-def made(case):
-    b, h, s, d = case
-    sizes = {"b": b, "h": h, "g": h, "s": s, "t": s, "d": d}
-    return text.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
+def made(body: str):
+    """The kernel of a body, compiled for its sizes."""
+    given = {"causal": "end"} if BODIES[body][1] else {}
+    without = {"lse", "lengths"}
+    sizes = sizes_of(body)
+    return text.compile("bf16", sizes=sizes, without=without, positive={"scale"}, constants=given)
+
+
+def sizes_of(body: str) -> dict[str, int]:
+    return {"b": 4, "h": 32, "g": 32, "s": 4096, "t": 4096, "d": BODIES[body][0]}
 
 
 def tiling_of(base: Tiling, row) -> Tiling:
     """The tiling of one program."""
+    if "extents" in row:
+        fields = {n: row[n] for n in CHOICES if n in row}
+        extents = tuple((n, e) for n, e in row["extents"])
+        return replace(base, **fields, extents=extents, times=tuple(row["times"]))
     extents = tuple((n, row["t"] if n == "t" else e) for n, e in base.extents)
     given = {n: row[n] for n in ("hold", "tie", "late", "ahead") if n in row}
     return replace(base, extents=extents, times=tuple(row["times"]), **({"hold": False} | given))
 
 
-def draw(data, seed: int, each: int):
-    """So many programs of each width: of all orders that exist a little above the least interval,
-    and of what else a tiling says, any with the same chance. No simulation is asked.
-    """
-    compiled, target, rng = made(data["case"]), h200(), random.Random(seed)
-    base = compiled.choices[0].tiling
-    for width in WIDTHS:
-        orders = {}
-        for hold in (True, False):
-            tiling = tiling_of(base, {"t": width, "times": (), "hold": hold})
-            with suppress(WarploomError):
-                first = lower(compiled.rewritten, tiling, target=target, options=SOLVE)
-                found = [first, *_others(first, lambda: False)]
-                orders[hold] = sorted({(x.result.ii, *x.result.times) for x in found})
-        for _ in range(each):
-            hold = rng.choice(sorted(orders))
-            row = {"t": width, "times": rng.choice(orders[hold]), "hold": hold}
-            row |= dict(zip(("tie", "late"), rng.choice(HOLDS), strict=True))
-            row["ahead"] = rng.choice((1, 2))
-            name = f"{seed}x{width}_{hash_of(row['times']):06x}_{'h' if hold else 's'}"
-            name += f"_a{row['ahead']}_t{row['tie']}_l{row['late']}"
-            print(name, "of", {h: len(x) for h, x in orders.items()}, flush=True)
-            data["programs"].setdefault(name, row | {"fresh": seed})
+def draw(data, seed: int, number: int, body: str):
+    """So many candidates of a body, as the first lines say. No simulation is asked."""
+    compiled, target, rng = made(body), h200(), random.Random(f"{seed} {body}")
+    kernel, sizes, orders = compiled.rewritten, sizes_of(body), {}
+    found = shapes(kernel, sizes, {}, target)
+    most = min(s.bound for s in found) * (1 + JointOptions().margin)
+    every = sorted((s for s in found if s.bound <= most), key=lambda s: s.tiling.name)
+    for _ in range(number):
+        tiling = rng.choice(every).tiling
+        if tiling not in orders:
+            orders[tiling] = orders_of(kernel, tiling, target)
+        times, turns = orders[tiling]
+        if not times:
+            print(tiling.name, "has no order", flush=True)
+            continue
+        row = {n: getattr(tiling, n) for n in CHOICES}
+        row |= {"body": body, "extents": tiling.extents, "times": rng.choice(times)}
+        row |= dict(zip(("tie", "late"), rng.choice(HOLDS if turns else HOLDS[:1]), strict=True))
+        row |= {"ahead": rng.choice((1, 2)), "fresh": seed}
+        tags = f"a{row['ahead']}_t{row['tie']}_l{row['late']}_{hash_of(row['times']):06x}"
+        name = f"{seed}_{body}_{tiling.name}_{tags}"
+        print(name, "of", len(times), flush=True)
+        data["programs"].setdefault(name, row)
 
 
-def builds(data):
+def orders_of(kernel, tiling: Tiling, target):
+    """All orders of a shape the search looks at, and whether its consumers take turns."""
+    try:
+        first = lower(kernel, tiling, target=target, options=SOLVE)
+    except WarploomError:
+        return [], False
+    turns = takes_turns(first.layout)
+    more = _others(first, lambda: False) if turns else ()
+    return sorted({(x.result.ii, *x.result.times) for x in (first, *more)}), turns
+
+
+def wanted(data, seeds):
+    rows = data["programs"].items()
+    return {n: r for n, r in rows if not seeds or r.get("fresh") in seeds}
+
+
+def builds(data, seeds):
     """All programs built; what the compiler serialises or spills is left out."""
-    compiled = made(data["case"])
-    for name, row in data["programs"].items():
+    bodies = {b: made(b) for b in {r.get("body", "128") for r in wanted(data, seeds).values()}}
+    for name, row in wanted(data, seeds).items():
+        compiled = bodies[row.get("body", "128")]
         try:
             built = compiled.build(tiling_of(compiled.choices[0].tiling, row))
         except WarploomError as error:
@@ -106,24 +141,31 @@ def builds(data):
             yield name, compiled, built
 
 
-def measure(out: Path) -> None:
+def measure(out: Path, seeds) -> None:
     import torch
     from lib.protocol import environment, milliseconds
 
     from warploom.launch.direct import Direct
 
-    data = known()
-    b, h, s, d = data["case"]
-    q, k, v = (torch.zeros(b, h, s, d, device="cuda", dtype=torch.bfloat16) for _ in range(3))
-    tensors = {"q": q, "k": k, "v": v, "out": torch.empty_like(q)}
-    calls = {n: [Direct(c, x, tensors, {"scale": d**-0.5})] for n, c, x in builds(data)}
+    data, calls, tensors = known(), {}, {}
+    for body in BODIES:
+        z = sizes_of(body)
+        shape = z["b"], z["h"], z["s"], z["d"]
+        q, k, v = (torch.zeros(shape, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+        tensors[body] = {"q": q, "k": k, "v": v, "out": torch.empty_like(q)}, shape[-1] ** -0.5
+    for n, c, x in builds(data, seeds):
+        given, scale = tensors[data["programs"][n].get("body", "128")]
+        calls[n] = [Direct(c, x, given, {"scale": scale})]
     times, order = {n: [] for n in calls}, random.Random(5)
-    for _ in range(ROUNDS):
+    for _ in range(2 * ROUNDS):
         for name in order.sample(list(calls), len(calls)):
             time.sleep(PAUSE)
             times[name].append(milliseconds(calls[name], 1))
     for name, found in times.items():
-        data["programs"][name]["ms"] = round(statistics.median(found[1:]), 4)
+        row = data["programs"][name]
+        row["ms"], row["again"] = (
+            round(statistics.median(part[1:]), 4) for part in (found[:ROUNDS], found[ROUNDS:])
+        )
     data["environment"] = environment()
     write(data, out)
 
@@ -134,20 +176,32 @@ def write(data, out: Path) -> None:
 
 def judged(data):
     """Each program with what the simulator says of it."""
-    compiled, target = made(data["case"]), h200()
-    b, h, s, d = data["case"]
-    sizes = {"b": b, "h": h, "g": h, "s": s, "t": s, "d": d}
+    target, bodies = h200(), {b: made(b) for b in BODIES}
     for name, row in data["programs"].items():
         if "ms" in row:
+            body = row.get("body", "128")
+            compiled = bodies[body]
             lowered = compiled.lower(tiling_of(compiled.choices[0].tiling, row))
-            trial = trial_of(compiled.rewritten, lowered.tiling, lowered, 0.0, sizes, target)
+            kernel, sizes = compiled.rewritten, sizes_of(body)
+            trial = trial_of(kernel, lowered.tiling, lowered, 0.0, sizes, target)
             yield name, row, trial.predicted, kind(lowered.document)
+
+
+def narrow(row) -> bool:
+    """Whether a program is of the narrow band."""
+    return row.get("consumers", 2) == 2 and row.get("body", "128") == "128" and keys(row) in BAND
+
+
+def keys(row) -> int:
+    return dict(row["extents"])["t"] if "extents" in row else row["t"]
 
 
 def kind(document) -> str:
     """Whether consumers wait for products inside a turn, and whether V comes before the next K."""
     role = next(p for p in document.programs if p.name == "consumer")
     names = [type(e).__name__ for e in role.kernel]
+    if "NamedSync" not in names:
+        return "no turns"
     turn = role.kernel[names.index("NamedSync") : names.index("NamedArrive")]
     waits = any(isinstance(e, WaitGroup) and not e.pending for e in turn)
     late = next(p for p in document.programs if p.name == "producer").peel == 0
@@ -158,54 +212,58 @@ def judge(out: Path) -> None:
     """Rank correlations on what nothing was fitted to, and the table of all."""
     data = known()
     rows = list(judged(data))
-    held = [r for r in rows if r[1].get("fresh", 0) in HELD]
-    groups = {
-        "third draw, held out": [r for r in held if r[1]["fresh"] == HELD[0]],
-        "fourth draw, held out": [r for r in held if r[1]["fresh"] == HELD[1]],
-        "both, held out": held,
-        "first draw, seen": [r for r in rows if r[1].get("fresh") is True],
-        "second draw, seen": [r for r in rows if r[1].get("fresh") == 2],
-        "seen, all": [r for r in rows if r not in held],
-    }
+    groups = {}
+    for what, draws in (("held out", HELD), ("seen", SEEN)):
+        mine = [r for r in rows if r[1].get("fresh") in draws]
+        for body in BODIES:
+            groups[f"{body}, {what}"] = [r for r in mine if r[1].get("body", "128") == body]
+        groups[f"128, the narrow band, {what}"] = [r for r in mine if narrow(r[1])]
     lines = [
         "# Simulated against measured times of attention programs",
         "",
         f"Measured {data['environment']['date'][:10]} on an H200, judged by "
-        "`bench/h200_attention_model.py judge`; its first lines say what was measured and how. "
-        "Rank correlation of the cycles every command simulates with measured time, and the spread "
-        "of measured over simulated:",
+        "`bench/h200_attention_model.py judge`; its first lines say what was drawn and measured. "
+        "Rank correlation of the cycles every command simulates with measured time, of the same "
+        "programs measured twice, and the spread of measured over simulated:",
         "",
-        "| programs | number | rank correlation | spread |",
-        "|---|---|---|---|",
+        "| programs | number | rank correlation | of two measurements | spread | ms |",
+        "|---|---|---|---|---|---|",
     ]
     for name, found in groups.items():
-        rank = rank_correlation([r[2] for r in found], [r[1]["ms"] for r in found])
+        if len(found) < 3:
+            continue
+        ms = [r[1]["ms"] for r in found]
+        rank = rank_correlation([r[2] for r in found], ms)
+        again = rank_correlation([r[1].get("again", r[1]["ms"]) for r in found], ms)
         spread = statistics.stdev(log(r[1]["ms"] / r[2]) for r in found)
-        lines.append(f"| {name} | {len(found)} | {rank:.2f} | {spread:.1%} |")
+        lines.append(
+            f"| {name} | {len(found)} | {rank:.2f} | {again:.2f} | {spread:.1%} |"
+            f" {min(ms):.2f} to {max(ms):.2f} |"
+        )
+    print("\n".join(lines[4:]), flush=True)
     lines += ["", "| program | draw | keys | cycles | ms | |", "|---|---|---|---|---|---|"]
     for name, row, said, what in sorted(rows, key=lambda r: r[1]["ms"]):
         draw_of = {None: "", True: "1"}.get(row.get("fresh"), row.get("fresh"))
-        lines.append(f"| {name} | {draw_of} | {row['t']} | {said:.0f} | {row['ms']} | {what} |")
+        lines.append(f"| {name} | {draw_of} | {keys(row)} | {said:.0f} | {row['ms']} | {what} |")
     (out / f"{NAME}.md").write_text("\n".join([*lines, ""]))
-    print("\n".join(lines[4:12]), flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("mode", choices=("draw", "prepare", "measure", "judge"))
-    parser.add_argument("seed", nargs="?", type=int)
-    parser.add_argument("each", nargs="?", type=int, default=4)
+    parser.add_argument("rest", nargs="*")
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
     match args.mode:
         case "draw":
             data = known()
-            draw(data, args.seed, args.each)
+            seed, number, body = args.rest
+            draw(data, int(seed), int(number), body)
             write(data, args.out)
         case "prepare":
-            print(sum(1 for _ in builds(known())), "programs built")
+            print(sum(1 for _ in builds(known(), {int(n) for n in args.rest})), "programs built")
         case "measure":
-            measure(args.out)
+            measure(args.out, {int(n) for n in args.rest})
         case _:
             judge(args.out)
 

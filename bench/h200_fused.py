@@ -6,9 +6,9 @@
 Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups (forward, gradient of the
 weights) ``torch._grouped_mm``, with rows added by number ``index_add_`` after it under
 torch.compile; block scales ``torch._scaled_mm``. The first contestant enters twice; weights of 4
-bits dequantising (one kernel, by torch.compile) with cuBLAS, cuBLAS on weights dequantised before,
-and a copy's rate, all in graphs; the scan Triton kernels in three forms (``lib/triton_scan.py``),
-the best of those that libraries have first, in graphs too.
+or 8 bits dequantising (one kernel, by torch.compile) with cuBLAS, cuBLAS on weights dequantised
+before, and a copy's rate, all in graphs; the scan Triton kernels in three forms
+(``lib/triton_scan.py``), the best of those that libraries have first, in graphs too.
 ``warm`` compiles all kernels of the run and needs
 no GPU. Errors are relative to float64, over sampled rows.
 """
@@ -40,7 +40,7 @@ from warploom.kernels.grouped import (
     grouped_scattered,
     grouped_weights,
 )
-from warploom.kernels.int4_gemm import int4_gemm
+from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.swiglu import swiglu
 from warploom.launch import fused
 from warploom.launch.fused import grouped_gemm
@@ -264,35 +264,46 @@ class Bench:
             self.measure("scaled", (m, n, k), 2.0 * m * n * k, entries, (rows, wanted))
 
     def int4(self):
-        def dequantised(x, w, s):
+        def whole(w, s):
             numbers = torch.stack([w & 15, w >> 4 & 15], -1).reshape(len(w), -1, 128) - 8
-            return x @ (numbers * s.t()[:, :, None]).reshape(len(w), -1).bfloat16().T
+            return (numbers * s.t()[:, :, None]).reshape(len(w), -1)
 
-        compiled = torch.compile(dequantised, dynamic=False)
+        def drawn(n, k):
+            return torch.randint(-128, 128, (n, k // 2), device="cuda", dtype=torch.int8)
+
+        self.quantised("int4", INT4, int4_gemm, drawn, whole)
+
+    def fp8(self):
+        def whole(w, s):
+            return (w.float().reshape(len(w), -1, 128) * s.t()[:, :, None]).reshape(len(w), -1)
+
+        def drawn(n, k):
+            return self.randn(n, k).to(torch.float8_e4m3fn)
+
+        self.quantised("fp8", INT4, fp8_gemm, drawn, whole)
+
+    def quantised(self, part, cases, text, drawn, whole):
+        """Few bits against dequantising with cuBLAS, and against a copy's rate."""
+        compiled = torch.compile(lambda x, w, s: x @ whole(w, s).bfloat16().T, dynamic=False)
         source = torch.empty(64 * 2**20, device="cuda", dtype=torch.uint8)
         copy = torch.empty_like(source)
-        for m, n, k in self.cases(INT4):
-            self.sets, whole = [], []
-            for _ in range(4):
-                w = torch.randint(0, 256, (n, k // 2), device="cuda", dtype=torch.uint8)
-                w, s = w.view(torch.int8), torch.rand(k // 128, n, device="cuda") * 0.02
-                numbers = torch.stack([w & 15, w >> 4 & 15], -1).reshape(n, -1, 128) - 8
-                whole.append((numbers * s.t()[:, :, None]).reshape(n, k))
-                self.sets.append((self.randn(m, k), w, s))
+        for m, n, k in self.cases(cases):
+            self.sets = [
+                (self.randn(m, k), drawn(n, k), torch.rand(k // 128, n, device="cuda") * 0.02)
+                for _ in range(4)
+            ]
+            before = [(x, whole(w, s).bfloat16()) for x, w, s in self.sets]
             entries = {
                 "dequantise, cuBLAS": [lambda s=s: compiled(*s) for s in self.sets],
-                "cuBLAS": [
-                    lambda x=x, w=w: x @ w.T
-                    for (x, _, _), w in zip(self.sets, [w.bfloat16() for w in whole], strict=True)
-                ],
+                "cuBLAS": [lambda x=x, w=w: x @ w.T for x, w in before],
                 "copy": [lambda: copy.copy_(source)],
             }
-            self.ours(int4_gemm, entries)
-            wanted = self.sets[0][0].double() @ whole[0].double().T
-            exact = (slice(None), wanted)
-            self.measure("int4", (m, n, k), 2.0 * m * n * k, entries, exact, graphs=True)
+            self.ours(text, entries)
+            x, w, s = self.sets[0]
+            exact = (slice(None), x.double() @ whole(w, s).double().T)
+            self.measure(part, (m, n, k), 2.0 * m * n * k, entries, exact, graphs=True)
             ms = self.rows[-1]["ms"]
-            read = n * k // 2 + 4 * n * k // 128 + 2 * m * (n + k)
+            read = w.numel() * w.element_size() + 4 * s.numel() + 2 * m * (n + k)
             rate = {"copy": 2 * source.numel() / ms["copy"] / 1e6, OURS: read / ms[OURS] / 1e6}
             self.rows[-1]["gb_s"] = rate
             times = ", ".join(f"{name} {t * 1e3:.1f}" for name, t in ms.items())

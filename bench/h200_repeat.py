@@ -4,8 +4,11 @@
     WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_repeat.py warm
 
 Public calls, each result over NaNs and compared with the first one's, bit by bit: products of few
-tiles (split over CTAs, whose parts meet in memory or in a cluster), attention split over keys, and
-the deterministic backward pass. Then 10,000 calls of eight threads on four streams.
+tiles (split over CTAs, whose parts meet in memory or in a cluster), attention split over keys,
+the deterministic backward pass, the scan, functions of attention, and fused products on their
+measured tiles (those of ``tests/cuda/test_measured_gpu.py``). Then 10,000 calls of eight threads on
+four streams.
+    python bench/h200_repeat.py fused                    the last three alone
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ import argparse
 import json
 import sys
 import threading
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import warm
 from lib.shapes import SKINNY
@@ -33,6 +38,7 @@ THREADS, STREAMS, CALLS = 8, 4, 10_000
 # batch, heads, kv heads, queries, keys
 FEW = ((1, 32, 8, 1, 131072), (16, 32, 8, 1, 8192), (2, 32, 4, 3, 5000), (1, 8, 8, 512, 512))
 HEADS = (2, 8, 2048)
+SCANNED = ((2, 16, 2048, 128, 64), (1, 4, 8192, 128, 128), (2, 8, 2048, 64, 64))
 SMALL = ((128, 256, 64), (200, 512, 128), (64, 128, 256), (64, 256, 4096))
 MASKS = (False, True)
 
@@ -111,14 +117,32 @@ def cases():
         yield f"backward d={d} {'causal' if mask else 'full'}", "deterministic", run
 
 
-def repeated(runs):
+def fused_cases():
+    """As `cases`: scans, functions of attention and fused products on their measured tiles."""
+    import torch
+    from tests.cuda.test_measured_gpu import CASES
+
+    for (b, h, n, d, e), t in product(SCANNED, (64, 128)):
+        if t > d:
+            continue
+        q, k, v = (drawn(b, h, n // t, t, x) * 0.1 for x in (d, d, e))
+        gates = -torch.rand(b, h, n // t, t, device="cuda").cumsum(-1)
+        yield f"scan {b}x{h} {n} d={d} by {t}", "", lambda g=(q, k, v, gates): warploom.scan(*g)
+    for name, make in CASES.items():
+        _, call, _ = make()
+        yield name, "measured", lambda call=call: [call()]
+
+
+def repeated(runs, cases):
     import torch
 
     rows = []
-    for name, tiling, run in cases():
+    for name, tiling, run in cases:
         first = [x.clone() for x in run()]
         differ = torch.zeros((), device="cuda", dtype=torch.int64)
         for _ in range(runs - 1):
+            over = [torch.full_like(x, float("nan")) for x in first]
+            del over  # the next results lie there
             for x, y in zip(run(), first, strict=True):
                 differ += (x.view(torch.int16) != y.view(torch.int16)).any()
         right = all(bool(torch.isfinite(x).all()) for x in first)
@@ -171,7 +195,7 @@ def threaded():
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", nargs="?", choices=("warm", "run"), default="run")
+    parser.add_argument("mode", nargs="?", choices=("warm", "run", "fused"), default="run")
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     args = parser.parse_args()
@@ -180,14 +204,15 @@ def main():
         return 0
     from lib.protocol import environment
 
-    threads = threaded()
-    rows = repeated(args.runs)
+    alone = args.mode == "fused"
+    threads = {"wrong": 0, "raised": []} if alone else threaded()
+    rows = repeated(args.runs, fused_cases() if alone else chain(cases(), fused_cases()))
     bad = sum(r["differ"] > 0 or not r["finite"] for r in rows)
     print(f"repeat: {len(rows)} cases, {bad} bad", flush=True)
     data = {"script": "bench/h200_repeat.py", "environment": environment()}
     data |= {"threads": threads, "table": rows}
     args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "h200_repeat.json").write_text(json.dumps(data, indent=1) + "\n")
+    (args.out / f"h200_repeat{'_fused' * alone}.json").write_text(json.dumps(data, indent=1) + "\n")
     return int(bad > 0 or threads["wrong"] > 0 or bool(threads["raised"]))
 
 

@@ -91,7 +91,7 @@ KINDS = {
 
 
 def judged(kind: str, seeds: range, until: float) -> tuple[Counter[str], list[str]]:
-    """The figures of some seeds; those behind the deadline are not judged."""
+    """The figures of some seeds; those after the deadline are not judged."""
     counts: Counter[str] = Counter()
     disputes = []
     for seed in seeds:

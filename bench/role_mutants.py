@@ -1,7 +1,7 @@
 """Mutants of the shipped texts' programs: run in the operational model, judged by the verifier.
 
     python bench/role_mutants.py [NAME ...] [--jobs 8] [--documents FOLDER] [--every N]
-    python bench/role_mutants.py --write FOLDER          the schedules, for a machine without solver
+    python bench/role_mutants.py [NAME ...] --write FOLDER   schedules, for where no solver is
 
 Edits of the protocol (waits, counts, barriers, how CTAs meet) and of the dataflow (ops dropped,
 doubled, swapped, moved, operands and iterations retargeted). Writes bench/results/role_mutants.md
@@ -256,9 +256,9 @@ def publish(folder, subjects, start, every):
     (folder / "role_mutants.md").write_text(page(report))
 
 
-def write_documents(folder):
+def write_documents(folder, names):
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for name in shipped():
+    for name in names or shipped():
         (Path(folder) / f"{name}.json").write_text(write_schedule(document_of(name, "")))
 
 
@@ -278,7 +278,7 @@ def main():
     parser.add_argument("--results", default=str(RESULTS))
     given = parser.parse_args()
     if given.write:
-        return write_documents(given.write)
+        return write_documents(given.write, given.names)
     start = time.perf_counter()
     names = given.names or (
         sorted(p.stem for p in Path(given.documents).glob("*.json"))

@@ -1,6 +1,10 @@
 """Options of the whole test run."""
 
 import gc
+import hashlib
+import json
+import os
+import sys
 
 import pytest
 
@@ -19,6 +23,37 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+
+
+def pytest_sessionfinish():
+    """Looked through once here; pytest would do so five times."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_by_one(tmp_path_factory):
+    """LLVM takes a second a kernel: what it made for one test or worker, the others read."""
+    toolchain = sys.modules.get("warploom.emit.gfx950.toolchain")
+    if toolchain is None:  # nobody asks for it
+        yield
+        return
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "llvm"
+    folder.mkdir(exist_ok=True)
+    compiled = toolchain._worker
+
+    def recalled(ir, form, timeout):
+        kept = folder / hashlib.sha256(f"{form}\n{ir}".encode()).hexdigest()
+        if not kept.exists():
+            own = kept.with_suffix(f".{os.getpid()}")
+            own.write_text(json.dumps(compiled(ir, form, timeout)))
+            own.replace(kept)
+        return json.loads(kept.read_text())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(toolchain, "_worker", recalled)
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

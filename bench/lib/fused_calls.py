@@ -14,7 +14,7 @@ from warploom.kernels.grouped import (
     grouped_weights,
     picked_rows,
 )
-from warploom.kernels.int4_gemm import int4_gemm
+from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.swiglu import swiglu
 from warploom.launch import fused
 from warploom.launch.layout import Layout
@@ -114,6 +114,12 @@ def int4_calls():
         yield (m, n, k), int4_gemm, args
 
 
+def fp8_calls():
+    for m, n, k in INT4:
+        args = (layout((m, k)), layout((n, k), E4M3), layout((k // 128, n), F32), None)
+        yield (m, n, k), fp8_gemm, args
+
+
 def scan_calls():
     for b, h, g, n, d, e in SCAN:
         t = chunk_of_ours(b, h, d, e)
@@ -139,6 +145,7 @@ CALLS_OF = {
     "scattered": scattered_calls,
     "scaled": scaled_calls,
     "int4": int4_calls,
+    "fp8": fp8_calls,
     "scan": scan_calls,
 }
 

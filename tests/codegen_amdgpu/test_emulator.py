@@ -161,7 +161,7 @@ def test_a_wild_store_is_a_fault(kernel):
     emitted = kernel("fourwave-small")
     text = emitted.assembly.replace("v_cndmask_b32", "v_or_b32_e32 v1, v1, v1\n\tv_cndmask_b32")
     assert text != emitted.assembly
-    # Widen the buffer: columns behind N now land in memory that is not C's.
+    # Widen the buffer: columns after N now land in memory that is not C's.
     text = re.sub(r"s_mul_i32 (s\d+), s\d+, s\d+\n", r"s_mov_b32 \1, -1\n", emitted.assembly)
     broken = dataclasses.replace(emitted, assembly=text)
     with pytest.raises(EmulationError):

@@ -205,7 +205,7 @@ def test_a_ring_of_any_depth_is_built_and_proven(depth, strategy):
 
 
 def test_a_load_never_crowds_into_the_block_that_reads_it():
-    """A completion load at the end of a half may not slip behind the reads of the next."""
+    """A completion load at the end of a half may not slip past the reads of the next."""
     from .test_random_problems import outcome
 
     for strategy in (GREEDY, CSP):

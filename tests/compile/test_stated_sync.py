@@ -67,7 +67,7 @@ def test_under_proof_what_is_missing_beside_manual_counts_is_derived(sync):
 
 
 class Loose(DeclarativeSchedule):
-    """A wait of its own that is too weak for the barrier behind it."""
+    """A wait of its own that is too weak for the barrier after it."""
 
     def build_explicit_blocks(self, body, program):
         blocks = [[e.op for e in b.expand_to_list(Phase.KERNEL)] for b in program.blocks]
@@ -105,7 +105,7 @@ def test_asked_for_drains_are_kept(sync):
 
 
 def _drained_before_loads(compiled):
-    """Loads right behind a full LDS drain."""
+    """Loads right after a full LDS drain."""
     ops = [e.op for e in compiled.kernel]
     return sum(
         before.label() == "WAIT_LGKM(0)" and op.role is OpRole.GLOBAL_LOAD

@@ -51,6 +51,7 @@ from warploom.emit.cuda.lowering import Site, base_table
 from warploom.emit.cuda.tile.source import _Writer, emit_kernel
 from warploom.errors import BackendError
 from warploom.target.h200 import h200
+from warploom.verify.roles import verify_roles
 
 COPY = BufferCopy(buffer="out", copy=0)
 ENTRIES = (
@@ -203,21 +204,35 @@ def test_options_of_entries_are_in_the_text(entry, text):
     assert text in lower(entry, 128)[0]
 
 
-def test_waits_further_away_than_the_ring_is_long_are_refused():
-    """The judge knows any use; a role knows the phases one round ahead and back."""
-    for entry in (e for e in ENTRIES if hasattr(e, "k")):
+def test_a_use_may_be_any_number_of_rounds_away():
+    """A slot is the same every round, the phase of a barrier every two."""
+    for entry in (e for e in ENTRIES if getattr(e, "ring", "")):
         alone = type(entry).__name__ in ALONE and not getattr(entry, "by_threads", False)
         threads = 1 if alone else 128
         if refused(entry, threads, 2, "kernel"):
             continue
         made = document(threads, 2)
-        assert lower(replace(entry, k=-2), threads, made=made)
-        if isinstance(entry, WaitFull | WaitEmpty):
-            with pytest.raises(BackendError, match="judged"):
-                lower(replace(entry, k=3), threads, made=made)
-        elif getattr(entry, "ring", ""):  # a slot is the same every round
-            near, far = (lower(replace(entry, k=k), threads, made=made) for k in (1, -3))
-            assert near == far
+        near, far = (lower(replace(entry, k=k), threads, made=made) for k in (1, -3))
+        assert near == far
+    times = (
+        626,
+        1096,
+        626,
+        1288,
+        1186,
+        1322,
+        0,
+        1376,
+        1656,
+    )  # waits two uses back in a ring of one
+    made = lowered("scan_parts", times=times)
+    assert any(
+        isinstance(e, WaitEmpty) and abs(e.k) > made.document.ring(e.ring).depth
+        for p in made.document.programs
+        for e in p.kernel
+    )
+    assert verify_roles(made.document).clean
+    assert emit_kernel(made).text
 
 
 def other_values(made, entry, field):

@@ -162,6 +162,37 @@ def many_heads(dim, causal, queries=530, keys=700):
     return sizes, lambda: warploom.attention(q, k, v, causal), wanted
 
 
+def capped(x, b, h, i, j):
+    return 20.0 * torch.tanh(x / 20.0)
+
+
+def falling(x, b, h, i, j):
+    return x + (j - i) * torch.exp2(-0.5 * (h + 1))
+
+
+def near(b, h, i, j):
+    return (i >= j) & (i - j <= 300)
+
+
+def with_functions(dim, score, visible):
+    """Long sequences, more keys than queries, neither a multiple of a tile."""
+    q, k, v = randn(2, 4, 1100, dim), randn(2, 2, 1300, dim), randn(2, 2, 1300, dim)
+    wide = [t.float().repeat_interleave(2, 1) for t in (k, v)]
+    h, i, j = (torch.arange(n, device="cuda") for n in (4, 1100, 1300))
+    places = 0, h[:, None, None], i[:, None], j
+    x = q.float() @ wide[0].mT * dim**-0.5
+    x = score(x, *places) if score else x
+    x = x.masked_fill(~visible(*places), float("-inf")) if visible else x
+    sizes = {"s": 1100, "t": 1300, "d": dim, "choices": {"score": score, "visible": visible}}
+    call = lambda: warploom.attention(q, k, v, score=score, visible=visible)  # noqa: E731
+    return sizes, call, x.softmax(-1) @ wide[1]
+
+
+FUNCTIONS = {
+    "capped": (capped, None),
+    "falling in a window": (falling, near),
+    "in a window": (None, near),
+}
 CASES = {
     f.__name__: f
     for f in (
@@ -179,12 +210,18 @@ CASES |= {
     for dim in (64, 128)
     for mask in ("full", "causal")
 }
+CASES |= {
+    f"attention {dim} {name}": lambda dim=dim, given=given: with_functions(dim, *given)
+    for dim in (64, 128, 256)
+    for name, given in FUNCTIONS.items()
+}
 
 
 @pytest.mark.parametrize("what", CASES)
 def test_measured_tiles(what):
     sizes, call, wanted = CASES[what]()
-    assert not sizes or measured(what.partition(" ")[0], {}, sizes)
+    choices = sizes.pop("choices", {})
+    assert not sizes or measured(what.partition(" ")[0], choices, sizes)
     first = call()
     error = (first.float() - wanted).norm() / wanted.norm()
     assert torch.isfinite(first).all()

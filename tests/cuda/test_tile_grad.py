@@ -1,4 +1,4 @@
-"""Attention backward from its text: lowered, proven, compiled; other kernels stay as they are."""
+"""Attention backward from its text: lowered, proven, compiled."""
 
 import dataclasses
 import shutil
@@ -16,15 +16,11 @@ from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
 from warploom.kernel.simplify import simplify
 from warploom.kernel.values import DType
-from warploom.kernels.attention import attention
 from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.kernels.block_scaled import block_scaled
-from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import picked_rows
 from warploom.kernels.measured import measured
-from warploom.kernels.rms_gemm import rms_gemm
-from warploom.kernels.swiglu import swiglu
 from warploom.launch.kept import kept_order
 from warploom.lower.body import body_of
 from warploom.lower.choose import choose
@@ -184,25 +180,6 @@ def test_a_maximum_of_zeros_is_a_trace():
     assert not leaves_no_trace(body, "v8")
 
 
-OTHERS = {
-    "gemm": (gemm, ("a", "b", "out"), ("bias", "residual")),
-    "swiglu": (swiglu, ("x", "gate", "up", "out"), ()),
-    "rms_gemm": (rms_gemm, ("x", "w", "out"), ()),
-}
-
-
-@pytest.mark.parametrize("name", OTHERS)
-@needs_nvcc
-def test_other_kernels_still_compile(name, tmp_path):
-    text, names, without = OTHERS[name]
-    kernel = text.specialise(dict.fromkeys(names, DType.BF16), without=without)
-    kernel = rewrite(simplify(kernel), positive=frozenset())
-    tiling = tiling_of(kernel, consumers=2, m=128, n=128, k=64)
-    said = compiled(emit_kernel(lower(kernel, tiling, options=QUICK, keep=kept_order)), tmp_path)
-    assert "0 bytes spill stores" in said
-    assert "C75" not in said
-
-
 @needs_nvcc
 def test_block_scales(tmp_path):
     kernel = block_scaled.specialise({"a": DType.E4M3, "b": DType.E4M3, "out": DType.BF16})
@@ -215,17 +192,6 @@ def test_block_scales(tmp_path):
     assert "load_shared1(smem + RING_V2_V3_V6" in source.text  # scales of rows arrive by copies
     assert "number_make_acc_1_v7 = load_shared1(" in source.text  # that of the weights too
     said = compiled(source, tmp_path)
-    assert "0 bytes spill stores" in said
-    assert "C75" not in said
-
-
-@needs_nvcc
-def test_attention_still_compiles(tmp_path):
-    half = dict.fromkeys(("q", "k", "v", "out"), DType.BF16)
-    kernel = attention.specialise(half, sizes={"d": 128}, without={"lse"})
-    kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
-    tiling = tiling_of(kernel, consumers=2, s=128, t=128)
-    said = compiled(emit_kernel(lower(kernel, tiling, options=QUICK, keep=kept_order)), tmp_path)
     assert "0 bytes spill stores" in said
     assert "C75" not in said
 

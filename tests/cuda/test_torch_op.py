@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 
 import pytest
@@ -12,6 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 from torch.nn.attention.bias import causal_lower_right, causal_upper_left  # noqa: E402
 from torch.nn.functional import scaled_dot_product_attention as sdpa  # noqa: E402
 
+from warploom.errors import BackendError  # noqa: E402
 from warploom.torch import (  # noqa: E402
     autograd,
     schema,
@@ -364,8 +366,6 @@ def test_calls_that_are_known_are_refused_while_torch_looks_on(monkeypatch):
 
 
 def test_gradients_that_flexible_attention_cannot_give_are_refused():
-    from warploom.errors import BackendError
-
     q, k, v = heads()
     bias = torch.zeros(4, requires_grad=True)
     with pytest.raises(BackendError, match="a captured tensor needs a gradient"):
@@ -374,6 +374,27 @@ def test_gradients_that_flexible_attention_cannot_give_are_refused():
         wt.flex_attention(*heads(dim=96), enable_gqa=True)
     with pytest.raises(BackendError, match="4 heads of queries, 2 of keys"):
         wt.flex_attention(q, k, v)
+
+
+def test_the_call_of_flexible_attention_is_torchs(monkeypatch):
+    from torch.nn.attention.flex_attention import AuxRequest, flex_attention as theirs
+
+    from warploom.torch import flex
+
+    names = list(inspect.signature(theirs).parameters)
+    assert set(names) <= set(inspect.signature(wt.flex_attention).parameters)
+    q, k, v = heads(grad=False)
+    given = []
+    monkeypatch.setattr(flex, "attention", lambda *_, **more: given.append(more) or (q, q[..., 0]))
+    out, aux = wt.flex_attention(
+        q, k, v, enable_gqa=True, kernel_options={"BLOCK_M": 64}, return_aux=AuxRequest(lse=True)
+    )
+    assert out is q
+    assert aux.lse.shape == q.shape[:3]
+    assert aux.max_scores is None
+    assert given[0]["return_lse"]
+    with pytest.raises(BackendError, match="largest scores"):
+        wt.flex_attention(q, k, v, return_aux=AuxRequest(max_scores=True))
 
 
 @pytest.mark.parametrize("heads", [None, 3])

@@ -79,7 +79,7 @@ def reference_four_wave():
 
 
 def test_no_barrier_after_a_vm_drain(clean_four_wave):
-    """1. A vm wait drains the wave's own loads; other waves' shares need a barrier behind it."""
+    """1. A vm wait drains the wave's own loads; other waves' shares need a barrier after it."""
     assert verify(clean_four_wave).is_clean
     barriers = positions(clean_four_wave, K, tag=ScheduleOps.BARRIER)
     faulty = drop(clean_four_wave, K, barriers[:1])
@@ -173,7 +173,7 @@ def test_a_prefetch_moved_ahead_of_the_read_it_overwrites(clean_ping_pong):
 
 
 def test_cross_stage_reads_without_a_drain(clean_four_wave, reference_four_wave):
-    """11. The only vm wait stood in the last block of a half, behind the rotated reads."""
+    """11. The only vm wait stood in the last block of a half, after the rotated reads."""
     for document in (clean_four_wave, reference_four_wave):
         waits = positions(document, K, tag=ScheduleOps.WAIT_VM)
         rotated = positions(document, K, role=OpRole.FRAGMENT_LOAD, slot=(0, 1, 0))[0]

@@ -168,7 +168,7 @@ def stated_bound(ops, edges, penalty=0):
 
 
 def blocks_of(ops, order):
-    """(reads, loads, MMA) as indices, cut behind each MMA."""
+    """(reads, loads, MMA) as indices, cut after each MMA."""
     out, reads, loads = [], [], []
     for i in order:
         if ops[i][ROLE] == READ:

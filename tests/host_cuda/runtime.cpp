@@ -2,7 +2,6 @@
 // copy lands, when a product is computed and when a store reads its data is drawn at random, within
 // what barriers and waits allow. Ordinary writes to shared memory reach copies and products only
 // after a proxy fence of the writer; slots hold NaNs from the start of a copy until it lands.
-#include <ucontext.h>
 
 #include <cmath>
 #include <cstdint>
@@ -11,10 +10,42 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "host.h"
+
+// A stack is left and another one gone on with. The C library's contexts would do, but ask the
+// kernel for signal masks every time.
+#if defined(__x86_64__)
+using Context = void*;
+extern "C" void host_switch(Context* from, Context to);
+asm(".text\n.globl host_switch\n.type host_switch, @function\nhost_switch:\n"
+    "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
+    "movq %rsp, (%rdi)\nmovq %rsi, %rsp\n"
+    "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n"
+    ".size host_switch, .-host_switch\n");
+static void change(Context& from, Context& to) { host_switch(&from, to); }
+static void begin(Context& context, char* stack, size_t size, void (*body)()) {
+  auto top = reinterpret_cast<uintptr_t>(stack + size) & ~uintptr_t{15};
+  void** at = reinterpret_cast<void**>(top) - 2;  // as after a call: 8 past a multiple of 16
+  at[0] = reinterpret_cast<void*>(body);
+  at[1] = nullptr;
+  context = at - 6;
+}
+#else
+#include <ucontext.h>
+using Context = ucontext_t;
+static void change(Context& from, Context& to) { swapcontext(&from, &to); }
+static void begin(Context& context, char* stack, size_t size, void (*body)()) {
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack;
+  context.uc_stack.ss_size = size;
+  context.uc_link = nullptr;
+  makecontext(&context, body, 0);
+}
+#endif
 
 namespace {
 
@@ -62,8 +93,8 @@ struct Meeting {
 };
 
 struct Thread {
-  ucontext_t context;
-  std::vector<char> stack;
+  Context context;
+  std::unique_ptr<char[]> stack;
   HostIndex index;
   Cta* cta = nullptr;
   bool done = false;
@@ -98,7 +129,7 @@ std::vector<Pieces> gathered;
 std::vector<Sent> sent;
 std::vector<Store*> stores;
 std::deque<Store> every_store;
-ucontext_t scheduler;
+Context scheduler;
 Thread* me = nullptr;
 std::string error;
 void (*entry)(void**) = nullptr;
@@ -114,7 +145,7 @@ uint64_t draw() {  // splitmix64
 double uniform() { return (double)(draw() >> 11) * 0x1p-53; }
 size_t pick(size_t n) { return draw() % n; }
 
-void leave() { swapcontext(&me->context, &scheduler); }
+void leave() { change(me->context, scheduler); }
 
 [[noreturn]] void fail(const std::string& what) {
   if (error.empty()) error = what + " (thread " + std::to_string(me ? me->index.x : 0) + ")";
@@ -362,7 +393,7 @@ bool run_warp(size_t w) {
     me = &t;
     host_thread = &t.index;
     host_block = &t.cta->block;
-    swapcontext(&scheduler, &t.context);
+    change(scheduler, t.context);
     me = nullptr;
     moved = true;
     if (!error.empty()) return moved;
@@ -743,17 +774,12 @@ extern "C" const char* host_run(void (*kernel)(void**), void** given, int grid, 
     for (size_t w = 0; w < warps.size(); ++w) warps[w].cta = &ctas[w * WARP / count];
     for (int i = 0; i < size * count; ++i) {
       Thread& t = threads[i];
-      std::vector<char> stack = std::move(t.stack);
+      std::unique_ptr<char[]> stack = std::move(t.stack);
       t = Thread{};
-      t.stack = std::move(stack);
-      t.stack.resize(STACK);
+      t.stack = stack ? std::move(stack) : std::unique_ptr<char[]>(new char[STACK]);
       t.index.x = (unsigned)(i % count);
       t.cta = &ctas[i / count];
-      getcontext(&t.context);
-      t.context.uc_stack.ss_sp = t.stack.data();
-      t.context.uc_stack.ss_size = STACK;
-      t.context.uc_link = nullptr;
-      makecontext(&t.context, body, 0);
+      begin(t.context, t.stack.get(), STACK, body);
     }
     run_all();
   }

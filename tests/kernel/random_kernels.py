@@ -275,7 +275,7 @@ def _softmax(draw, hopper):
         "    o = o * keep + p.to(v.dtype) @ v[k]",
         "    top = new",
         "out[m] = o / wl.where(l > 0, l, 1.0)",
-        "out_b[m] = wl.maximum(top + wl.log(l), -1.0e4)",
+        f"out_b[m] = {w.pick('wl.maximum(top + wl.log(l), -1.0e4)', 'top', 'l', 'l * 0.5')}",
     ]
     return head, body, ["q", "keys", "v", "out"]
 

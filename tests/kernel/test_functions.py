@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import warploom as wl
 from tests.kernel.test_texts import normal
 from warploom.errors import KernelError, KernelTypeError
-from warploom.kernel.captured import Captured, lift
+from warploom.kernel.captured import Captured, held, lift
 from warploom.kernels.attention import attention
 
 B, H, S, T, D = 2, 2, 40, 70, 64
@@ -122,16 +123,90 @@ def test_one_tensor_in_two_functions_is_one_input():
     assert len(tensors) == 1
 
 
-def test_a_tensor_of_an_object_is_an_error_at_its_line():
+class Layer:
+    """What modules do: a function that reads the tensors and numbers of its object."""
+
+    def __init__(self, bias, slope):
+        self.bias, self.inner = bias, SimpleNamespace(slope=slope)
+
+    def score(self):
+        return lambda x, b, h, i, j: x + self.bias[h, i, j] * self.inner.slope
+
+    def __call__(self, x, b, h, i, j):
+        return x + self.bias[h, i, j] * self.inner.slope
+
+    def steep(self, x, b, h, i, j, by):
+        return x + self.bias[h, i, j] * by
+
+
+def test_tensors_of_an_object_are_captured():
+    q, k, v = heads()
+    layer, other = Layer(normal(H, S, T), 2.0), Layer(normal(H, S, T), 2.0)
+    x = np.einsum("bhsd,bhtd->bhst", q, k) * 0.1 + 2 * layer.bias
+    for score in (layer.score(), layer, layer.__call__, partial(layer.steep, by=2.0)):
+        assert np.allclose(run(q, k, v, score=score), weighed(x, v))
+    one, two = (lift({"score": m.score()}) for m in (layer, other))
+    assert one[0] == two[0]  # another layer of the same model: the same kernel
+    assert two[1]["given_bias"] is other.bias
+    assert one[0] != lift({"score": Layer(layer.bias, 3.0).score()})[0]
+    held_before = [id(x) for x in held([layer.score()])]
+    layer.inner.slope = 4.0
+    assert held_before != [id(x) for x in held([layer.score()])]
+
+
+def test_a_tensor_that_cannot_be_captured_is_an_error_at_its_line():
     holder = SimpleNamespace(bias=normal(2, 3, 4))
 
     def score(x, b, h, i, j):
-        return x + holder.bias[h, i, j]  # here
+        return x + holder.bias[h, i, j] * holder.bias.shape[0]  # here
 
     text, _ = attention.given_functions(score=score)
     with pytest.raises(KernelTypeError, match="is not a name of the function") as caught:
         text.specialise(dict.fromkeys(HALVES, "bf16"), sizes={"d": 64}, without={"lse", "lengths"})
     assert "test_functions.py" in str(caught.value)
+    assert "# here" in str(caught.value)
+
+
+TORCH = SimpleNamespace(float32="torch.float32")
+KINDS_OF_SCORES = {
+    "clamped": (
+        lambda x, b, h, i, j: x + (i - j).clamp(-3, max=5).abs() * 0.1,
+        lambda x, i, j: x + np.abs(np.clip(i - j, -3, 5)) * 0.1,
+    ),
+    "condition as a number": (
+        lambda x, b, h, i, j: x + (i == j) * 2.0 + (j < 3).float(),
+        lambda x, i, j: x + (i == j) * 2.0 + (j < 3),
+    ),
+    "power of a number": (
+        lambda x, b, h, i, j: x * 0.9 ** (i - j).abs(),
+        lambda x, i, j: x * 0.9 ** np.abs(i - j),
+    ),
+    "converted": (
+        lambda x, b, h, i, j: x + (x * 3).to(TORCH.float32).int() - j.long() // 7,
+        lambda x, i, j: x + np.trunc(x * 3) - j // 7,
+    ),
+    "library": (
+        lambda x, b, h, i, j: np.square(x) + np.sign(x) * np.log1p(np.abs(i - j)),
+        lambda x, i, j: np.square(x) + np.sign(x) * np.log1p(np.abs(i - j)),
+    ),
+    "bound": (partial(lambda by, x, b, h, i, j: x * by, 2.0), lambda x, i, j: x * 2.0),
+}
+
+
+@pytest.mark.parametrize("name", KINDS_OF_SCORES)
+def test_functions_are_taken_as_they_are(name):
+    score, meant = KINDS_OF_SCORES[name]
+    q, k, v = heads()
+    x = np.einsum("bhsd,bhtd->bhst", q, k) * 0.1
+    x = meant(x, np.arange(S)[:, None], np.arange(T))
+    assert np.allclose(run(q, k, v, score=score), weighed(x, v), atol=1e-6)
+
+
+def test_a_mistake_in_a_library_function_is_told_at_the_line_of_its_call():
+    score = lambda x, b, h, i, j: x + np.clip(i > j, 1, 2).T  # here  # noqa: E731
+    text, _ = attention.given_functions(score=score)
+    with pytest.raises(KernelError) as caught:
+        text.specialise(dict.fromkeys(HALVES, "bf16"), sizes={"d": 64}, without={"lse", "lengths"})
     assert "# here" in str(caught.value)
 
 

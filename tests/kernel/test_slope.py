@@ -39,12 +39,20 @@ def roots(x):
     return wl.sqrt(y) + wl.rsqrt(y) + wl.log(y) * wl.log2(y) - wl.exp2(-y) + wl.minimum(x, 0.1)
 
 
+def stepped(x):
+    return wl.floor(x * 3.0) * x + (x * 5.0).to(wl.i32) * 0.5 + 0.9**x + x.clamp(-0.5, 0.7)
+
+
 def silu(x):
     return x / (1 + np.exp(-x))
 
 
 CASES = {
     "capped": (capped, lambda x: 5 * np.tanh(x / 5)),
+    "stepped": (
+        stepped,
+        lambda x: np.floor(x * 3) * x + np.trunc(x * 5) * 0.5 + 0.9**x + np.clip(x, -0.5, 0.7),
+    ),
     "waves": (waves, lambda x: np.sin(x) * np.cos(x) - abs(x) / (2 + x * x)),
     "bent": (
         bent,

@@ -120,7 +120,7 @@ def gemm(rng):
     late = depth > 1 and rng.random() < 0.5
     slots = tuple(SlotRead(ring="ab", part=p) for p in parts)
     scope = Scope.WARP
-    joined = rng.random() < 0.15  # one arrival behind a sync of all
+    joined = rng.random() < 0.15  # one arrival after a sync of all
     if joined:
         scope = rng.choice((Scope.THREAD, Scope.WARPGROUP))
     meet = [ScopeSync(scope=Scope.WARPGROUP)] if joined else []
@@ -501,7 +501,7 @@ FAMILIES = (gemm, gemm, attention, attention, met, handed, own)
 
 
 def many_threads(rng, document):
-    """The loads by one thread of a warp, or of a warpgroup that meets behind every wait."""
+    """The loads by one thread of a warp, or of a warpgroup that meets after every wait."""
     producer = document.programs[0]
     threads = rng.choice((32, 128))
     if producer.threads > 1 or document.barriers:

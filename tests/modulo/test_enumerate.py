@@ -77,7 +77,7 @@ def chain_body(latencies, back, occ):
 
 
 def all_times(problem, ii, depth, reach):
-    """Every issue time vector up to ``reach`` behind op 0 that meets edges, units, rings."""
+    """Every issue time vector up to ``reach`` after op 0 that meets edges, units, rings."""
     span = np.arange(0, reach + 1)
     grid = np.stack(np.meshgrid(*[span] * (len(problem.ops) - 1), indexing="ij"), -1)
     t = np.concatenate([np.zeros((*grid.shape[:-1], 1), int), grid], -1).reshape(

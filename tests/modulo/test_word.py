@@ -357,11 +357,11 @@ def busy(processes):
 
 def test_a_work_limit_ends_a_solve_at_the_same_place_however_loaded_the_machine_is():
     body = attention_body(AttentionShape(chunks=4))
-    found = solve_modulo(body, ModuloOptions(work=0.3))
+    found = solve_modulo(body, ModuloOptions(work=0.1))
     assert found.stopped == "work limit"
     assert found.lower_bound <= 1282 <= found.ii
     with busy(2):
-        assert solve_modulo(body, ModuloOptions(work=0.3)) == found
+        assert solve_modulo(body, ModuloOptions(work=0.1)) == found
 
 
 @pytest.mark.slow

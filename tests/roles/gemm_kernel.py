@@ -46,7 +46,7 @@ class Dtype(StrEnum):
 
 
 class Activation(StrEnum):
-    """Applied to the result behind scale and bias."""
+    """Applied to the result after scale and bias."""
 
     NONE = "none"
     RELU = "relu"
@@ -75,7 +75,7 @@ class GemmKernel:
     """The choices of a Hopper GEMM. ``stages`` None: as many as shared memory holds.
 
     ``staging`` copies of a store chunk a consumer may have on their way out at once: with one for
-    every chunk the stores of a tile run behind the next tile's products.
+    every chunk the stores of a tile run beside the next tile's products.
     ``cluster`` = (along M, along N): two CTAs along M share B by multicast, two along N share A.
     """
 

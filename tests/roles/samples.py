@@ -34,7 +34,14 @@ from warploom.kernels.grouped import (
     grouped_weights,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import ATTENTION, GRADS, PRODUCTS, SCANS, measured
+from warploom.kernels.measured import (
+    ATTENTION,
+    GRADS,
+    PRODUCTS,
+    SCANS,
+    SCANS_OF_PARTS,
+    measured,
+)
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
@@ -84,6 +91,7 @@ def gemm_document(kernel: GemmKernel | None = None) -> RolesDocument:
 
 E4M3 = {"a": "e4m3", "b": "e4m3", "out": "bf16"}
 NONE: dict[str, int] = {}
+NOTHING: frozenset[str] = frozenset()
 
 
 def _softcap(x, b, h, s, t):
@@ -201,11 +209,50 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "gathered_swiglu": Shipped(gathered_swiglu),
 }
-MEASURED: dict[str, Shipped] = {  # attention as it is called; too many for every default test
+TEXTS: dict[str, Text] = {s.text.name: s.text for s in SHIPPED.values()}
+QUANTISED = {"x": "bf16", "out": "bf16"}
+SCALED = {"x": "e4m3", "w": "e4m3", "out": "bf16"}
+TYPES: dict[str, dict[str, str]] = {
+    "block_scaled": E4M3,
+    "grouped_scaled": SCALED,
+    "int4_gemm": QUANTISED,
+    "fp8_gemm": QUANTISED | {"w": "e4m3"},
+}
+LONG = {"s": 4096, "t": 4096}
+PARTS = frozenset({"left", "gone"})
+
+
+def _flexible(d: int, **functions: object) -> Shipped:
+    pins = dict(measured("attention", functions, {"d": d, **LONG}))
+    return Shipped(attention, sizes={"d": d}, constants=functions, pins=pins)
+
+
+def _scan(t: int, d: int, *, parts: bool) -> Shipped:
+    sizes = {"t": t, "j": t, "d": d}
+    pins = (SCANS_OF_PARTS if parts else SCANS)[t, d]
+    return Shipped(scan, sizes=sizes, pins=pins, given=PARTS if parts else NOTHING)
+
+
+# As they are called, on the tiles and orders that measuring chose; too many for default tests.
+MEASURED: dict[str, Shipped] = {
     f"attention_{d}{'_causal' if causal else ''}": Shipped(
         attention, sizes={"d": d}, constants={"causal": causal}, pins=ATTENTION[d, causal]
     )
     for d, causal in ((64, False), (128, False), (128, True), (256, False))
+}
+MEASURED |= {f"window_{d}": _flexible(d, visible=_window) for d in (64, 128, 256)}
+MEASURED |= {"softcap_128": _flexible(128, score=_softcap)}
+MEASURED |= {
+    f"{name}_called_{i}": Shipped(
+        TEXTS[name], TYPES.get(name, "bf16"), pins={"m": 16, **pins} if quantised else pins
+    )
+    for name, rows in PRODUCTS.items()
+    for quantised in (name in ("int4_gemm", "fp8_gemm"),)
+    for i, (_, pins) in enumerate(rows)
+}
+MEASURED |= {
+    f"scan_{t}_{d}{'_parts' * parts}": _scan(t, d, parts=parts)
+    for t, d, parts in ((64, 64, False), (64, 64, True), (64, 128, True), (128, 128, True))
 }
 
 

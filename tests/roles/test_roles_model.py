@@ -130,7 +130,7 @@ def test_a_fence_left_out_runs_wrong_and_is_found():
 
 
 def test_a_store_left_out_is_found_also_in_the_last_tile():
-    """The last fill is behind every refill: only the end of the program shows it."""
+    """The last fill is after every refill: only the end of the program shows it."""
     wrong = edited("epilogue", without(BulkStore, 3), G)
     report = verify_roles(wrong, sequences=[(1,)])
     assert any("never stored" in f.why for f in report.findings)

@@ -122,7 +122,7 @@ def plan(consumers=2):
 
 
 IN_ORDER = (0, 600, 756, 1330, 2030)
-OVERLAPPED = (0, 1300, 756, 1400, 2800)  # pv of an iteration behind qk of the next
+OVERLAPPED = (0, 1300, 756, 1400, 2800)  # pv of an iteration after qk of the next
 
 
 @pytest.mark.parametrize("times", [IN_ORDER, OVERLAPPED], ids=["in order", "overlapped"])

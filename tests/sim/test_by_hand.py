@@ -28,7 +28,7 @@ def test_a_load_that_is_waited_for_at_once_costs_its_whole_latency():
 
 
 def test_units_retire_in_order_even_when_data_comes_early():
-    # The second load has its data at 11 but retires behind the first, at 200.
+    # The second load has its data at 11 but retires after the first, at 200.
     sim = simulate(document(prologue=[load(), load(latency=10), wait_vm(1), wait_vm(0)]), trips=0)
     assert [op.done for op in sim.ops] == [200, 200]
     assert [(s.start, s.end, s.cause.op) for s in sim.stalls] == [(2, 200, 0)]

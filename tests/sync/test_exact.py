@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 def joint_optimum(text, trips, objectives):
     """Lexicographic minimum of the objectives over every placement of barriers and waits.
 
-    A gap holds any number of derived barriers, a wait in front of them and one behind them.
+    A gap holds any number of derived barriers, a wait in front of them and one after them.
     """
     cp_model = pytest.importorskip("ortools.sat.python.cp_model")
     model = cp_model.CpModel()

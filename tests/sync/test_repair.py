@@ -87,7 +87,7 @@ def test_repair_is_nearer_than_synthesis():
 
 def test_stagger_point_moves_with_its_entry():
     document = pingpong("strategy2_mg1")
-    # The stagger point lies in front of entry 4, the first wait; drop the barrier behind it.
+    # The stagger point lies in front of entry 4, the first wait; drop the barrier after it.
     barrier = next(i for i, e in enumerate(document.prologue) if e.op.tag == ScheduleOps.BARRIER)
     damaged = replace(
         document,

@@ -98,7 +98,7 @@ row_sums_out | x: m k, w: n k -> out: m n, norm: m f32 | m=100 n=72 k=136
     PRODUCT
     out[m, n] = acc
     norm[m] += (acc * acc).sum(axis=1)
-cross_entropy | x: m d, w: n d, label: m i32 -> loss lse: m f32 | m=100 n=200 d=64 | whole d
+cross_entropy | x: m d, w: n d, label: m i32 -> loss lse most: m f32 | m=100 n=200 d=64 | whole d
     m = wl.tile(loss)
     xs = x[m]
     l, top, hit = wl.zeros(m), wl.full(m, -1.0e30), wl.zeros(m)
@@ -110,6 +110,14 @@ cross_entropy | x: m d, w: n d, label: m i32 -> loss lse: m f32 | m=100 n=200 d=
         top = new
     lse[m] = top + wl.log(l)
     loss[m] = top + wl.log(l) - hit
+    most[m] = top
+low_rank | x: m k, a: r k, b: n r -> out: m n | m=100 n=72 k=136 r=64 | whole r
+    m = wl.tile("m")
+    low = wl.zeros(m, a.r)
+    for k in wl.steps(x.k):
+        low += x[m, k] @ a[:, k].T
+    for n in wl.steps(b.n):
+        out[m, n] = low.to(x.dtype) @ b[n].T
 argmax_i32 | x: m k, w: e k -> best: m f32, which: m i32 | m=100 e=64 k=136 | whole e
     m = wl.tile(best)
     acc = wl.zeros(m, w.e)
@@ -203,6 +211,62 @@ layernorm_exact | x: m k, w: n k, gamma beta: k -> out: m n | m=100 n=72 k=136 |
         y = (x[m, k] - mean) * r * gamma[k] + beta[k]
         acc += y.to(x.dtype) @ w[n, k].T
     out[m, n] = acc
+carry_in | q: s d, k v: t d, first: s d f32, x y: s f32 -> out: s d f32, sums most: s f32
+| s=100 t=200 d=64 | whole d
+    s = wl.tile(out, whole="d")
+    qs = q[s]
+    o, l, top = first[s], x[s], y[s]
+    for t in wl.steps(k.t):
+        z = qs @ k[t].T
+        new = wl.maximum(top, z.max(axis=1))
+        keep, p = wl.exp(top - new), wl.exp(z - new)
+        l = l * keep + p.sum(axis=1)
+        o = o * keep + p.to(v.dtype) @ v[t]
+        top = new
+    out[s] = o
+    sums[s] = l
+    most[s] = top
+mla | q: s d, p: s r, c: t d, y: t r -> out: s d | s=100 t=200 d=128 r=64 | whole dr
+| scalar scale=0.1
+    s = wl.tile(out, whole="d")
+    qs, ps = q[s], p[s]
+    o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, -1.0e30)
+    for t in wl.steps(c.t):
+        cs = c[t]
+        x = (qs @ cs.T + ps @ y[t].T) * scale
+        new = wl.maximum(top, x.max(axis=1))
+        keep, w = wl.exp(top - new), wl.exp(x - new)
+        l = l * keep + w.sum(axis=1)
+        o = o * keep + w.to(c.dtype) @ cs
+        top = new
+    out[s] = o / l
+kl_loss | x y: m d, w v: n d -> loss: m f32 | m=100 n=200 d=64 | whole d
+    m = wl.tile(loss)
+    xs, ys, far = x[m], y[m], wl.full(m, -1.0e30)
+    l, top, r, most, acc = wl.zeros(m), far, wl.zeros(m), far, wl.zeros(m)
+    for n in wl.steps(w.n):
+        z, u = xs @ w[n].T, ys @ v[n].T
+        new, big = wl.maximum(top, z.max(axis=1)), wl.maximum(most, u.max(axis=1))
+        l = l * wl.exp(top - new) + wl.exp(z - new).sum(axis=1)
+        p = wl.exp(u - big)
+        acc = acc * wl.exp(most - big) + (p * (u - z)).sum(axis=1)
+        r = r * wl.exp(most - big) + p.sum(axis=1)
+        top, most = new, big
+    loss[m] = acc / r - most - wl.log(r) + top + wl.log(l)
+top2 | x: m k, w: e k -> a b: m f32, i j: m i32 | m=100 e=64 k=136 | whole e
+    m = wl.tile(a)
+    acc = wl.zeros(m, w.e)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[:, k].T
+    e = wl.index(w.e)
+    one = acc.max(axis=1)
+    at = wl.where(acc == one, e, 9999).min(axis=1)
+    rest = wl.where(e == at, -wl.inf, acc)
+    two = rest.max(axis=1)
+    a[m] = 1.0 / (1.0 + wl.exp(two - one))
+    b[m] = 1.0 / (1.0 + wl.exp(one - two))
+    i[m] = at
+    j[m] = wl.where(rest == two, e, 9999).min(axis=1)
 gemm_row_softmax | x: m k, w: n k -> out: m n | m=100 n=64 k=136 | whole n
     m = wl.tile(out, whole="n")
     acc = wl.zeros(m, w.n)
@@ -357,6 +421,13 @@ lora | x: m k, w: n k, a: r k, b: n r -> out: m n | m=100 n=72 k=136 r=16 | whol
         acc += xs @ w[n, k].T
         low += xs @ a[:, k].T
     out[m, n] = acc + low.to(x.dtype) @ b[n].T
+linear_attention | q: s d, k: t d, v: t e -> out: s e | s=100 t=200 d=64 e=64 | whole de
+| says a product outside of a loop
+    s = wl.tile("s")
+    h = wl.zeros(k.d, v.e)
+    for t in wl.steps(k.t):
+        h += k[t].T @ v[t]
+    out[s] = q[s] @ h.to(q.dtype)
 fp8_out | x: m k, w: n k -> out: m n | m=100 n=80 k=136 | type out=e4m3
 | says of type e4m3 is stored
     PRODUCT
@@ -419,6 +490,12 @@ LONG |= read(BEGINS.format("begins_2", "wl.exp(side[m]) * bias[n]"))
 @pytest.mark.parametrize("name", [*CHEAP, *(pytest.param(n, marks=pytest.mark.slow) for n in LONG)])
 def test_what_authors_write_computes_its_meaning(name):
     assert check(case_of((CHEAP | LONG)[name])) is not None
+
+
+@NEEDS_COMPILER
+def test_tiles_and_vectors_go_on_from_memory():
+    """In the order of the text, which is soon scheduled."""
+    assert check(case_of(LONG["carry_in"]), {"program": "text", "t": 64}) is not None
 
 
 def emitted(case):

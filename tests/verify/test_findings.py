@@ -124,7 +124,7 @@ def test_groups_that_drift_need_one_barrier_more():
 
 @pytest.mark.parametrize("index", [7, 8, 99])
 def test_a_stagger_index_at_or_past_the_end_of_the_prologue(index):
-    """It means the end of the prologue: the extra barriers come behind the last entry."""
+    """It means the end of the prologue: the extra barriers come after the last entry."""
     options = {"groups": 2, "stagger_index": index, "tail_barriers": (1, 0)}
     assert once(GOOD, "M[0,0]", **options) == set()
 

@@ -58,7 +58,7 @@ def test_a_witness_is_data_and_a_listing():
 
 
 def test_wait_that_shares_its_place_with_a_protocol_barrier():
-    """The holder stands behind the barrier after the prologue and in front of its wait."""
+    """The holder stands after the barrier after the prologue and in front of its wait."""
     doc = document(
         "LA[0,0]0 LB[0,0]0",
         "",

@@ -103,16 +103,17 @@ def _tiles_json(found: JointResult) -> dict[str, Any]:
 
 
 Many = list[str] | None
+Subject = Annotated[
+    str,
+    typer.Argument(
+        help="pingpong, fourwave, a tile kernel with sizes (attention@s=4096,t=4096,d=128),"
+        " or file.py:object."
+    ),
+]
 
 
 def search_command(
-    schedule: Annotated[
-        str,
-        typer.Argument(
-            help="pingpong, fourwave, a tile kernel with sizes (attention@s=4096,t=4096,d=128),"
-            " or file.py:object."
-        ),
-    ],
+    schedule: Subject,
     tile: Annotated[str | None, typer.Option(help="Tile of a built-in, as 256x256x64.")] = None,
     dtype: Annotated[str, typer.Option(help="bf16 or fp8.")] = "bf16",
     model: Annotated[

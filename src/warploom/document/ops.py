@@ -24,6 +24,7 @@ class ResourceKind(Enum):
     SCALAR = 3
     VALU = 4
     NONE = 255
+    __hash__ = object.__hash__  # members are one each; an enum's own goes through its name
 
 
 class OpRole(Enum):
@@ -74,6 +75,8 @@ class KOffsetKind(Enum):
         number: int = self.value
         return number - 1 if KOffsetKind.K_PREV.value < number < 255 else number
 
+    __hash__ = object.__hash__
+
 
 class Phase(Enum):
     """The three parts of a pipelined loop."""
@@ -90,6 +93,7 @@ class DepKind(Enum):
     FLOW = 0
     ANTI = 1
     OUTPUT = 2
+    __hash__ = object.__hash__
 
 
 class ScheduleOps(IntEnum):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from pathlib import PurePath
 
 
@@ -18,10 +19,11 @@ class DType(StrEnum):
     I4 = "i4"
     BOOL = "bool"
 
-    @property
-    def bits(self) -> int:
-        """Bits of one element in memory."""
-        return {"f32": 32, "i32": 32, "bf16": 16, "f16": 16, "i4": 4}.get(self.value, 8)
+    bits: int
+    """Bits of one element in memory."""
+
+    def __init__(self, name: str) -> None:
+        self.bits = {"f32": 32, "i32": 32, "bf16": 16, "f16": 16, "i4": 4}.get(name, 8)
 
     @property
     def is_float(self) -> bool:
@@ -130,7 +132,7 @@ class Dim:
     per: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Value:
     """A result: its name (unique in the kernel), shape, type, and the line that made it."""
 
@@ -139,7 +141,7 @@ class Value:
     dtype: DType
     line: Line | None = None
 
-    @property
+    @cached_property
     def vars(self) -> tuple[str, ...]:
         """The variables of its shape."""
         return tuple(d.var for d in self.dims)

@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from warploom.errors import KernelCallError
-from warploom.kernel.captured import Lifted, lift, reached
+from warploom.kernel.captured import Lifted, held, lift
 from warploom.launch.attention_checks import usual_scale
 from warploom.launch.tensors import is_torch
 from warploom.launch.texts import Calls
@@ -84,29 +84,16 @@ def _lifted(
     except TypeError:  # something that cannot be told apart from others
         return lift(functions)
     names = tuple(functions)
-    known = found.get(_LAST)
-    if known is not None and known[0] == names and _alike(known[1], functions):
+    known, now = found.get(_LAST), list(held(functions.values()))
+    if known is not None and known[0] == names and _alike(known[1], now):
         return known[2]  # type: ignore[no-any-return]
     made = lift(functions)
     with _LOCK:
-        found[_LAST] = (names, _cells(functions), made)
+        found[_LAST] = (names, now, made)
     return made
 
 
-def _cells(functions: dict[str, Callable[..., Any]]) -> list[Any]:
-    """What the functions hold in cells and globals: whether they still mean the same."""
-    held: list[Any] = []
-    for found in reached(functions.values()):
-        held += [c.cell_contents for c in found.__closure__ or ()]
-        held += [found.__globals__.get(n) for n in found.__code__.co_names]
-    return held
-
-
-def _alike(known: list[Any], functions: dict[str, Callable[..., Any]]) -> bool:
-    try:
-        now = _cells(functions)
-    except ValueError:  # an empty cell
-        return False
+def _alike(known: list[Any], now: list[Any]) -> bool:
     return len(known) == len(now) and all(a is b for a, b in zip(known, now, strict=True))
 
 

@@ -50,13 +50,19 @@ def kept_order(
     problem: ModuloProblem, asked: str, solve: Callable[[], ModuloResult]
 ) -> ModuloResult:
     """The order of a problem: solved before by the same code, or now; it is checked either way."""
-    text = f"{fingerprint('order')}\0{_solver()}\0{problem!r}\0{asked}"
-    path = default_cache() / "orders" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
-    found = _recall_order(problem, path)
+    paths = []
+    for solver in dict.fromkeys((_solver(), "")):  # without a solver what any found is taken
+        text = f"{fingerprint('order')}\0{solver}\0{problem!r}\0{asked}"
+        name = f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+        paths.append(default_cache() / "orders" / name)
+    found = _recall_order(problem, paths[0])
+    left = [path for path in paths if found is None or not path.exists()]
     if found is None:
         found = solve()
-        if found.stopped in ("", WORK):  # not by the clock: another machine may do better then
-            _keep(path, {k: v for k, v in asdict(found).items() if k != "problem"})
+    if left and found.stopped in ("", WORK):  # not by the clock: another machine may do better then
+        data = {k: v for k, v in asdict(found).items() if k != "problem"}
+        for path in left:
+            _keep(path, data)
     return found
 
 

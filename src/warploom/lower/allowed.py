@@ -82,7 +82,7 @@ def _check_alternate(layout: Layout) -> None:
     elif tiling.split > 1 or takes_turns(body.kernel):
         why = "CTAs meet at a tile in an order that two consumers would not keep"
     elif any(isinstance(op, Given) for op in body.head) or not any(
-        isinstance(op, Store) for _, op in body.placed()
+        isinstance(op, Store) for _, op in body.placed
     ):
         why = "a tile of several loops has rings that only its own loop walks"
     if why:
@@ -92,15 +92,7 @@ def _check_alternate(layout: Layout) -> None:
 
 
 def _check_ends(body: Body) -> None:
-    """Products stand in loops; stores have types that threads write."""
-    for op in (*body.head, *body.tail):
-        if isinstance(op, Dot):
-            raise refusal(
-                "a product outside of a loop",
-                op.result.line,
-                why="operands of products arrive in the steps of a loop",
-                fix="load an operand in a loop over the contracted axis, or write two kernels",
-            )
+    """Stores have types that threads write."""
     for op in (*body.loop.body, *body.tail):
         if not isinstance(op, Store):
             continue

@@ -7,8 +7,7 @@ Everything else is a load, a product, a store or vector work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from warploom.document.flow import When
@@ -48,23 +47,22 @@ class Body:
     head: tuple[Op, ...]
     loop: Loop
     tail: tuple[Op, ...]
-    _cache: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def ops(self) -> dict[str, Op]:
         """The op that defines each value (carried values: the loop)."""
-        return {v.name: op for _, op in self.placed() for v in results(op)}
+        return {v.name: op for _, op in self.placed for v in results(op)}
 
     @cached_property
     def values(self) -> dict[str, Value]:
         """All values by name."""
-        found = {v.name: v for _, op in self.placed() for v in results(op)}
+        found = {v.name: v for _, op in self.placed for v in results(op)}
         return found | {c.inside.name: c.inside for c in self.loop.carried}
 
     @cached_property
     def sections(self) -> dict[str, When]:
         """Where each value is defined; a loop's results count as the tail's."""
-        found = {v.name: when for when, op in self.placed() for v in results(op)}
+        found = {v.name: when for when, op in self.placed for v in results(op)}
         found |= {c.inside.name: When.LOOP for c in self.loop.carried}
         return found | {c.result.name: When.TAIL for c in self.loop.carried}
 
@@ -82,18 +80,21 @@ class Body:
     def users(self) -> dict[str, list[tuple[When, Op]]]:
         """Who reads each value."""
         found: dict[str, list[tuple[When, Op]]] = {name: [] for name in self.values}
-        for when, op in self.placed():
+        for when, op in self.placed:
             if not isinstance(op, Loop):
                 for name in operands(op):
                     found[name].append((when, op))
         return found
 
-    def placed(self) -> Iterator[tuple[When, Op]]:
+    @cached_property
+    def placed(self) -> tuple[tuple[When, Op], ...]:
         """All ops with their section; the loop itself between head and tail."""
-        yield from ((When.HEAD, op) for op in self.head)
-        yield When.LOOP, self.loop
-        yield from ((When.LOOP, op) for op in self.loop.body)
-        yield from ((When.TAIL, op) for op in self.tail)
+        return (
+            *((When.HEAD, op) for op in self.head),
+            (When.LOOP, self.loop),
+            *((When.LOOP, op) for op in self.loop.body),
+            *((When.TAIL, op) for op in self.tail),
+        )
 
     def section(self, when: When) -> tuple[Op, ...]:
         """The ops of a section."""

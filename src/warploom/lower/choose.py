@@ -11,50 +11,36 @@ What the author pins (``kernel.with_tiles(m=128, stages=4)``) is not varied.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Kernel, Load, Walk
-from warploom.lower.allowed import check_allowed, is_narrow
-from warploom.lower.body import Body, body_of, only_products
+from warploom.lower.allowed import check_allowed
+from warploom.lower.body import Body, only_products
 from warploom.lower.cluster import check_cluster
 from warploom.lower.estimate import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
-from warploom.lower.fuse import Step, fuse
-from warploom.lower.gather import gather_registers
-from warploom.lower.hand_over import chunks_of
-from warploom.lower.join import join
-from warploom.lower.layout import Layout, lay_out
-from warploom.lower.loop_ops import takes_turns
-from warploom.lower.loops import each_loop
+from warploom.lower.layout import Layout
 from warploom.lower.meet import check_near, part_bytes
 from warploom.lower.ranges import cut_of
+from warploom.lower.settled import CHOICES, again, subject_of
 from warploom.lower.shapes import MOST_SCORES, extents_of, shapes
 from warploom.lower.slots import list_of
 from warploom.lower.storage import (
-    ALIGNMENT,
-    BARRIER_BYTES,
-    STAGING_BYTES,
     less_memory,
     ring_depth,
-    staged_stores,
 )
-from warploom.lower.tiling import Tiling, part_tiling, tiling_of
+from warploom.lower.tiling import Tiling
 from warploom.lower.visits import differ, tiles_of
 from warploom.target.h200 import HopperTarget, h200
 
-SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
-SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
-MOST_TOGETHER = 2  # consumers, where they do not take turns
-LEAST_STAGES, GOOD_STAGES = 3, 4
-GOOD_COPIES = 2  # of a store chunk
 LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 CLUSTERS = (2,)  # CTAs that fetch together: of four, a tenth of the SMs stays empty
-IN_FLIGHT = 128 * 1024  # bytes of slots that hide a load where consumers take turns
 ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
 ALTERNATE = 2  # consumers that take tiles in turn
-CHOICES = frozenset(f.name for f in fields(Tiling)) - {"extents"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,24 +63,41 @@ def choose(
     ``sizes``: of named axes (4096 where not given). ``pins``: extents by variable and fields of
     ``Tiling`` that are not to be varied. Raises the first refusal where no tiling has a place.
     """
-    pins = dict(pins or {})
-    target = (target or h200()).shared_by(int(str(pins.get("resident", 1))))
-    *before, last = each_loop(kernel)
-    body = body_of(last)
-    steps = fuse(body)
-    chains = join(body, steps)  # fewer values are kept: for tiles that have no place else
+    return _chosen(kernel, _items(sizes), _items(pins), target or h200())
+
+
+def _items(given: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...]:
+    return tuple((given or {}).items())
+
+
+@lru_cache(maxsize=64)
+def _chosen(
+    kernel: Kernel,
+    sizes: tuple[tuple[str, int], ...],
+    given: tuple[tuple[str, object], ...],
+    chip: HopperTarget,
+) -> tuple[Choice, ...]:
+    pins = dict(given)
+    target = chip.shared_by(int(str(pins.get("resident", 1))))
+    subject = subject_of(kernel, target)
+    before, body = subject.before, subject.body
     _check_pins(kernel, pins)
     known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
-    known |= dict(sizes or {})
+    known |= dict(sizes)
     found: dict[Tiling, Choice] = {}
     refused: KernelError | GeometryError | None = None
     for extents, consumers, turns in _sharings(body, known, pins, alone=not before):
         for joined in (False, True) if "joined" not in pins else (bool(pins["joined"]),):
-            chosen, more = (chains, {**turns, "joined": True}) if joined else (steps, turns)
             try:
-                earlier = [_earlier(p, extents, consumers, pins, known) for p in before]
+                earlier = [
+                    subject.earlier(b, _shared_extents(b, extents, pins, known), consumers, pins)
+                    for b in before
+                ]
                 left = less_memory(target, [(r, x) for x in earlier for r in x.rings])
-                layout = _settled(body, chosen, extents, consumers, more, left, known)
+                layout = subject.settled(extents, consumers, turns, left, joined=joined)
+                hints = {n: v for n, v in _walk(layout, left, known).items() if n not in pins}
+                layout = again(layout, **hints)
+                check_allowed(layout)
             except (KernelError, GeometryError) as error:
                 refused = refused or error
                 continue
@@ -134,30 +137,18 @@ def _sharings(
             yield extents, consumers, {**pins, "alternate": ALTERNATE}
 
 
-def _earlier(
-    part: Kernel,
-    extents: Mapping[str, int],
-    consumers: int,
-    pins: Mapping[str, object],
-    sizes: Mapping[str, int],
-) -> Layout:
-    """A loop before the last one, laid out with the rows and consumers of that one."""
-    body = body_of(part)
-    mine = {n: size for n, size in extents.items() if n in {v.name for v in part.vars}}
-    for var in part.vars:
+def _shared_extents(
+    body: Body, extents: Mapping[str, int], pins: Mapping[str, object], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """Extents of a loop before the last one: the rows of that one, and its own steps."""
+    mine = {v.name: extents[v.name] for v in body.kernel.vars if v.name in extents}
+    for var in body.kernel.vars:
         if var.extent is None and var.name not in mine:
             pinned = pins.get(var.name)
             options = extents_of(body, var.name, sizes[var.axis])
             fit = [n for n in options if n <= MOST_SCORES] or [options[-1]]
             mine[var.name] = pinned if isinstance(pinned, int) else fit[0]
-    tiling = tiling_of(part, consumers=consumers, **mine)
-    slots = pins.get("earlier", tiling.earlier)
-    assert isinstance(slots, int)
-    tiling = part_tiling(part, replace(tiling, earlier=slots))
-    layout = lay_out(body, tiling, fuse(body))
-    if layout.rings:
-        ring_depth(layout, layout.rings[0], h200())
-    return layout
+    return mine
 
 
 def _apart(
@@ -267,99 +258,6 @@ def _check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
             )
         if name in names and (type(value) is not int or value < 1):
             raise ConfigError(f"extent {name}={value!r}", where=f"kernel {kernel.name}")
-
-
-def _settled(
-    body: Body,
-    steps: tuple[Step, ...],
-    extents: dict[str, int],
-    consumers: int,
-    pins: Mapping[str, object],
-    target: HopperTarget,
-    sizes: Mapping[str, int],
-) -> Layout:
-    """The layout of a candidate with the rest of its choices made; refuses what does not fit."""
-    fixed = {n: v for n, v in pins.items() if n in CHOICES and n != "consumers"}
-    tiling = tiling_of(body.kernel, consumers=consumers, **extents)
-    tiling = replace(tiling, **fixed)  # type: ignore[arg-type]
-    layout = lay_out(body, tiling, steps)
-    most = _registers(target, tiling.warpgroups, gather_registers(layout.rings))
-    if "hold" not in pins and _used(layout) + SPARE_TO_HOLD > most:
-        layout = _again(layout, hold=False)
-    # Where registers are short by choice, or issue times are given, the schedule counts lives.
-    if not tiling.times and "spare" not in pins and _used(layout) + SPARE_REGISTERS > most:
-        raise GeometryError(
-            f"{_used(layout)} registers of values in a thread",
-            where=f"tiling {tiling.name}",
-            why=f"a consumer thread has {most}, of which {SPARE_REGISTERS} are for the rest",
-            fix="smaller extents, or more consumers",
-        )
-    turns, grouped = takes_turns(layout), body.kernel.grid.kind != "tiles"
-    if consumers > MOST_TOGETHER and not turns and "consumers" not in pins:
-        raise GeometryError(
-            f"{consumers} consumers on the tensor cores together",
-            where=f"tiling {tiling.name}",
-            why="two keep them busy, and have more registers each",
-            fix="two consumers",
-        )
-    if "direct" not in pins and (turns or grouped or _is_narrow(layout)):
-        layout = _again(layout, direct=True)
-    if "staging" not in pins:
-        layout = _again(layout, staging=_staging(layout, target))
-    if "stages" not in pins and turns:
-        slot = sum(r.bytes for r in layout.rings if not r.per_tile)
-        fit = ring_depth(layout, layout.rings[0], target)
-        layout = _again(layout, stages=min(fit, max(2, IN_FLIGHT // max(1, slot))))
-        if layout.tiling.stages == 1:
-            raise GeometryError("one stage hides no load", where=f"tiling {tiling.name}")
-    hints = {n: v for n, v in _walk(layout, target, sizes).items() if n not in pins}
-    layout = _again(layout, **hints)
-    if layout.rings:
-        ring_depth(layout, layout.rings[0], target)
-    check_allowed(layout)
-    return layout
-
-
-def _is_narrow(layout: Layout) -> bool:
-    """Whether some tile is too narrow for copies out."""
-    kernel = layout.body.kernel
-    return any(
-        is_narrow(layout, op.value, kernel.tensor(op.tensor).dtype.bits)
-        for op in staged_stores(layout)
-    )
-
-
-def _again(layout: Layout, **changes: object) -> Layout:
-    tiling = replace(layout.tiling, **changes)  # type: ignore[arg-type]
-    return lay_out(layout.body, tiling, layout.steps)
-
-
-def _registers(target: HopperTarget, consumers: int, low: int) -> int:
-    split = target.register_split(consumers, producer=low)  # clusters: less, the schedule counts
-    return split[1] if split else target.entry_registers(128 * (consumers + 1))
-
-
-def _used(layout: Layout) -> int:
-    return sum(a.registers for a in layout.arrays)
-
-
-def _staging(layout: Layout, target: HopperTarget) -> int:
-    """Copies of a store chunk: two where four stages are left, else all of a tile where three are.
-
-    A fourth stage was worth more than a third copy wherever both were measured.
-    """
-    stores = staged_stores(layout)
-    if not stores:
-        return layout.tiling.staging
-    chunks = sum(len(chunks_of(layout, op)) for op in stores)
-    every = sum(r.bytes + BARRIER_BYTES for r in layout.rings if not r.per_tile)
-    once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
-    left = target.limits.smem_per_block - ALIGNMENT - once
-    copy = STAGING_BYTES * layout.tiling.warpgroups
-    if layout.tiling.alternate > 1:  # nobody waits for stores: what slots leave
-        return max(1, min(GOOD_COPIES, (left - (left - copy) // every * every) // copy))
-    fit = [(left - stages * every) // copy for stages in (GOOD_STAGES, LEAST_STAGES)]
-    return max(1, min(4, chunks, fit[0] if fit[0] >= GOOD_COPIES else fit[1]))
 
 
 def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dict[str, object]:

@@ -237,7 +237,7 @@ def _joules(
 def _dram_bytes(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> float:
     """Bytes from and to memory: tensors once, what is visited again and has left the L2 again."""
     kernel, total = layout.body.kernel, 0.0
-    for _, op in layout.body.placed():
+    for _, op in layout.body.placed:
         if not isinstance(op, Load | Store):
             continue
         tensor = kernel.tensor(op.tensor)

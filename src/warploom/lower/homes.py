@@ -38,7 +38,7 @@ def homes_of(
     for c in body.loop.carried:
         for name in (c.last, c.result.name, *([c.first] if c.first in kept else [])):
             classes.join(c.inside.name, name)
-    for _, op in body.placed():
+    for _, op in body.placed:
         if isinstance(op, Dot) and op.into is not None and op.into in kept:
             classes.join(op.into, op.result.name)
     for step in steps:

@@ -134,7 +134,7 @@ class Layout:
 def lay_out(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> Layout:
     """Places for all values; refuses what this target has no place for."""
     kept = _kept_values(body, tiling, steps)
-    forms = _forms(body, steps, kept)
+    forms = _forms(body, kept)
     homes = homes_of(body, steps, kept, forms)
     names = dict.fromkeys(homes.values())
     arrays = tuple(_array(body, tiling, name, homes, forms) for name in names)
@@ -157,12 +157,12 @@ def _kept_values(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> dict[st
     names: dict[str, None] = {}
     for step in steps:
         names |= dict.fromkeys(step.results)
-    for _, op in body.placed():
+    for _, op in body.placed:
         if isinstance(op, Dot | Given):
             names[op.result.name] = None
     for c in body.loop.carried:
         names |= dict.fromkeys([c.inside.name, c.last, c.result.name])
-    for when, op in body.placed():  # A operands held in registers
+    for when, op in body.placed:  # A operands held in registers
         if tiling.hold and when is When.HEAD and isinstance(op, Load) and is_held(body, op):
             names[op.result.name] = None
     return {n: body.values[n] for n in names}
@@ -176,7 +176,7 @@ def is_held(body: Body, op: Load) -> bool:
     return bool(users) and all(isinstance(u, Dot) and u.a == op.result.name for u in users)
 
 
-def _forms(body: Body, steps: tuple[Step, ...], kept: dict[str, Value]) -> dict[str, Form]:
+def _forms(body: Body, kept: dict[str, Value]) -> dict[str, Form]:
     """Forms of kept values; row sums stay parts while nothing but sums is made of them."""
     forms: dict[str, Form] = {}
     for name, value in kept.items():
@@ -258,7 +258,15 @@ def _array(
 
 def _check_products(layout: Layout) -> None:
     body = layout.body
-    for _, op in body.placed():
+    outside = [op for op in (*body.head, *body.tail) if isinstance(op, Dot)]
+    if outside:
+        raise refusal(
+            "a product outside of a loop",
+            outside[0].result.line,
+            why="operands of products arrive in the steps of a loop",
+            fix="load an operand in a loop over the contracted axis, or write two kernels",
+        )
+    for _, op in body.placed:
         if not isinstance(op, Dot):
             continue
         var = op.result.dims[1].var
@@ -277,7 +285,7 @@ def _check_products(layout: Layout) -> None:
 def _check_vectors(layout: Layout) -> None:
     """A thread has the elements of its rows, not of its columns: of vectors, and of tiles."""
     body, kept = layout.body, dict(layout.homes)
-    for _, op in body.placed():
+    for _, op in body.placed:
         if not isinstance(op, Pointwise | Spread | Reduce):
             continue
         tile = body.values[op.arg] if isinstance(op, Reduce) else op.result

@@ -12,6 +12,7 @@ from warploom.kernel.values import (
     Const,
     Fn,
     Kernel,
+    Load,
     Loop,
     Op,
     Pointwise,
@@ -175,7 +176,34 @@ def own_lasts(kernel: Kernel, positive: frozenset[str]) -> Kernel:
     return _with_loops(kernel, change)
 
 
+def begin_in_registers(kernel: Kernel, _: frozenset[str] = frozenset()) -> Kernel:
+    """A carried tile that begins as one loaded is read into its registers by a step of its own."""
+    loaded = {
+        op.result.name: op.result
+        for op in kernel.ops
+        if isinstance(op, Load) and len(op.result.dims) == 2
+    }
+    begun = dict.fromkeys(c.first for op in kernel.ops if isinstance(op, Loop) for c in op.carried)
+    ops: list[Op] = []
+    for op in kernel.ops:
+        name = made_by(op)
+        if isinstance(op, Loop):
+            carried = (
+                replace(c, first=f"{c.first}_begun") if c.first in loaded else c for c in op.carried
+            )
+            ops.append(replace(op, carried=tuple(carried)))
+            continue
+        ops.append(op)
+        if name in loaded and name in begun:
+            one = replace(loaded[name], name=f"{name}_one", dims=())
+            made = replace(loaded[name], name=f"{name}_begun")
+            ops.append(Const(result=one, value=1.0))
+            ops.append(Pointwise(result=made, fn=Fn.MUL, args=(name, one.name)))
+    return replace(kernel, ops=tuple(ops))
+
+
 REWRITES: tuple[Rewrite, ...] = (
+    begin_in_registers,
     scale_after_maximum,
     own_lasts,
     hide_edges,

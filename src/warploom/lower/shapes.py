@@ -52,18 +52,16 @@ def _is_depth_of_products(body: Body, var: str) -> bool:
 
 def _row_variable(body: Body) -> str | None:
     """The variable whose elements are rows of the products."""
-    rows = [op.result.dims[0].var for _, op in body.placed() if isinstance(op, Dot)]
+    rows = [op.result.dims[0].var for _, op in body.placed if isinstance(op, Dot)]
     stores = [op for op in body.tail if isinstance(op, Store) and body.values[op.value].dims]
     return rows[0] if rows else body.values[stores[0].value].dims[0].var if stores else None
 
 
 def extents_of(body: Body, var: str, size: int) -> tuple[int, ...]:
     """Extents of a variable that is no row: columns of products, or what they sum over."""
-    columns = [
-        op for _, op in body.placed() if isinstance(op, Dot) and op.result.dims[1].var == var
-    ]
+    columns = [op for _, op in body.placed if isinstance(op, Dot) and op.result.dims[1].var == var]
     step = 8 if var in body.kernel.grid.vars else 16
-    for _, op in body.placed():
+    for _, op in body.placed:
         if not isinstance(op, Load) or len(op.result.dims) != 2 or body.is_picked(op):
             continue
         if op.result.dims[1].var == var:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from warploom.document.flow import When
 from warploom.kernel.values import Dot, DType, Kernel, Load, Store, Walk
@@ -25,7 +26,7 @@ SLOT_BYTES = 1024  # slots start on whole atoms of the 128-byte swizzle
 _Key = tuple[bool, tuple[str, ...]]  # once a tile, readers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SlotTile:
     """A tile in a slot: ``rows`` x ``cols`` elements in blocks of 128-byte rows.
 
@@ -42,35 +43,35 @@ class SlotTile:
     vector: bool = False
     loose: bool = False
 
-    @property
+    @cached_property
     def fetched(self) -> int:
         """Elements of a vector that are copied."""
         per = WHOLE_BYTES * 8 // self.dtype.bits
         return (self.cols - 1 + per) // per * per + (per if self.loose and self.cols > 1 else 0)
 
-    @property
+    @cached_property
     def block_cols(self) -> int:
         """Columns of a block."""
         return LINE_BYTES * 8 // self.dtype.bits
 
-    @property
+    @cached_property
     def narrow(self) -> bool:
         """Whether rows are shorter than a line: several of them share one."""
         return not self.vector and self.cols < self.block_cols
 
-    @property
+    @cached_property
     def span(self) -> int:
         """Bytes of a row that are swizzled among themselves; vectors are not."""
         if self.vector:
             return 0
         return self.cols * self.dtype.bits // 8 if self.narrow else LINE_BYTES
 
-    @property
+    @cached_property
     def blocks(self) -> int:
         """Blocks of 128 bytes in a row."""
         return -(-self.cols // self.block_cols)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Bytes of the tile."""
         if self.vector:
@@ -80,7 +81,7 @@ class SlotTile:
         return self.rows * self.blocks * LINE_BYTES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SlotRing:
     """A ring of slots: the tiles of one slot, filled once an iteration or once a tile.
 
@@ -94,7 +95,7 @@ class SlotRing:
     filled: bool = False
     gathered: bool = False
 
-    @property
+    @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Where each tile of the slot starts."""
         starts, at = list[int](), 0
@@ -103,7 +104,7 @@ class SlotRing:
             at += -(-tile.bytes // LINE_BYTES) * LINE_BYTES
         return tuple(starts)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Bytes of a slot: whole swizzle atoms."""
         end = self.offsets[-1] + self.tiles[-1].bytes
@@ -115,7 +116,7 @@ def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotR
     groups: dict[_Key, list[SlotTile]] = {}
     vectors: list[Load] = []
     gathered: list[SlotRing] = []
-    for when, op in body.placed():
+    for when, op in body.placed:
         if isinstance(op, Load) and when is When.LOOP:
             vectors += [op] if is_vector(body, op) or is_number(body, tiling, op) else []
         if not isinstance(op, Load) or len(op.result.dims) != 2 or when is When.TAIL:

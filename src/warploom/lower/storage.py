@@ -81,6 +81,8 @@ def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
 
 def less_memory(target: HopperTarget, rings: Sequence[tuple[SlotRing, Layout]]) -> HopperTarget:
     """The chip without the shared memory that rings of other layouts take."""
+    if not rings:
+        return target
     taken = 0
     for ring, layout in rings:
         depth = layout.tiling.ahead if ring.per_tile else ring_depth(layout, ring, target)

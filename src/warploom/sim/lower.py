@@ -128,6 +128,7 @@ class _Writer:
         self.trips = trips
         self.stands_for = stands_for
         self.steps: dict[tuple[OpDesc, int], Issue] = {}
+        self.alike: dict[int, tuple[tuple[Step, ...], ...]] = {}
         self.places: dict[tuple[str, int, int | None], Place] = {}
         entries = (*document.kernel, *document.epilogue, *document.prologue)
         known = (*document.body, *(entry.op for entry in entries))
@@ -150,29 +151,38 @@ class _Writer:
 
     def program(self, group: int, simd: int) -> tuple[Step, ...]:
         """Everything a wave of ``group`` executes."""
-        return tuple(self._steps(group, simd))
+        protocol = self.document.protocol
+        if simd not in self.alike:
+            self.alike[simd] = self._parts(simd)
+        first, second, loop, epilogue = self.alike[simd]
+        staggered = group if protocol.stagger_index is not None else 0
+        tail = protocol.tail_barriers[group] if group < len(protocol.tail_barriers) else 0
+        return (
+            *first,
+            *self._extra(staggered, "stagger", group),
+            *second,
+            *self._extra(int(protocol.barrier_after_prologue), "after prologue", group),
+            *loop,
+            *(self._drain() if protocol.epilogue_drain else ()),
+            *epilogue,
+            *self._extra(tail, "tail", group),
+        )
 
-    def _steps(self, group: int, simd: int) -> Iterator[Step]:
+    def _parts(self, simd: int) -> tuple[tuple[Step, ...], ...]:
+        """What all waves of a SIMD execute: the prologue's two parts, the loop, the epilogue."""
         protocol, document = self.document.protocol, self.document
         tiles = _TileCounter()
-        per = protocol.k_tiles_per_iteration
+        base, per = protocol.kernel_k_base, protocol.k_tiles_per_iteration
         prologue = _Turn(Phase.PROLOGUE, None, 0)
         split = len(document.prologue) if protocol.stagger_index is None else protocol.stagger_index
-        yield from self._phase(document.prologue[:split], prologue, simd, tiles)
-        if protocol.stagger_index is not None:
-            yield from self._extra(group, "stagger", group)
-        yield from self._phase(document.prologue[split:], prologue, simd, tiles, split)
-        if protocol.barrier_after_prologue:
-            yield from self._extra(1, "after prologue", group)
-        for i in range(self.trips):
-            turn = _Turn(Phase.KERNEL, i, protocol.kernel_k_base + per * i)
-            yield from self._phase(document.kernel, turn, simd, tiles)
-        if protocol.epilogue_drain:
-            yield from self._drain()
-        epilogue = _Turn(Phase.EPILOGUE, None, protocol.kernel_k_base + per * self.trips)
-        yield from self._phase(document.epilogue, epilogue, simd, tiles)
-        tail = protocol.tail_barriers[group] if group < len(protocol.tail_barriers) else 0
-        yield from self._extra(tail, "tail", group)
+        turns = [_Turn(Phase.KERNEL, i, base + per * i) for i in range(self.trips)]
+        epilogue = _Turn(Phase.EPILOGUE, None, base + per * self.trips)
+        return (
+            tuple(self._phase(document.prologue[:split], prologue, simd, tiles)),
+            tuple(self._phase(document.prologue[split:], prologue, simd, tiles, split)),
+            tuple(s for turn in turns for s in self._phase(document.kernel, turn, simd, tiles)),
+            tuple(self._phase(document.epilogue, epilogue, simd, tiles)),
+        )
 
     def _extra(self, count: int, what: str, group: int) -> Iterator[Step]:
         """Barriers the protocol adds, which are no schedule entries."""

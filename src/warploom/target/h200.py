@@ -9,8 +9,8 @@ the second objective, joules per FLOP and per byte moved.
 
 >>> h200().wgmma_interval(256)
 128
->>> h200().group_latency(n=256, count=4)
-574
+>>> h200().load_latency(16384)
+472
 """
 
 from __future__ import annotations

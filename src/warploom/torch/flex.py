@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.attention.flex_attention import AuxOutput
 
 from warploom.errors import BackendError
 from warploom.launch.attention import attention
@@ -24,14 +25,24 @@ def flex_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
     return_lse: bool = False,
+    kernel_options: object | None = None,  # torch's tiles, not warploom's
+    *,
+    return_aux: Any | None = None,  # noqa: ANN401 (torch's AuxRequest)
 ) -> Any:  # noqa: ANN401 (a tensor, or two)
     """torch's ``flex_attention``, run by warploom, eagerly.
 
     ``score_mod`` and the mask function of ``block_mask`` are read from their Python text. The
     blocks of the mask are walked and no others, full ones without the function, by both passes.
     Gradients are those of query, key and value, for head dimensions 64, 128
-    and 256; captured tensors and the log-sum-exp have none.
+    and 256; captured tensors and the log-sum-exp have none. ``kernel_options`` are torch's own and
+    change nothing here; of ``return_aux`` there is the log-sum-exp.
     """
+    if return_aux is not None:
+        if getattr(return_aux, "max_scores", False):
+            raise _wrong("the largest scores are asked for", "AuxRequest(lse=True)")
+        asked = (query, key, value, score_mod, block_mask, scale, enable_gqa)
+        out, lse = flex_attention(*asked, return_lse=True)
+        return out, AuxOutput(lse=lse if return_aux.lse else None)
     if not enable_gqa and query.shape[1] != key.shape[1]:
         raise _wrong(
             f"{query.shape[1]} heads of queries, {key.shape[1]} of keys", "enable_gqa=True"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from warploom.document.flow import Exchange, ExchangeStep
-from warploom.document.rings import Per, Scope
+from warploom.document.rings import Scope
 from warploom.document.roles import (
     Arrive,
     BulkStore,
@@ -42,7 +42,7 @@ _SHARED = (WaitFull, WaitEmpty, Expect, Load, Arrive, NamedSync, NamedArrive)  #
 
 def refuse_unfaithful(entry: RoleEntry, document: RolesDocument, program: RoleProgram) -> None:
     """``BackendError`` for an entry whose code would not do what the judge took it for."""
-    why = _why(entry, document, program) or _too_far(entry, document)
+    why = _why(entry, document, program)
     if why:
         raise _refused(entry, document, program, why)
 
@@ -110,15 +110,6 @@ def _copied_by_threads(program: RoleProgram) -> set[str]:
 def _apart(scope: Scope, threads: int) -> bool:
     """Whether a thread or a barrier of all is meant in a role of some warps."""
     return scope is not Scope.WARP and threads not in (1, WARPGROUP)
-
-
-def _too_far(entry: RoleEntry, document: RolesDocument) -> str:
-    """Phases are known one round of a ring ahead and back."""
-    if isinstance(entry, WaitFull | WaitEmpty):
-        ring = document.ring(entry.ring)
-        if ring.per is Per.ITERATION and abs(entry.k) > ring.depth:
-            return f"{abs(entry.k)} uses away from where the role is in a ring of {ring.depth}"
-    return ""
 
 
 def _meets_last(program: RoleProgram) -> bool:

@@ -247,14 +247,15 @@ class KernelBarriers:
         return built[best], len(built)
 
     def _spared(self, at: Chosen, rank: Callable[[Chosen], tuple[float, ...]]) -> Chosen:
-        """Without the barriers that do not pay, whatever the limit said."""
-        kept = 0
-        while kept < len(at):
+        """Without the barriers that do not pay, whatever the limit said: round by round."""
+        kept = turned_down = 0
+        while turned_down < len(at):
+            kept %= len(at)
             fewer = at[:kept] + at[kept + 1 :]
             if self.serves(fewer) and rank(fewer) < rank(at):
-                at, kept = fewer, 0
+                at, turned_down = fewer, 0
             else:
-                kept += 1
+                kept, turned_down = kept + 1, turned_down + 1
         return at
 
     def _descend(

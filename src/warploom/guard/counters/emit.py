@@ -81,7 +81,10 @@ def _entry(item: Item, phase: Phase, slot: int, counts: dict[Queue, int]) -> Sch
     if item.act is Act.WAIT and item.queue in counts:
         tightened = replace(item.op, wait_value=counts[item.queue])
         return replace(item.entry, op=tightened, time_slot=slot)
-    return replace(item.entry, time_slot=slot)
+    old = item.entry
+    if old.time_slot == slot:
+        return old
+    return replace(old, time_slot=slot)
 
 
 def _stagger(text: Text, items: dict[Site, int]) -> int | None:

@@ -107,12 +107,14 @@ class Program:
 
     def completed_at(self, waits: Waits, need: Need, last: int) -> int | None:
         """The first gap up to ``last`` at which the producer is complete; ``None`` if it is not."""
-        for t in range(need.producer + 1, last + 1):
-            guard = self.guards[t]
-            if guard >= need.producer and self.queue(guard) is need.queue:
+        guards, producer, queue = self.guards, need.producer, need.queue
+        issued = self.issued[queue]
+        before = issued[producer + 1]
+        for t in range(producer + 1, last + 1):
+            if guards[t] >= producer and self.queue(guards[t]) is queue:
                 return t
-            n = self.count_at(waits, t, need.queue)
-            if n is not None and self.younger(need.queue, need.producer, t) >= n:
+            n = self.count_at(waits, t, queue)
+            if n is not None and issued[t] - before >= n:
                 return t
         return None
 

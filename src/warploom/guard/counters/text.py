@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 from warploom.document.counters import BarrierKind, Protocol, RegisterWaits, ScheduleDocument
 from warploom.document.flow import Key, Touch, touches
@@ -197,6 +198,12 @@ class _Reader:
         self.joint = min(fragments) if len(fragments) == 1 and fragments <= self.stored else None
         flow = document.flow
         self.touches: Mapping[Key, Touch] | None = None if flow is None else touches(flow)
+        self.builders = {
+            OpRole.GLOBAL_LOAD: self._load,
+            OpRole.SHARED_STORE: self._store,
+            OpRole.FRAGMENT_LOAD: self._read,
+            OpRole.COMPUTE: self._mma,
+        }
 
     def channel(self, op: OpDesc) -> int:
         if op.channel >= 0:
@@ -229,59 +236,55 @@ class _Reader:
 
     def item(self, entry: ScheduleEntry, index: int) -> Item:
         op = entry.op
-        base = Item(act=Act.IDLE, entry=entry, source=index)
         if op.tag == ScheduleOps.BARRIER:
-            return replace(base, act=Act.BARRIER, drains=self.fencing)
+            return Item(act=Act.BARRIER, entry=entry, source=index, drains=self.fencing)
         if op.tag in (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM):
             queue = Queue.VM if op.tag == ScheduleOps.WAIT_VM else Queue.LGKM
-            return replace(base, act=Act.WAIT, queue=queue)
-        build = {
-            OpRole.GLOBAL_LOAD: self._load,
-            OpRole.SHARED_STORE: self._store,
-            OpRole.FRAGMENT_LOAD: self._read,
-            OpRole.COMPUTE: self._mma,
-        }.get(op.role)
-        return base if build is None or op.tag > MAX_KERNEL_TAG else build(base, op)
+            return Item(act=Act.WAIT, entry=entry, source=index, queue=queue)
+        build = self.builders.get(op.role) if op.tag <= MAX_KERNEL_TAG else None
+        if build is None:
+            return Item(act=Act.IDLE, entry=entry, source=index)
+        return Item(entry=entry, source=index, **build(op))
 
-    def _load(self, base: Item, op: OpDesc) -> Item:
+    def _load(self, op: OpDesc) -> dict[str, Any]:
         c = self.channel(op)
         table = self.document.counters.vm_per_load
         units = table[c] if c < len(table) else op.vm_cost
-        item = replace(base, channel=c, queue=Queue.VM, units=units)
-        if c in self.stored:
-            return replace(item, act=Act.FETCH, defines=("staging", c, 0))
-        return replace(item, act=Act.LOAD, slot=self._slot(op, c))
-
-    def _store(self, base: Item, op: OpDesc) -> Item:
-        c = self.channel(op)
-        return replace(
-            base,
-            act=Act.STORE,
-            channel=c,
-            slot=self._slot(op, c),
-            uses=(("staging", c, 0),),
-            queue=Queue.LGKM,
-            units=op.lgkm_cost or self._lgkm(op, c),
+        own: dict[str, Any] = (
+            {"act": Act.FETCH, "defines": ("staging", c, 0)}
+            if c in self.stored
+            else {"act": Act.LOAD, "slot": self._slot(op, c)}
         )
+        return own | {"channel": c, "queue": Queue.VM, "units": units}
 
-    def _read(self, base: Item, op: OpDesc) -> Item:
+    def _store(self, op: OpDesc) -> dict[str, Any]:
         c = self.channel(op)
-        return replace(
-            base,
-            act=Act.READ,
-            channel=c,
-            slot=self._slot(op, c),
-            defines=("fragment", c, op.subtile),
-            queue=Queue.LGKM,
-            units=self._lgkm(op, c),
-        )
+        return {
+            "act": Act.STORE,
+            "channel": c,
+            "slot": self._slot(op, c),
+            "uses": (("staging", c, 0),),
+            "queue": Queue.LGKM,
+            "units": op.lgkm_cost or self._lgkm(op, c),
+        }
+
+    def _read(self, op: OpDesc) -> dict[str, Any]:
+        c = self.channel(op)
+        return {
+            "act": Act.READ,
+            "channel": c,
+            "slot": self._slot(op, c),
+            "defines": ("fragment", c, op.subtile),
+            "queue": Queue.LGKM,
+            "units": self._lgkm(op, c),
+        }
 
     def _lgkm(self, op: OpDesc, channel: int) -> int:
         table = self.document.counters.lgkm_per_load
         return table[channel] if channel < len(table) else op.lgkm_cost
 
-    def _mma(self, base: Item, op: OpDesc) -> Item:
-        return replace(base, act=Act.MMA, uses=self._fragments(op))
+    def _mma(self, op: OpDesc) -> dict[str, Any]:
+        return {"act": Act.MMA, "uses": self._fragments(op)}
 
     def _slot(self, op: OpDesc, channel: int) -> Slot:
         """A store writes a whole stage; its fragments name parts of it."""

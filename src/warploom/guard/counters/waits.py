@@ -13,7 +13,7 @@ own waits do not do in time, then the epilogue, one count for all trip counts.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -86,14 +86,18 @@ class Windows:
 
     def __init__(self, text: Text, trips: range, known: Windows | None = None) -> None:
         self.text, self.trips = text, trips
-        programs = [unroll(text, n) for n in trips]
+        asked = range(len(trips)) if known is None else {n for n, _ in known._needs}
+        programs = {n: unroll(text, trips[n]) for n in asked}
         depth = trips[-1] + 3
         self.loop = unroll(text, depth)
         self._anchor = depth // 2
         self.kernel: list[Instance] = []
         self.entering: list[Instance] = []
         self.leaving: list[Instance] = []
-        own = [[t for t, e in enumerate(p.elements) if not e.item.derived] for p in programs]
+        own = {
+            n: [t for t, e in enumerate(p.elements) if not e.item.derived]
+            for n, p in programs.items()
+        }
         self._needs: list[tuple[int, Need]] = (
             _distinct_needs(programs, own) if known is None else known._needs
         )
@@ -123,10 +127,12 @@ class Windows:
         return Instance(self.loop, moved, self.loop.deadline(moved))
 
 
-def _distinct_needs(programs: list[Program], own: list[list[int]]) -> list[tuple[int, Need]]:
+def _distinct_needs(
+    programs: Mapping[int, Program], own: Mapping[int, list[int]]
+) -> list[tuple[int, Need]]:
     """Each window once: its program, and its two ends counted without derived barriers."""
     found: dict[object, tuple[int, Need]] = {}
-    for n, program in enumerate(programs):
+    for n, program in programs.items():
         place = {t: i for i, t in enumerate(own[n])}
         for need in program.needs():
             a, b = place[need.producer], place[need.consumer]

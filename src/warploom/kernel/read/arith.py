@@ -89,6 +89,8 @@ def cast(frame: Frame, node: ast.AST, value: ir.Value, dtype: DType) -> ir.Value
 
 def pointwise(frame: Frame, node: ast.AST, fn: Fn, *symbols: Symbol) -> ir.Value:
     """A function element by element, its operands promoted."""
+    if frame.foreign and fn not in LOGIC | COMPARISONS | {Fn.WHERE}:
+        symbols = tuple(number_of(frame, node, s) for s in symbols)
     wants = _operand_types(frame, node, fn, [known(frame, s) for s in symbols])
     values = [value_of(frame, node, s, w) for s, w in zip(symbols, wants, strict=True)]
     dims, values, free = frame.broadcast(node, values)
@@ -99,6 +101,13 @@ def pointwise(frame: Frame, node: ast.AST, fn: Fn, *symbols: Symbol) -> ir.Value
     if free:
         frame.build.free.add(made.name)
     return made
+
+
+def number_of(frame: Frame, node: ast.AST, symbol: Symbol) -> Symbol:
+    """A condition as 0 or 1, as it is in arrays; everything else as it is."""
+    if _dtype_of(frame, node, known(frame, symbol)) is not DType.BOOL:
+        return symbol
+    return int(symbol) if is_static(symbol) else pointwise(frame, node, Fn.WHERE, symbol, 1, 0)
 
 
 def _operand_types(frame: Frame, node: ast.AST, fn: Fn, symbols: list[Symbol]) -> list[DType]:

@@ -5,14 +5,15 @@ import builtins
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MethodType
 from typing import Any, NoReturn
 
 from warploom.errors import KernelError, KernelSyntaxError, KernelTypeError
 from warploom.kernel.captured import Lifted
-from warploom.kernel.read.arith import cast, known, pointwise, reduce, spread, value_of
+from warploom.kernel.read.arith import cast, known, number_of, pointwise, reduce, spread, value_of
 from warploom.kernel.read.grid import tile
+from warploom.kernel.read.library import KINDS, LOGIC, MEANT, alike, kind_of, meant
 from warploom.kernel.read.memory import whole_axis
 from warploom.kernel.read.slope import slope
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, is_static, nearest, shape
@@ -74,20 +75,14 @@ BUILTINS: dict[object, str] = {
 }
 METHODS = ("to", "sum", "max", "min")
 FILLED = {"new_ones": 1, "new_zeros": 0}  # what functions that join masks begin with
-LIBRARIES = ("torch", "numpy", "math")
-ALIKE = {
-    "absolute": "abs", "fabs": "abs", "logical_and": "&", "logical_or": "|", "logical_not": "~",
-    "bitwise_and": "&", "bitwise_or": "|", "max": "maximum", "min": "minimum",
-}  # fmt: skip
-NOT_ALIKE = ("tile", "steps", "zeros", "full", "index", "is_whole")
-LOGIC = {"&": Fn.AND, "|": Fn.OR, "~": Fn.NOT}
 
 
 def call(
     frame: Frame, node: ast.Call, function: Symbol, args: list[Symbol], kwargs: dict[str, Symbol]
 ) -> Symbol:
     """What a call gives."""
-    function = function.function if isinstance(function, Lifted) else function
+    if isinstance(function, Lifted):
+        function, frame = function.function, replace(frame, foreign=True)
     made = Call(frame, node, args, kwargs)
     if _hashable(function) and function in BUILTINS:
         if made.is_static:
@@ -107,14 +102,18 @@ def call(
 
 
 def _alike_or_inlined(call: Call, function: Symbol) -> Symbol:
-    """A function of a library that some word stands for, or one that is read in place."""
-    alike, args = _alike(function), call.args
-    if alike in LOGIC:
-        return call.op(LOGIC[alike], *args)
-    if alike is not None:
-        return _word(call, WORDS[alike])
+    """A function of a library that the language has words for, or one that is read in place."""
+    name = alike(function)
+    if name is not None:
+        return _named(call, name)
+    args, kwargs = call.args, call.kwargs
     if isinstance(function, MethodType):
-        function, args = function.__func__, [function.__self__, *args]
+        function = functools.partial(function.__func__, function.__self__)
+    if isinstance(function, functools.partial):
+        given = functools.partial(call.frame.given, call.node)
+        args = [*map(given, function.args), *args]
+        kwargs = {n: given(x) for n, x in function.keywords.items()} | kwargs
+        function = function.func
     if not hasattr(function, "__code__"):
         name = getattr(function, "__name__", str(function))
         call.fail(
@@ -122,24 +121,25 @@ def _alike_or_inlined(call: Call, function: Symbol) -> Symbol:
             "it has no Python text that could be read into the kernel",
             f"use wl.{name}" if name in WORDS else "use the words of the language",
         )
+    return _inlined(replace(call, args=args, kwargs=kwargs), function)
+
+
+def _inlined(call: Call, function: Symbol) -> Symbol:
     inline = call.frame.build.inline
     assert inline is not None
-    return inline(call.frame, call.node, function, args, call.kwargs)
+    return inline(call.frame, call.node, function, call.args, call.kwargs)
 
 
-def _alike(function: object) -> str | None:
-    """The word that a function of a library of arrays stands for, e.g. ``torch.tanh``."""
-    home = getattr(function, "__module__", None) or getattr(
-        getattr(function, "__self__", None), "__module__", None
-    )
-    if (isinstance(home, str) and home.partition(".")[0] in LIBRARIES) or type(
-        function
-    ).__module__.partition(".")[0] == "numpy":
-        name = str(getattr(function, "__name__", ""))
-    else:
-        return None
-    name = ALIKE.get(name, name)
-    return name if name in LOGIC or (name in WORDS and name not in NOT_ALIKE) else None
+def _named(call: Call, name: str) -> Symbol:
+    """A function of a library, by the word or the text that it stands for."""
+    if name in LOGIC:
+        return call.op(LOGIC[name], *call.args)
+    if name not in MEANT:
+        return _word(call, WORDS[name])
+    try:
+        return _inlined(call, MEANT[name])
+    except KernelError as error:  # at the author's line, not at that of the text
+        call.fail(f"'{name}': {error.what}", error.why or "", error.fix or "", type(error))
 
 
 def _hashable(symbol: object) -> bool:
@@ -320,18 +320,24 @@ class _Method:
     of: Value
     name: str
 
-    def call(self, call: Call) -> Value:
+    def call(self, call: Call) -> Symbol:
         args, kwargs = call.args, call.kwargs
         if self.name in FILLED:
             return self._new(call)
-        if self.name == "to":
-            dtype = args[0] if len(args) == 1 else kwargs.get("dtype")
-            if not isinstance(dtype, DType):
+        if self.name in KINDS or self.name == "to":
+            dtype = args[0] if len(args) == 1 else kwargs.get("dtype", KINDS.get(self.name))
+            dtype = dtype if isinstance(dtype, DType) else kind_of(dtype)
+            if dtype is None:
                 call.fail(".to takes an element type", fix=".to(wl.bf16), or .to(v.dtype)")
-            if DType.BOOL in (self.of.dtype, dtype):
+            of = number_of(call.frame, call.node, self.of) if call.frame.foreign else self.of
+            if DType.BOOL in (of.dtype, dtype):
                 fix = "wl.where(condition, a, b), or a comparison"
                 call.fail("conditions are not converted", "they are not 0 and 1", fix)
-            return cast(call.frame, call.node, self.of, dtype)
+            return cast(call.frame, call.node, of, dtype)
+        if self.name not in METHODS:
+            name = meant(self.name)
+            assert name is not None
+            return _named(replace(call, args=[self.of, *args]), name)
         if len(args) > 1 or set(kwargs) - {"axis"}:
             call.fail(f".{self.name} takes an axis", fix=f"x.{self.name}(axis=1)")
         axis = args[0] if args else kwargs.get("axis")
@@ -346,16 +352,19 @@ class _Method:
         return call.value(bool(number) if self.of.dtype is DType.BOOL else number, self.of.dtype)
 
 
+def is_method(name: str) -> bool:
+    """Whether tiles and numbers have a method of that name."""
+    return name in METHODS or name in FILLED or name in KINDS or meant(name) is not None
+
+
 def method(frame: Frame, node: ast.Attribute, value: Value) -> Symbol:
     """A method of a tile, to be called."""
-    if node.attr not in METHODS and node.attr not in FILLED:
+    if not is_method(node.attr):
         known_words = [*METHODS, "T", "dtype"]
-        near = nearest(node.attr, known_words)
         frame.wrong_name(
             node,
             f"a tile has no '{node.attr}'",
-            why=f"it has {', '.join(known_words)}",
-            fix=near
-            or (f"wl.{node.attr}(x)" if node.attr in WORDS else "see the words of the language"),
+            why=f"it has {', '.join(known_words)}, and the words of the language",
+            fix=nearest(node.attr, known_words) or "see the words of the language",
         )
     return _Method(value, node.attr)

@@ -1,13 +1,14 @@
 """Expressions of a kernel's text."""
 
 import ast
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 from warploom.kernel.captured import is_tensor
 from warploom.kernel.read.arith import known, pointwise, product, transpose, value_of
-from warploom.kernel.read.calls import FILLED, call, method
+from warploom.kernel.read.calls import call, is_method, method
 from warploom.kernel.read.memory import load, size_of
 from warploom.kernel.read.state import Frame, Symbol, is_static, nearest
 from warploom.kernel.values import DType, Fn, Tensor, Value, Var, Walk
@@ -84,7 +85,9 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Symbol:
     base = evaluate(frame, node.value)
     if isinstance(base, Tensor):
         return base.dtype if node.attr == "dtype" else size_of(frame, node, base)
-    if isinstance(base, Var) and base.walk is Walk.UNIT and node.attr in FILLED:
+    if isinstance(base, Value | Var) and node.attr == "device":
+        return None  # what functions of libraries make beside a number is a number
+    if isinstance(base, Var) and base.walk is Walk.UNIT and is_method(node.attr):
         base = value_of(frame, node, base)
     if isinstance(base, Value):
         if node.attr == "T":
@@ -98,7 +101,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Symbol:
             fix="sizes belong to tensors: x.k",
         )
     try:
-        return getattr(base, node.attr)
+        return frame.given(node, getattr(base, node.attr))
     except AttributeError:
         names = [*dir(base), *(WORDS if getattr(base, "__name__", "") == "warploom" else ())]
         frame.wrong_name(
@@ -154,6 +157,10 @@ def _power(frame: Frame, node: ast.AST, base: Symbol, power: Symbol) -> Symbol:
         return pointwise(frame, node, Fn.SQRT, base)
     if power == -0.5:
         return pointwise(frame, node, Fn.RSQRT, base)
+    if is_static(base) and isinstance(base, int | float) and base > 0:
+        return pointwise(
+            frame, node, Fn.EXP2, pointwise(frame, node, Fn.MUL, power, math.log2(base))
+        )
     if isinstance(power, int) and 1 <= power <= 8:
         value = value_of(frame, node, base)
         result = value
@@ -162,7 +169,7 @@ def _power(frame: Frame, node: ast.AST, base: Symbol, power: Symbol) -> Symbol:
         return result
     frame.wrong_type(
         node,
-        "** needs a power known while reading: 1 to 8, 0.5 or -0.5",
+        "** needs a power known while reading (1 to 8, 0.5 or -0.5) or a positive number below it",
         why="other powers have no single meaning in hardware",
         fix="wl.exp(b * wl.log(a))",
     )

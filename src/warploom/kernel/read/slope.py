@@ -73,7 +73,9 @@ class _Slope:
             case Fn.WHERE:
                 return self._chosen(a, slopes[1], slopes[2])
             case Fn.CAST:
-                return first
+                return first if y.dtype.is_float else 0.0  # whole numbers: steps
+            case Fn.FLOOR:
+                return 0.0
         return self._times(first, self._outer(op.fn, a, y))
 
     def _outer(self, fn: Fn, a: ir.Value, y: ir.Value) -> Symbol:  # noqa: C901, PLR0911 (a rule a line)

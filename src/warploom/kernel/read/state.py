@@ -160,7 +160,10 @@ def _as(number: float, dtype: DType) -> float | int | bool:
 
 @dataclass(slots=True)
 class Frame(Mistakes):
-    """A function being read: the kernel's own, or one it calls."""
+    """A function being read: the kernel's own, or one it calls.
+
+    ``foreign``: one given by a caller, where conditions count as 0 and 1, as in arrays.
+    """
 
     build: Builder
     source: Source
@@ -168,6 +171,7 @@ class Frame(Mistakes):
     env: dict[str, Symbol]
     depth: int = 0
     hints: tuple[str, ...] = ()
+    foreign: bool = False
 
     def line(self, node: ast.AST) -> Line:
         """Where a node stands."""
@@ -189,11 +193,11 @@ class Frame(Mistakes):
         cells = dict(zip(code.co_freevars, self.function.__closure__ or (), strict=False))
         if name in cells:
             try:
-                return self._given(node, cells[name].cell_contents)
+                return self.given(node, cells[name].cell_contents)
             except ValueError:
                 pass
         if name in self.function.__globals__:
-            return self._given(node, self.function.__globals__[name])
+            return self.given(node, self.function.__globals__[name])
         if hasattr(builtins, name):
             return getattr(builtins, name)
         known = [*(k for k, v in self.env.items() if not isinstance(v, Gone)), *cells]
@@ -204,7 +208,7 @@ class Frame(Mistakes):
             fix=nearest(name, known) or "assign it first",
         )
 
-    def _given(self, node: ast.AST, found: Symbol) -> Symbol:
+    def given(self, node: ast.AST, found: Symbol) -> Symbol:
         """What the Python around a function gives it; tensors are inputs of the kernel."""
         if not isinstance(found, Captured):
             return found

@@ -276,7 +276,8 @@ def inline(
         )
     bound.apply_defaults()
     source = read_source(function)
-    inner = Frame(frame.build, source, function, dict(bound.arguments), frame.depth + 1)
+    env, depth = dict(bound.arguments), frame.depth + 1
+    inner = Frame(frame.build, source, function, env, depth, foreign=frame.foreign)
     if isinstance(source.tree, ast.Lambda):
         return evaluate(inner, source.tree.body)
     done = run(inner, source.tree.body)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 
+from warploom.emit.cuda.tile.expressions import number, pointwise, read_element
 from warploom.emit.cuda.tile.signature import (
     WRAP,
     MapParam,
@@ -25,7 +26,6 @@ from warploom.kernel.values import (
     At,
     Const,
     DType,
-    Fn,
     Load,
     Pointwise,
     Position,
@@ -46,22 +46,6 @@ from warploom.lower.slots import LINE_BYTES, SlotTile, grouped_vars, list_of
 from warploom.lower.visits import starts_early
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
-BINARY = {
-    Fn.ADD: "+",
-    Fn.SUB: "-",
-    Fn.MUL: "*",
-    Fn.SHR: ">>",
-    Fn.BITS: "&",
-    Fn.EQ: "==",
-    Fn.NE: "!=",
-    Fn.LT: "<",
-    Fn.LE: "<=",
-    Fn.GT: ">",
-    Fn.GE: ">=",
-    Fn.AND: "&&",
-    Fn.OR: "||",
-}
-
 MOST_BOUNDED = 3  # axes of a tensor whose copies say where they end: two more are needed for that
 
 
@@ -255,12 +239,26 @@ class Context:
     def _dtypes(self, op: Pointwise) -> list[DType]:
         return [self.layout.body.values[a].dtype for a in op.args]
 
-    def index(self, at: At, iteration: str | None) -> str:
+    @cached_property
+    def quotients(self) -> dict[str, str]:
+        """What places copies of the loop and is computed before it, with names. The assembler would
+        leave divisions in the loop, where each keeps the copying thread 200 cycles.
+        """
+        body = self.layout.body
+        places = [at.value for op in body.loop.body if isinstance(op, Load) for at in op.at]
+        return {
+            n: f"at_{n.replace('.', '_')}"
+            for n in places
+            if n and isinstance(op := body.ops[n], Pointwise) and op not in body.loop.body
+            if not op.result.dims  # rows picked by number have an index each
+        }
+
+    def index(self, at: At, iteration: str | None, known: Mapping[str, str] = NOTHING) -> str:
         """The first element an index covers."""
         if at.var is not None:
             return self.position(at.var, iteration)
         assert at.value is not None
-        return self.uniform(at.value, iteration)
+        return self.uniform(at.value, iteration, known)
 
     def element_at(self, op: Load | Store, indices: list[str]) -> str:
         """One element of a tensor as a float (or int)."""
@@ -287,7 +285,8 @@ class Context:
         for n, at in enumerate(op.at):
             per = self.kernel.tensor(op.tensor).axes[n].per
             later = self.later(op, at)
-            text = f"({self.index(at, iteration)}{later})" if later else self.index(at, iteration)
+            text = self.index(at, iteration, self.quotients if isinstance(op, Load) else NOTHING)
+            text = f"({text}{later})" if later else text
             text = f"{text} / {per}" if per > 1 and at.var is not None else text
             if n == bound:
                 axis = self.kernel.tensor(op.tensor).axes[n].name
@@ -331,79 +330,3 @@ class Context:
         width = min(LINE_BYTES * 8 // tensor.dtype.bits, share_of(self.layout, op)[1])
         sizes = {value.vars[0]: rows, value.vars[1]: width}
         return tuple(sizes.get(a.var or "", 1) for a in op.at)
-
-
-def read_element(dtype: DType, place: str) -> str:
-    """An element of memory as a number of the text."""
-    convert = {DType.BF16: "from_bf16", DType.F16: "from_f16"}
-    return f"{convert[dtype]}({place})" if dtype in convert else place
-
-
-def number(value: float | int | bool, dtype: DType) -> str:
-    """A constant."""
-    if dtype is DType.BOOL:
-        return "true" if value else "false"
-    if dtype is DType.I32:
-        return str(int(value))
-    if value in (float("inf"), float("-inf")):
-        return f"__int_as_float(0x{'7' if value > 0 else 'f'}f800000)"
-    if value != value:  # noqa: PLR0124 (only NaN differs from itself)
-        return "__int_as_float(0x7fffffff)"
-    return f"{float(value)!r}f"
-
-
-def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:  # noqa: PLR0911
-    """A function of expressions."""
-    whole = all(t in (DType.I32, DType.BOOL) for t in types)
-    if fn in BINARY:
-        return f"({args[0]} {BINARY[fn]} {args[1]})"
-    match fn:
-        case Fn.FLOORDIV | Fn.MOD:
-            return _rounded_down(fn, *args)
-        case Fn.NEG:
-            return f"(-{args[0]})"
-        case Fn.NOT:
-            return f"(!{args[0]})"
-        case Fn.WHERE:
-            return f"({args[0]} ? {args[1]} : {args[2]})"
-        case Fn.MIN | Fn.MAX:
-            return f"{fn.value if whole else f'f{fn.value}f'}({args[0]}, {args[1]})"
-        case Fn.ABS:
-            return f"{'abs' if whole else 'fabsf'}({args[0]})"
-        case Fn.DIV:
-            return f"__fdividef({args[0]}, {args[1]})"
-        case Fn.CAST:
-            return _cast(args[0], dtype, types[0])
-        case _:
-            return FUNCTIONS[fn].format(args[0])
-
-
-def _rounded_down(fn: Fn, a: str, b: str) -> str:
-    """Quotients of whole numbers are rounded down, remainders have the sign of the divisor."""
-    by = int(b) if b.isdecimal() else 0
-    if by and not by & (by - 1):
-        return f"({a} >> {by.bit_length() - 1})" if fn is Fn.FLOORDIV else f"({a} & {by - 1})"
-    return f"{'divided_down' if fn is Fn.FLOORDIV else 'remainder_of'}({a}, {b})"
-
-
-FUNCTIONS = {
-    Fn.EXP: "exp2_approx({} * 1.4426950408889634f)",
-    Fn.EXP2: "exp2_approx({})",
-    Fn.LOG: "(log2_approx({}) * 0.6931471805599453f)",
-    Fn.LOG2: "log2_approx({})",
-    Fn.SQRT: "sqrtf({})",
-    Fn.RSQRT: "rsqrtf({})",
-    Fn.TANH: "tanh_approx({})",
-    Fn.ERF: "erf_smooth({})",
-    Fn.SIN: "sinf({})",
-    Fn.COS: "cosf({})",
-    Fn.FLOOR: "floorf({})",
-}
-
-
-def _cast(text: str, to: DType, source: DType) -> str:
-    if to is DType.I32:
-        return f"(int)({text})"
-    whole = f"(float)({text})" if source in (DType.I32, DType.BOOL) else text
-    rounds = {DType.BF16: "round_bf16", DType.F16: "round_f16"}
-    return f"{rounds[to]}({whole})" if to in rounds and source is not to else whole

@@ -9,7 +9,8 @@ exist are zeros. Rows that do not begin at 16 bytes are read and written element
 from __future__ import annotations
 
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import Context, pointwise
+from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.expressions import pointwise
 from warploom.kernel.values import Indices, Load, Pointwise, Spread
 from warploom.lower.body import refusal
 from warploom.lower.gather import AT_ONCE, CHUNK_BYTES, rounds_of

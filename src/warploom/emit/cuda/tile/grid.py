@@ -204,11 +204,11 @@ def _pulled(context: Context, var: str, number: str) -> str:
     """
     extent, body = context.layout.extent(var), context.layout.body
     place = f"{number} * {extent}"
-    loads = [op for _, op in body.placed() if isinstance(op, Load)]
+    loads = [op for _, op in body.placed if isinstance(op, Load)]
     if any(d.var == var and d.per > 1 for op in loads for d in op.result.dims):
         return place
     if any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail) or any(
-        op.add for _, op in body.placed() if isinstance(op, Store)
+        op.add for _, op in body.placed if isinstance(op, Store)
     ):
         return place
     size = context.size(context.kernel.var(var).axis)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from warploom.emit.cuda import ptx
 
@@ -368,38 +367,3 @@ def helpers_for(text: str) -> str:
         called = {c for name in more for c in _CALL.findall(every[name])}
         more = (called & set(every)) - wanted
     return "\n".join(every[name] for name in every if name in wanted)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owned:
-    """An array a wait takes as operand: its shape."""
-
-    name: str
-    blocks: int
-    registers: int
-
-
-def wait_function(pending: int | None, arrays: tuple[Owned, ...]) -> tuple[str, str]:
-    """A wait for products that owns what it waits for: reads cannot move above it.
-
-    Without a number it is the fence before products: writes cannot move below it. Returns the call
-    and the function.
-    """
-    if not arrays:
-        return "wgmma_fence();" if pending is None else f"wgmma_wait<{pending}>();", ""
-    shape = "_".join(f"{a.blocks}x{a.registers}" for a in arrays)
-    name = f"wgmma_fence_{shape}" if pending is None else f"wgmma_wait_{pending}_{shape}"
-    word = "fence.sync.aligned" if pending is None else f"wait_group.sync.aligned {pending}"
-    arguments = ", ".join(f"float (&x{n})[{a.blocks}][{a.registers}]" for n, a in enumerate(arrays))
-    outputs = ", ".join(
-        f'"+f"(x{n}[{i}][{j}])'
-        for n, a in enumerate(arrays)
-        for i in range(a.blocks)
-        for j in range(a.registers)
-    )
-    text = (
-        f"DEVICE void {name}({arguments}) {{\n"
-        f'  asm volatile("wgmma.{word};"\n    : {outputs}\n'
-        '    :: "memory");\n}\n'
-    )
-    return f"{name}({', '.join(a.name for a in arrays)});", text

@@ -127,7 +127,7 @@ class Ops:
         return table.with_kind(WaitFull, fenced)
 
     def _with_products(self, table: LoweringTable) -> LoweringTable:
-        for _, op in self.layout.body.placed():
+        for _, op in self.layout.body.placed:
             if isinstance(op, Dot):
 
                 def dot(e: RoleEntry, site: Site, op: Dot = op) -> list[str]:

@@ -22,7 +22,6 @@ from warploom.emit.cuda.roles import indent, number
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.gathered import gathered_lines
 from warploom.emit.cuda.tile.grid import again_lines, count_lines
-from warploom.emit.cuda.tile.helpers import wait_function
 from warploom.emit.cuda.tile.iterations import MIRRORED, list_lines, range_lines
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
@@ -40,6 +39,7 @@ from warploom.emit.cuda.tile.ties import (
     told_apart,
 )
 from warploom.emit.cuda.tile.turns import asked_before
+from warploom.emit.cuda.tile.waits import wait_function
 from warploom.kernel.values import Dot, Fn, Pointwise
 from warploom.lower.body import Body
 from warploom.lower.column import Lowered
@@ -85,7 +85,7 @@ class Part:
         """The products' instruction wrappers, by name."""
         return dict(
             named
-            for _, op in self.layout.body.placed()
+            for _, op in self.layout.body.placed
             if isinstance(op, Dot)
             for named in product_functions(self.context, op)
         )
@@ -96,7 +96,10 @@ class Part:
 
     def producer_tile(self) -> list[str]:
         """What the producer runs for a tile."""
-        return [*self.trip_lines(), *self.role_tile(self.role("producer"), self.producer, None)]
+        named = self.context.quotients.items()
+        once = [f"const int {label} = {self.context.uniform(n)};" for n, label in named]
+        tile = self.role_tile(self.role("producer"), self.producer, None)
+        return [*self.trip_lines(), *once, *tile]
 
     def gatherer_tile(self) -> list[str]:
         """What the gathering warpgroup runs for a tile."""

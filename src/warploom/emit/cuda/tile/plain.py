@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from warploom.emit.cuda import ptx
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import number, pointwise, read_element
+from warploom.emit.cuda.tile.expressions import number, pointwise, read_element
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.signature import (
     Param,

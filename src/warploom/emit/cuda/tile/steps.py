@@ -98,8 +98,9 @@ def _scaled_rows(context: Context, step: Step) -> list[str]:
     homes, op = dict(context.layout.homes), next(iter(step.ops), None)
     if len(step.ops) != 1 or not isinstance(op, Pointwise) or op.fn is not Fn.MUL:
         return []
-    rows = [a for a in op.args if len(context.layout.body.values[a].dims) == 1 and a in homes]
-    tiles = [a for a in op.args if a in homes and homes[a] == homes.get(op.result.name)]
+    kept = [(a, len(context.layout.body.values[a].dims)) for a in op.args if a in homes]
+    rows = [a for a, axes in kept if axes == 1]
+    tiles = [a for a, axes in kept if axes == 2 and homes[a] == homes.get(op.result.name)]
     if len(rows) != 1 or len(tiles) != 1:
         return []
     return [

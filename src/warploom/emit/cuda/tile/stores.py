@@ -6,7 +6,7 @@ from warploom.emit.cuda.judged import exchange_at
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.steps import tile_loop
+from warploom.emit.cuda.tile.row_stores import column_sums, row_store
 from warploom.emit.cuda.tile.turns import consumer_turn
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.kernel.values import DType, Reduce, Store
@@ -179,9 +179,9 @@ def direct_text(context: Context, op: Store, iteration: str | None = None) -> li
     value = context.layout.body.values[op.value]
     made = context.layout.body.ops.get(op.value)
     if isinstance(made, Reduce) and is_column_sum(context.layout.body, made):
-        return _column_sums(context, op, made)
+        return column_sums(context, op, made)
     if len(value.dims) == 1:
-        return _row_store(context, op)
+        return row_store(context, op)
     rows, cols = value.vars
     dtype = context.kernel.tensor(op.tensor).dtype
     vector = Vector(context, rows, cols, iteration=iteration)
@@ -195,16 +195,7 @@ def direct_text(context: Context, op: Store, iteration: str | None = None) -> li
     if op.add:
         write = _add_pairs(context, op, dtype, vector)
     elif alone:
-        place, exists, limit, column = _place(context, op, vector)
-        convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
-        write = [
-            "#pragma unroll",
-            f"for (int e = 0; e < {ELEMENTS}; ++e) {{",
-            "  const int i = e / 2 % 2;",
-            f"  const int first = {column} + column_of(2 * part, e);",
-            f"  if ({exists} && first < {limit}) {place} = {convert}(y[0][e]);",
-            "}",
-        ]
+        write = _write_pairs(context, op, dtype, vector)
     else:
         write = _write_lines(context, op, dtype, vector, wide)
     return [
@@ -296,59 +287,15 @@ def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> lis
     ]
 
 
-def _column_sums(context: Context, op: Store, made: Reduce) -> list[str]:
-    """Sums over the rows of a tile: those of every warp are added to memory."""
-    rows, cols = context.layout.body.values[made.arg].vars
-    vector = Vector(context, rows, cols)
-    text = vector.value(made.arg)
-    vector.scopes.chunk.append("float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};")
-    axes = context.kernel.tensor(op.tensor).axes
-    (axis,) = (x.name for a, x in zip(op.at, axes, strict=True) if a.var == cols)
-    indices = ["first" if a.var == cols else context.index(a, None) for a in op.at]
-    exists = context.inside("first", context.limit(op.tensor, axis, cols), cols)
-    after = [
-        "#pragma unroll",
-        "for (int c = 0; c < 4; ++c) {",
-        "  for (int far = 4; far < 32; far *= 2) sum[c] += __shfl_xor_sync(~0u, sum[c], far);",
-        f"  const int first = {context.position(cols, None)} + column_of(h, c / 2 * 4 + c % 2);",
-        f"  if (lane < 4 && {exists}) atomicAdd(&{context.address(op, indices)}, sum[c]);",
-        "}",
-    ]
-    blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
-    element = [f"sum[e / 4 * 2 + e % 2] += {text};"]
-    return [
-        *vector.scopes.step,
-        *tile_loop(context, vector, element, [], blocks, cols, after),
-    ]
-
-
-def _row_store(context: Context, op: Store) -> list[str]:
-    value = context.layout.body.values[op.value]
-    rows = value.vars[0]
-    vector = Vector(context, rows, None)
-    text = vector.value(op.value)
-    blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
-    row = f"(pos_{rows} + row_of(b, i))"
-    indices = [row if a.var == rows else context.index(a, None) for a in op.at]
-    axis = next(
-        x.name
-        for a, x in zip(op.at, context.kernel.tensor(op.tensor).axes, strict=True)
-        if a.var == rows
-    )
-    dtype = context.kernel.tensor(op.tensor).dtype
+def _write_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
+    place, exists, limit, column = _place(context, op, vector)
     convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
-    exists = context.inside(row, context.limit(op.tensor, axis, rows), rows)
     return [
-        *vector.scopes.step,
         "#pragma unroll",
-        f"for (int b = 0; b < {blocks}; ++b) {{",
-        *indent(row_scope(vector), 2),
-        "#pragma unroll",
-        "  for (int i = 0; i < 2; ++i)",
-        f"    if (lane % 4 == 0 && {exists})",
-        f"      atomicAdd(&{context.address(op, indices)}, {text});"
-        if op.add
-        else f"      {context.address(op, indices)} = {convert}({text});",
+        f"for (int e = 0; e < {ELEMENTS}; ++e) {{",
+        "  const int i = e / 2 % 2;",
+        f"  const int first = {column} + column_of(2 * part, e);",
+        f"  if ({exists} && first < {limit}) {place} = {convert}(y[0][e]);",
         "}",
     ]
 

@@ -19,7 +19,7 @@ from warploom.document.roles import (
     RoleProgram,
     WaitGroup,
 )
-from warploom.emit.cuda.tile.helpers import Owned, wait_function
+from warploom.emit.cuda.tile.waits import Owned, wait_function
 from warploom.lower.layout import Array, Form, Layout
 
 Place = tuple[str, int]  # list, index

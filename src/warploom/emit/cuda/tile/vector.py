@@ -9,7 +9,7 @@ extent once for the step.
 from __future__ import annotations
 
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import BINARY, pointwise
+from warploom.emit.cuda.tile.expressions import BINARY, pointwise
 from warploom.emit.cuda.tile.loads import Loads, called
 from warploom.kernel.values import (
     Const,

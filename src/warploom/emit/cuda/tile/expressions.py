@@ -1,0 +1,97 @@
+"""Numbers, functions and casts of a kernel as CUDA expressions."""
+
+from __future__ import annotations
+
+from warploom.kernel.values import DType, Fn
+
+BINARY = {
+    Fn.ADD: "+",
+    Fn.SUB: "-",
+    Fn.MUL: "*",
+    Fn.SHR: ">>",
+    Fn.BITS: "&",
+    Fn.EQ: "==",
+    Fn.NE: "!=",
+    Fn.LT: "<",
+    Fn.LE: "<=",
+    Fn.GT: ">",
+    Fn.GE: ">=",
+    Fn.AND: "&&",
+    Fn.OR: "||",
+}
+
+
+def read_element(dtype: DType, place: str) -> str:
+    """An element of memory as a number of the text."""
+    convert = {DType.BF16: "from_bf16", DType.F16: "from_f16"}
+    return f"{convert[dtype]}({place})" if dtype in convert else place
+
+
+def number(value: float | int | bool, dtype: DType) -> str:
+    """A constant."""
+    if dtype is DType.BOOL:
+        return "true" if value else "false"
+    if dtype is DType.I32:
+        return str(int(value))
+    if value in (float("inf"), float("-inf")):
+        return f"__int_as_float(0x{'7' if value > 0 else 'f'}f800000)"
+    if value != value:  # noqa: PLR0124 (only NaN differs from itself)
+        return "__int_as_float(0x7fffffff)"
+    return f"{float(value)!r}f"
+
+
+def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:  # noqa: PLR0911
+    """A function of expressions."""
+    whole = all(t in (DType.I32, DType.BOOL) for t in types)
+    if fn in BINARY:
+        return f"({args[0]} {BINARY[fn]} {args[1]})"
+    match fn:
+        case Fn.FLOORDIV | Fn.MOD:
+            return _rounded_down(fn, *args)
+        case Fn.NEG:
+            return f"(-{args[0]})"
+        case Fn.NOT:
+            return f"(!{args[0]})"
+        case Fn.WHERE:
+            return f"({args[0]} ? {args[1]} : {args[2]})"
+        case Fn.MIN | Fn.MAX:
+            return f"{fn.value if whole else f'f{fn.value}f'}({args[0]}, {args[1]})"
+        case Fn.ABS:
+            return f"{'abs' if whole else 'fabsf'}({args[0]})"
+        case Fn.DIV:
+            return f"__fdividef({args[0]}, {args[1]})"
+        case Fn.CAST:
+            return _cast(args[0], dtype, types[0])
+        case _:
+            return FUNCTIONS[fn].format(args[0])
+
+
+def _rounded_down(fn: Fn, a: str, b: str) -> str:
+    """Quotients of whole numbers are rounded down, remainders have the sign of the divisor."""
+    by = int(b) if b.isdecimal() else 0
+    if by and not by & (by - 1):
+        return f"({a} >> {by.bit_length() - 1})" if fn is Fn.FLOORDIV else f"({a} & {by - 1})"
+    return f"{'divided_down' if fn is Fn.FLOORDIV else 'remainder_of'}({a}, {b})"
+
+
+FUNCTIONS = {
+    Fn.EXP: "exp2_approx({} * 1.4426950408889634f)",
+    Fn.EXP2: "exp2_approx({})",
+    Fn.LOG: "(log2_approx({}) * 0.6931471805599453f)",
+    Fn.LOG2: "log2_approx({})",
+    Fn.SQRT: "sqrtf({})",
+    Fn.RSQRT: "rsqrtf({})",
+    Fn.TANH: "tanh_approx({})",
+    Fn.ERF: "erf_smooth({})",
+    Fn.SIN: "sinf({})",
+    Fn.COS: "cosf({})",
+    Fn.FLOOR: "floorf({})",
+}
+
+
+def _cast(text: str, to: DType, source: DType) -> str:
+    if to is DType.I32:
+        return f"(int)({text})"
+    whole = f"(float)({text})" if source in (DType.I32, DType.BOOL) else text
+    rounds = {DType.BF16: "round_bf16", DType.F16: "round_f16"}
+    return f"{rounds[to]}({whole})" if to in rounds and source is not to else whole
