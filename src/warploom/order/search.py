@@ -19,12 +19,7 @@ from warploom.order.bounds.plain import deciding_interval, is_monotone, never, p
 from warploom.order.bounds.system import System, build_system
 from warploom.order.check import check_result
 from warploom.order.clock import TIME, Deadline, OutOfTimeError, stopped_by
-from warploom.order.exact.process import (
-    ExactSolver,
-    exact_solver_available,
-    require_exact_solver,
-    shared_solver,
-)
+from warploom.order.exact import process
 from warploom.order.exact.request import Incumbent
 from warploom.order.goals import fewest_stages, improve
 from warploom.order.limits import explain_energy, explain_refusal
@@ -44,7 +39,7 @@ def solve_modulo(
     options: ModuloOptions | None = None,
     *,
     progress: ProgressCallback | None = None,
-    solver: ExactSolver | None = None,
+    solver: process.ExactSolver | None = None,
     starts: Sequence[Program] = (),
 ) -> ModuloResult:
     """A schedule of least II, then least in each goal, re-checked by the independent checker.
@@ -66,14 +61,16 @@ def solve_modulo(
     return result
 
 
-def _pick_solver(options: ModuloOptions, solver: ExactSolver | None) -> ExactSolver | None:
+def _pick_solver(
+    options: ModuloOptions, solver: process.ExactSolver | None
+) -> process.ExactSolver | None:
     if options.exact is ExactUse.NEVER:
         return None
     if solver is not None:
         return solver
     if options.exact is ExactUse.REQUIRE:
-        require_exact_solver()
-    return shared_solver() if exact_solver_available() else None
+        process.require_exact_solver()
+    return process.shared_solver() if process.exact_solver_available() else None
 
 
 class _Search:
@@ -84,7 +81,7 @@ class _Search:
         problem: ModuloProblem,
         options: ModuloOptions,
         progress: ProgressCallback | None,
-        solver: ExactSolver | None,
+        solver: process.ExactSolver | None,
         starts: Sequence[Program] = (),
     ) -> None:
         self.starts = starts

@@ -28,12 +28,7 @@ from warploom.seed.phases.program import (
 from warploom.seed.sched.csp import first_block_order, optimal_block_order
 from warploom.seed.sched.greedy import greedy_schedule
 from warploom.seed.sched.result import OrderResult
-from warploom.seed.sync.rules import (
-    apply_derived_waits,
-    derive_waits_from_blocks,
-    guard_blocks,
-    lgkm_units,
-)
+from warploom.seed.sync import rules
 
 
 def derive_order(
@@ -122,11 +117,11 @@ def build_double_buffer_program(
     Unless ``to_the_letter``, checks that only guess at races are left to the proof.
     """
     blocks = _blocks(body, order, config, edges)
-    blocks = guard_blocks(blocks, body, config, policy)
+    blocks = rules.guard_blocks(blocks, body, config, policy)
     if policy.flags.auto_waits:
-        derived = derive_waits_from_blocks(blocks, config, policy.lgkm_fallback)
-        blocks = apply_derived_waits(blocks, config, policy, derived)
-    units = lgkm_units(config, policy.lgkm_fallback) if policy.flags.auto_waits else (0, 0)
+        derived = rules.derive_waits_from_blocks(blocks, config, policy.lgkm_fallback)
+        blocks = rules.apply_derived_waits(blocks, config, policy, derived)
+    units = rules.lgkm_units(config, policy.lgkm_fallback) if policy.flags.auto_waits else (0, 0)
     verify_schedule(blocks, config, units, guesses=to_the_letter)
     return PipelineProgram.of(blocks, to_the_letter=to_the_letter)
 
