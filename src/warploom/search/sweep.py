@@ -66,8 +66,7 @@ class Outcome:
         """A flat row for tables and files."""
         point = asdict(self.point)
         point["tile"] = "x".join(map(str, self.point.tile))
-        rest = {k: v for k, v in asdict(self).items() if k != "point"}
-        return point | rest
+        return point | {k: v for k, v in asdict(self).items() if k != "point"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

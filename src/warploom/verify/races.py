@@ -169,8 +169,7 @@ def _staging_rules(run: Run, used: dict[int, int]) -> list[Conflict]:
 def _staging_conflict(run: Run, store: int) -> Conflict:
     load = run.flow.source[store]
     channel = run.program.items[store].channel
-    sure = sure_load(run.flow, run.completion.done, load, channel)
-    if sure == NOTHING:
+    if sure_load(run.flow, run.completion.done, load, channel) == NOTHING:
         return _in_wave(Code.WAW_LDS, run.flow.before[load], load)
     return _in_wave(Code.RAW_REG, load, store)
 

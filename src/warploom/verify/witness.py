@@ -243,8 +243,7 @@ class _Script:
         program = self.run.program
         if position >= len(program.items):
             return None
-        item = program.items[position]
-        if item.kind is not Kind.DRAIN:
+        if program.items[position].kind is not Kind.DRAIN:
             return self._point(position)
         if program.trips == 0:
             return Point(Phase.KERNEL, 0)

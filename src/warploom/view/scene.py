@@ -116,8 +116,7 @@ def steady_window(
         return 0, sim.cycles
     first = sim.state.first_iteration if sim.state else 0
     begin = min(max(first, (len(loop) - iterations) // 2), max(0, len(loop) - iterations))
-    last = loop[min(begin + iterations, len(loop)) - 1]
-    return loop[begin].start, last.end
+    return loop[begin].start, loop[min(begin + iterations, len(loop)) - 1].end
 
 
 def build_scene(

@@ -243,8 +243,7 @@ class KernelBarriers:
 
         for at in sorted(dict.fromkeys(starts), key=rank):
             self._descend(at, rank, built, limit)
-        best = self._spared(min(built, key=rank), rank)
-        return built[best], len(built)
+        return built[self._spared(min(built, key=rank), rank)], len(built)
 
     def _spared(self, at: Chosen, rank: Callable[[Chosen], tuple[float, ...]]) -> Chosen:
         """Without the barriers that do not pay, whatever the limit said: round by round."""
@@ -336,8 +335,7 @@ def _from_due(instance: Instance, arc: Arc, places: list[int], prices: StallMode
         left -= prices.span(program.elements[t - 1].item)
         early += left > 0 and program.elements[t].index in ordinal
     early = min(early, arc.length - 1)
-    size = len(places)
-    return Arc((arc.start + early) % size, arc.length - early, arc.demand)
+    return Arc((arc.start + early) % len(places), arc.length - early, arc.demand)
 
 
 def arc_up_to(instance: Instance, last: int, places: list[int], demand: int) -> Arc:

@@ -101,8 +101,7 @@ def _refuse(frame: Frame, node: ast.stmt) -> None:
 def _expression(frame: Frame, node: ast.Expr) -> None:
     if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str | type(...)):
         return
-    symbol = evaluate(frame, node.value)
-    if symbol is not None:
+    if evaluate(frame, node.value) is not None:
         frame.wrong_syntax(
             node,
             "an expression whose value is not used",

@@ -278,8 +278,7 @@ def without_copies(kernel: Kernel) -> Kernel:
         same = {c.inside.name: c.first for c in op.carried if c.last == c.inside.name}
         names.update({c.result.name: c.first for c in op.carried if c.last == c.inside.name})
         kept = tuple(c for c in op.carried if c.inside.name not in same)
-        new = renamed(replace(op, carried=kept), same)
-        return new
+        return renamed(replace(op, carried=kept), same)
 
     return replace(kernel, ops=rebuild(kernel.ops, visit, names))
 

@@ -117,8 +117,7 @@ def _skipped(order: Order, last: dict[_Slot, int]) -> Iterator[Finding]:
     for key in order.phases:
         present[_slot(order, key)].add(key[2])
     for slot, final in last.items():
-        depth = order.depth[slot[0]]
-        for use in range(slot[2], final, depth):
+        for use in range(slot[2], final, order.depth[slot[0]]):
             if use not in present[slot]:
                 what = "filled" if slot[1] == "full" else "released"
                 yield order.finding(

@@ -55,8 +55,7 @@ class _Judge:
 
     def in_order(self, member: str, thread: int, steps: Iterable[int]) -> None:
         """A thread's steps one after the other."""
-        row = [(member, thread, i) for i in steps]
-        for a, b in pairwise(row):
+        for a, b in pairwise([(member, thread, i) for i in steps]):
             self.edge(a, b)
 
     def misnamed(self) -> Iterator[_Found]:
