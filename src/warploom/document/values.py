@@ -4,8 +4,6 @@ So a field is described once. Fields that came later (``_OPTIONAL``) may be miss
 only where they say something; a ``reason`` may always be missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from difflib import get_close_matches

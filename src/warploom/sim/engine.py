@@ -112,7 +112,11 @@ class _Engine:
             case Meet():
                 self._meet(row, step, now)
             case Await():
-                self._await(row, step)
+                signal = self.signals.setdefault(step.signal, SignalState())
+                if signal.given >= step.count:
+                    self._pass(row, step, row.time, step.cost)
+                else:
+                    signal.waiting.append(Waiting(row.index, step, step.count, step.cost))
             case Signal():
                 self._pass(row, step, row.time, step.cost)
                 gift = Gift(step.signal, step.place, None, row.index)
@@ -283,13 +287,6 @@ class _Engine:
             self._stall(member, here, last, cause)
             member.worst = None
             self._pass(member, here, last, barrier.spec.cost)
-
-    def _await(self, row: RowState, step: Await) -> None:
-        signal = self.signals.setdefault(step.signal, SignalState())
-        if signal.given >= step.count:
-            self._pass(row, step, row.time, step.cost)
-        else:
-            signal.waiting.append(Waiting(row.index, step, step.count, step.cost))
 
     def _turn(self, row: RowState, step: Turn) -> None:
         """Arrive; the round that counts is the one under way at the time of arrival."""

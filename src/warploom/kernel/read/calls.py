@@ -1,7 +1,5 @@
 """Calls in a kernel: the words of the language, methods of tiles, Python functions."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import functools

@@ -67,7 +67,12 @@ def step_text(
     blocks = _blocks(context, step)
     lines = [*inner.scopes.step]
     for op in reduces:
-        lines += _reduction_start(op, blocks)
+        first, label = LEAST.get(op.fn, "0.0f"), called("red", op.result.name)
+        lines += [
+            f"float {label}[{blocks}][2];",
+            "#pragma unroll",
+            f"for (int b = 0; b < {blocks}; ++b) {label}[b][0] = {label}[b][1] = {first};",
+        ]
     if step.cols is not None:
         loop = (stores + sums, packs, blocks, step.cols, after)
         lines += tile_loop(context, inner, *loop, _cut(context, step, cut) if cut else ())
@@ -87,15 +92,6 @@ def start_text(context: Context, array: Array, first: str) -> list[str]:
     element = [f"{array.name}[b][4 * h + e] = {text};"]
     loop = tile_loop(context, vector, element, [], array.blocks, vars_of[1])
     return [*vector.scopes.step, *loop]
-
-
-def _reduction_start(op: Reduce, blocks: int) -> list[str]:
-    first, label = LEAST.get(op.fn, "0.0f"), called("red", op.result.name)
-    return [
-        f"float {label}[{blocks}][2];",
-        "#pragma unroll",
-        f"for (int b = 0; b < {blocks}; ++b) {label}[b][0] = {label}[b][1] = {first};",
-    ]
 
 
 def _scaled_rows(context: Context, step: Step) -> list[str]:
@@ -123,7 +119,15 @@ def _reductions(
         if array is not None:
             blocks.append(f"  row_maxima({array.name}[b], {called('red', name)}[b]);")
         else:
-            elements += _reduce(inner, op, step)
+            label = f"{called('red', op.result.name)}[b][i]"
+            if op.over != step.cols:
+                raise refusal(
+                    "a reduction over the rows of a tile",
+                    op.result.line,
+                    why="rows lie in different warps",
+                    fix="reduce over the columns, or work on the transposed tile",
+                )
+            elements += [f"{label} = {COMBINE[op.fn].format(label, inner.value(op.arg))};"]
         if array is None and name not in parts:  # all lanes meet here: never inside a condition
             text = outer.declare(op.result, f"{QUAD[op.fn]}({text})", called("whole", name))
         outer.names[name] = text
@@ -141,18 +145,6 @@ def _compared_in(context: Context, step: Step, op: Reduce) -> Array | None:
     array = layout.array_of(arg)
     whole = array.form is Form.TILE and array.cols == layout.extent(op.over)
     return array if whole and written == ([arg] if arg in made else []) else None
-
-
-def _reduce(vector: Vector, op: Reduce, step: Step) -> list[str]:
-    label = f"{called('red', op.result.name)}[b][i]"
-    if op.over != step.cols:
-        raise refusal(
-            "a reduction over the rows of a tile",
-            op.result.line,
-            why="rows lie in different warps",
-            fix="reduce over the columns, or work on the transposed tile",
-        )
-    return [f"{label} = {COMBINE[op.fn].format(label, vector.value(op.arg))};"]
 
 
 def _unrounded(vector: Vector, op: Pointwise | Spread) -> str:
