@@ -117,6 +117,8 @@ class Known:
         """Know an entry by calls like this one from now on."""
         if entry.options is not options or not entry.plan.words or entry.plan.moved:
             return
+        if self._teller not in entry.given:
+            return
         given = [tensors[i] for i in entry.given]
         calls = entry.calls.setdefault(self, [])
         call = next((call for check, call in calls if check(*given)), None)
@@ -179,9 +181,9 @@ def _text(
         body += [f"{_listed('v', scalars)}, = usual if scalars is None else scalars"]
     if works:
         body += [f"v{count + len(scalars)}, piece = work(at, False)"]
-    body += ["try: block = pop()", "except IndexError: block = further(())", "views = block.views"]
-    body += [f"{form} = views['{form}']" for form in sorted({form for form, _, _ in words})]
-    body += [f"{form}[{at}] = v{i}" for form, at, i in words]
+    body += ["try: block = pop()", "except IndexError: block = further(())"]
+    body += _written([w for w in words if w[2] in here], f"({_listed('v', here)},)")
+    body += _written([w for w in words if w[2] not in here])
     body += ["config, held = configs.get(at) or new_config(at)"]
     if several:
         body += ["there(config, block)"]
@@ -201,6 +203,16 @@ def _text(
             "    return call",
         ]
     )
+
+
+def _written(words: Sequence[tuple[str, int, int]], values: str = "") -> list[str]:
+    """Words into the block; with ``values`` only where it does not hold them."""
+    lines = [f"{form} = block.views['{form}']" for form in sorted({form for form, _, _ in words})]
+    lines += [f"{form}[{at}] = v{i}" for form, at, i in words]
+    if not values:
+        return lines
+    last = [f"now = {values}", "if now != block.now:", *(f"    {line}" for line in lines)]
+    return [*last, "    block.now = now"]
 
 
 def _listed(name: str, places: Sequence[int], between: str = ", ") -> str:
