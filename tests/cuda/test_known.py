@@ -157,6 +157,26 @@ def test_calls_without_the_telling_tensor_go_by_their_key(cuda, guarded):  # noq
     assert len(keys) == 8
 
 
+def test_a_tensor_given_twice_is_told_from_two(cuda, guarded, monkeypatch):  # noqa: F811
+    """Guards of torch refuse twins."""
+    fake = cuda()
+
+    def alone(given):
+        known = same_layouts(given)
+        return lambda *now: len({id(t) for t in now}) == len(now) and known(*now)
+
+    monkeypatch.setattr(runners, "guard_of", alone)
+    names = [replace(t, axes=BINARY.tensors[0].axes) for t in BINARY.tensors[:2]]
+    tensors = (*names, *BINARY.tensors[2:])
+    run, keys = guarded(Family(replace(BINARY, tensors=tensors, places={})))
+    x, y = (FakeTensor((300, 512), pointer=0x100000 * i) for i in (1, 2))
+    out = FakeTensor((300, 1000), pointer=0x500000)
+    for a, b in [(x, x)] * 4 + [(x, y)] * 3 + [(y, y), (y, x)] * 2:
+        run((a, b, out, None), (1.0, 0), "plain")
+        assert words(fake.launches[-1])["maps"] == [a.pointer, b.pointer]
+    assert len(keys) < 3 + 2 + 4
+
+
 def test_words_that_a_block_holds_are_left(cuda, guarded):  # noqa: F811
     """Until any other launch of the plan has written there."""
     fake = cuda()
@@ -309,7 +329,7 @@ def test_any_call_is_written_out(kinds, scalars, named, works, several, odd):
     )
     here = [Tensor(at=1600 + 16 * i + (8 if odd and i == 0 else 0)) for i in given]
     tensors = [here[given.index(i)] if i in given else None for i in range(count)]
-    call = module._call_of(entry, lambda *now: list(now) == here, count, 1)
+    call = module._call_of(entry, lambda *now: list(now) == here, {}, count, 1)
     found = call(tensors, tuple(scalars), 5 if named else None, tensors[1].at)
     if odd or (named and (made or works)):
         assert found is None
