@@ -164,6 +164,8 @@ _TWO_PRODUCTS = {
     "together": True,
     "direct": True,
 }
+_TWO_APART = {"consumers": 2, "turns": False, "unroll": 2}  # of few steps: a slot for each
+_COPIED = {"direct": False, "staging": 1}
 _IN_TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
 _FEW = {"n": 64, "consumers": 1, "together": True}
 _TWO_STEPS = (699, 0, 628, 901, 1259, 917, 1157, 1532)  # a copy, then for each step: convert,
@@ -185,7 +187,8 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
     "swiglu": (({"m": 4096, "n": 8192}, {"m": 128, "n": 176}),),
     "block_scaled": (
         ({"m": 8192, "n": 8192}, _IN_TURNS),
-        ({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),
+        ({"m": 1024, "n": 1024, "k": 4096}, {"m": 128, **_TWO_PRODUCTS, "turns": True, **_COPIED}),
+        ({"m": 1024, "n": 1024}, {"m": 128, "n": 128, **_TWO_APART, **_COPIED}),
     ),
     "grouped": _BY_GROUPS,
     "grouped_scattered": _BY_GROUPS,
