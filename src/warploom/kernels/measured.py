@@ -175,14 +175,16 @@ _QUANTISED = (
     ({"n": 4096}, {"unroll": 4, **_FEW, "joined": True, "program": "text"}),
 )
 _IN_TURN = {"consumers": 1, "alternate": 2}
-# Weights come from memory, so narrow tiles in turn (128) lose a fifth of the speed.
+# Weights come from memory, so narrow tiles in turn (128) lose a fifth of the speed, and CTAs keep
+# one pace: else they drift apart, and what they share is read again.
+_AT_ONE_PACE = {"pace": 16, "split": 1}
 _BY_GROUPS = (
-    ({"t": 4096, "n": 8192}, {"t": 128, "n": 256}),
-    ({"t": 4096, "n": 2048}, {"t": 128, "n": 208, **_IN_TURN}),
-    ({"t": 4096, "n": 1024}, {"t": 128, "n": 192, **_IN_TURN}),
+    ({"t": 4096, "n": 8192}, {"t": 128, "n": 256, **_AT_ONE_PACE}),
+    ({"t": 4096, "n": 2048}, {"t": 128, "n": 208, **_IN_TURN, **_AT_ONE_PACE}),
+    ({"t": 4096, "n": 1024}, {"t": 128, "n": 192, **_IN_TURN, **_AT_ONE_PACE}),
 )
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
-    "swiglu": (({"m": 4096, "n": 8192}, {"m": 128, "n": 176}),),
+    "swiglu": (({"m": 4096, "n": 8192}, {"m": 128, "n": 176, "serpentine": True, **_AT_ONE_PACE}),),
     "block_scaled": (
         ({"m": 8192, "n": 8192}, _IN_TURNS),
         ({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),
