@@ -9,8 +9,8 @@ the second objective, joules per FLOP and per byte moved.
 
 >>> h200().wgmma_interval(256)
 128
->>> h200().group_latency(n=256, count=4)
-574
+>>> h200().load_latency(16384)
+472
 """
 
 from __future__ import annotations
@@ -33,14 +33,11 @@ class SyncCosts:
     step: int = figure(
         20, "cycles", Origin.MEASURED, "a fence, commit, arrival or wait for a group (h200_stamps)"
     )
-    expect_tx: int = figure(9, "cycles", Origin.MEASURED)
     mbarrier_handoff: int = figure(156, "cycles", Origin.MEASURED, "until data are used; 93 bare")
-    cluster_handoff: int = figure(250, "cycles", Origin.MEASURED, "to the other CTA of a cluster")
+    mbarrier_ask: int = figure(
+        102, "cycles", Origin.MEASURED, "a wait for a complete barrier (h200_micro, turn)"
+    )
     named_barrier_handoff: int = figure(43, "cycles", Origin.MEASURED)
-    barrier_128: int = figure(20, "cycles", Origin.MEASURED)
-    barrier_256: int = figure(28, "cycles", Origin.MEASURED)
-    barrier_384: int = figure(36, "cycles", Origin.MEASURED)
-    cluster_barrier: int = figure(462, "cycles", Origin.MEASURED)
     proxy_fence: int = figure(17, "cycles", Origin.MEASURED)
     tma_issue: int = figure(80, "cycles", Origin.MEASURED, "one bulk tensor copy")
 
@@ -55,8 +52,6 @@ class Limits:
     setmaxnreg_step: int = figure(8, "registers", Origin.COMPILER)
     setmaxnreg_low: int = figure(24, "registers", Origin.COMPILER)
     setmaxnreg_high: int = figure(240, "registers", Origin.COMPILER)
-    named_barriers: int = figure(16, "", Origin.DOCUMENT)
-    tma_box_side: int = figure(256, "elements", Origin.DOCUMENT)
     l2_bytes: int = figure(60 * 1024 * 1024, "bytes", Origin.DOCUMENT)
     clusters: tuple[tuple[int, int], ...] = figure(
         ((1, 132), (2, 66), (4, 30)), "size, resident at once", Origin.MEASURED
@@ -82,10 +77,18 @@ class VectorRates:
     fma: float = figure(120.0, "a cycle", Origin.MEASURED)
     add: float = figure(124.0, "a cycle", Origin.MEASURED)
     max: float = figure(60.0, "a cycle", Origin.MEASURED)
-    cvt_bf16x2: float = figure(62.7, "a cycle", Origin.MEASURED)
     shuffle: float = figure(32.0, "a cycle", Origin.MEASURED)
     alu_beside: float = figure(
         1.9, "times as long", Origin.MEASURED, "maxima and sums while products run"
+    )
+    row_answer: int = figure(
+        94, "cycles", Origin.MEASURED, "shuffles of row maxima (h200_micro: 128 for 64 columns)"
+    )
+    scaled_by_ones: int = figure(
+        60,
+        "cycles",
+        Origin.MEASURED,
+        "a vote and a branch instead of rescaling (stamps: 68 to 120)",
     )
     mufu_beside: float = figure(
         1.5,
@@ -244,18 +247,9 @@ class HopperTarget:
         rows = n if a_in_registers else n + WGMMA_ROWS
         return max(n // 2, -(-rows * 32 // self.smem_rate))
 
-    def wgmma_issue(self, n: int) -> int:
-        """Cycles a warpgroup takes to issue one m64nNk16 while the queue has room."""
-        _check_n(n)
-        return self.product_issue(n // 2)
-
     def product_issue(self, piece: int) -> int:
-        """The same for a product of so many cycles."""
+        """Cycles a warpgroup takes to issue a product of so many while the queue has room."""
         return max(self.least_issue, round(piece / self.issue_part))
-
-    def group_latency(self, *, n: int, count: int, a_in_registers: bool = False) -> int:
-        """Cycles from issue of ``count`` wgmma in one group until it has retired."""
-        return count * self.wgmma_interval(n, a_in_registers=a_in_registers) + self.tensor_drain
 
     def load_latency(self, box_bytes: int, *, from_dram: bool = False) -> int:
         """Cycles from issue of a bulk tensor copy until its barrier is seen complete."""
