@@ -252,7 +252,7 @@ def publish(folder, subjects, start, every):
         "subjects": subjects,
     }
     folder.mkdir(exist_ok=True)
-    (folder / "role_mutants.json").write_text(json.dumps(report, indent=1) + "\n")
+    (folder / "role_mutants.json").write_text(json.dumps(report, separators=(",", ":")) + "\n")
     (folder / "role_mutants.md").write_text(page(report))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from tests.host_cuda.translate import to_host
+from warploom.emit.cuda.tile.meet import COUNTER_BYTES
 from warploom.emit.cuda.tile.signature import (
     MapParam,
     OrderParam,
@@ -171,7 +172,7 @@ def execute(binary, source, memories, scalars, *, grid, seed):
     sizes = bind(binary.tensors, [m.layout for m in memories])
     cluster = binary.cluster
     ctas = cluster * min(-(-grid // cluster), binary.grid.tiles(sizes))
-    words, lists = [], []
+    words, lists, counters = [], [], []
     for p in binary.parameters:
         match p:
             case MapParam():
@@ -187,7 +188,9 @@ def execute(binary, source, memories, scalars, *, grid, seed):
                 words.append(struct.pack(kind, scalars[p.parameter]))
             case WorkParam():
                 lists.append(np.zeros(binary.work(sizes) + 16, np.uint8))
-                words.append(struct.pack("<Q", lists[-1].ctypes.data + -lists[-1].ctypes.data % 16))
+                first = -lists[-1].ctypes.data % 16
+                counters.append(lists[-1][first : first + COUNTER_BYTES])
+                words.append(struct.pack("<Q", lists[-1].ctypes.data + first))
             case OrderParam():
                 lists.append(np.array(binary.visits(sizes, ctas), np.int32))
                 words.append(struct.pack("<Q", lists[-1].ctypes.data))
@@ -202,6 +205,8 @@ def execute(binary, source, memories, scalars, *, grid, seed):
     library = built(source.text, source.entry)
     given = (ctas, source.threads, source.shared_bytes, cluster, seed)
     said = host_run(library, table, *given)
+    if not said and any(counted.any() for counted in counters):
+        return "counters are not 0 after the launch"
     return said.decode() if said else None
 
 

@@ -72,6 +72,7 @@ inline float4 __ldcg(const float4* at) { return *at; }
 inline void __stcg(float4* at, float4 x) { *at = x; }
 inline void __threadfence() {}
 inline host_u32 atomicAdd(host_u32* at, host_u32 x) { return (*at += x) - x; }
+inline host_u32 atomicOr(host_u32* at, host_u32 x) { const host_u32 old = *at; *at |= x; return old; }
 inline float atomicAdd(float* at, float x) { return (*at += x) - x; }
 
 unsigned char* host_shared();

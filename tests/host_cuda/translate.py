@@ -179,6 +179,9 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "st.global.v4.b32": (
         "host_u32* t_ = (host_u32*)({0}); t_[0] = {1}; t_[1] = {2}; t_[2] = {3}; t_[3] = {4};"
     ),
+    "st.global.cs.v4.b32": (
+        "host_u32* t_ = (host_u32*)({0}); t_[0] = {1}; t_[1] = {2}; t_[2] = {3}; t_[3] = {4};"
+    ),
     "red.relaxed.gpu.global.add.v2.f32": "float* t_ = (float*)({0}); t_[0] += {1}; t_[1] += {2};",
     "red.relaxed.gpu.global.add.v4.f32": (
         "float* t_ = (float*)({0}); t_[0] += {1}; t_[1] += {2}; t_[2] += {3}; t_[3] += {4};"

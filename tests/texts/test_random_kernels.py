@@ -59,6 +59,7 @@ PINS = st.fixed_dictionaries(
         "late": st.just(1),
         "straight": st.booleans(),
         "earlier": st.sampled_from((1, 2)),
+        "pace": st.sampled_from((1, 3)),
     },
 )
 

@@ -1,4 +1,4 @@
-"""Emitted kernels in parts or in clusters, executed on the host, against NumPy."""
+"""Emitted kernels in parts, in clusters or at one pace, executed on the host, against NumPy."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ PRODUCTS = [
     (gemm, (72, 40, 200), ONE),  # the second tile is pulled inside
     (gemm, (72, 40, 200), {**ONE, "split": 3}),
     (gemm, (100, 100, 300), {"m": 128, "n": 64, "consumers": 2, "split": 2}),
+    (gemm, (200, 104, 200), {**ONE, "serpentine": True, "group": 2, "cluster": 2}),
     (turned, (9, 100, 200), {**FEW, "split": 2}),
     (gemm, (300, 40, 300), {**ONE, "cluster": 2}),  # an odd number of rows of tiles
     (gemm, (260, 72, 200), {"m": 64, "n": 64, "consumers": 1, "cluster": 4}),
     (gemm, (200, 40, 520), {**ONE, "cluster": 2, "split": 2}),
+    (gemm, (300, 40, 300), {**ONE, "pace": 2}),
+    (gemm, (300, 40, 300), {**ONE, "cluster": 2, "pace": 3}),
     (gemm, (200, 40, 200), {**ONE, "split": 2, "near": True}),  # several tiles a cluster
     (gemm, (140, 100, 300), {"m": 128, "n": 64, "consumers": 2, "split": 2, "near": True}),
     (gemm, (72, 40, 600), {**ONE, "split": 4, "near": True}),
@@ -36,10 +39,10 @@ def numbers(rng, *shape):
     return (wide & 0xFFFF0000).view(np.float32).astype(np.float64)
 
 
-def executed(made, sizes, scalars, arrays, seed):
+def executed(made, sizes, scalars, arrays, seed, grid=2):
     lowered = made.lower(made.choices[0].tiling)
     case = SimpleNamespace(sizes=sizes, scalars=scalars, arrays=lambda: arrays)
-    return run_case(case, lowered.kernel, emit_kernel(lowered), lowered.tiling, grid=2, seed=seed)
+    return run_case(case, lowered.kernel, emit_kernel(lowered), lowered.tiling, grid=grid, seed=seed)
 
 
 @pytest.mark.parametrize(("text", "shape", "pins"), PRODUCTS)
@@ -55,6 +58,36 @@ def test_products(text, shape, pins):
         assert fault is None
         assert np.linalg.norm(out - a @ b.T) / np.linalg.norm(a @ b.T) < 4e-3
     assert np.array_equal(found[0][0][0], found[1][0][0])  # whoever comes last
+
+
+def test_tiles_that_share_elements_walk_alike():
+    """Every other tile goes backwards, where the sum is finite; the pulled ones and their
+    neighbours forwards, so that elements stored twice are the same.
+    """
+    m, n, k = 264, 104, 192
+    sizes = {"m": m, "n": n, "k": k}
+    a, b = np.zeros((m, k)), np.zeros((n, k))
+    a[:, ::64], b[:, ::64] = (2.0**63, 2.0**63, -(2.0**63)), 2.0**64
+    kernel = gemm.compile(dict.fromkeys(("a", "b", "out"), "bf16"), without={"bias", "residual"})
+    made = Compiled(kernel.kernel, sizes=sizes, pins={**ONE, "serpentine": True})
+    (out,), fault = executed(made, sizes, {"alpha": 1.0}, [a, b], 0)
+    assert fault is None
+    assert np.isinf(out[192:]).all()
+    assert np.isinf(out[:, 64:]).all()
+    assert set(np.unique(out[:192, :64])) == {2.0**127, np.inf}
+
+
+def test_neighbours_take_squares_of_tiles():
+    """32 of 34 CTAs take 4 x 4 tiles each 16 of them, the rest what is left; two take another."""
+    sizes, rng = {"m": 512, "n": 144, "k": 16}, np.random.default_rng(0)
+    a, b = numbers(rng, 512, 16), numbers(rng, 144, 16)
+    kernel = gemm.compile(dict.fromkeys(("a", "b", "out"), "bf16"), without={"bias", "residual"})
+    pins = {**ONE, "serpentine": True, "group": 8}
+    made = Compiled(kernel.kernel, sizes=sizes, pins=pins)
+    assert "first_tile" in emit_kernel(made.lower(made.choices[0].tiling)).text
+    (out,), fault = executed(made, sizes, {"alpha": 1.0}, [a, b], 0, grid=34)
+    assert fault is None
+    assert np.linalg.norm(out - a @ b.T) / np.linalg.norm(a @ b.T) < 4e-3
 
 
 def test_attention_of_few_queries():

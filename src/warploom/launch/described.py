@@ -81,9 +81,11 @@ def _grid(kernel: Kernel, tiling: Tiling) -> Grid:
 
 
 def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[str, int]], int]:
-    """Bytes that the parts of all tiles leave, with their counters."""
+    """Bytes that the parts of all tiles leave, with counters."""
 
     def count(sizes: Mapping[str, int]) -> int:
+        if tiling.split == 1:  # counters of CTAs
+            return COUNTER_BYTES
         tiles = tiles_of(kernel, tiling, sizes) * tiling.cluster
         if 8 * tiles * tiling.consumers > COUNTER_BYTES:
             raise GeometryError(

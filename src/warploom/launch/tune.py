@@ -70,7 +70,10 @@ def likely(made: Compiled, count: int = COUNT) -> tuple[Tiling, ...]:
     """The best few tilings by estimate, the first also with two further walks."""
     ranked = [c.tiling for c in made.choices[:count]]
     first = ranked[0]
-    more = [replace(first, group=max(1, first.group // 2)), replace(first, serpentine=True)]
+    more = [
+        replace(first, group=max(1, first.group // 2)),
+        replace(first, serpentine=not first.serpentine),
+    ]
     return (*ranked, *more)
 
 

@@ -35,6 +35,7 @@ def check_allowed(layout: Layout) -> None:
     check_near(layout)
     check_gathered(body, tiling, layout.rings)
     _check_alternate(layout)
+    _check_pace(layout)
     if tiling.serpentine and not any_order(body):
         raise refusal(
             "serpentine: every other tile would walk its loop backwards",
@@ -89,6 +90,23 @@ def _check_alternate(layout: Layout) -> None:
         fix = "alternate=1"
         what = f"{tiling.alternate} consumers that take tiles in turn"
         raise refusal(what, body.loop.line, why=why, fix=fix)
+
+
+def _check_pace(layout: Layout) -> None:
+    """CTAs that wait for one another count iterations, which all of them must have alike."""
+    tiling, body = layout.tiling, layout.body
+    if not tiling.pace:
+        return
+    why = ""
+    if tiling.split > 1:
+        why = "parts of a loop count in the same memory"
+    elif body.loop.until or body.loop.start or body.loop.lists:
+        why = "loops of tiles may differ in length"
+    elif cut_of(body, layout.steps) is not None or any(isinstance(op, Given) for op in body.head):
+        why = "loops of tiles may differ in length, or come one after another"
+    if why:
+        what = f"CTAs that wait for one another every {tiling.pace} iterations"
+        raise refusal(what, body.loop.line, why=why, fix="pace=0")
 
 
 def _check_ends(body: Body) -> None:

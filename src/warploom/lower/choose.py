@@ -16,8 +16,8 @@ from functools import lru_cache
 from typing import Any
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Kernel, Load, Walk
-from warploom.lower.allowed import check_allowed
+from warploom.kernel.values import Dot, Kernel, Load, Walk
+from warploom.lower.allowed import any_order, check_allowed
 from warploom.lower.body import Body, only_products
 from warploom.lower.cluster import check_cluster
 from warploom.lower.estimate import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
@@ -37,6 +37,7 @@ from warploom.target.h200 import HopperTarget, h200
 
 LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
+PACE = 16  # iterations after which CTAs wait for one another, where they share what they read
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 CLUSTERS = (2,)  # CTAs that fetch together: of four, a tenth of the SMs stays empty
 ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
@@ -261,7 +262,7 @@ def _check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
 
 
 def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dict[str, object]:
-    """How tiles follow one another: rows in groups, the tiles of their operand kept in the L2."""
+    """How tiles follow one another: rows in groups; to and fro, or their operand kept in the L2."""
     kernel = layout.body.kernel
     tiled = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE]
     if len(tiled) != 2:
@@ -273,4 +274,19 @@ def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dic
             fit = target.memory.l2_share * target.limits.l2_bytes / long
             together, keep = min(together, int(fit)), op.tensor
             break
-    return {"group": max(1, together // layout.extent(rows)), "keep": keep}
+    fro = _to_and_fro(layout, target, sizes)
+    group = max(1, together // layout.extent(rows))
+    pace = PACE if fro and trips_of(layout, sizes) >= 2 * PACE else 0
+    return {"group": group, "serpentine": fro, "keep": None if fro else keep, "pace": pace}
+
+
+def _to_and_fro(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> bool:
+    """Whether a CTA's tiles walk the loop forwards and backwards: what the tile before read last is
+    in the L2. Measured for one product; to ask the L2 to keep rows as well makes it worse.
+    """
+    kernel, body = layout.body.kernel, layout.body
+    loop = body.loop
+    alone = kernel.grid.kind == "tiles" and not (loop.until or loop.start or loop.lists)
+    alone = alone and only_products(body) and any_order(body)
+    products = sum(isinstance(op, Dot) for op in body.loop.body)
+    return alone and products == 1 and tiles_of(kernel, layout.tiling, sizes) > target.limits.sms

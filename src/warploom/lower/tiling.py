@@ -52,6 +52,9 @@ class Tiling:
     ``resident``: CTAs that share an SM, each with its part of the memory and registers: where one
     waits, another works.
     ``earlier``: slots of every ring of the loops before the last one.
+    ``pace``: after so many iterations CTAs wait for one another (0: never; a while at most: it is a
+    hint), so that what several of them read comes from memory once, and is asked of the L2
+    together. Tiles stored from registers are the first to leave the L2, too.
     """
 
     extents: tuple[tuple[str, int], ...]
@@ -86,6 +89,7 @@ class Tiling:
     together: bool = False
     resident: int = 1
     earlier: int = 3
+    pace: int = 0
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:

@@ -316,8 +316,9 @@ class _Engine:
         for item in ready:
             row = self.rows[item.row]
             went = max(row.time, time)
+            left = max(0, item.cost - (went - row.time))  # the rest passed while it stood
             self._stall(row, item.step, went, cause)
-            self._pass(row, item.step, went, item.cost)
+            self._pass(row, item.step, went, left)
 
     def _row_name(self, index: int) -> str:
         return self.rows[index].program.row.name

@@ -255,6 +255,11 @@ HELPERS: dict[str, str] = {
         "st.global.v4.b32 [%0], {%1, %2, %3, %4};",
         '"l"(at), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3])',
     ),
+    "stream_global4": _one(
+        "void stream_global4(void* at, const uint32_t (&x)[4])",
+        "st.global.cs.v4.b32 [%0], {%1, %2, %3, %4};",
+        '"l"(at), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3])',
+    ),
     "log2_approx": (
         "DEVICE float log2_approx(float x) {\n  float y;\n"
         '  asm volatile("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));\n  return y;\n}\n'

@@ -128,6 +128,7 @@ def binary(frame: Frame, node: ast.AST, op: ast.operator, left: Symbol, right: S
         frame.wrong_syntax(
             node,
             "the bit operators ^ and << are not part of the tile language",
+            why="whole numbers are unpacked here, by >> and &, and never packed",
             fix="conditions: a != b; powers of two: * and //",
         )
     fn, python = BINARY[type(op)]
@@ -263,6 +264,7 @@ def _call(frame: Frame, node: ast.Call) -> Symbol:
             frame.wrong_syntax(
                 node,
                 "'*' and '**' in a call are not part of the tile language",
+                why="what a call is given is read from the text, one by one",
                 fix="write the arguments out",
             )
     args = [evaluate(frame, a) for a in node.args]

@@ -217,7 +217,10 @@ def _augment(frame: Frame, node: ast.AugAssign) -> None:
 def _for(frame: Frame, node: ast.For) -> Returned | None:
     if node.orelse:
         frame.wrong_syntax(
-            node, "'else' of a for is not part of the tile language", fix="write it after the loop"
+            node,
+            "'else' of a for is not part of the tile language",
+            why="nothing breaks out of a loop: it would always run",
+            fix="write it after the loop",
         )
     function = evaluate(frame, node.iter.func) if isinstance(node.iter, ast.Call) else None
     if function is WORDS["steps"]:

@@ -22,6 +22,7 @@ from warploom.lower.ranges import Cut
 from warploom.lower.slots import grouped_vars
 from warploom.lower.visits import differ
 
+SIDE = 4  # of the square of tiles that CTAs with consecutive numbers take
 STEP = 8  # elements at whose multiples tiles start: 16 bytes are stored at once
 
 
@@ -88,7 +89,26 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             "  const int tile = next;",
             f"  next = {after};",
         ]
-    return [f"for (int tile = blockIdx.x{each}; tile < tiles; tile += gridDim.x{each}) {{"]
+    lines, first = _neighbours(context) if walk == "plane" and size == 1 else ([], "blockIdx.x")
+    return [
+        *lines,
+        f"for (int tile = {first}{each}; tile < tiles; tile += gridDim.x{each}) {{",
+    ]
+
+
+def _neighbours(context: Context) -> tuple[list[str], str]:
+    """CTAs with 16 numbers in a row share a part of the chip, which asks the L2 once for what they
+    want at the same time: they take 4 x 4 tiles, not a column of a band. Any number of CTAs does.
+    """
+    tall = context.layout.tiling.group
+    if not context.layout.tiling.serpentine or tall % SIDE or tall == SIDE:
+        return [], "blockIdx.x"
+    every, side = SIDE * tall, SIDE
+    moved = f"place / {side} % {side} * {tall} + place / {side * side} * {side} + place % {side}"
+    return [
+        f"const int place = blockIdx.x % {every}, moved = blockIdx.x - place + {moved};",
+        f"const int first_tile = moved < gridDim.x / {every} * {every} ? moved : blockIdx.x;",
+    ], "first_tile"
 
 
 def again_lines(context: Context, cut: Cut | None) -> list[str]:
@@ -176,9 +196,13 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
 
 
 def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
-    """Bands of ``group`` rows; ``alone``: there are no other variables."""
-    size = context.layout.tiling.cluster
+    """Bands of ``group`` rows; ``alone``: there are no other variables. Walks that turn around also
+    go through every other band from its last columns: these are in the L2.
+    """
+    size, column = context.layout.tiling.cluster, "inside / tall"
     group = max(1, context.layout.tiling.group // size)
+    if context.layout.tiling.serpentine:
+        column = f"(band / {group} % 2 ? count_{cols} - 1 - {column} : {column})"
     row = "(band + inside % tall)"
     row = f"({row} * {size} + rank)" if size > 1 else row
     plane = [
@@ -192,7 +216,7 @@ def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
         f"const int tall = min(count_{rows} - band, {group});",
         f"const int inside = plane % ({group} * count_{cols});",
         f"const int pos_{rows} = {_pulled(context, rows, row)};",
-        f"const int pos_{cols} = {_pulled(context, cols, 'inside / tall')};",
+        f"const int pos_{cols} = {_pulled(context, cols, column)};",
     ]
 
 
@@ -202,18 +226,35 @@ def _pulled(context: Context, var: str, number: str) -> str:
     bits, unless the tail reads tiles: these may be what is stored. Blocks that share a number stay
     whole.
     """
-    extent, body = context.layout.extent(var), context.layout.body
+    extent = context.layout.extent(var)
     place = f"{number} * {extent}"
-    loads = [op for _, op in body.placed if isinstance(op, Load)]
-    if any(d.var == var and d.per > 1 for op in loads for d in op.result.dims):
-        return place
-    if any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail) or any(
-        op.add for _, op in body.placed if isinstance(op, Store)
-    ):
+    if not _is_pulled(context, var):
         return place
     size = context.size(context.kernel.var(var).axis)
     most = f"max(({size} - {extent} + {STEP - 1}) / {STEP} * {STEP}, 0)"
     return f"min({place}, {most})"
+
+
+def _is_pulled(context: Context, var: str) -> bool:
+    body = context.layout.body
+    loads = [op for _, op in body.placed if isinstance(op, Load)]
+    return not (
+        any(d.var == var and d.per > 1 for op in loads for d in op.result.dims)
+        or any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail)
+        or any(op.add for _, op in body.placed if isinstance(op, Store))
+    )
+
+
+def turned_line(context: Context, cut: Cut | None) -> str:
+    """Whether a tile walks its loop backwards: every other one of a CTA. Tiles that share elements
+    all go forwards, so that they store the same bits.
+    """
+    alone = []
+    for var in _split(context)[0] if _walk(context, cut) == "plane" else ():
+        if _is_pulled(context, var):
+            size, extent = context.size(context.kernel.var(var).axis), context.layout.extent(var)
+            alone.append(f"({size} % {extent} == 0 || pos_{var} + {2 * extent} <= {size})")
+    return f"const bool backwards = {' && '.join(['turned', *alone])};"
 
 
 def _before(context: Context, cut: Cut | None, var: str) -> str:

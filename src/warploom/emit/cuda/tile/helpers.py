@@ -45,6 +45,17 @@ def _store(rank: int, *, add: bool = False) -> str:
     )
 
 
+def _line(how: str) -> str:
+    return (
+        "// Eight elements of 16 bits, of which the first `left` exist.\n"
+        f"DEVICE void {how}_line(uint16_t* at, const uint32_t (&x)[4], int left) {{\n"
+        f"  if (left >= 8) {{ {how}_global4(at, x); return; }}\n"
+        "#pragma unroll\n"
+        "  for (int j = 0; j < 8; ++j)\n"
+        "    if (j < left) at[j] = (uint16_t)(x[j / 2] >> (j % 2 * 16));\n}\n"
+    )
+
+
 TILE_HELPERS: dict[str, str] = {
     "divided_down": (
         "// Rounded down; by 0 as by 1.\n"
@@ -155,14 +166,8 @@ TILE_HELPERS: dict[str, str] = {
     "floor_div": (
         "DEVICE int floor_div(int a, int b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }\n"
     ),
-    "store_line": (
-        "// Eight elements of 16 bits, of which the first `left` exist.\n"
-        "DEVICE void store_line(uint16_t* at, const uint32_t (&x)[4], int left) {\n"
-        "  if (left >= 8) { store_global4(at, x); return; }\n"
-        "#pragma unroll\n"
-        "  for (int j = 0; j < 8; ++j)\n"
-        "    if (j < left) at[j] = (uint16_t)(x[j / 2] >> (j % 2 * 16));\n}\n"
-    ),
+    "store_line": _line("store"),
+    "stream_line": _line("stream"),  # it need not stay in the L2
     "add_pair_f32": (
         "// Two neighbours added to memory, the second if it exists.\n"
         "DEVICE void add_pair_f32(float* at, float a, float b, int left) {\n"
@@ -342,6 +347,22 @@ TILE_HELPERS: dict[str, str] = {
         "DEVICE uint32_t load_acquire(const unsigned* at) {\n  uint32_t r;\n"
         '  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(r) : "l"(at) : "memory");\n'
         "  return r;\n}\n"
+    ),
+    "keep_pace": (
+        "// All CTAs but a few have come as far. Only a hint: whoever has waited long lets all of\n"
+        "// them go on alone.\n"
+        "DEVICE void keep_pace(unsigned* at, unsigned nth) {\n"
+        "  atomicAdd(at, 1u);\n"
+        "  for (int asked = 0; asked < 512; ++asked) {\n"
+        "    if (load_acquire(at) + gridDim.x / 16 >= gridDim.x * nth) return;\n"
+        "    __nanosleep(20);\n  }\n"
+        "  atomicOr(at, 1u << 31);\n}\n"
+    ),
+    "leave_pace": (
+        "// Nobody waits for this CTA from here on; the last one leaves zeros.\n"
+        "DEVICE void leave_pace(unsigned* at) {\n"
+        "  atomicOr(at, 1u << 31);\n  __threadfence();\n"
+        "  if (atomicAdd(at + 1, 1u) == gridDim.x - 1) at[0] = at[1] = 0;\n}\n"
     ),
     "load_acquire_near": (
         "DEVICE uint32_t load_acquire_near(const unsigned* at) {\n  uint32_t r;\n"

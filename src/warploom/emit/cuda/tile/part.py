@@ -298,12 +298,19 @@ class Part:
                 lines += self.counted_again()
                 bound = "k_end"  # noqa: PLW2901
             lines.append(f"for (; k < {bound}; ++k) {{")
-            lines += indent([*self.list_lines(program, "kernel", lowerings), *step], 2)
+            body = [*self.pace_lines(program), *self.list_lines(program, "kernel", lowerings)]
+            lines += indent([*body, *step], 2)
             lines.append("}")
         tail = self.epilogue(program, table)
         if again:
             tail = ["{", *indent([*self.recounted(), *again, *tail], 2), "}"]
         return [*lines, *tail, *once]
+
+    def pace_lines(self, program: RoleProgram) -> list[str]:
+        """Where the producer waits for those of other CTAs."""
+        pace = self.layout.tiling.pace if program.name == "producer" else 0
+        meet = f"keep_pace((unsigned*){self.context.work()}, ++paces);" if pace else ""
+        return [f"if (k % {pace} == 0) {meet}"] if pace else []
 
     def epilogue(self, program: RoleProgram, table: LoweringTable) -> list[str]:
         """The end of a tile; what follows a meeting of parts is the last one's alone."""

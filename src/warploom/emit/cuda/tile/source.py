@@ -15,7 +15,13 @@ from warploom.emit.cuda.judged import (
     with_barriers,
 )
 from warploom.emit.cuda.roles import barrier_setup, indent, number
-from warploom.emit.cuda.tile.grid import again_lines, count_lines, place_lines, walk_lines
+from warploom.emit.cuda.tile.grid import (
+    again_lines,
+    count_lines,
+    place_lines,
+    turned_line,
+    walk_lines,
+)
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
 from warploom.emit.cuda.tile.part import Part
@@ -214,10 +220,12 @@ class _Writer:
     def tile_loop(self, bodies: Sequence[list[str]]) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
         context = self.last.context
-        turn = ["backwards = !backwards;"] if self.last.layout.tiling.serpentine else []
+        turn = []
+        if self.last.layout.tiling.serpentine:
+            turn = ["turned = !turned;", turned_line(context, self.last.walked)]
         inner = [["{", *indent(b, 2), "}"] for b in bodies] if len(bodies) > 1 else bodies
         return [
-            *(["bool backwards = true;"] if turn else []),
+            *(["bool turned = true;"] if turn else []),
             *walk_lines(context, self.last.walked),
             *indent(
                 [
@@ -245,6 +253,9 @@ class _Writer:
             ]
         gather = self.gatherer() if any(p.layout.gathers for p in self.parts) else []
         loop = self.tile_loop([p.producer_tile() for p in self.parts])
+        if self.last.layout.tiling.pace:
+            left = f"leave_pace((unsigned*){self.last.context.work()});"
+            loop = ["unsigned paces = 0;", *loop, left]
         maps = [n for n, p in self.params.items() if p.text.startswith("const __grid")]
         return [
             *self.registers("producer"),

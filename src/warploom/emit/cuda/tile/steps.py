@@ -14,6 +14,7 @@ from warploom.kernel.values import Fn, Pointwise, Reduce, Spread
 from warploom.lower.body import refusal
 from warploom.lower.fuse import Step, fresh_product
 from warploom.lower.layout import Array, Form, part_sums
+from warploom.lower.price import scaled_rows
 
 LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
 COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + {1}"}
@@ -95,18 +96,13 @@ def start_text(context: Context, array: Array, first: str) -> list[str]:
 
 def _scaled_rows(context: Context, step: Step) -> list[str]:
     """A step that only multiplies a tile in its place by factors of its rows."""
-    homes, op = dict(context.layout.homes), next(iter(step.ops), None)
-    if len(step.ops) != 1 or not isinstance(op, Pointwise) or op.fn is not Fn.MUL:
+    found = scaled_rows(context.layout, step)
+    if found is None:
         return []
-    kept = [(a, len(context.layout.body.values[a].dims)) for a in op.args if a in homes]
-    rows = [a for a, axes in kept if axes == 1]
-    tiles = [a for a, axes in kept if axes == 2 and homes[a] == homes.get(op.result.name)]
-    if len(rows) != 1 or len(tiles) != 1:
-        return []
+    tile, rows = found
     return [
         "#pragma unroll",
-        f"for (int b = 0; b < {_blocks(context, step)}; ++b)"
-        f" scale_rows({homes[tiles[0]]}[b], {homes[rows[0]]}[b]);",
+        f"for (int b = 0; b < {_blocks(context, step)}; ++b) scale_rows({tile}[b], {rows}[b]);",
     ]
 
 

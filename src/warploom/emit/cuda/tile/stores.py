@@ -251,6 +251,7 @@ def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector, wide
     columns, of two rows among 16.
     """
     place, exists, limit, column = _place(context, op, vector)
+    how = "stream" if context.layout.tiling.pace else "store"
     pair = "y[j / 2][j % 2 * 4 + 2 * i" if wide == 2 else "y[0][j % 2 * 4 + j / 2 * 2"
     lines = [
         "uint32_t x[4];",
@@ -259,7 +260,7 @@ def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector, wide
         f"  x[j] = {PACKS[dtype]}({pair}], {pair} + 1]);",
         "quad_transpose(x);",
         f"const int first = {column} + {16 * wide} * part + 8 * (lane % {2 * wide});",
-        f"if ({exists}) store_line(&{place}, x, {limit} - first);",
+        f"if ({exists}) {how}_line(&{place}, x, {limit} - first);",
     ]
     if wide == 1:
         return ["const int i = lane % 4 / 2;", *lines]

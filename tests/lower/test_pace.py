@@ -1,0 +1,96 @@
+"""CTAs that wait for one another, a while at most: what they share comes from memory once."""
+
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.host_cuda import NEEDS_COMPILER, run_case
+from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.errors import KernelError
+from warploom.kernels.gemm import gemm
+from warploom.kernels.grouped import grouped, grouped_weights
+from warploom.launch.compiled import Compiled
+
+SIZES = {"t": 400, "n": 100, "k": 300, "e": 4}
+PINS = {"t": 64, "n": 64, "consumers": 1, "pace": 2}
+
+
+@cache
+def lowered(**pins):
+    kernel = grouped.compile(dict.fromkeys(("x", "w", "out"), "bf16")).kernel
+    made = Compiled(kernel, sizes=SIZES, pins={**PINS, **pins})
+    return made.lower(made.choices[0].tiling)
+
+
+def executed(made, source, seed):
+    rng = np.random.default_rng(seed)
+    x, w = rng.integers(-4, 5, (400, 300)), rng.integers(-4, 5, (4, 100, 300))
+    starts = np.array([0, 65, 65, 130, 400])  # one group has no rows, two have one too many
+    arrays = [x.astype(float), w.astype(float), starts]
+    case = SimpleNamespace(sizes=SIZES, scalars={}, arrays=lambda: arrays)
+    (out,), fault = run_case(case, made.kernel, source, made.tiling, grid=3, seed=seed)
+    wanted = np.concatenate([x[a:b] @ w[i].T for i, (a, b) in enumerate(pairwise(starts))])
+    return fault, np.abs(out - wanted).max() / np.abs(wanted).max()
+
+
+def test_only_the_producer_keeps_pace_and_leaves():
+    text = emit_kernel(lowered()).text
+    producer, consumer = text.split("registers_up<")
+    assert producer.count("if (k % 2 == 0) keep_pace((unsigned*)work, ++paces);") == 1
+    assert producer.count("leave_pace((unsigned*)work);") == 1
+    assert "pace" not in consumer
+    assert "pace" not in emit_kernel(lowered(pace=0)).text
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("alternate", [1, 2])
+def test_groups_at_one_pace_are_right_and_leave_zeros(alternate):
+    made = lowered(alternate=alternate)
+    for seed in (0, 1):
+        fault, error = executed(made, emit_kernel(made), seed)
+        assert fault is None
+        assert error < 4e-3
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize(
+    ("right", "wrong", "what"),
+    [
+        ("gridDim.x * nth", "(gridDim.x + 1) * nth", None),  # one never comes: all go on
+        ("at[0] = at[1] = 0", "at[0] = 0", "counters"),
+        ("== gridDim.x - 1) at", "== gridDim.x) at", "counters"),
+    ],
+)
+def test_nobody_waits_for_ever_and_zeros_are_missed(right, wrong, what):
+    made = lowered()
+    source = emit_kernel(made)
+    assert source.text.count(right) == 1
+    changed = SimpleNamespace(
+        **{n: getattr(source, n) for n in ("entry", "params", "threads", "shared_bytes")},
+        work_bytes=source.work_bytes,
+        text=source.text.replace(right, wrong),
+    )
+    fault, error = executed(made, changed, 0)
+    assert (fault is None) if what is None else (what in fault)
+    assert error < 4e-3
+
+
+@pytest.mark.parametrize(
+    ("text", "pins", "why"),
+    [
+        (gemm, {"m": 64, "n": 64, "split": 2}, "parts"),
+        (grouped_weights, {"n": 64, "k": 64}, "differ in length"),
+    ],
+)
+def test_loops_that_differ_cannot_keep_pace(text, pins, why):
+    names = ("a", "b", "out") if text is gemm else ("y", "x", "out")
+    without = {"bias", "residual"} if text is gemm else set()
+    kernel = text.compile(dict.fromkeys(names, "bf16"), without=without).kernel
+    made = Compiled(kernel, sizes={**SIZES, "m": 100}, pins=pins)
+    tiling = replace(made.choices[0].tiling, pace=2)
+    with pytest.raises(KernelError, match=why):
+        made.lower(tiling)
