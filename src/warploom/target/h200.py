@@ -243,7 +243,10 @@ class HopperTarget:
         The larger of the tensor cores' time and of the operand reads from shared memory: A (64
         rows) and B (n rows) of 32 bytes; A in registers drops its part.
         """
-        _check_n(n)
+        if n % 8 or not 8 <= n <= 256:
+            raise CostModelError(
+                f"wgmma has no n = {n}", where="wgmma n", fix="a multiple of 8 between 8 and 256"
+            )
         rows = n if a_in_registers else n + WGMMA_ROWS
         return max(n // 2, -(-rows * 32 // self.smem_rate))
 
@@ -308,10 +311,3 @@ def h100() -> HopperTarget:
         dram_bytes_per_s=3.35e12,
         limits=replace(base.limits, l2_bytes=50 * 1024 * 1024),
     )
-
-
-def _check_n(n: int) -> None:
-    if n % 8 or not 8 <= n <= 256:
-        raise CostModelError(
-            f"wgmma has no n = {n}", where="wgmma n", fix="a multiple of 8 between 8 and 256"
-        )
