@@ -27,7 +27,7 @@ from tests.mutation.flow_mutants import flow_mutants, judge_flow
 from tests.mutation.role_mutants import role_mutants
 from tests.mutation.role_score import MORE_SEEDS, QUICK, SEEDS, judge_mutant
 
-from warploom.document.forms import read_roles, write_roles
+from warploom.document.forms import read_schedule, write_schedule
 
 RESULTS = Path(__file__).parent / "results"
 VERDICTS = ("found", "missed", "reported only", "passed")
@@ -82,7 +82,7 @@ PASSED = {
 def document_of(name, folder):
     """A shipped text's schedule."""
     if folder:
-        return read_roles((Path(folder) / f"{name}.json").read_text())
+        return read_schedule((Path(folder) / f"{name}.json").read_text())
     from tests.roles.samples import lowered
 
     return lowered(name).document
@@ -252,14 +252,14 @@ def publish(folder, subjects, start, every):
         "subjects": subjects,
     }
     folder.mkdir(exist_ok=True)
-    (folder / "role_mutants.json").write_text(json.dumps(report, indent=1) + "\n")
+    (folder / "role_mutants.json").write_text(json.dumps(report, separators=(",", ":")) + "\n")
     (folder / "role_mutants.md").write_text(page(report))
 
 
 def write_documents(folder, names):
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name in names or shipped():
-        (Path(folder) / f"{name}.json").write_text(write_roles(document_of(name, "")))
+        (Path(folder) / f"{name}.json").write_text(write_schedule(document_of(name, "")))
 
 
 def shipped():

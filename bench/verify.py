@@ -23,7 +23,7 @@ from tests.verify.random_documents import random_document  # noqa: E402
 from tests.verify.test_golden import verify_exactly  # noqa: E402
 
 from warploom import KernelGeometry, Pipeline4Wave, __version__, compile_schedule  # noqa: E402
-from warploom.document.forms import read_roles  # noqa: E402
+from warploom.document.forms import read_schedule  # noqa: E402
 from warploom.errors import WarploomError  # noqa: E402
 from warploom.run import Scripted, execute  # noqa: E402
 from warploom.verify import verify, witness  # noqa: E402
@@ -65,7 +65,9 @@ def role_timings(folder=None):
     yield "|---|---|---|---|---|"
     for name in SHIPPED if folder is None else sorted(p.stem for p in folder.glob("*.json")):
         document = (
-            read_roles((folder / f"{name}.json").read_text()) if folder else lowered(name).document
+            read_schedule((folder / f"{name}.json").read_text())
+            if folder
+            else lowered(name).document
         )
         taken = []
         for _ in range(7):

@@ -32,8 +32,12 @@ def milliseconds(functions, repeats):
     return start.elapsed_time(end) / repeats
 
 
-def compare(contestants, *, rounds=5, run_ms=200.0, slice_ms=12.0, preheat_s=0.8):
-    """Median milliseconds of each contestant; ``contestants`` maps names to lists of calls."""
+def compare(
+    contestants, rounds=5, run_ms=200.0, slice_ms=12.0, preheat_s=0.8, shuffle=0, after=None
+):
+    """Median milliseconds of each contestant; ``contestants`` maps names to lists of calls.
+    ``after`` is called with the name after each run.
+    """
     repeats = {}
     for name, functions in contestants.items():
         milliseconds(functions, 3)
@@ -45,11 +49,13 @@ def compare(contestants, *, rounds=5, run_ms=200.0, slice_ms=12.0, preheat_s=0.8
         milliseconds(contestants[names[0]], repeats[names[0]])
     slices = max(2, int(run_ms / slice_ms))
     times = {name: [] for name in names}
-    order = random.Random(rounds)  # the same shuffles in every run
+    order = random.Random(rounds + 1000 * shuffle)  # the same shuffles in every run
     for _ in range(rounds):
         for name in order.sample(names, len(names)):
             taken = [milliseconds(contestants[name], repeats[name]) for _ in range(slices)]
             times[name].append(statistics.median(taken[slices // 2 :]))
+            if after:
+                after(name)
     return {name: statistics.median(t) for name, t in times.items()}
 
 

@@ -10,7 +10,7 @@ from warploom.cli.screen import fit, wrapped
 
 from .runner import warploom
 
-WIDTHS = (60, 80, 120)
+WIDTHS = (60, pytest.param(80, marks=pytest.mark.slow), 120)
 ESCAPE = "\x1b["
 
 

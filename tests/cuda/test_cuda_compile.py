@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.roles.samples import lowered
+from tests.roles.samples import MEASURED, SHIPPED, compiled as of_sample, lowered
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import BackendError
 from warploom.launch import build
@@ -42,6 +42,19 @@ def test_the_cache_is_keyed_by_source(tmp_path):
     assert build.compile_source(tiny, cache_dir=tmp_path).data == first.data
     build.compile_source(tiny.replace("= 1", "= 2"), cache_dir=tmp_path)
     assert len(list(tmp_path.glob("*.cubin"))) == 2
+
+
+@needs_nvcc
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [n for n in SHIPPED | MEASURED if n != "split_gemm"]
+)  # pinned wide
+def test_every_shipped_text_builds(name, monkeypatch, tmp_path):
+    """No GPU needed: ptxas keeps the schedule, spills nothing, and says how many registers."""
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    report = of_sample(name).built.cubin.report
+    assert (report.messages, report.spill_bytes) == ((), 0)
+    assert 0 < report.registers <= 255
 
 
 @needs_nvcc

@@ -12,7 +12,7 @@ import pytest
 
 from tests.mutation.flow_mutants import flow_mutants
 from tests.roles.samples import SHIPPED, lowered
-from warploom.document.forms import read_roles
+from warploom.document.forms import read_schedule
 from warploom.document.rings import (
     BufferCopy,
     NamedBarrier,
@@ -352,7 +352,7 @@ def test_registers_that_cannot_be_had_are_refused():
 def test_the_cluster_barrier_in_a_loop_is_refused():
     path = Path(__file__).parents[1] / "verify" / "defects"
     text = (path / "cluster_sync_in_loop_emits_nothing.json").read_text()
-    made = read_roles(text)
+    made = read_schedule(text)
     found = [e for p in made.programs for e in p.kernel if isinstance(e, ClusterSync)]
     assert found
     program = next(p for p in made.programs if found[0] in p.kernel)

@@ -139,14 +139,17 @@ def test_packed_sequences_as_an_op():
         torch.tensor(s, dtype=torch.int32, device="cuda") for s in ([0, 50, 120], [0, 80, 100])
     ]
     make = lambda *s: torch.randn(*s, 64, device="cuda", dtype=torch.float16)  # noqa: E731
-    q, k, v = make(120, 4), make(100, 2), make(100, 2)
-    arguments = (q, k, v, *starts, 70, 80, True)
-    out, lse = torch.ops.warploom.attention_packed(*arguments)
-    want, sums = torch.ops.warploom.attention_packed(
-        *(t.cpu() if isinstance(t, torch.Tensor) else t for t in arguments)
-    )
+    heads = make(120, 4), make(100, 2), make(100, 2)
+    here, there = ([t.to(d).requires_grad_() for t in heads] for d in ("cuda", "cpu"))
+    out, lse = torch.ops.warploom.attention_packed(*here, *starts, 70, 80, True)
+    others = [t.cpu() for t in starts]
+    want, sums = torch.ops.warploom.attention_packed(*there, *others, 70, 80, True)
     assert far(out.cpu(), want) < 5e-3
     torch.testing.assert_close(lse.cpu(), sums, rtol=1e-3, atol=1e-2)
+    grad = torch.randn_like(out)
+    found = torch.autograd.grad(out, here, grad)
+    for x, y in zip(found, torch.autograd.grad(want, there, grad.cpu()), strict=True):
+        assert far(x.cpu(), y) < 2e-2
 
 
 def test_whoever_looks_sees_the_op():

@@ -130,6 +130,30 @@ def test_packed_sequences_are_attended_one_by_one():
         assert torch.equal(lse[:, q0:q1], sums[0])
 
 
+@pytest.mark.parametrize(("causal", "lower_right"), MASKS)
+def test_packed_sequences_have_gradients(causal, lower_right):
+    """Some have no queries, some no keys, some queries that see none."""
+    starts = [torch.tensor(s, dtype=torch.int32) for s in ([0, 5, 5, 12, 14], [0, 3, 9, 20, 20])]
+    q = torch.randn(14, 4, 64, requires_grad=True)
+    k, v = (torch.randn(20, 2, 64, requires_grad=True) for _ in "kv")
+    out, lse = wt.attention_packed(q, k, v, *starts, 7, 11, causal, None, lower_right)
+    assert not lse.requires_grad
+    grad = torch.randn_like(out)
+    found = torch.autograd.grad(out, (q, k, v), grad)
+    for (q0, q1), (k0, k1) in (((0, 5), (0, 3)), ((5, 12), (9, 20))):
+        part = [
+            t.detach()[a:b].transpose(0, 1)[None].requires_grad_()
+            for t, (a, b) in ((q, (q0, q1)), (k, (k0, k1)), (v, (k0, k1)))
+        ]
+        ours, _ = schema.cpu_attention(*part, causal, None, lower_right)
+        exact = torch.autograd.grad(ours, part, grad[q0:q1].transpose(0, 1)[None])
+        for x, y, a, b in zip(found, exact, (q0, k0, k0), (q1, k1, k1), strict=True):
+            torch.testing.assert_close(x[a:b], y[0].transpose(0, 1))
+    assert not found[0][12:].any()  # no keys
+    assert not found[1][3:9].any()  # no queries
+    assert all(torch.isfinite(t).all() for t in found)
+
+
 @pytest.mark.parametrize("form", ["swiglu", "scaled", "scaled groups"])
 def test_fused_products_by_torch(form):
     starts = torch.tensor([0, 3, 3, 10], dtype=torch.int32)
@@ -159,6 +183,9 @@ def test_torch_accepts_the_ops(grad):
     ops = torch.ops.warploom
     torch.library.opcheck(ops.gemm.default, (a, w.T.detach().requires_grad_(grad), bias, 0.5))
     torch.library.opcheck(ops.attention.default, (*heads(grad=grad), True, None, True))
+    starts = torch.tensor([0, 5, 12], dtype=torch.int32)
+    packed = [torch.randn(12, n, 64, requires_grad=grad) for n in (4, 2, 2)]
+    torch.library.opcheck(ops.attention_packed.default, (*packed, starts, starts, 7, 7, True))
 
 
 @pytest.mark.slow
@@ -263,7 +290,7 @@ def test_reasons_not_to_take_the_kernel(hopper, monkeypatch):
     assert "scale" in why(q, full, full, scale=-1.0)
     assert "types" in why(q.float(), full.float(), full.float())
     assert "head dim" in why(*[hopper(2, 8, 100, 96)] * 3)
-    assert "batch, heads" in why(q[0], full[0], full[0])
+    assert "batch, heads" in why(*[hopper(8, 100, 64)] * 3)
     assert "empty" in why(hopper(2, 8, 0, 64), full, full)
     assert "Hopper" in why(*[torch.empty(2, 8, 9, 64, dtype=torch.float16)] * 3)
     wide = hopper(2, 8, 300, 192)
@@ -293,14 +320,14 @@ def test_guards_tell_who_looks():
     """What lets calls go past the dispatcher: made while nobody looks, they fail where one does."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    from warploom.launch.tensors import alone, guard_of, unwatched
+    from warploom.launch.tensors import guard_of_unseen, unwatched
 
     class Mode(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             return func(*args, **(kwargs or {}))
 
     def made(*given):
-        return alone(guard_of(list(given)), list(given))
+        return guard_of_unseen(list(given))
 
     a, b = (torch.randn(8, 16) for _ in "ab")
     graded = a.clone().requires_grad_()
@@ -338,31 +365,47 @@ def test_calls_that_are_known_are_refused_while_torch_looks_on(monkeypatch):
     from warploom.launch import runner as module
 
     launched = []
-    block = SimpleNamespace(pointer=None)
+    block = SimpleNamespace(pointer=None, views={"Q": [0, 0, 0]})
     plan = SimpleNamespace(
         several=False,
-        go=lambda *_: launched.append(1) or 0,
+        go=lambda *_: launched.append(list(block.views["Q"])) or 0,
+        again=None,
+        launch_there=None,
         function=None,
         configs={0: (None, None)},
-        block=lambda values: block,
-        check_addresses=lambda values: None,
-        launch=lambda stream, values: launched.append(1),
+        new_config=None,
+        block=None,
+        free=[block],
+        scalars=0,
+        aligned=(0, 1, 2),
+        words=(("Q", 0, 2), ("Q", 1, 0), ("Q", 2, 1)),
+        moved=(),
+        launch=lambda stream, values: launched.append(values),
     )
     run = module.Runner(("a", "b", "out"), lambda *_: None)
     a, b = torch.randn(8, 16), torch.randn(16, 4)
     tensors, options = (a, b, None), ("options",)
-    entry = module._Entry(plan, ((2, lambda: torch.zeros(8, 4)),), lambda: 0, absent=(2,))
+    entry = module.Entry(
+        plan, (0, 1), ((2, lambda: torch.zeros(8, 4)),), lambda: 0, options=options
+    )
     run._entries[run._key(options, tensors)] = entry
-    run.learn("op", tensors, (), options, unseen=True)
-    call = run.known["op"]
-    assert call(a, b).shape == (8, 4)
+    run.by_key(tensors, (), options, known=run.unseen)
+
+    def call(*given):
+        return run.unseen.launch((*given, None), (), options)
+
+    done = call(a, b)
+    assert done[2].shape == (8, 4)
+    assert launched[-1] == [done[2].data_ptr(), a.data_ptr(), b.data_ptr()]
+    assert call(a.clone(), b.clone()) is not None
     assert call(a, b.T.contiguous().T) is None
     assert call(a.requires_grad_(), b) is None
     a.requires_grad_(False)
     with torch.autocast("cpu"):
         assert call(a, b) is None
     assert call(a, b) is not None
-    assert len(launched) == 2
+    assert len(launched) == 4
+    assert not run.seen._guesses
 
 
 def test_gradients_that_flexible_attention_cannot_give_are_refused():

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -24,3 +26,15 @@ def test_wide_kernel(tmp_path):
         check=False,
     )
     assert judged.returncode == 0, judged.stdout
+
+
+def test_jax_arrays():
+    pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("jax", reason="JAX is not installed")
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "jax_arrays.py"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    far = [float(line.split()[-4]) for line in done.stdout.splitlines()]
+    assert len(far) == 3
+    assert max(far) < 5e-3

@@ -73,7 +73,7 @@ def test_the_hidden_machine_by_the_public_call():
 
 
 def test_a_body_without_a_measure_is_scored_by_its_own_costs():
-    found = warploom.search(MODEL, options=SearchOptions(evaluations=60))
+    found = warploom.search(MODEL, options=SearchOptions(evaluations=12))
     assert found.score >= solve_modulo(MODEL, ModuloOptions(goals=())).ii
     assert found.score >= found.bound
 
@@ -93,7 +93,7 @@ def test_scores_are_kept_and_a_search_goes_on(tmp_path):
         return hidden(result)
 
     store = tmp_path / "deep" / "scores.jsonl"
-    options = SearchOptions(evaluations=12)
+    options = SearchOptions(evaluations=8)
     first = warploom.search(MODEL, measure=measure, options=options, store=store)
     known = len(calls)
     assert known == len(store.read_text().splitlines())

@@ -227,6 +227,7 @@ def test_mistake(kind, body, says):
     assert line.strip() in error.where
     assert "^" in error.where
     assert error.what
+    assert error.why
     assert error.fix
     assert type(error) is kind, error
 

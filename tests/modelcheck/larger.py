@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.roles.gemm_kernel import GemmKernel
 from tests.roles.samples import SHIPPED, gemm_document, lowered
-from warploom.document.forms import read_roles
+from warploom.document.forms import read_schedule
 from warploom.document.rings import Per
 from warploom.errors import DocumentError
 from warploom.run.roles import first_fault
@@ -51,7 +51,7 @@ def shipped(folder):
     """Schedules of the shipped texts; from a folder where no solver is."""
     if not folder:
         return tuple(lowered(name).document for name in SHIPPED)
-    return tuple(read_roles(p.read_text()) for p in sorted(Path(folder).glob("*.json")))
+    return tuple(read_schedule(p.read_text()) for p in sorted(Path(folder).glob("*.json")))
 
 
 def drawn_of_shipped(seed, folder=""):

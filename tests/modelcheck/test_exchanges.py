@@ -11,7 +11,7 @@ from tests.mutation.exchange_mutants import exchange_mutants
 from tests.roles.samples import lowered
 from warploom.document.checks import check_document
 from warploom.document.flow import Across, Who
-from warploom.document.forms import read_roles, write_roles
+from warploom.document.forms import read_schedule, write_schedule
 from warploom.document.roles import Arrive
 from warploom.errors import DocumentError
 from warploom.guard.mbarrier.repair import repair_roles
@@ -146,10 +146,10 @@ class _quick:  # noqa: N801 (a judge)
 
 
 def test_a_thousand_exchanges_are_no_document():
-    data = json.loads(write_roles(lowered("split_gemm").document))
+    data = json.loads(write_schedule(lowered("split_gemm").document))
     data["exchanges"] = [data["exchanges"][0] | {"op": f"meet{i}"} for i in range(1000)]
     with pytest.raises(DocumentError, match="more than 16 exchanges"):
-        read_roles(json.dumps(data))
+        read_schedule(json.dumps(data))
 
 
 def test_a_document_that_declares_nothing_of_it_is_not_judged():
@@ -157,7 +157,7 @@ def test_a_document_that_declares_nothing_of_it_is_not_judged():
     document = lowered("split_gemm").document
     ops = tuple(replace(op, across=Across.NOTHING) for op in document.flow.ops)
     old = replace(document, exchanges=(), flow=replace(document.flow, ops=ops))
-    report = verify_roles(read_roles(write_roles(old)))
+    report = verify_roles(read_schedule(write_schedule(old)))
     assert not report.clean
     assert not report.findings
     assert "how CTAs that share a tile meet" in report.not_judged[0]
@@ -190,17 +190,17 @@ def test_what_follows_a_meeting_is_the_last_parts_alone():
     ],
 )
 def test_what_no_meeting_has_is_refused(edit, why):
-    data = json.loads(write_roles(lowered("split_gemm").document))
+    data = json.loads(write_schedule(lowered("split_gemm").document))
     data["exchanges"][0] |= edit
     with pytest.raises(DocumentError, match=why):
-        read_roles(json.dumps(data))
+        read_schedule(json.dumps(data))
 
 
 @pytest.mark.parametrize("cluster", [1, 3, 4])
 def test_parts_that_meet_in_a_cluster_are_its_ctas(cluster):
-    data = json.loads(write_roles(lowered("near_gemm").document))
+    data = json.loads(write_schedule(lowered("near_gemm").document))
     with pytest.raises(DocumentError, match="cluster"):
-        read_roles(json.dumps(data | {"cluster": cluster}))
+        read_schedule(json.dumps(data | {"cluster": cluster}))
 
 
 @pytest.mark.slow

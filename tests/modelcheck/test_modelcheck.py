@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warploom.document.forms import read_roles
+from warploom.document.forms import read_schedule
 from warploom.verify.roles import verify_roles
 
 from ..verify.test_defects import FOLDER
@@ -29,7 +29,7 @@ TRUTHS = {
 
 @pytest.mark.parametrize("name", TRUTHS)
 def test_the_checker_finds_what_is_wrong_by_itself(name):
-    document = read_roles((FOLDER / f"{name}.json").read_text())
+    document = read_schedule((FOLDER / f"{name}.json").read_text())
     found = [check(document, document, tiles) for tiles in RUNS]
     assert next((f for f in found if f), None) == TRUTHS[name]
 

@@ -110,7 +110,7 @@ def test_hidden_machines_take_about_twenty_measurements():
 
 def test_hunts_are_deterministic():
     def run():
-        options = HuntOptions(evaluations=9)
+        options = HuntOptions(evaluations=6)
         hunt = Hunt(MODEL, hidden_machine, options)
         return [(f.score, f.program) for f in hunt.run().ranked]
 

@@ -45,7 +45,7 @@ from warploom.kernels.measured import (
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
-from warploom.launch.compiled import SOLVE
+from warploom.launch.compiled import SOLVE, Compiled
 from warploom.launch.kept import kept_order
 from warploom.launch.pricing import priced
 from warploom.lower.column import Lowered, lower
@@ -256,18 +256,23 @@ MEASURED |= {
 }
 
 
-@cache
-def lowered(name: str = "attention", **pins: object) -> Lowered:
-    """A shipped text with its schedule."""
-    text, types, sizes, constants, chosen, given, options = (SHIPPED | MEASURED)[name]
+def compiled(name: str = "attention", **pins: object) -> Compiled:
+    """A shipped text, compiled."""
+    text, types, sizes, constants, chosen, given, _ = (SHIPPED | MEASURED)[name]
     optional = {t.name for t in text.signature.tensors if t.optional}
-    made = text.with_tiles(**{**chosen, **pins}).compile(
+    return text.with_tiles(**{**chosen, **pins}).compile(
         types,
         sizes=sizes,
         constants=constants,
         without=optional - given,
         positive=set(text.signature.scalars),
     )
+
+
+@cache
+def lowered(name: str = "attention", **pins: object) -> Lowered:
+    """A shipped text with its schedule."""
+    made, options = compiled(name, **pins), (SHIPPED | MEASURED)[name].options
     tiling, target = made.choices[0].tiling, made.target
     found = lower(made.rewritten, tiling, target=target, options=options, keep=kept_order)
     return priced(found, made.target)

@@ -8,14 +8,14 @@ from dataclasses import replace
 from typer.testing import CliRunner
 
 from warploom.cli import build_app
-from warploom.document.forms import write_roles
+from warploom.document.forms import write_schedule
 
 from .samples import gemm_document
 
 
 def judged(tmp_path, document, *options):
     path = tmp_path / "roles.json"
-    path.write_text(write_roles(document))
+    path.write_text(write_schedule(document))
     return CliRunner().invoke(build_app(("verify",)), ["verify", str(path), *options])
 
 

@@ -11,21 +11,20 @@ from hypothesis import given, settings, strategies as st
 
 from tests.roles.gemm_kernel import GemmKernel
 from warploom.document.forms import (
-    is_roles_json,
-    read_roles,
-    roles_from_json,
-    roles_to_json,
-    write_roles,
+    read_schedule,
+    schedule_from_json,
+    schedule_to_json,
+    write_schedule,
 )
 from warploom.document.rings import BufferCopy, Side, SlotRead
-from warploom.document.roles import Arrive, BulkStore, Compute
+from warploom.document.roles import Arrive, BulkStore, Compute, RolesDocument
 from warploom.errors import DocumentError
 
 from .flows import gemm_flow
 from .samples import gemm_document, lowered
 
 DOCUMENT = gemm_document()
-DATA = roles_to_json(DOCUMENT)
+DATA = schedule_to_json(DOCUMENT)
 
 
 @pytest.mark.parametrize(
@@ -33,27 +32,30 @@ DATA = roles_to_json(DOCUMENT)
 )
 def test_documents_round_trip_to_the_byte(kernel):
     document = gemm_document(kernel)
-    text = write_roles(document)
-    assert read_roles(text) == document
-    assert write_roles(read_roles(text)) == text
+    text = write_schedule(document)
+    assert read_schedule(text) == document
+    assert write_schedule(read_schedule(text)) == text
 
 
 def test_one_entry_a_line():
-    lines = write_roles(DOCUMENT).splitlines()
+    lines = write_schedule(DOCUMENT).splitlines()
     assert sum('"entry": "Load"' in line for line in lines) == 2
 
 
 def test_the_two_forms_are_told_apart():
-    assert is_roles_json(DATA)
-    assert not is_roles_json({"prologue": []})
-    assert not is_roles_json([])
+    assert isinstance(schedule_from_json(DATA), RolesDocument)
+    without = {k: v for k, v in DATA.items() if k != "programs"}
+    with pytest.raises(DocumentError, match="unknown key"):
+        schedule_from_json(without)
+    with pytest.raises(DocumentError, match="expected an object"):
+        schedule_from_json([])
 
 
 def test_prices_of_former_versions_are_read():
-    data = roles_to_json(lowered("gemm").document)
+    data = schedule_to_json(lowered("gemm").document)
     for key in ("shared", "step", "own"):
         data["costs"].pop(key, None)
-    assert roles_from_json(data | {"costs": data["costs"] | {"waiting": ["tensor"]}}).costs
+    assert schedule_from_json(data | {"costs": data["costs"] | {"waiting": ["tensor"]}}).costs
 
 
 def damaged(path, value):
@@ -88,21 +90,21 @@ BAD = [
 @pytest.mark.parametrize(("path", "value", "where"), BAD, ids=[str(b[0]) for b in BAD])
 def test_damage_is_named_with_its_path(path, value, where):
     with pytest.raises(DocumentError) as error:
-        roles_from_json(damaged(path, value))
+        schedule_from_json(damaged(path, value))
     assert where in error.value.path
 
 
 def test_unknown_missing_and_repeated_keys():
     with pytest.raises(DocumentError, match="unknown key 'dephts'"):
-        roles_from_json({**DATA, "dephts": 1})
+        schedule_from_json({**DATA, "dephts": 1})
     with pytest.raises(DocumentError, match="missing key 'rings'"):
-        roles_from_json({k: v for k, v in DATA.items() if k != "rings"})
+        schedule_from_json({k: v for k, v in DATA.items() if k != "rings"})
     with pytest.raises(DocumentError, match="twice"):
-        read_roles('{"schema": 1, "schema": 2}')
+        read_schedule('{"schema": 1, "schema": 2}')
     with pytest.raises(DocumentError, match="declared twice"):
-        roles_from_json({**DATA, "rings": DATA["rings"] * 2})
+        schedule_from_json({**DATA, "rings": DATA["rings"] * 2})
     with pytest.raises(DocumentError, match="JSON"):
-        read_roles("[" * 100000)
+        read_schedule("[" * 100000)
 
 
 def paths(value, prefix=()):
@@ -123,26 +125,26 @@ PATHS = [p for p in paths(DATA) if p]
 def test_any_damage_reads_or_raises_a_document_error(path, value):
     data = json.loads(json.dumps(damaged(path, value)))
     try:
-        document = roles_from_json(data)
+        document = schedule_from_json(data)
     except DocumentError:
         return
-    assert roles_from_json(roles_to_json(document)) == document
+    assert schedule_from_json(schedule_to_json(document)) == document
 
 
 FLOWING = gemm_flow(replace(DOCUMENT, tile=(128, 256), dtype="bf16"))
 
 
 def test_flow_tile_and_dtype_round_trip():
-    text = write_roles(FLOWING)
-    assert read_roles(text) == FLOWING
-    assert write_roles(read_roles(text)) == text
+    text = write_schedule(FLOWING)
+    assert read_schedule(text) == FLOWING
+    assert write_schedule(read_schedule(text)) == text
     assert sum('"line": "gemm.py:7"' in line for line in text.splitlines()) == 1
 
 
 def test_documents_without_the_later_fields_read_and_write_as_before():
-    text = write_roles(DOCUMENT)
+    text = write_schedule(DOCUMENT)
     assert not any(f'"{k}"' in text for k in ("flow", "tile", "dtype", "side", "fills_slots"))
-    assert read_roles(text).flow is None
+    assert read_schedule(text).flow is None
 
 
 def test_slots_filled_by_consumers_and_reducing_stores_round_trip():
@@ -152,7 +154,7 @@ def test_slots_filled_by_consumers_and_reducing_stores_round_trip():
     producer, consumer = DOCUMENT.programs
     consumer = replace(consumer, kernel=(*consumer.kernel, fill, full, add))
     document = replace(DOCUMENT, programs=(producer, consumer))
-    assert read_roles(write_roles(document)) == document
+    assert read_schedule(write_schedule(document)) == document
 
 
 BAD_FLOW = [
@@ -176,11 +178,11 @@ BAD_FLOW = [
 
 @pytest.mark.parametrize(("path", "value", "where"), BAD_FLOW, ids=[str(b[:2]) for b in BAD_FLOW])
 def test_damaged_flow_is_named_with_its_path(path, value, where):
-    data = copy.deepcopy(roles_to_json(FLOWING))
+    data = copy.deepcopy(schedule_to_json(FLOWING))
     at = data["flow"]
     for key in path[:-1]:
         at = at[key]
     at[path[-1]] = value
     with pytest.raises(DocumentError) as error:
-        roles_from_json(data)
+        schedule_from_json(data)
     assert where in error.value.path

@@ -8,7 +8,7 @@ from tests.cli.runner import warploom
 from tests.mutation.role_mutants import role_mutants
 from tests.roles.samples import gemm_document
 from tests.verify.test_defects import FOLDER
-from warploom.document.forms import read_roles
+from warploom.document.forms import read_schedule
 from warploom.run.roles import replay, role_witness
 from warploom.verify.roles import verify_roles
 
@@ -24,7 +24,7 @@ WORDS = {
 
 @pytest.mark.parametrize("name", WORDS)
 def test_a_defect_is_shown_by_a_run(name):
-    document = read_roles((FOLDER / f"{name}.json").read_text())
+    document = read_schedule((FOLDER / f"{name}.json").read_text())
     races = verify_roles(document).races()
     found = role_witness(document, [f.tiles for f in races if f.tiles and sum(f.tiles) < 24])
     assert found is not None

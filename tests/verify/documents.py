@@ -1,89 +1,27 @@
 """Schedule documents for the judge's tests: from golden outputs, and written by hand."""
 
-import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
-from warploom.document import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
+from tests.recorded import cases, recorded
+from warploom.document import Counters, Protocol, ScheduleDocument
 from warploom.document.ops import (
     KOffsetKind,
     OpDesc,
     OpRole,
     OpTag,
     Phase,
-    ResourceKind,
     ScheduleEntry,
 )
-
-GOLDEN = Path(__file__).parents[1] / "golden"
-NAMES = {
-    "pingpong": ("LOAD_A", "LOAD_B", "COMPUTE", "MMA_LOAD_A", "MMA_LOAD_B", "MMA"),
-    "fourwave": ("LOAD_A", "LOAD_B", "COMPUTE", "MMA_LOAD_A", "MMA_LOAD_B", "MMA"),
-    "single_buffer": ("LOAD_DRAM", "STORE_SMEM", "LOAD_FRAG", "COMPUTE"),
-}
-FIELDS = [f.name for f in fields(OpDesc)]
 
 
 @cache
 def golden_cases(family):
-    data = json.loads((GOLDEN / f"{family}.json").read_text())
-    return {c["name"].split("/", 1)[1]: c for c in data["cases"]}
-
-
-def _op(raw, family):
-    if raw is None:
-        return OpDesc.none()
-    f = dict(zip(FIELDS, raw, strict=True))
-    names = NAMES[family]
-    if f["tag"] < len(names):
-        f["tag"] = OpTag(f["tag"], names[f["tag"]])
-    f["k_offset"] = KOffsetKind[f["k_offset"]]
-    f["resource"] = ResourceKind[f["resource"]]
-    f["role"] = OpRole[f["role"]]
-    return OpDesc(**f)
-
-
-def _entries(raw, family):
-    return tuple(
-        ScheduleEntry(op=_op(op, family), time_slot=slot, phase=Phase[phase], is_prefetch=pre)
-        for op, slot, phase, pre in raw
-    )
+    return {name.split("/", 1)[1]: case for name, case in cases(family).items()}
 
 
 def golden_document(family, name):
-    case = golden_cases(family)[name]
-    out = case["outputs"]
-    config = case["inputs"].get("pipeline_config") or out["config"]
-    protocol = {
-        "pingpong": Protocol(
-            groups=2,
-            waves_per_group=4,
-            stagger_index=out["warp_stagger_index"],
-            barrier_after_prologue=True,
-            tail_barriers=(1, 0),
-        ),
-        "fourwave": Protocol(groups=1, waves_per_group=4),
-        "single_buffer": Protocol(
-            k_tiles_per_iteration=1,
-            barrier=BarrierKind.FENCING,
-            register_waits=RegisterWaits.COMPILER,
-        ),
-    }[family]
-    return ScheduleDocument(
-        name=name,
-        target="mi355x",
-        strategy=case["inputs"].get("schedule_config", {}).get("scheduling", "IDENTITY"),
-        protocol=protocol,
-        counters=Counters(
-            vm_per_load=(config["vm_per_load_a"], config["vm_per_load_b"]),
-            lgkm_per_load=(out["lgkm_per_load_a"], out["lgkm_per_load_b"]),
-        ),
-        prologue=_entries(out["prologue"], family),
-        kernel=_entries(out["kernel"], family),
-        epilogue=_entries(out["epilogue"], family),
-        warp_stagger_index=out["warp_stagger_index"],
-    )
+    return replace(recorded(family, f"{family}/{name}"), name=name)
 
 
 def pingpong_named(scheduling, max_globals, lgkm=(8, 4)):

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from warploom.document.forms import read_roles
+from warploom.document.forms import read_schedule
 from warploom.errors import DocumentError
 from warploom.verify.roles import verify_roles
 
@@ -310,7 +310,7 @@ def edited(name, edit):
 
 @pytest.mark.parametrize(("name", "edit"), cases(VALUES) + cases(PROTOCOL))
 def test_what_is_wrong_is_not_clean(name, edit):
-    report = verify_roles(read_roles(edited(name, edit)))
+    report = verify_roles(read_schedule(edited(name, edit)))
     assert report.verdict in ("race", "not judged", "timing"), report.text()
     assert all(f.why and f.fix for f in report.findings)
 
@@ -318,7 +318,7 @@ def test_what_is_wrong_is_not_clean(name, edit):
 @pytest.mark.parametrize(("name", "edit"), cases(IMPOSSIBLE))
 def test_what_cannot_be_is_refused(name, edit):
     try:
-        report = verify_roles(read_roles(edited(name, edit)))
+        report = verify_roles(read_schedule(edited(name, edit)))
     except DocumentError:
         return
     assert report.verdict == "race", report.text()
@@ -326,4 +326,4 @@ def test_what_cannot_be_is_refused(name, edit):
 
 @pytest.mark.parametrize(("name", "edit"), cases(RIGHT))
 def test_what_is_right_is_clean(name, edit):
-    assert verify_roles(read_roles(edited(name, edit))).verdict == "clean"
+    assert verify_roles(read_schedule(edited(name, edit))).verdict == "clean"

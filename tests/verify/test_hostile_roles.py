@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from tests.roles.samples import gemm_document
-from warploom.document.forms import read_roles
+from warploom.document.forms import read_schedule
 from warploom.errors import DocumentError
 from warploom.verify import judge_file
 from warploom.verify.flow import known_flow
@@ -122,7 +122,7 @@ def test_a_verdict_or_an_error_and_soon(name, data):
     start = time.process_time()
     verdict = "malformed"
     with contextlib.suppress(DocumentError):
-        verdict = verify_roles(read_roles(text)).verdict
+        verdict = verify_roles(read_schedule(text)).verdict
     assert verdict in ("malformed", "clean", "race", "timing", "not judged")
     assert time.process_time() - start < 8
     # What this document took: tests before it in the process may have left a higher mark.
@@ -177,7 +177,7 @@ def test_declarations_that_cannot_be_are_malformed(name):
         at = at[key]
     at[path[-1]] = value
     with pytest.raises(DocumentError) as error:
-        read_roles(json.dumps(data))
+        read_schedule(json.dumps(data))
     assert error.value.path.startswith("$.")
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tests.roles.samples import SHIPPED, lowered
-from warploom.document.forms import read_roles, write_roles
+from warploom.document.forms import read_schedule, write_schedule
 from warploom.document.rings import Scope
 from warploom.document.roles import (
     BulkWait,
@@ -51,7 +51,7 @@ PROXY, WARP = {"entry": "ProxyFence"}, {"entry": "ScopeSync", "scope": "warp"}
 
 
 def text(name, **pins):
-    return lambda: json.loads(write_roles(lowered(name, **pins).document))
+    return lambda: json.loads(write_schedule(lowered(name, **pins).document))
 
 
 BASES = {
@@ -446,7 +446,7 @@ def edited(name, edit):
 
 @pytest.mark.parametrize(("name", "edit"), cases(VALUES) + cases(PROTOCOL))
 def test_what_is_wrong_is_not_clean(name, edit):
-    report = verify_roles(read_roles(edited(name, edit)))
+    report = verify_roles(read_schedule(edited(name, edit)))
     assert report.verdict in ("race", "timing"), report.text()
     assert all(f.why and f.fix for f in report.findings)
 
@@ -454,7 +454,7 @@ def test_what_is_wrong_is_not_clean(name, edit):
 @pytest.mark.parametrize(("name", "edit"), cases(IMPOSSIBLE))
 def test_what_cannot_be_is_refused(name, edit):
     try:
-        report = verify_roles(read_roles(edited(name, edit)))
+        report = verify_roles(read_schedule(edited(name, edit)))
     except DocumentError:
         return
     assert report.verdict == "race", report.text()
@@ -462,7 +462,7 @@ def test_what_cannot_be_is_refused(name, edit):
 
 @pytest.mark.parametrize(("name", "edit"), cases(RIGHT))
 def test_what_is_right_is_clean(name, edit):
-    report = verify_roles(read_roles(edited(name, edit)))
+    report = verify_roles(read_schedule(edited(name, edit)))
     assert report.verdict == "clean", report.text()
 
 

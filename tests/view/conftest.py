@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.recorded import recorded
 from warploom.sim import MachineCosts, mi355x_costs, simulate
-
-from ..sim.documents import golden as recorded
 
 FOLDER = Path(__file__).parent / "golden"
 

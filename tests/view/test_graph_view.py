@@ -6,11 +6,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from tests.recorded import recorded as golden
 from warploom.document.ops import DepEdge
 from warploom.errors import CycleError, GraphError
 from warploom.view import critical_recurrence, graph_dot, graph_svg, recurrence_text
 
-from ..sim.documents import golden, load, mma
+from ..sim.documents import load, mma
 
 SVG = "{http://www.w3.org/2000/svg}"
 PINGPONG = ("pingpong", "pingpong/grid_mg0_vm1x1_lgkm4x4_s0")

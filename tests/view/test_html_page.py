@@ -7,10 +7,11 @@ import shutil
 
 import pytest
 
+from tests.recorded import recorded as golden
 from warploom.sim import mi355x_costs, simulate
 from warploom.view import timeline_html
 
-from ..sim.documents import document, golden, mma
+from ..sim.documents import document, mma
 
 
 def embedded(page):

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from tests.recorded import recorded as golden
 from warploom import DeclarativeSchedule, LoopBody, SyncPolicy, compile_schedule
 from warploom.sim import simulate
 from warploom.verify import verify
@@ -19,7 +20,7 @@ from warploom.view.notebook import (
     verdict_html,
 )
 
-from ..sim.documents import document, golden, mma
+from ..sim.documents import document, mma
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "first_look.ipynb"

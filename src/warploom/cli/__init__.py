@@ -4,8 +4,6 @@ Exit codes: 0 fine, 1 findings or differences, 2 input or machine that cannot be
 interrupted.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings

@@ -17,15 +17,7 @@ from warploom.cli.source import load, text_named
 from warploom.cli.subject import Subject
 from warploom.document.ops import Phase
 from warploom.document.roles import RolesDocument
-from warploom.emit.gfx950 import (
-    EmittedKernel,
-    KernelPlan,
-    emit_kernel,
-    estimate_loop,
-    gemm_tile,
-    register_truth,
-    write_kernel,
-)
+from warploom.emit import gfx950
 from warploom.emit.gfx950.attention import fit_attention, held_registers
 from warploom.emit.gfx950.emit import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
@@ -185,9 +177,9 @@ def emit_gfx950_command(
     block = (tile.block_m, tile.block_n, tile.block_k)
     subject = Subject(spec=spec, document=ready.document, tile=block, dtype=kind)
     with working(f"emitting {subject.name}"):
-        kernel = emit_kernel(ready.document, tile, text=text, ragged_k=text is not None)
-    truth = register_truth(kernel.plan, kernel.gate.resources).text()
-    lines = [truth, estimate_loop(tile, kernel.assembly).text()]
+        kernel = gfx950.emit_kernel(ready.document, tile, text=text, ragged_k=text is not None)
+    truth = gfx950.register_truth(kernel.plan, kernel.gate.resources).text()
+    lines = [truth, gfx950.estimate_loop(tile, kernel.assembly).text()]
     source, verdict = _hip(kernel.plan, ready) if hip else ("", "")
     lines += [f"HIP source: {verdict}"] if hip else []
     head = f"{subject.name}: {tile.label()}, scheduled for {ready.document.target}"
@@ -211,14 +203,14 @@ def emit_two_products(kernel: TileKernel, spec: str, tile: str | None, output: P
 
 def emitted(
     subject: Subject,
-    kernel: EmittedKernel[Any],
+    kernel: gfx950.EmittedKernel[Any],
     output: Path,
     lines: list[str],
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> Answer:
     """Write a kernel's files, and say what came out."""
     try:
-        paths = [str(p) for p in write_kernel(kernel, output)]
+        paths = [str(p) for p in gfx950.write_kernel(kernel, output)]
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
     for name, text in more.items():
@@ -272,7 +264,7 @@ def _named(spec: str, dtype: str, choose: list[str] | None) -> TileKernel | None
     return replace(kernel, choices=tuple(chosen.items())) if kernel and chosen else kernel
 
 
-def _hip(plan: KernelPlan, ready: ReadyKernel) -> tuple[str, str]:
+def _hip(plan: gfx950.KernelPlan, ready: ReadyKernel) -> tuple[str, str]:
     """The HIP source, and what a compiler at hand made of it."""
     source, compiler = hip_source(plan, ready.reasons), find_hip_compiler()
     if compiler is None:
@@ -308,7 +300,7 @@ def _from_source(
     own = document.shape
     if own is not None and (not said or own.tile == block):
         block, mma = own.tile, mma or own.mma
-    tile = gemm_tile(*block, element, mma=mma, waves=grid)
+    tile = gfx950.gemm_tile(*block, element, mma=mma, waves=grid)
     reasons = tuple((Phase[name.upper()], i, text) for (name, i), text in subject.reasons().items())
     return ReadyKernel(document=document, tile=tile, reasons=reasons)
 

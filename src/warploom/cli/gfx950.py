@@ -13,7 +13,7 @@ import typer
 
 from warploom.cli.screen import Answer, read_text
 from warploom.cli.source import text_named
-from warploom.document import read_counters
+from warploom.document.forms import counter_document_of, read_schedule
 from warploom.emit.gfx950 import check_isa, launch_plan, plan_kernel, read_sidecar, tile_of_sidecar
 from warploom.emit.gfx950.attention import AttentionShape, attention_text, try_kernel
 from warploom.emit.gfx950.emulator import (
@@ -52,7 +52,9 @@ def check_isa_command(
     Example: warploom check-isa out/kernel.s
     """
     text = read_text(assembly)
-    document = read_counters(read_text(schedule or assembly.with_suffix(".schedule.json")))
+    document = counter_document_of(
+        read_schedule(read_text(schedule or assembly.with_suffix(".schedule.json")))
+    )
     values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
     tile = tile_of_sidecar(values)
     plan = AttentionShape(document, tile) if document.flow else plan_kernel(document, tile)

@@ -3,8 +3,6 @@
 Torch is needed only here, and only where a GPU is.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Schedules and tile kernels by name, an author's own kernels, and what they cost."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ Knobs are made from ``ScheduleConfig``, so that none can be forgotten; they take
 command's help: ``--help-knobs`` lists them.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields

@@ -3,8 +3,6 @@
 Nothing here needs a GPU. Inputs are NumPy arrays already rounded to their types' values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,17 +16,7 @@ from warploom.cli.visible import visible_flop
 from warploom.errors import ConfigError
 from warploom.kernel import values as ir
 from warploom.kernel.signature import MISSING, TensorText
-from warploom.kernel.values import (
-    Access,
-    DType,
-    Kernel,
-    Op,
-    Walk,
-    is_number,
-    operands,
-    results,
-    walk,
-)
+from warploom.kernel.values import Access, DType, Kernel, Op, Walk
 from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, grouped_vars
 
 CHECKED, TIMED = (2, 512, 16), (4, 4096, 256)  # units (batches, heads), elements, chunks or pages
@@ -145,19 +133,19 @@ class Problem:
 
     def _deciding(self, loop: ir.Loop) -> Iterator[Op]:
         """What a loop's bounds come from."""
-        made = {v.name: op for op in walk(self.value.ops) for v in results(op)}
+        made = {v.name: op for op in ir.walk(self.value.ops) for v in ir.results(op)}
         reach = [b for b in (loop.start, loop.until) if b]
         while reach:
             op = made.get(reach.pop())
             if op is not None:
                 yield op
-                reach += operands(op)
+                reach += ir.operands(op)
 
     @property
     def added(self) -> frozenset[str]:
         """Outputs that are added to, so that they must begin as zeros."""
         return frozenset(
-            op.tensor for op in walk(self.value.ops) if isinstance(op, ir.Store) and op.add
+            op.tensor for op in ir.walk(self.value.ops) if isinstance(op, ir.Store) and op.add
         )
 
     def part(self, rng: np.random.Generator) -> dict[str, Any]:
@@ -171,11 +159,11 @@ class Problem:
         kernel = self.value
         outputs = [t for t in kernel.tensors if t.access is Access.OUT and t.name in self.types]
         fixed = {a.name for t in kernel.tensors for a in t.axes if a.per > 1}
-        fixed |= {op.axis for op in walk(kernel.ops) if isinstance(op, ir.Size)}
+        fixed |= {op.axis for op in ir.walk(kernel.ops) if isinstance(op, ir.Size)}
         fixed |= {a.name for t in kernel.tensors for a in t.axes if t.access is Access.STARTS}
         if kernel.grid.kind == "groups":
             fixed |= {kernel.var(n).axis for n in grouped_vars(kernel)}
-        placed = {op.var for op in walk(kernel.ops) if isinstance(op, ir.Position | ir.Indices)}
+        placed = {op.var for op in ir.walk(kernel.ops) if isinstance(op, ir.Position | ir.Indices)}
         found = {}
         for name in kernel.grid.vars:
             axis = kernel.var(name).axis
@@ -260,7 +248,7 @@ def _sizes(
     told = kernel.whole_sizes(axes) | given
     value = kernel.text.value_for(kernel.types, told, choices, kernel.left_out)
     tiled = {v.axis: 1 for v in value.vars if v.walk in (Walk.TILE, Walk.STEP)}
-    tiled |= {v.axis: 2 for v in value.vars if v.walk is Walk.STEP and is_number(v)}
+    tiled |= {v.axis: 2 for v in value.vars if v.walk is Walk.STEP and ir.is_number(v)}
     known = {v.axis: v.extent for v in value.vars if v.walk is Walk.WHOLE}
     sizes = {a: given.get(a) or known.get(a) or usual[tiled.get(a, 0)] for a in axes}
     if {"h", "g"} <= sizes.keys() and "g" not in given:

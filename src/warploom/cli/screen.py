@@ -1,7 +1,5 @@
 """How commands speak: colour on a terminal only, lines that fit, progress, words or JSON, files."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import json

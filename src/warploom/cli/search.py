@@ -25,7 +25,6 @@ from warploom.search.joint_report import to_svg, to_table
 from warploom.search.subjects import finer_splits
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
-from warploom.sim import MachineCosts
 from warploom.sim.chip import chip_costs, model_costs
 
 JOINT_SECONDS = 60.0  # of a tile kernel, whose measurements depend on the clock anyway
@@ -184,7 +183,9 @@ def _search_schedule(
     model: bool,
 ) -> Answer:
     """Search a counter schedule, tell how it goes, and what was found."""
-    machine = _machine(subject, model=model)
+    # The costs every command prices this schedule with
+    document = compile_schedule(subject, on_race="skip").document()
+    machine = model_costs(document) if model else chip_costs(document)
     with working("searching") as change:
 
         def tell(step: Step) -> None:
@@ -217,12 +218,6 @@ def _schedule(spec: str, tile: str | None, dtype: str, mma: str | None) -> Pipel
             fix=f"one of {', '.join(BUILT_IN)}, or file.py:object of a PipelineSchedule",
         )
     return found
-
-
-def _machine(schedule: PipelineSchedule, *, model: bool) -> MachineCosts:
-    """The costs every command prices this schedule with."""
-    document = compile_schedule(schedule, on_race="skip").document()
-    return model_costs(document) if model else chip_costs(document)
 
 
 def _split(text: str) -> tuple[int, int]:

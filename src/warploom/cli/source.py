@@ -5,8 +5,6 @@ schedule, a kernel, a document, a compiled schedule, or a function that returns 
 document file, or ``-`` for a document on standard input.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import replace

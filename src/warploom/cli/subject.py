@@ -10,7 +10,6 @@ from typing import Any
 from warploom.cli.kernels import TileKernel
 from warploom.cli.screen import working
 from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
-from warploom.document.forms import roles_to_json, write_roles
 from warploom.document.ops import Phase
 from warploom.document.roles import RolesDocument
 from warploom.errors import CostModelError, VerificationError, WarploomError
@@ -204,14 +203,10 @@ class Subject:
 
     def to_json(self) -> dict[str, Any]:
         """The document as JSON-ready values."""
-        if isinstance(self.document, RolesDocument):
-            return roles_to_json(self.document)
         return schedule_to_json(self.document)
 
     def text(self) -> str:
         """The canonical text of the document."""
-        if isinstance(self.document, RolesDocument):
-            return write_roles(self.document)
         return write_schedule(self.document)
 
     def work(self) -> str:

@@ -9,19 +9,8 @@ from typing import Annotated
 
 import typer
 
+from warploom.cli import screen
 from warploom.cli.knobs import Costs, CostsOption, Request, SpecArgument, with_request
-from warploom.cli.screen import (
-    FORM,
-    Answer,
-    JsonOption,
-    OutputOption,
-    columns,
-    form_of,
-    one_or_all,
-    paint,
-    read_text,
-    wrapped,
-)
 from warploom.cli.source import load
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.document.roles import RolesDocument
@@ -42,7 +31,7 @@ def simulate_command(
     costs: CostsOption = Costs.CHIP,
     *,
     request: Request,
-) -> Answer:
+) -> screen.Answer:
     """Run a schedule against machine costs: interval, utilisation, stalls and what caused them.
 
     Example: warploom simulate fourwave --trips 32
@@ -53,9 +42,9 @@ def simulate_command(
     for part in subject.loops:
         pace = part.pace(model=model)
         found.append((part, pace, part.simulate(max(trips, part.least_trips), model=model)))
-    return Answer(
+    return screen.Answer(
         lambda: "\n\n".join(_text(*row, model=model) for row in found),
-        lambda: one_or_all(
+        lambda: screen.one_or_all(
             [
                 simulation_to_json(sim) | {"pace": pace.to_json() if pace else None}
                 for _, pace, sim in found
@@ -65,9 +54,9 @@ def simulate_command(
 
 
 def _text(part: Subject, pace: Pace | None, sim: Simulation, *, model: bool) -> str:
-    lines = [paint(line, "title") for line in wrapped("", part.title)]
-    lines += wrapped("pace    ", pace.text() if pace else "no loop")
-    lines += wrapped(
+    lines = [screen.paint(line, "title") for line in screen.wrapped("", part.title)]
+    lines += screen.wrapped("pace    ", pace.text() if pace else "no loop")
+    lines += screen.wrapped(
         "run     ",
         f"{sim.trips} iterations in {sim.cycles} cycles with their start and end"
         + _time(sim.cycles, None if model else part.clock_hz),
@@ -84,15 +73,15 @@ def _time(cycles: int, clock_hz: float | None) -> str:
 
 def figures(sim: Simulation) -> list[str]:
     """How busy the units are and where the time goes, as lines."""
-    lines = ["", paint("units, share of the steady state", "title")]
+    lines = ["", screen.paint("units, share of the steady state", "title")]
     for u in sim.units[:MOST]:
         share = u.utilisation if u.steady_utilisation is None else u.steady_utilisation
         bar = "#" * round(20 * min(share, 1))
         lines.append(f"  {u.unit:<20} {share:6.1%} {bar}")
     if sim.sites:
-        lines += ["", paint("stalls: cycles of all waves, place, cause", "title")]
+        lines += ["", screen.paint("stalls: cycles of all waves, place, cause", "title")]
     for s in sim.sites[:MOST]:
-        lines += wrapped(f"  {s.cycles:>7}  ", f"{s.phase}[{s.index}] {s.label}: {s.cause}")
+        lines += screen.wrapped(f"  {s.cycles:>7}  ", f"{s.phase}[{s.index}] {s.label}: {s.cause}")
     if len(sim.sites) > MOST:
         lines.append(f"           and {len(sim.sites) - MOST} more places (--json has all)")
     return lines
@@ -110,8 +99,8 @@ class Picture(StrEnum):
 @with_request()
 def timeline_command(
     source: SpecArgument,
-    form: Annotated[Picture | None, typer.Option("--format", help=FORM)] = None,
-    output: OutputOption = None,
+    form: Annotated[Picture | None, typer.Option("--format", help=screen.FORM)] = None,
+    output: screen.OutputOption = None,
     trips: Annotated[
         int | None, typer.Option(min=0, max=4096, help="Loop iterations; default 4, of roles 8.")
     ] = None,
@@ -120,10 +109,10 @@ def timeline_command(
         Path | None,
         typer.Option(help="Clocks written by `run --stamps`, shown under the prediction."),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: screen.JsonOption = False,
     *,
     request: Request,
-) -> Answer:
+) -> screen.Answer:
     """Draw waves or roles, units, waits, hand-overs and buffer lifetimes over cycles.
 
     --json is the Perfetto trace. Example: warploom timeline pingpong -o t.html
@@ -132,7 +121,7 @@ def timeline_command(
     model = costs is Costs.MODEL
     shown = (8 if subject.is_roles else 4) if trips is None else trips
     traced = as_json or (form is None and output is not None and output.suffix == ".json")
-    form = Picture.PERFETTO if traced else form_of(form, output, Picture)
+    form = Picture.PERFETTO if traced else screen.form_of(form, output, Picture)
     if stamps is not None and form not in (Picture.HTML, Picture.TEXT):
         raise ConfigError(
             f"stamps do not show in {form}", where="--stamps", fix="--format html, or text"
@@ -149,13 +138,13 @@ def timeline_command(
             reasons=part.reasons(),
             lines=part.lines(),
             stamps=own,
-            width=columns(),
-            paint=paint,
+            width=screen.columns(),
+            paint=screen.paint,
         )
         parts.append((f"loop {part.loop}" if part.loop else part.name, text))
     made = _joined(subject, form, parts)
     raw = form is not Picture.TEXT
-    return Answer(lambda: made, lambda: made, output=output, what="timeline", raw=raw)
+    return screen.Answer(lambda: made, lambda: made, output=output, what="timeline", raw=raw)
 
 
 def _joined(subject: Subject, form: Picture, parts: list[tuple[str, str]]) -> str:
@@ -173,7 +162,7 @@ def _joined(subject: Subject, form: Picture, parts: list[tuple[str, str]]) -> st
 
 def _stamps_of(subject: Subject, path: Path) -> Stamps:
     """The clocks of a run of this very schedule."""
-    found = read_stamps(read_text(path))
+    found = read_stamps(screen.read_text(path))
     if found.name != subject.name:
         raise ConfigError(
             f"{path} has clocks of {found.name}",

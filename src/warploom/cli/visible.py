@@ -4,8 +4,6 @@ A product counts the elements that exist in every tile and step; inside a loop w
 condition hides (``where(visible, x, 0.0)``), it counts the share that is seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from math import prod

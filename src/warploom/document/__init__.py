@@ -9,9 +9,6 @@ from warploom.document.counters import (
     ScheduleDocument,
 )
 from warploom.document.forms import (
-    Dialect,
-    dialect_of,
-    read_counters,
     read_schedule,
     schedule_from_json,
     schedule_to_json,

@@ -1,7 +1,5 @@
 """What a document of roles names must be declared: rings, parts, copies, barriers, values."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

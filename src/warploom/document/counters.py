@@ -4,8 +4,6 @@ The document is what leaves the compiler and what judges read: verifier, executo
 back ends work on it and on nothing else, so they cannot share an assumption with the scheduler.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum

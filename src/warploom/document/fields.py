@@ -4,8 +4,6 @@ Names of enum members as strings, and their numbers, are refused everywhere; the
 member was probably meant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum

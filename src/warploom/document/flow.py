@@ -37,8 +37,6 @@ the other parts, the tiles whose turn is before, the warps of its CTA. ``less`` 
 waited for (or not read); ``at`` is how far from its own the part or turn lies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,10 +1,8 @@
 """One schema, two dialects: strict bounded reading and canonical writing of documents.
 
-A document may come from anywhere. Unknown and missing keys, wrong types and out-of-range numbers
-raise ``DocumentError`` with the path inside the document; nothing else escapes.
-
-Unknown and missing keys, wrong types, names of rings, parts, buffers or barriers that are not
-declared, and out-of-range numbers raise ``DocumentError`` with the path inside the document.
+A document may come from anywhere. Unknown and missing keys, wrong types, out-of-range numbers and
+names that are not declared raise ``DocumentError`` with the path inside the document; nothing else
+escapes.
 
 A document of ``warploom.schedule/1`` either has three lists of entries for all waves, which wait on
 counters, or a program for each role, which wait on mbarriers. ``read_schedule`` tells them apart by
@@ -14,7 +12,6 @@ what they hold and returns the value of its dialect.
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 from warploom.document.checks import check_document, check_flow
@@ -28,11 +25,7 @@ from warploom.errors import DocumentError
 MAX_TEXT = 24 * 1024 * 1024
 MAX_OPENED = 400_000
 MAX_COMMAS = 4_000_000
-
-
-def read_counters(text: str | bytes) -> ScheduleDocument:
-    """Parse a document. Raises ``DocumentError`` on anything that is not exactly the form."""
-    return schedule_from_json(parse_json(text))
+MAX_VALUES = 250_000  # numbers, texts, lists, objects of a document of roles
 
 
 def parse_json(text: str | bytes) -> object:
@@ -43,7 +36,14 @@ def parse_json(text: str | bytes) -> object:
         )
     if len(text) > MAX_TEXT:
         raise DocumentError(f"the document is larger than {MAX_TEXT} bytes")
-    _check_text(text)
+    # Refuse a text whose values would take long to build: counted before anything is built
+    marks = (b"{", b"[", b",") if isinstance(text, bytes) else ("{", "[", ",")
+    opened = text.count(marks[0]) + text.count(marks[1])  # type: ignore[arg-type]
+    if opened > MAX_OPENED or text.count(marks[2]) > MAX_COMMAS:  # type: ignore[arg-type]
+        raise DocumentError(
+            f"more than {MAX_OPENED} lists and objects, or {MAX_COMMAS} elements",
+            fix="a schedule is far smaller",
+        )
     try:
         data: object = json.loads(text, object_pairs_hook=_no_duplicates)
     except DocumentError:
@@ -53,19 +53,8 @@ def parse_json(text: str | bytes) -> object:
     return data
 
 
-def _check_text(text: str | bytes) -> None:
-    """Refuse a text whose values would take long to build: counted before anything is built."""
-    marks = (b"{", b"[", b",") if isinstance(text, bytes) else ("{", "[", ",")
-    opened = text.count(marks[0]) + text.count(marks[1])  # type: ignore[arg-type]
-    if opened > MAX_OPENED or text.count(marks[2]) > MAX_COMMAS:  # type: ignore[arg-type]
-        raise DocumentError(
-            f"more than {MAX_OPENED} lists and objects, or {MAX_COMMAS} elements",
-            fix="a schedule is far smaller",
-        )
-
-
-def check_schema(data: object) -> None:
-    """Refuse what is no document, or one of another schema."""
+def schedule_from_json(data: object) -> Schedule:
+    """Build a document of either dialect from parsed JSON: programs of roles make the one."""
     if not isinstance(data, dict):
         raise DocumentError(f"expected an object, found {kind_of(data)}", path="$")
     if "schema" not in data:
@@ -76,13 +65,19 @@ def check_schema(data: object) -> None:
             path="$.schema",
             fix=f"expected {SCHEMA!r}",
         )
-
-
-def schedule_from_json(data: object) -> ScheduleDocument:
-    """Build a document from parsed JSON."""
-    check_schema(data)
+    if "programs" in data:
+        _check_size(data)
+        roles = record(data, "$", RolesDocument, ("schema",))
+        check_document(roles)
+        return roles
     document = record(data, "$", ScheduleDocument, ("schema",))
-    _check_protocol(document)
+    groups, tails = document.protocol.groups, len(document.protocol.tail_barriers)
+    if tails != groups:
+        raise DocumentError(
+            f"tail_barriers has {tails} numbers for {groups} group(s)",
+            path="$.protocol.tail_barriers",
+            fix="give one number per group",
+        )
     for phase in Phase:
         name = phase.name.lower()
         for i, entry in enumerate(document.phase(phase)):
@@ -95,16 +90,6 @@ def schedule_from_json(data: object) -> ScheduleDocument:
         check_flow(document.flow, (WAVE, SETUP, STORE))
     _check_indices(document)
     return document
-
-
-def _check_protocol(document: ScheduleDocument) -> None:
-    groups, tails = document.protocol.groups, len(document.protocol.tail_barriers)
-    if tails != groups:
-        raise DocumentError(
-            f"tail_barriers has {tails} numbers for {groups} group(s)",
-            path="$.protocol.tail_barriers",
-            fix="give one number per group",
-        )
 
 
 def _check_indices(document: ScheduleDocument) -> None:
@@ -130,6 +115,20 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
+def _check_size(data: object) -> None:
+    """Refuse what would take long to read: no schedule has so many parts."""
+    count, stack = 0, [data]
+    while stack:
+        value = stack.pop()
+        count += 1
+        if count > MAX_VALUES:
+            raise DocumentError(f"more than {MAX_VALUES} values", path="$")
+        if isinstance(value, dict):
+            stack += value.values()
+        elif isinstance(value, list):
+            stack += value
+
+
 @runtime_checkable
 class HasDocument(Protocol):
     """What compilation returns: it has a document."""
@@ -138,11 +137,11 @@ class HasDocument(Protocol):
         """The schedule as a document."""
 
 
-Given = ScheduleDocument | HasDocument
-AnyGiven = ScheduleDocument | RolesDocument | HasDocument
+Schedule = ScheduleDocument | RolesDocument
+AnyGiven = Schedule | HasDocument
 
 
-def document_of(given: AnyGiven) -> ScheduleDocument | RolesDocument:
+def document_of(given: AnyGiven) -> Schedule:
     """The document of a value; a typed error for anything else."""
     if isinstance(given, ScheduleDocument | RolesDocument):
         return given
@@ -167,15 +166,24 @@ def counter_document_of(given: AnyGiven) -> ScheduleDocument:
     )
 
 
-def schedule_to_json(document: ScheduleDocument) -> dict[str, Any]:
+def schedule_to_json(document: Schedule) -> dict[str, Any]:
     """The document as JSON-ready dicts and lists."""
     return {"schema": SCHEMA, **plain(document)}
 
 
-def write_counters(given: Given) -> str:
+def read_schedule(text: str | bytes) -> Schedule:
+    """Parse a document of either dialect; ``DocumentError`` on anything else."""
+    return schedule_from_json(parse_json(text))
+
+
+def write_schedule(document: AnyGiven) -> str:
     """The canonical text of a document; reading and writing it gives the same bytes."""
+    found = document_of(document)
+    data = schedule_to_json(found)
+    if isinstance(found, RolesDocument):
+        return _layout(data, 0) + "\n"
     lines = []
-    for key, value in schedule_to_json(counter_document_of(given)).items():
+    for key, value in data.items():
         if isinstance(value, list) and value:
             body = ",\n  ".join(json.dumps(item) for item in value)
             lines.append(f"{json.dumps(key)}: [\n  {body}\n]")
@@ -184,57 +192,8 @@ def write_counters(given: Given) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-# ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
-
-
-MAX_VALUES = 250_000
-"""Values (numbers, texts, lists, objects) a document of roles may hold."""
-
-
-def read_roles(text: str | bytes) -> RolesDocument:
-    """Parse a multi-program document; ``DocumentError`` on anything that is not the form."""
-    return roles_from_json(parse_json(text))
-
-
-def roles_from_json(data: object) -> RolesDocument:
-    """Build a document from parsed JSON."""
-    check_schema(data)
-    _check_size(data)
-    document = record(data, "$", RolesDocument, ("schema",))
-    check_document(document)
-    return document
-
-
-def _check_size(data: object) -> None:
-    """Refuse what would take long to read: no schedule has so many parts."""
-    count, stack = 0, [data]
-    while stack:
-        value = stack.pop()
-        count += 1
-        if count > MAX_VALUES:
-            raise DocumentError(f"more than {MAX_VALUES} values", path="$")
-        if isinstance(value, dict):
-            stack += value.values()
-        elif isinstance(value, list):
-            stack += value
-
-
-def roles_to_json(document: RolesDocument) -> dict[str, Any]:
-    """The document as JSON-ready dicts and lists."""
-    return {"schema": SCHEMA, **plain(document)}
-
-
-def write_roles(document: RolesDocument) -> str:
-    """The canonical text, one entry a line; reading and writing it gives the same bytes."""
-    return _layout(roles_to_json(document), 0) + "\n"
-
-
-def is_roles_json(data: object) -> bool:
-    """True for the multi-program form: it has ``programs`` where the other has three lists."""
-    return isinstance(data, dict) and "programs" in data
-
-
-def _layout(value: Any, depth: int) -> str:
+def _layout(value: Any, depth: int) -> str:  # noqa: ANN401
+    """A document of roles, one entry a line."""
     nested = depth < 4 and isinstance(value, dict | list) and value
     if not nested or (isinstance(value, dict) and depth > 2):
         return json.dumps(value)
@@ -244,34 +203,3 @@ def _layout(value: Any, depth: int) -> str:
         return "{\n" + ",\n".join(pad + i for i in items) + "\n" + " " * depth + "}"
     items = [_layout(v, depth + 1) for v in value]
     return "[\n" + ",\n".join(pad + i for i in items) + "\n" + " " * depth + "]"
-
-
-Schedule = ScheduleDocument | RolesDocument
-
-
-class Dialect(StrEnum):
-    """What a document synchronises with."""
-
-    COUNTERS = "counters"
-    MBARRIERS = "mbarriers"
-
-
-def dialect_of(document: Schedule) -> Dialect:
-    """Which of the two a document is."""
-    return Dialect.MBARRIERS if isinstance(document, RolesDocument) else Dialect.COUNTERS
-
-
-def document_from_json(data: object) -> Schedule:
-    """Build a document of either dialect from parsed JSON."""
-    return roles_from_json(data) if is_roles_json(data) else schedule_from_json(data)
-
-
-def read_schedule(text: str | bytes) -> Schedule:
-    """Parse a document of either dialect; ``DocumentError`` on anything else."""
-    return document_from_json(parse_json(text))
-
-
-def write_schedule(document: AnyGiven) -> str:
-    """The canonical text of a document; reading and writing it gives the same bytes."""
-    found = document_of(document)
-    return write_roles(found) if isinstance(found, RolesDocument) else write_counters(found)

@@ -4,8 +4,6 @@ A declaration that cannot be (overlapping parts, a barrier id nobody has, a copy
 is no schedule with a defect; it is no schedule. ``DocumentError`` names its path.
 """
 
-from __future__ import annotations
-
 from warploom.document.rings import RoleRing
 from warploom.document.roles import (
     Arrive,

@@ -192,7 +192,8 @@ class RoleCosts:
     any wait, fence, commit or arrival costs it. Units named in ``shared`` serve several roles at
     once, an instruction each in turn; at others ops queue. ``own``: how many times as much as
     others' a role's own products count beside its ops. ``tied``: waits for products stay after the
-    exponentials in front of them. ``clock_hz`` turns cycles into time.
+    exponentials in front of them. ``ask``: what a wait for a slot takes at the least, until the
+    barrier answers. ``clock_hz`` turns cycles into time.
     """
 
     name: str
@@ -205,6 +206,7 @@ class RoleCosts:
     step: int = 0
     own: float = 1.0
     tied: bool = False
+    ask: int = 0
 
     def of(self, op: str) -> RoleOpCost:
         """The price of an op."""

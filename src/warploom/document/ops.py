@@ -135,9 +135,7 @@ _INFRASTRUCTURE = {int(t): t.name for t in ScheduleOps}
 def tag_name(tag: int) -> str:
     """The name of a tag: its enum's or document's, an infrastructure name, or ``OP_<n>``."""
     name = getattr(tag, "name", None)
-    if isinstance(name, str):
-        return name
-    return _INFRASTRUCTURE.get(int(tag), f"OP_{int(tag)}")
+    return name if isinstance(name, str) else _INFRASTRUCTURE.get(int(tag), f"OP_{int(tag)}")
 
 
 _COUNTS = (

@@ -1,7 +1,5 @@
 """What roles share: rings of slots with their barriers, staging buffers, named barriers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

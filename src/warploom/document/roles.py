@@ -15,8 +15,6 @@ to the end of all tiles. The kernel's first iteration is number ``peel``, so a t
 tile and take no ``k``.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

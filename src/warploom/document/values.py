@@ -4,8 +4,6 @@ So a field is described once. Fields that came later (``_OPTIONAL``) may be miss
 only where they say something; a ``reason`` may always be missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from difflib import get_close_matches
@@ -114,8 +112,8 @@ _FROM_ZERO = (
     "depth", "offset", "bytes", "pending", "peel", "full_arrivals", "empty_arrivals", "back",
     "issue", "occupancy", "latency", "ahead", "beside", "handoff", "arrive", "barrier_handoff",
     "step", "stage", "subtile", "vm_cost", "lgkm_cost", "wait_value", "vgpr_def", "vgpr_kill",
-    "producer_idx", "consumer_idx", "loop_distance", "time_slot", "vm_per_load", "lgkm_per_load",
-    "simds", "barrier", "sync_issue", "vm_limit", "lgkm_limit", "storage",
+    "ask", "producer_idx", "consumer_idx", "loop_distance", "time_slot", "vm_per_load",
+    "lgkm_per_load", "simds", "barrier", "sync_issue", "vm_limit", "lgkm_limit", "storage",
 )  # fmt: skip
 _POSITIVE = ("instances", "threads", "multicast", "ctas", "cluster", "copies", "count")
 # Bounds of numbers, by field, or by class and field.
@@ -142,7 +140,7 @@ _OPTIONAL: dict[type, frozenset[str]] = {
     roles.BulkStore: frozenset({"k", "reduce"}),
     roles.RoleProgram: frozenset({"most_registers", "alternates"}),
     roles.RolesDocument: frozenset({"tile", "dtype", "flow", "exchanges", "costs", "machine"}),
-    RoleCosts: frozenset({"clock_hz", "shared", "step", "own", "tied"}),
+    RoleCosts: frozenset({"clock_hz", "shared", "step", "own", "tied", "ask"}),
     RoleOpCost: frozenset({"ahead", "beside"}),
     counters.ScheduleDocument: frozenset({"shape", "machine", "flow"}),
     ops.ScheduleEntry: frozenset({"reason"}),

@@ -37,8 +37,6 @@ that breaks this: it would show nothing.
 can not move before their end are a deadlock.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any

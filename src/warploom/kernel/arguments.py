@@ -1,7 +1,5 @@
 """What a kernel is given: arrays that fit its tensors, sizes that agree, scalars by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a text needs of rooms above its own: filled in by the package, which knows all rooms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A kernel as text that reads well: one op a line, the author's lines between them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -6,8 +6,6 @@ not matter but for rounding; rows and columns are taken whole unless told otherw
 their stated step or 64.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Pointwise functions in NumPy, and rounding to element types, as the hardware converts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

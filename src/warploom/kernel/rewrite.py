@@ -1,7 +1,5 @@
 """Ops with other operands: what the reader and the rewrites share."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The signature of a kernel: its tensors, scalars and compile-time choices."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect

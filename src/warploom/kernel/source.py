@@ -1,7 +1,5 @@
 """The text of a Python function: its syntax tree with the lines it has in the author's file."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap

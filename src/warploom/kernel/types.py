@@ -1,7 +1,5 @@
 """Types, tensors, variables and shapes: what the ops of a kernel speak of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property

@@ -6,7 +6,7 @@ on first use and kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -79,53 +79,28 @@ def attention(
     ``return_lse``: returns (out, lse), with the natural logarithm of each row's sum of
     exponentials, float32 [batch, heads, queries]. ``kernel`` fixes the tiles; ``stream`` is CUDA's.
     """
-    place: Hashable = None
-    plain = score is None and visible is None and sinks is None and lengths is None
-    if plain and pages is None and kernel is None and stream is None:
-        try:  # what came before with these addresses
-            if out is None:
-                place = causal, scale, return_lse, q.data_ptr(), k.data_ptr(), v.data_ptr()
-                run = _known(place)
-                if run is not None and (found := run(q, k, v)) is not None:
-                    return found
-            elif not return_lse:
-                addresses = q.data_ptr(), k.data_ptr(), v.data_ptr(), out.data_ptr()
-                place = causal, scale, addresses
-                run = _known(place)
-                if run is not None and run(q, k, v, out):
-                    return out
-        except (AttributeError, TypeError):  # tensors of another library; no tensors
-            place = None
     tensors = q, k, v, out, None, lengths
-    if place is None:
-        own = score, visible, sinks, pages
-        done = _launched(tensors, causal, scale, own, return_lse, kernel, stream)
+    options, factor = asked(q, causal, scale, return_lse, kernel)
+    if score is None and visible is None and sinks is None and pages is None:
+        done = CALLS.launch(tensors, factor, options, stream)
     else:
-        factor, options = _factor(scale), _options(_mask(causal, q), return_lse, None)
-        done = CALLS.launch(tensors, factor, options)
-        if CALLS.runner.comes_again(place) and type(scale) in _NUMBERS:
-            CALLS.runner.learn(place, tensors, factor, options)
+        own = score, visible, sinks, pages
+        done = _launched(tensors, factor, options, own, stream)
     return (done[3], done[4]) if return_lse else done[3]
 
 
 def _launched(
     tensors: tuple[Any, ...],
-    causal: bool | str,
-    scale: float | None,
+    factor: tuple[float] | None,
+    options: tuple[Any, ...],
     own: tuple[Any, ...],
-    return_lse: bool,
-    kernel: Tiling | None,
     stream: int | None,
 ) -> Sequence[Any]:
     """The tensors of a call, launched, results made; ``own``: score, visible, sinks, pages."""
     (q, k, v, out, _, lengths), (score, visible, sinks, pages) = tensors, own
-    options, factor = _options(_mask(causal, q), return_lse, kernel), _factor(scale)
-    functions = score is not None or visible is not None or sinks is not None
     if pages is not None:
-        _check_plain(functions)
+        _check_plain(score is not None or visible is not None or sinks is not None)
         return PAGED.launch((q, k, v, pages, lengths, out, None), factor, options, stream)[2:]
-    if not functions:
-        return CALLS.launch(tensors, factor, options, stream)
     calls = CALLS
     if is_block_mask(visible):
         calls, tensors = BLOCKED, tensors + block_lists(visible, q, k)
@@ -134,13 +109,16 @@ def _launched(
     return calls.launch(tensors + given, factor, options, stream)
 
 
-def _mask(causal: bool | str, q: object) -> bool | str:
-    """The mask; with one query the last one sees every key."""
-    return False if causal == "lower_right" and _queries(q) == 1 else causal
-
-
-def _factor(scale: float | None) -> tuple[float] | None:
-    return None if scale is None else (checked_scale(scale),)
+def asked(
+    q: object,
+    causal: bool | str,
+    scale: float | None,
+    return_lse: bool,
+    kernel: Tiling | None = None,
+) -> tuple[tuple[Any, ...], tuple[float] | None]:
+    """Options and scalars of a call; with one query the last one sees every key."""
+    mask = False if causal == "lower_right" and _queries(q) == 1 else causal
+    return _options(mask, return_lse, kernel), None if scale is None else (checked_scale(scale),)
 
 
 def _check_plain(own: bool) -> None:
@@ -189,15 +167,11 @@ def attention_packed(
             fix="the function of the mask, of query and key in their sequence",
         )
     calls: Calls = PACKED
-    options, given = _options(causal, return_lse, kernel), ()
+    (options, factor), given = asked(None, causal, scale, return_lse, kernel), ()
     if score is not None or visible is not None or sinks is not None:
         calls, options, given = flexible(calls, score, visible, options, sinks)
-    done = calls.launch(
-        (q, k, v, q_starts, k_starts, out, None, *given),
-        _factor(scale),
-        options,
-        stream,
-    )
+    tensors = q, k, v, q_starts, k_starts, out, None, *given
+    done = calls.launch(tensors, factor, options, stream)
     return (done[5], done[6]) if return_lse else done[5]
 
 
@@ -275,10 +249,7 @@ def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
     check_pages(layouts[1])
 
 
-PLAIN = _options(False, False, None)
 CALLS = Calls(text, check=_check, viewed=_viewed, usual=usual_scale)
-_known = CALLS.runner.known.get
-_NUMBERS = (type(None), float)  # of a scale that may be kept
 BLOCKED = Calls(blocked_text, check=_check, usual=usual_scale)
 PAGED = Calls(paged_text, check=_check_paged, viewed=partial(_viewed, results=5), usual=usual_scale)
 PACKED = Calls(

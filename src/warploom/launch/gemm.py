@@ -7,7 +7,6 @@ kernel is scheduled, proven and compiled on first use and kept. Operands are bf1
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from functools import lru_cache
 from typing import Any
 
@@ -52,33 +51,22 @@ def gemm(
     and remembers the quickest; ``stream`` is a CUDA stream handle. Operands with other strides, or
     rows that are no multiples of 16 bytes, are copied first.
     """
-    place: Hashable = None
-    if alpha is None and residual is None and choice is None and stream is None and not tune:
-        try:  # what came before with these addresses
-            addresses = a.data_ptr(), b.data_ptr(), bias is None or bias.data_ptr()
-            place = activation, out_dtype, addresses, out is None or out.data_ptr()
-            run = _known(place)
-            if run is not None:
-                if out is None:
-                    found = run(a, b) if bias is None else run(a, b, bias)
-                    if found is not None:
-                        return found
-                elif run(a, b, out) if bias is None else run(a, b, out, bias):
-                    return out
-        except (AttributeError, TypeError):  # tensors of another library; no tensors
-            place = None
     tensors = (a, b, out, bias, residual)
     options, scalars = PLAIN, NO_SCALARS
     if alpha is not None or activation != "none" or out_dtype is not None or choice is not None:
-        scale = 1.0 if alpha is None else float(alpha)
-        options = _options(activation, out_dtype, scale > 0, choice, scale == 1.0)
-        scalars = () if scale == 1.0 else (scale,)
+        options, scalars = asked(1.0 if alpha is None else alpha, activation, out_dtype, choice)
     if tune:
         tune_call(CALLS, tensors, scalars, options, stream)
-    done = CALLS.launch(tensors, scalars, options, stream)[2]
-    if place is not None and CALLS.runner.comes_again(place):
-        CALLS.runner.learn(place, tensors, scalars, options)
-    return done
+    return CALLS.launch(tensors, scalars, options, stream)[2]
+
+
+def asked(
+    alpha: float, activation: str, out_dtype: str | None = None, choice: Tiling | None = None
+) -> tuple[tuple[Any, ...], tuple[float, ...]]:
+    """Options and scalars of a call."""
+    scale = float(alpha)
+    options = _options(activation, out_dtype, scale > 0, choice, scale == 1.0)
+    return options, NO_SCALARS if scale == 1.0 else (scale,)
 
 
 @lru_cache(maxsize=256)
@@ -135,4 +123,3 @@ def _pick(layouts: Layouts, options: tuple[Any, ...]) -> Text:
 NO_SCALARS: tuple[float, ...] = ()
 PLAIN = _options("none", None, True, None)
 CALLS = Calls(text, {"b": ("k", "n")}, check=_check, pick=_pick)
-_known = CALLS.runner.known.get

@@ -1,135 +1,215 @@
-"""Calls that come again with the same addresses: from a look-up straight to the driver.
+"""Calls of a layout that came before: from a guess and one guard straight to the launch.
 
-A call's place is what its caller says beside the tensors, and their addresses. What is kept for it
-looks at the layouts by torch's own guard and launches with parameters that lie ready. It is shared
-by all threads, since nothing writes to them again.
+A call's plan is guessed by the address of one tensor (weights, keys), else it is the last one with
+such options; torch's own guards, made for compiled graphs, tell whether the tensors are of its
+layout: one call in place of a dozen to make a key. What follows is written out for the plan, word
+by word, as Python, so that no call walks a list; that halves its time. New addresses make no
+difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from warploom.launch.plan import Plan
+from warploom.launch.plan import POINTER_ALIGNMENT, Plan
+from warploom.launch.tensors import on_stream
+from warploom.launch.work import Piece
 
-RESULTS = 16  # sets of addresses of results, for which parameters lie ready at a place
+PLACES = 4096  # addresses by which plans are guessed
+GUARDS = 8  # that are made for a plan: tensors of one layout may differ in other things
+TEXTS = 256  # functions that are kept compiled
 
-Call = Callable[..., Any]
-Made = Sequence[tuple[int, Callable[[], Any]]]
+Check = Callable[..., bool]
+Scalars = tuple[float, ...] | None
+Call = Callable[[Sequence[Any], Scalars, int | None, int], Sequence[Any] | None]
 
 
-def call_of(
-    plan: Plan,
-    check: Callable[..., bool],
-    stream: Callable[[], int],
-    values: Sequence[Any],
-    made: Made,
-) -> Call | None:
-    """Launches with the tensors given, once ``check`` knows them; None where it does not.
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A plan, what makes the tensors the caller left out, and what gives the current stream.
 
-    It gives what was ``made``, a tensor or two; True where nothing was. ``values``: addresses and
-    scalars. None in its place for more results, and where devices have to be told apart.
+    ``given`` are the places of tensors that a call has. ``work``: gives memory to work in, for a
+    stream and whether the caller named it. ``scalars``: those of a call that names none. ``calls``
+    are guards and calls that are written out, by who keeps them.
     """
-    if plan.several or len(made) > 2:
-        return None
-    plan.check_addresses(values)
-    if not made:
-        return _given(plan, check, stream, values)
-    return (_one if len(made) == 1 else _two)(plan, check, stream, values, made)
 
+    plan: Plan
+    given: tuple[int, ...]
+    made: tuple[tuple[int, Callable[[], Any]], ...]
+    stream: Callable[[], int]
+    work: Callable[[int, bool], Piece] | None = None
+    scalars: tuple[float, ...] = ()
+    options: Hashable = None
+    calls: dict[object, list[tuple[Check, Call]]] = field(default_factory=dict)
 
-def _given(
-    plan: Plan, check: Callable[..., bool], stream: Callable[[], int], values: Sequence[Any]
-) -> Call:
-    go, function, configs, block = plan.go, plan.function, plan.configs, plan.block(values)
-    pointer = block.pointer
+    def complete(self, tensors: Sequence[Any], stream: int | None) -> list[Any]:
+        """The tensors with the missing outputs made, on the stream that will write them."""
+        made = list(tensors)
+        with on_stream(tensors[self.given[0]], stream):
+            for i, make in self.made:
+                made[i] = make()
+        return made
 
-    def call(*given: Any) -> Any:  # noqa: ANN401
-        if not check(*given):
-            return None
-        at = stream()
-        config = (configs.get(at) or plan.new_config(at))[0]
-        code = go(config, function, pointer, None)
-        if code:
-            plan.again(code, config, block)
-        return True
-
-    return call
-
-
-def _one(
-    plan: Plan,
-    check: Callable[..., bool],
-    stream: Callable[[], int],
-    values: Sequence[Any],
-    made: Made,
-) -> Call:
-    go, function, configs = plan.go, plan.function, plan.configs
-    (_, make), ready = made[0], _Ready(plan, values, [i for i, _ in made])
-    known = ready.blocks.get
-
-    def call(*given: Any) -> Any:  # noqa: ANN401
-        if not check(*given):
-            return None
-        out = make()
-        address = out.data_ptr()
-        at = stream()
-        block = known(address)
-        if block is None:
-            ready.launch(at, address, (address,))
-            return out
-        config = (configs.get(at) or plan.new_config(at))[0]
-        code = go(config, function, block.pointer, None)
-        if code:
-            plan.again(code, config, block)
-        return out
-
-    return call
-
-
-def _two(
-    plan: Plan,
-    check: Callable[..., bool],
-    stream: Callable[[], int],
-    values: Sequence[Any],
-    made: Made,
-) -> Call:
-    go, function, configs = plan.go, plan.function, plan.configs
-    (_, first), (_, second) = made
-    ready = _Ready(plan, values, [i for i, _ in made])
-    known = ready.blocks.get
-
-    def call(*given: Any) -> Any:  # noqa: ANN401
-        if not check(*given):
-            return None
-        done = first(), second()
-        addresses = done[0].data_ptr(), done[1].data_ptr()
-        at = stream()
-        block = known(addresses)
-        if block is None:
-            ready.launch(at, addresses, addresses)
-            return done
-        config = (configs.get(at) or plan.new_config(at))[0]
-        code = go(config, function, block.pointer, None)
-        if code:
-            plan.again(code, config, block)
+    def run(self, tensors: Sequence[Any], scalars: Scalars, stream: int | None) -> list[Any]:
+        """Launch with tensors of torch; they, with the missing outputs made."""
+        done = self.complete(tensors, stream)
+        values = [0 if t is None else t.data_ptr() for t in done]
+        self.launch(stream, [*values, *(self.scalars if scalars is None else scalars)])
         return done
 
+    def launch(self, stream: int | None, values: list[Any]) -> None:
+        """Launch with addresses and scalars."""
+        at = self.stream() if stream is None else stream
+        if self.work is None:
+            self.plan.launch(at, values)
+            return
+        address, held = self.work(at, stream is not None)
+        self.plan.launch(at, [*values, address])
+        del held  # the launch is queued: later users of its memory come after it
+
+
+class Known:
+    """Entries by what makes them one guess: options, and the address of a tensor, the ``teller``.
+
+    ``guard_of`` makes what tells an entry's tensors; ``otherwise`` serves calls that are not known.
+    Safe to use from several threads.
+    """
+
+    def __init__(
+        self,
+        teller: int,
+        guard_of: Callable[[list[Any]], Check | None],
+        otherwise: Callable[..., Any],
+    ) -> None:
+        self._teller, self._guard_of, self._otherwise = teller, guard_of, otherwise
+        self._guesses: dict[int, tuple[Hashable, Call]] = {}
+        self._find = self._guesses.get
+        self._lock = threading.Lock()
+
+    def launch(
+        self,
+        tensors: Sequence[Any],
+        scalars: Scalars = (),
+        options: Hashable = None,
+        stream: int | None = None,
+    ) -> Any:  # noqa: ANN401 (a sequence of tensors, or what ``otherwise`` gives)
+        """Launch; the tensors in order, with outputs that were None made now.
+
+        Tensors that are None are outputs to be made, or optional ones that are not given; which,
+        the kernel's declaration says.
+        """
+        try:
+            last, address = id(options), tensors[self._teller].data_ptr()
+            guess = self._find(last + address) or self._find(last)
+            if guess is not None and guess[0] is options:
+                done = guess[1](tensors, scalars, stream, address)
+                if done is not None:
+                    return done
+        except (AttributeError, TypeError, IndexError, ValueError, RuntimeError):
+            done = None  # no tensors of torch; whoever plans tells what is wrong with them
+        return self._otherwise(tensors, scalars, options, stream)
+
+    def learn(self, entry: Entry, tensors: Sequence[Any], options: Hashable) -> None:
+        """Know an entry by calls like this one from now on."""
+        if entry.options is not options or not entry.plan.words or entry.plan.moved:
+            return
+        given = [tensors[i] for i in entry.given]
+        calls = entry.calls.setdefault(self, [])
+        call = next((call for check, call in calls if check(*given)), None)
+        if call is None and len(calls) < GUARDS:
+            check = self._guard_of(given)
+            if check is not None:
+                call = _call_of(entry, check, len(tensors), self._teller)
+                calls.append((check, call))
+        if call is not None:
+            last = id(options)
+            with self._lock:
+                if len(self._guesses) >= PLACES:
+                    self._guesses.clear()
+                guess = self._guesses[last] = options, call
+                self._guesses[last + tensors[self._teller].data_ptr()] = guess
+
+    def forget(self) -> None:
+        """Every guess."""
+        with self._lock:
+            self._guesses.clear()
+
+
+def _call_of(entry: Entry, check: Check, count: int, teller: int) -> Call:
+    """What launches an entry with ``count`` tensors once ``check`` knows them; else gives None."""
+    plan, made = entry.plan, tuple(i for i, _ in entry.made)
+    here, scalars = {*entry.given, *made}, range(count, count + plan.scalars)
+    aligned = tuple(i for i in plan.aligned if i in entry.given)  # what is made is
+    words = tuple(word for word in plan.words if word[2] >= count or word[2] in here)
+    works, several = entry.work is not None, plan.several
+    text = _text(count, entry.given, made, scalars, aligned, words, teller, works, several)
+    makes = [make for _, make in entry.made]
+    call: Call = _function(text)(plan, check, entry.stream, makes, entry.scalars, entry.work)
     return call
 
 
-class _Ready:
-    """Parameters by addresses of results."""
+def _text(
+    count: int,
+    given: Sequence[int],
+    made: Sequence[int],
+    scalars: Sequence[int],
+    aligned: Sequence[int],
+    words: Sequence[tuple[str, int, int]],
+    teller: int,
+    works: bool,
+    several: bool,
+) -> str:
+    """Python that launches: tensors are t, values of the call v, both by place."""
+    tensors = _listed("t", range(count))
+    absent = "".join(f"t{i} is not None or " for i in range(count) if i not in given)
+    here = [*given, *made]
+    body = [f"{tensors} = tensors", f"if {absent}not check({_listed('t', given)}): return None"]
+    if made or works:
+        body += ["if stream is not None: return None"]  # memory of that stream is made elsewhere
+    body += [f"t{i} = make{i}()" for i in made]
+    body += [f"v{i} = t{i}.data_ptr()" for i in here if i != teller]
+    if aligned:
+        body += [f"if ({_listed('v', aligned, ' | ')}) & {POINTER_ALIGNMENT - 1}: return None"]
+    body += ["at = current() if stream is None else stream"]
+    if scalars:
+        body += [f"{_listed('v', scalars)}, = usual if scalars is None else scalars"]
+    if works:
+        body += [f"v{count + len(scalars)}, piece = work(at, False)"]
+    body += ["try: block = pop()", "except IndexError: block = further(())", "views = block.views"]
+    body += [f"{form} = views['{form}']" for form in sorted({form for form, _, _ in words})]
+    body += [f"{form}[{at}] = v{i}" for form, at, i in words]
+    body += ["config, held = configs.get(at) or new_config(at)"]
+    if several:
+        body += ["there(config, block)"]
+    else:
+        body += ["code = go(config, function, block.pointer, None)"]
+        body += ["if code: again(code, config, block)"]
+    body += ["push(block)", f"return {tensors}"]
+    return "\n".join(
+        [
+            "def bound(plan, check, current, makes, usual, work):",
+            "    go, function, again, further = plan.go, plan.function, plan.again, plan.block",
+            "    configs, new_config, there = plan.configs, plan.new_config, plan.launch_there",
+            "    pop, push = plan.free.pop, plan.free.append",
+            *([f"    {_listed('make', made)}, = makes"] if made else []),
+            f"    def call(tensors, scalars, stream, v{teller}):",
+            *(f"        {line}" for line in body),
+            "    return call",
+        ]
+    )
 
-    def __init__(self, plan: Plan, values: Sequence[Any], places: Sequence[int]) -> None:
-        self.plan, self.values, self.places = plan, values, places
-        self.blocks: dict[Any, Any] = {}
 
-    def launch(self, stream: int, key: Any, addresses: Sequence[int]) -> None:  # noqa: ANN401
-        """With results at addresses that are new here."""
-        values = list(self.values)
-        for place, address in zip(self.places, addresses, strict=True):
-            values[place] = address
-        self.plan.launch(stream, values)
-        if len(self.blocks) < RESULTS:
-            self.blocks[key] = self.plan.block(values)
+def _listed(name: str, places: Sequence[int], between: str = ", ") -> str:
+    return between.join(f"{name}{i}" for i in places)
+
+
+@lru_cache(maxsize=TEXTS)
+def _function(text: str) -> Callable[..., Call]:
+    """What binds the text's call to a plan."""
+    names: dict[str, Callable[..., Call]] = {}
+    exec(compile(text, "<launch of a plan>", "exec"), names)
+    return names["bound"]

@@ -43,7 +43,7 @@ from warploom.launch.driver import (
 from warploom.launch.layout import Layout, bind, map_geometry
 
 MAP_BYTES = 128
-FORMS: tuple[Literal["Q", "q", "i", "I", "f"], ...] = ("Q", "q", "i", "I", "f")
+FORMS: tuple[Literal["Q", "q", "f"], ...] = ("Q", "q", "f")  # of words that differ between calls
 MAP_ALIGNMENT = 64
 POINTER_ALIGNMENT = 16
 STREAMS = 64  # launch configurations a plan keeps
@@ -149,15 +149,9 @@ def _names(binary: Binary) -> list[str]:
 
 
 class Block:
-    """Parameters of a launch in memory, and views on the words that differ between calls."""
+    """Parameters of a launch in memory, and views on its words by their format."""
 
-    def __init__(
-        self,
-        source: bytes,
-        offsets: Sequence[int],
-        table: int,
-        written: Sequence[tuple[str, int, int]],
-    ) -> None:
+    def __init__(self, source: bytes, offsets: Sequence[int], table: int) -> None:
         self.memory = (ctypes.c_char * (len(source) + MAP_ALIGNMENT))()
         start = ctypes.addressof(self.memory)
         shift = -start % MAP_ALIGNMENT
@@ -166,9 +160,7 @@ class Block:
         whole[:] = source
         struct.pack_into(f"{len(offsets)}Q", whole, table, *(self.base + o for o in offsets))
         self.pointer = pointer_to(self.base + table)
-        views: dict[str, Any] = {form: whole.cast(form) for form in FORMS}
-        self.words = tuple((views[form], at, index) for form, at, index in written)
-        self.values: Sequence[Any] | None = None  # addresses and scalars it holds
+        self.views: dict[str, Any] = {form: whole.cast(form) for form in FORMS}
 
 
 class Plan:
@@ -195,13 +187,13 @@ class Plan:
             layouts,
             lambda: resident(tuple(binary.visits(sizes, self.grid)), self.device),
         )
-        self._aligned = tuple(self._template.aligned)
+        self.scalars = len(binary.scalars)
+        self.aligned = tuple(self._template.aligned)
         self._places = binary.places
-        self._tensors = len(binary.tensors)
         self._source: bytes | None = None
-        self._written: tuple[tuple[str, int, int], ...] = ()
-        self._moved: tuple[tuple[int, int, str], ...] = ()
-        self._free: list[Block] = []
+        self.words: tuple[tuple[str, int, int], ...] = ()  # format, place, which value of a call
+        self.moved: tuple[tuple[int, int, str], ...] = ()  # maps that only the driver can change
+        self.free: list[Block] = []
         self.configs: dict[int, tuple[Any, Any]] = {}  # by stream: where they lie, they
         self._config = partial(_config, self.kernel, self.grid, binary)
         self.go, self.function = launcher(), pointer_to(int(self.kernel.function))
@@ -214,45 +206,36 @@ class Plan:
     def launch(self, stream: int, values: Sequence[Any]) -> None:
         """Launch with these addresses and scalars."""
         try:
-            block = self._free.pop()
+            block = self.free.pop()
         except IndexError:
-            block = self._block(values)
-        if values != block.values:
-            self._write(block, values)
+            block = self.block(values)
+        self._write(block, values)
         config, _held = self.configs.get(stream) or self.new_config(stream)
         if self.several:
-            self._launch_there(config, block)
+            self.launch_there(config, block)
         else:
             code = self.go(config, self.function, block.pointer, None)
             if code:
                 self.again(code, config, block)
-        self._free.append(block)
+        self.free.append(block)
 
     def again(self, code: int, config: Any, block: Block) -> None:  # noqa: ANN401
         """After a launch that gave a code: the first of a new thread is repeated."""
         if code != NO_CONTEXT:
             self._check(code)
-        self._launch_there(config, block)
-
-    def block(self, values: Sequence[Any]) -> Block:
-        """Parameters for launches with just these addresses and scalars."""
-        made = self._block(values)
-        self._write(made, values)
-        return made
+        self.launch_there(config, block)
 
     def _write(self, block: Block, values: Sequence[Any]) -> None:
-        """The words of a call into a block; one that differs by the sign of a 0 is written anew."""
+        """The words of a call into a block."""
         low = 0
-        for i in self._aligned:
+        for i in self.aligned:
             low |= values[i]
         if low % POINTER_ALIGNMENT:
-            self.check_addresses(values)
-        block.values = None
-        for view, at, index in block.words:
-            view[at] = values[index]
-        if self._moved:
+            self._say_misaligned(values)
+        for form, at, index in self.words:
+            block.views[form][at] = values[index]
+        if self.moved:
             self._move(block, values)
-        block.values = None if 0 in values[self._tensors :] else values
 
     def new_config(self, stream: int) -> tuple[Any, Any]:
         """Where the configuration of launches on a stream lies, and it; kept."""
@@ -267,7 +250,7 @@ class Plan:
     def _check(self, code: int) -> None:
         check((library().CUresult(code),), f"launch of {self.kernel.name}")
 
-    def _launch_there(self, config: Any, block: Block) -> None:  # noqa: ANN401
+    def launch_there(self, config: Any, block: Block) -> None:  # noqa: ANN401
         """Launch with the plan's device current, whatever is current now."""
         cuda = library()
         current = check(cuda.cuCtxGetCurrent(), "cuCtxGetCurrent")
@@ -281,7 +264,7 @@ class Plan:
             if elsewhere and int(current):
                 check(cuda.cuCtxSetCurrent(current), "cuCtxSetCurrent")
 
-    def _block(self, values: Sequence[Any]) -> Block:
+    def block(self, values: Sequence[Any]) -> Block:
         """A further block; the first call has the tensor maps encoded."""
         template = self._template
         if self._source is None:
@@ -299,19 +282,19 @@ class Plan:
                     moved.append((offset, index, parameter.tensor))
                 else:
                     words.append(("Q", offset // 8 + at, index))
-            self._written, self._moved, self._source = tuple(words), tuple(moved), bytes(made)
-        return Block(self._source, template.offsets, template.table, self._written)
+            self.words, self.moved, self._source = tuple(words), tuple(moved), bytes(made)
+        return Block(self._source, template.offsets, template.table)
 
     def _move(self, block: Block, values: Sequence[Any]) -> None:
         """Addresses of tensor maps, by the driver."""
         cuda = library()
         ensure_context(self.device)
-        for offset, index, tensor in self._moved:
+        for offset, index, tensor in self.moved:
             held = cuda.CUtensorMap(_ptr=block.base + offset)
             check(cuda.cuTensorMapReplaceAddress(held, values[index]), f"tensor map of {tensor}")
 
-    def check_addresses(self, values: Sequence[Any]) -> None:
-        """``MisalignedError`` for one that copies cannot take."""
+    def _say_misaligned(self, values: Sequence[Any]) -> None:
+        """``MisalignedError`` for an address that copies cannot take."""
         for place, tensor in self._template.aligned.items():
             if values[place] % POINTER_ALIGNMENT:
                 raise MisalignedError(

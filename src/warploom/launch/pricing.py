@@ -12,9 +12,10 @@ from math import ceil
 
 from warploom.document.roles import BulkStore, Compute, Load, RoleProgram
 from warploom.lower.column import Lowered
-from warploom.lower.loop_ops import loop_ops
+from warploom.lower.fuse import Step
+from warploom.lower.loop_ops import LoopOp, loop_ops
 from warploom.lower.parted import FIRST, REST
-from warploom.lower.price import Cost, beside_products
+from warploom.lower.price import Cost, beside_products, usual_cost
 from warploom.lower.storage import STAGING_BYTES
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
 from warploom.target.described import differences
@@ -31,7 +32,7 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
     """
     target = target or h200()
     prices: dict[str, RoleOpCost] = {}
-    of_loop = {op.name: op.cost for op in loop_ops(lowered.layout, target, 1)}
+    of_loop = {op.name: _usual(lowered, op, target) for op in loop_ops(lowered.layout, target, 1)}
     for program in lowered.document.programs:
         listed = [e for _, entries in program.phases() for e in entries]
         names = {e.op for e in listed if hasattr(e, "op")}
@@ -54,7 +55,13 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
         step=target.sync.step,
         own=1.0 + target.vector.own_beside,
         tied=lowered.layout.tiling.tie < 0,
+        ask=target.sync.mbarrier_ask,
     )
+
+
+def _usual(lowered: Lowered, op: LoopOp, target: HopperTarget) -> Cost:
+    step = op.work if isinstance(op.work, Step) else None
+    return op.cost if step is None else usual_cost(lowered.layout, step, target)
 
 
 def priced(lowered: Lowered, target: HopperTarget) -> Lowered:

@@ -181,16 +181,16 @@ def guard_of(given: list[Any]) -> Callable[..., bool] | None:
     return check
 
 
-def alone(check: Callable[..., bool], given: list[Any]) -> Callable[..., bool] | None:
-    """A guard of these tensors as one of calls that no part of torch looks at; None if one does.
+def guard_of_unseen(given: list[Any]) -> Callable[..., bool] | None:
+    """The same for calls that no part of torch looks at; None if one does now.
 
     Guards tell modes, transforms, tracers and autocast, save modes of functions; gradients are
     asked for.
     """
-    torch = sys.modules.get("torch")
-    if torch is None or not unwatched():
+    check, torch = guard_of(given), sys.modules.get("torch")
+    if check is None or torch is None or not unwatched():
         return None
-    if not any(getattr(t, "requires_grad", False) for t in given):
+    if not any(t.requires_grad for t in given):
         return check
     enabled: Callable[[], bool] = torch.is_grad_enabled
     return None if enabled() else lambda *now: not enabled() and check(*now)
@@ -213,12 +213,15 @@ def on_stream(like: Any, stream: int | None) -> AbstractContextManager[Any]:  # 
 
     None: the caller's own.
     """
-    if stream is None or not is_torch(like):
-        return nullcontext()
+    return nullcontext() if stream is None or not is_torch(like) else stream_at(like.device, stream)
+
+
+def stream_at(place: Any, stream: int) -> AbstractContextManager[Any]:  # noqa: ANN401
+    """The same for a device of torch."""
     cuda = importlib.import_module("torch").cuda
-    of = cuda.ExternalStream(stream, like.device) if stream else cuda.default_stream(like.device)
-    place: AbstractContextManager[Any] = cuda.stream(of)
-    return place
+    of = cuda.ExternalStream(stream, place) if stream else cuda.default_stream(place)
+    current: AbstractContextManager[Any] = cuda.stream(of)
+    return current
 
 
 def _library_of(tensor: object) -> str:

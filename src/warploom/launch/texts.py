@@ -176,10 +176,10 @@ class Calls:
             reason = UnfitError(())
         fit = fitted(self.inner, tensors, reason, stream)
         try:
-            done = self.launch(fit.complete, scalars, options, stream, True)
+            done = self.runner.by_key(fit.complete, scalars, options, stream, True)
         except UnfitError as found:  # strides besides addresses
             fit = fitted(self.inner, tensors, found, stream)
-            done = self.launch(fit.complete, scalars, options, stream, True)
+            done = self.runner.by_key(fit.complete, scalars, options, stream, True)
         return fit.finish(done, self.outputs, stream)
 
     def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> Binary:

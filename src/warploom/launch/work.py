@@ -10,13 +10,14 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import import_module
-from typing import Any, cast
+from typing import cast
 
 from warploom.emit.cuda.tile.meet import COUNTER_BYTES
 from warploom.errors import BackendError
 from warploom.launch.driver import check, ensure_context, library
-from warploom.launch.tensors import is_torch, on_stream
+from warploom.launch.tensors import is_torch, stream_at
 
 PIECES = 64  # of devices and streams that are kept
 LEAST_BYTES = 1 << 22
@@ -27,16 +28,17 @@ Piece = tuple[int, object]  # an address, and what keeps its memory alive
 
 def work_memory(like: object, device: int, size: int) -> Callable[[int, bool], Piece]:
     """Gives memory of ``size`` bytes for a launch on a stream (and whether it was named)."""
-    make = _torch_piece if is_torch(like) else _driver_piece
-    captures = _current_captures() if is_torch(like) else None
+    make, captures, place = _driver_piece, None, None  # no tensor is kept, only where one lies
+    if is_torch(like):
+        make, captures, place = _torch_piece, _current_captures(), getattr(like, "device", None)
 
     def found(stream: int, named: bool) -> Piece:
         if _captures(stream) if named or captures is None else captures():
-            return make(like, device, stream, size, named=named, kept=False)
+            return make(place, device, stream, size, named=named, kept=False)
         thread = threading.get_ident() if stream == PER_THREAD else 0
         held = _KEPT.get((device, stream, thread))
         if held is None or held[0] < size:
-            held = _grown(make, like, (device, stream, thread), size, named=named)
+            held = _grown(make, place, (device, stream, thread), size, named=named)
         return held[1], held[2]
 
     return found
@@ -61,14 +63,14 @@ _LOCK = threading.Lock()
 
 
 def _grown(
-    make: Callable[..., Piece], like: object, place: Place, size: int, *, named: bool
+    make: Callable[..., Piece], at: object, place: Place, size: int, *, named: bool
 ) -> tuple[int, int, object]:
     device, stream, _ = place
     with _LOCK:
         held = _KEPT.get(place)
         if held is None or held[0] < size:
             whole = max(LEAST_BYTES, 1 << (size - 1).bit_length())
-            held = (whole, *make(like, device, stream, whole, named=named, kept=True))
+            held = (whole, *make(at, device, stream, whole, named=named, kept=True))
             _KEPT[place] = held
             while len(_KEPT) > PIECES:  # the oldest goes
                 del _KEPT[next(iter(_KEPT))]
@@ -76,17 +78,11 @@ def _grown(
 
 
 def _torch_piece(
-    like: Any,  # noqa: ANN401
-    device: int,
-    stream: int,
-    size: int,
-    *,
-    named: bool,
-    kept: bool,
+    place: object, device: int, stream: int, size: int, *, named: bool, kept: bool
 ) -> Piece:
     torch = import_module("torch")
-    with on_stream(like, stream if named else None):
-        made = torch.empty(size, dtype=torch.uint8, device=like.device)
+    with stream_at(place, stream) if named else nullcontext():
+        made = torch.empty(size, dtype=torch.uint8, device=place)
         made[:COUNTER_BYTES].zero_()
     return made.data_ptr(), made
 
@@ -103,7 +99,7 @@ class _Held:
 
 
 def _driver_piece(
-    like: object, device: int, stream: int, size: int, *, named: bool, kept: bool
+    place: object, device: int, stream: int, size: int, *, named: bool, kept: bool
 ) -> Piece:
     if not kept:
         raise BackendError(

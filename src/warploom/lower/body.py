@@ -214,9 +214,7 @@ class Body:
     def varies(self, name: str) -> bool:
         """Whether elements of a value may differ: it is more than a number, spread."""
         op = self.ops.get(name)
-        if isinstance(op, Spread):
-            return self.varies(op.arg)
-        return bool(self.values[name].dims)
+        return self.varies(op.arg) if isinstance(op, Spread) else bool(self.values[name].dims)
 
     def is_zero(self, name: str) -> bool:
         """Whether a value is the constant 0."""
@@ -273,9 +271,7 @@ def made_by(op: Op) -> str | None:
 
 def line_of(op: Op) -> Line | None:
     """The author's line of an op."""
-    if isinstance(op, Loop | Store):
-        return op.line
-    return op.result.line
+    return op.line if isinstance(op, Loop | Store) else op.result.line
 
 
 def only_products(body: Body) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from warploom.document.forms import roles_to_json
+from warploom.document.forms import schedule_to_json
 from warploom.document.roles import RolesDocument
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier import Plan, derive_roles
@@ -194,7 +194,7 @@ def digest(document: RolesDocument, plan: Plan) -> str:
         ("register", [name for role in plan.roles for name, _ in role.registers]),
     ):
         names |= {name: f"{kind}{i}" for i, name in enumerate(listed) if name not in names}
-    data = roles_to_json(replace(document, flow=None))
+    data = schedule_to_json(replace(document, flow=None))
     loops = [[p["instances"], p["peel"], p["kernel"]] for p in data["programs"]]
     bare = _bare([loops, [r["depth"] for r in data["rings"]]], names)
     return hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest()[:DIGITS]

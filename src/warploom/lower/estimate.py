@@ -39,7 +39,7 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     meeting = _meeting(layout, sizes, target)
     ends = _ends(layout, target, alternate, beside=alternate > 1) + meeting
     slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
-    interval = _interval(layout, target, outside_rows(layout, sizes), slow)
+    interval = _interval(layout, target, outside_rows(layout, sizes), slow, several=waves > 1)
     fill = target.tiles.fill + (target.tiles.cluster if layout.tiling.ctas > 1 else 0)
     loop, turns = mine * interval, layout.tiling.resident * alternate
     # Ends of other tiles are hidden by the loops of those beside them.
@@ -129,33 +129,70 @@ def trips_of(layout: Layout, sizes: Mapping[str, int]) -> int:
     return max(1, -(-sizes[layout.body.kernel.var(loop).axis] // every))
 
 
-def _interval(layout: Layout, target: HopperTarget, outside: int, slow: float) -> float:
-    """Cycles of an iteration: the busiest unit, or everything in turn where nothing overlaps."""
+def _interval(
+    layout: Layout, target: HopperTarget, outside: int, slow: float, *, several: bool
+) -> float:
+    """Cycles of an iteration: the busiest unit, or everything in turn where nothing overlaps.
+
+    ``several``: tiles for every SM; what only shows in the long run was measured there.
+    """
     consumers = layout.tiling.consumers
-    busy: dict[str, int] = {}
-    for op in loop_ops(layout, target, consumers):
-        for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
-            busy[unit] = busy.get(unit, 0) + cycles
+    busy, pieces = _busy(layout, target)
     copies = busy.get("copy engine", 0) * slow + outside * target.memory.outside_row
+    if layout.tiling.cluster > 1:
+        copies = max(copies, sum(r.bytes for r in _copied(layout)) / target.memory.together)
     busy |= {"copy engine": int(copies)} if copies else {}
     vector = max(busy.get("alu", 0), busy.get("mufu", 0))
     most: float = max(busy.values(), default=1)
     if takes_turns(layout):
         handed = most + consumers * 2 * target.sync.named_barrier_handoff
         return max(handed, _chain(layout, target))
+    products, flying = busy.get("tensor", 0), stays_in_flight(busy, target)
+    others = (n for unit, n in busy.items() if unit != "copy engine")
+    own: float = max(others, default=1)
     if consumers == 1:
-        most = max(most, (busy.get("tensor", 0) + vector) / layout.tiling.resident)
-    return max(most * target.tiles.tensor, _refilled(layout, target, busy.get("tensor", 0)))
+        own = max(own, (products + vector) / layout.tiling.resident)
+    found = max(own * target.tiles.tensor, copies)
+    if several:
+        alone = products + target.tensor_drain + target.sync.mbarrier_handoff if not flying else 0
+        found = max(found, copies * _short_rows(layout, target), alone / layout.tiling.resident)
+    # One whose products alone fill the queue releases slots only after those of the others.
+    late = products - products / consumers if pieces > consumers * target.wgmma_queue else 0
+    return max(found, _refilled(layout, target, products + flying * late, flying=flying))
 
 
-def _refilled(layout: Layout, target: HopperTarget, products: int) -> float:
-    """Cycles of an iteration that its slots allow: each is read, released, fetched and seen."""
+def _busy(layout: Layout, target: HopperTarget) -> tuple[dict[str, int], int]:
+    """Cycles of an iteration by unit, and the instructions of its products."""
+    busy: dict[str, int] = {}
+    pieces = 0
+    for op in loop_ops(layout, target, layout.tiling.consumers):
+        pieces += op.cost.pieces
+        for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
+            busy[unit] = busy.get(unit, 0) + cycles
+    return busy, pieces
+
+
+def stays_in_flight(busy: Mapping[str, int], target: HopperTarget) -> bool:
+    """Whether the order leaves a product in flight into the next iteration: where another unit is
+    busy for longer than that takes, each is awaited before the next one is issued.
+    """
+    return busy.get("tensor", 0) + target.tensor_drain > max(busy.values(), default=1)
+
+
+def _short_rows(layout: Layout, target: HopperTarget) -> float:
+    """How much longer copies take whose rows are one line each, not several that lie together."""
+    long = [t.cols * t.dtype.bits // 8 for r in _copied(layout) for t in r.tiles]
+    return 1.0 if long and min(long) > LINE_BYTES else target.memory.short_rows
+
+
+def _refilled(layout: Layout, target: HopperTarget, read: float, *, flying: bool) -> float:
+    """Cycles of an iteration that its slots allow: each is ``read``, released, fetched and seen."""
     rings = _copied(layout)
     if not rings:
         return 0.0
     model, slots = target.tiles, ring_depth(layout, rings[0], target)
-    away = model.refill + model.refill_byte * sum(r.bytes for r in rings)
-    return (products + away) / max(slots - model.slots_held, 0.5) / layout.tiling.resident
+    held = model.slots_held + (model.slots_flying if flying else 0.0)
+    return (read + model.refill) / max(slots - held, 0.5) / layout.tiling.resident
 
 
 def _copied(layout: Layout) -> list[SlotRing]:

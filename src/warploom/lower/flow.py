@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from warploom.document.flow import Across, Flow, FlowOp, FlowOperand, Home, When
 from warploom.kernel.values import Carried, Dot, Store
@@ -80,37 +81,21 @@ def _head_flow(layout: Layout) -> Iterator[FlowOp]:
         if ring.per_tile:
             for t in ring.tiles:
                 value = f"{t.value}.slot" if t.value in fetched else t.value
-                yield FlowOp(
-                    name=f"{load_name(ring)}.{part_name(t.value)}",
-                    role=PRODUCER,
-                    when=When.HEAD,
-                    results=(value,),
-                    line=_line(layout, t.value),
-                )
+                name, line = f"{load_name(ring)}.{part_name(t.value)}", _line(layout, t.value)
+                yield FlowOp(name=name, role=PRODUCER, when=When.HEAD, results=(value,), line=line)
     for op in held_loads(layout):
         value = op.result.name
-        yield FlowOp(
-            name=fetch_name(op),
-            role=CONSUMER,
-            when=When.HEAD,
-            operands=(FlowOperand(value=f"{value}.slot"),),
-            results=(value,),
-            line=_line(layout, value),
-        )
+        slot = FlowOperand(value=f"{value}.slot")
+        yield _op(fetch_name(op), When.HEAD, [slot], [value], line=_line(layout, value))
     slots = tile_slots(layout)
     if slots:
-        yield FlowOp(
-            name=SEE,
-            role=CONSUMER,
-            when=When.HEAD,
-            operands=tuple(FlowOperand(value=v) for v in slots),
-        )
-    taken = tuple(op.result.name for op in given_values(layout))
+        yield _op(SEE, When.HEAD, (FlowOperand(value=v) for v in slots))
+    taken = [op.result.name for op in given_values(layout)]
     if taken:
-        yield FlowOp(name=TAKE, role=CONSUMER, when=When.HEAD, results=taken)
-    starts = tuple(f"{n}.start" for n in started(layout))
+        yield _op(TAKE, When.HEAD, results=taken)
+    starts = [f"{n}.start" for n in started(layout)]
     if starts:
-        yield FlowOp(name=START, role=CONSUMER, when=When.HEAD, results=starts)
+        yield _op(START, When.HEAD, results=starts)
     for step in layout.steps:
         if step.when is When.HEAD:
             yield _step_flow(layout, step)
@@ -129,34 +114,33 @@ def _loop_flow(layout: Layout, target: HopperTarget) -> Iterator[FlowOp]:
         elif isinstance(op.work, Dot):
             into = (op.work.into,) if op.work.into else ()
             names = (*(product_operand(layout, op.work, n) for n in (op.work.a, op.work.b)), *into)
-            yield FlowOp(
-                name=product_name(op.work),
-                role=CONSUMER,
-                operands=tuple(_operand(layout, n) for n in names),
-                results=(op.work.result.name,),
-                line=str(op.work.result.line or ""),
-            )
+            reads, made = [_operand(layout, n) for n in names], op.work.result
+            line = str(made.line or "")
+            yield _op(product_name(op.work), When.LOOP, reads, [made.name], line=line)
         elif isinstance(op.work, See):
-            yield FlowOp(
-                name=op.name,
-                role=CONSUMER,
-                operands=tuple(FlowOperand(value=t.value) for t in op.work.ring.tiles),
-                results=tuple(read_early(v) for v, _ in op.work.early),
-            )
+            reads = [FlowOperand(value=t.value) for t in op.work.ring.tiles]
+            yield _op(op.name, When.LOOP, reads, (read_early(v) for v, _ in op.work.early))
         elif isinstance(op.work, Put):
-            yield FlowOp(
-                name=op.name,
-                role=CONSUMER,
-                operands=(_operand(layout, op.work.value),),
-                results=(op.work.result,),
-                line=_line(layout, op.work.value),
-            )
+            reads, line = [_operand(layout, op.work.value)], _line(layout, op.work.value)
+            yield _op(op.name, When.LOOP, reads, [op.work.result], line=line)
         elif isinstance(op.work, Send):
             store = op.work.op
             chunks = () if is_straight(layout, store) else chunks_of(layout, store)
             yield from _store_flow(layout, store, list(chunks), When.LOOP)
         else:
             yield _step_flow(layout, op.work)
+
+
+def _op(
+    name: str,
+    when: When,
+    operands: Iterable[FlowOperand] = (),
+    results: Iterable[str] = (),
+    **more: Any,  # noqa: ANN401 (fields of the op)
+) -> FlowOp:
+    """An op of the consumers."""
+    made = {"operands": tuple(operands), "results": tuple(results), **more}
+    return FlowOp(name=name, role=CONSUMER, when=when, **made)
 
 
 def _operand(layout: Layout, name: str) -> FlowOperand:
@@ -179,14 +163,8 @@ def _step_flow(layout: Layout, step: Step) -> FlowOp:
     slots = [v for v in step.loads if layout.slot_of(v) is not None and v not in early]
     slots += [read_early(v) for v in step.loads if v in early]
     make = _tail_operand if step.when is When.TAIL else _operand
-    return FlowOp(
-        name=step.name,
-        role=CONSUMER,
-        when=step.when,
-        operands=tuple(make(layout, n) for n in (*step.reads, *slots)),
-        results=step.results,
-        line=str(line_of(step.ops[-1]) or ""),
-    )
+    reads, line = [make(layout, n) for n in (*step.reads, *slots)], line_of(step.ops[-1])
+    return _op(step.name, step.when, reads, step.results, line=str(line or ""))
 
 
 def _tail_operand(layout: Layout, name: str) -> FlowOperand:
@@ -205,35 +183,20 @@ def _left(layout: Layout, carried: Carried) -> str:
 
 def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
     if layout.tiling.split > 1:
-        yield FlowOp(
-            name=MEET,
-            role=CONSUMER,
-            when=When.TAIL,
-            operands=tuple(FlowOperand(value=c.last) for c in layout.body.loop.carried),
-            results=tuple(f"{c.result.name}.met" for c in layout.body.loop.carried),
-            across=Across.NEAR if layout.tiling.near else Across.PARTS,
-        )
+        across = Across.NEAR if layout.tiling.near else Across.PARTS
+        reads = [FlowOperand(value=c.last) for c in layout.body.loop.carried]
+        met = [f"{c.result.name}.met" for c in layout.body.loop.carried]
+        yield _op(MEET, When.TAIL, reads, met, across=across)
     parts = [c for c in layout.body.loop.carried if layout.form_of(c.inside.name) is Form.PART]
     if parts:
-        yield FlowOp(
-            name=SUMS,
-            role=CONSUMER,
-            when=When.TAIL,
-            operands=tuple(FlowOperand(value=_left(layout, c)) for c in parts),
-            results=tuple(f"{c.result.name}.whole" for c in parts),
-        )
+        reads = [FlowOperand(value=_left(layout, c)) for c in parts]
+        yield _op(SUMS, When.TAIL, reads, (f"{c.result.name}.whole" for c in parts))
     for step in layout.steps:
         if step.when is When.TAIL:
             yield _step_flow(layout, step)
     left = left_values(layout)
     if left:
-        yield FlowOp(
-            name=LEAVE,
-            role=CONSUMER,
-            when=When.TAIL,
-            operands=tuple(_tail_operand(layout, n) for n in left),
-            stores=True,
-        )
+        yield _op(LEAVE, When.TAIL, (_tail_operand(layout, n) for n in left), stores=True)
     staged = {(op, chunk): copy for op, chunk, copy in staged_chunks(layout)}
     for op in layout.body.tail:
         if isinstance(op, Store):
@@ -245,40 +208,18 @@ def _store_flow(
 ) -> Iterator[FlowOp]:
     """A store from registers, or a fill and a copy out for each of its chunks."""
     make = _tail_operand if when is When.TAIL else _operand
-    operands = tuple(make(layout, v) for v in values_behind(layout, op.value))
+    operands = [make(layout, v) for v in values_behind(layout, op.value)]
     line = str(op.line or "")
     if not chunks:
         in_turn = when is When.LOOP and takes_turns(layout.body.kernel)
-        yield FlowOp(
-            name=store_name(op),
-            role=CONSUMER,
-            when=when,
-            operands=operands,
-            stores=True,
-            across=Across.TURNS if in_turn else Across.NOTHING,
-            line=line,
-        )
+        across = Across.TURNS if in_turn else Across.NOTHING
+        yield _op(store_name(op), when, operands, stores=True, across=across, line=line)
     for chunk in chunks:
         args, value = (chunk.block, chunk.column), _chunk_value(op, chunk)
-        yield FlowOp(
-            name=f"fill_{op.tensor}",
-            role=CONSUMER,
-            args=args,
-            when=when,
-            operands=operands,
-            results=(value,),
-            line=line,
-        )
-        yield FlowOp(
-            name=store_name(op),
-            role=CONSUMER,
-            args=args,
-            when=when,
-            operands=(FlowOperand(value=value),),
-            stores=True,
-            adds=op.add,
-            line=line,
-        )
+        yield _op(f"fill_{op.tensor}", when, operands, [value], args=args, line=line)
+        source = [FlowOperand(value=value)]
+        own: dict[str, Any] = {"args": args, "adds": op.add, "line": line}
+        yield _op(store_name(op), when, source, stores=True, **own)
 
 
 def _chunk_value(op: Store, chunk: Chunk) -> str:

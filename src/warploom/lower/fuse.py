@@ -72,7 +72,11 @@ def fuse(body: Body) -> tuple[Step, ...]:
     """The steps of head, loop and tail, in an order that respects their values."""
     steps: list[Step] = []
     for when in When:
-        steps += _section(body, when)
+        groups = _Groups(body, when)
+        for op in body.section(when):
+            groups.add(op)
+        groups.settle()
+        steps += _ordered(groups.steps())
     return tuple(steps)
 
 
@@ -119,14 +123,6 @@ def _of_the_iteration(body: Body, op: Op) -> bool:
         if inner is not None and body.is_inline(name) and _of_the_iteration(body, inner):
             return True
     return False
-
-
-def _section(body: Body, when: When) -> list[Step]:
-    groups = _Groups(body, when)
-    for op in body.section(when):
-        groups.add(op)
-    groups.settle()
-    return _ordered(groups.steps())
 
 
 class _Groups:

@@ -8,7 +8,6 @@ does not move it across one for bytes, since that is a loop: elements before it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -51,15 +50,9 @@ def _early(program: RoleProgram, deep: set[str]) -> RoleProgram:
                 made.append(e)
         return tuple(made)
 
-    return _lists(program, listed)
-
-
-def _lists(
-    program: RoleProgram, change: Callable[[tuple[RoleEntry, ...]], tuple[RoleEntry, ...]]
-) -> RoleProgram:
     return replace(
         program,
-        prologue=change(program.prologue),
-        kernel=change(program.kernel),
-        epilogue=change(program.epilogue),
+        prologue=listed(program.prologue),
+        kernel=listed(program.kernel),
+        epilogue=listed(program.epilogue),
     )

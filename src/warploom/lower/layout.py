@@ -217,9 +217,7 @@ def _is_partial(op: Op, found: set[str]) -> bool:
     if not isinstance(op, Pointwise) or len(op.result.dims) != 1:
         return False
     parts = [a in found for a in op.args]
-    if op.fn in (Fn.ADD, Fn.SUB):
-        return all(parts)
-    return op.fn is Fn.MUL and sum(parts) == 1
+    return all(parts) if op.fn in (Fn.ADD, Fn.SUB) else op.fn is Fn.MUL and sum(parts) == 1
 
 
 def _only_in_sums(body: Body, name: str, found: set[str]) -> bool:

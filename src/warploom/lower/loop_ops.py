@@ -34,7 +34,7 @@ PRODUCER, CONSUMER = "producer", "consumer"
 Work = SlotRing | See | Dot | Step | Put | Send
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class LoopOp:
     """One op of the loop: a slot's copies, a product or a step; what it reads and defines."""
 
@@ -61,11 +61,11 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
     body = layout.body
     out = [
         LoopOp(
-            name=load_name(ring),
-            work=ring,
-            reads=(),
-            defines=tuple(t.value for t in ring.tiles),
-            cost=gather_cost(ring, target)
+            load_name(ring),
+            ring,
+            (),
+            tuple(t.value for t in ring.tiles),
+            gather_cost(ring, target)
             if ring.gathered
             else load_cost(ring, target, _fetched(layout, ring)),
         )
@@ -74,15 +74,9 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
     ]
     looks = tuple(sees(layout))
     for see in looks:
-        out.append(
-            LoopOp(
-                name=see.name,
-                work=see,
-                reads=tuple((t.value, 0) for t in see.ring.tiles),
-                defines=(see.result, *(read_early(v) for v, _ in see.early)),
-                cost=see_cost(see, target),
-            )
-        )
+        reads = tuple((t.value, 0) for t in see.ring.tiles)
+        defines = (see.result, *(read_early(v) for v, _ in see.early))
+        out.append(LoopOp(see.name, see, reads, defines, see_cost(see, target)))
     for op in body.loop.body:
         if isinstance(op, Dot):
             into = (op.into,) if op.into else ()
@@ -90,29 +84,15 @@ def loop_ops(layout: Layout, target: HopperTarget, consumers: int) -> tuple[Loop
             reads = tuple(_read(layout, n) for n in (*sides, *into))
             tiles = {body.through(n)[0] for n in (op.a, op.b)}
             reads += tuple((x.result, 0) for x in looks if tiles & {t.value for t in x.ring.tiles})
-            out.append(
-                LoopOp(
-                    name=product_name(op),
-                    work=op,
-                    reads=reads,
-                    defines=(op.result.name,),
-                    cost=product_cost(layout, op, target, consumers),
-                )
-            )
+            cost = product_cost(layout, op, target, consumers)
+            out.append(LoopOp(product_name(op), op, reads, (op.result.name,), cost))
     early = early_vectors(layout) if looks else {}
     for step in layout.steps:
         if step.when is When.LOOP:
             loads = [read_early(n) if n in early else n for n in step.loads]
             reads = tuple(_read(layout, n) for n in (*step.reads, *loads))
-            out.append(
-                LoopOp(
-                    name=step.name,
-                    work=step,
-                    reads=reads,
-                    defines=step.results,
-                    cost=step_cost(layout, step, target, consumers),
-                )
-            )
+            cost = step_cost(layout, step, target, consumers)
+            out.append(LoopOp(step.name, step, reads, step.results, cost))
     out += _handed(layout, target, consumers)
     return _ordered(out)
 
@@ -124,21 +104,11 @@ def _fetched(layout: Layout, ring: SlotRing) -> int:
 def _handed(layout: Layout, target: HopperTarget, consumers: int) -> Iterator[LoopOp]:
     """Tiles written to shared memory for products, and stores of the loop."""
     for put in puts(layout):
-        yield LoopOp(
-            name=put.name,
-            work=put,
-            reads=(_read(layout, put.value),),
-            defines=(put.result,),
-            cost=put_cost(layout, put, target, consumers),
-        )
+        cost = put_cost(layout, put, target, consumers)
+        yield LoopOp(put.name, put, (_read(layout, put.value),), (put.result,), cost)
     for send in sends(layout.body):
-        yield LoopOp(
-            name=send.name,
-            work=send,
-            reads=tuple(_read(layout, v) for v in values_behind(layout, send.op.value)),
-            defines=(),
-            cost=send_cost(layout, send, target, consumers),
-        )
+        reads = tuple(_read(layout, v) for v in values_behind(layout, send.op.value))
+        yield LoopOp(send.name, send, reads, (), send_cost(layout, send, target, consumers))
 
 
 def _ordered(ops: list[LoopOp]) -> tuple[LoopOp, ...]:

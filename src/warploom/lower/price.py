@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from warploom.kernel.values import Dot, DType, Fn, Pointwise, Reduce
 from warploom.lower.fuse import Step
 from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import SlotRing
 from warploom.target.h200 import HopperTarget
 
@@ -102,6 +103,48 @@ def step_cost(layout: Layout, step: Step, target: HopperTarget, consumers: int) 
     also = ((("alu" if unit == "mufu" else "mufu"), other),) if other else ()
     own = -(-busy // consumers)
     return Cost(unit=unit, occupancy=max(busy, 1), latency=busy + tail, issue=own, also=also)
+
+
+def usual_cost(layout: Layout, step: Step, target: HopperTarget) -> Cost:
+    """The vector work of one warpgroup in most iterations, which hide no element by a mask and
+    find factors of 1: schedules are made for the others, too. Row maxima stand still until all of
+    a row have answered.
+    """
+    if scaled_rows(layout, step) is not None:
+        tail, asked = target.tiles.step_tail, target.vector.scaled_by_ones
+        return Cost(unit="alu", occupancy=0, latency=asked + tail, issue=asked)
+    cut = cut_of(layout.body, layout.steps)
+    plain = cut is None or cut.known
+    ops = tuple(op for op in step.ops if not plain or not _hides(layout, op))
+    cost = step_cost(layout, replace(step, ops=ops), target, 1)
+    if not any(isinstance(op, Reduce) and op.fn is not Fn.ADD for op in ops):
+        return cost
+    more = target.vector.row_answer
+    return replace(
+        cost,
+        occupancy=cost.occupancy + more,
+        issue=cost.issue + more,
+        latency=cost.latency + more,
+    )
+
+
+def scaled_rows(layout: Layout, step: Step) -> tuple[str, str] | None:
+    """The tile that a step does nothing but multiply in its place, and the factors of its rows."""
+    homes, op = dict(layout.homes), next(iter(step.ops), None)
+    if len(step.ops) != 1 or not isinstance(op, Pointwise) or op.fn is not Fn.MUL:
+        return None
+    kept = [(a, len(layout.body.values[a].dims)) for a in op.args if a in homes]
+    rows = [a for a, axes in kept if axes == 1]
+    tiles = [a for a, axes in kept if axes == 2 and homes[a] == homes.get(op.result.name)]
+    return (homes[tiles[0]], homes[rows[0]]) if len(rows) == len(tiles) == 1 else None
+
+
+def _hides(layout: Layout, op: object) -> bool:
+    """Whether an op belongs to a mask along the loop."""
+    if not isinstance(op, Pointwise):
+        return False
+    mask = op.args[0] if op.fn is Fn.WHERE else op.result.name
+    return (op.fn is Fn.WHERE or op.result.dtype is DType.BOOL) and moves(layout.body, mask)
 
 
 def _count(step: Step) -> tuple[float, float, float]:

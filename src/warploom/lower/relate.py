@@ -166,15 +166,12 @@ class _Builder:
                     more = self.handoff if isinstance(maker.work, Put) else 0
                     yield self._edge(maker, op, copy, maker.cost.latency + more, back, value)
             yield from self._overwrites(copy)
-            yield from self._read_again(copy)
-
-    def _read_again(self, copy: int | None) -> Iterator[ModuloEdge]:
-        """Who uses what was read early comes before it is read for the next iteration."""
-        for see in self.ops:
-            for vector, _ in see.work.early if isinstance(see.work, See) else ():
-                for user in self._readers(read_early(vector)):
-                    why = f"{vector} is used before the next one is read"
-                    yield self._edge(user, see, copy, _held(user), 1, why)
+            # Who uses what was read early comes before it is read for the next iteration
+            for see in self.ops:
+                for vector, _ in see.work.early if isinstance(see.work, See) else ():
+                    for user in self._readers(read_early(vector)):
+                        why = f"{vector} is used before the next one is read"
+                        yield self._edge(user, see, copy, _held(user), 1, why)
 
     def _edge(
         self, a: LoopOp, b: LoopOp, copy: int | None, latency: int, back: int, why: str

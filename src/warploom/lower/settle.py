@@ -26,23 +26,19 @@ def settled(document: RolesDocument) -> RolesDocument:
 
 
 def _settled(program: RoleProgram) -> RoleProgram:
-    late = _for_the_next(program)
-    lists = {n: _list(getattr(program, n), late) for n in ("prologue", "kernel", "epilogue")}
-    return replace(
-        program, prologue=lists["prologue"], kernel=lists["kernel"], epilogue=lists["epilogue"]
-    )
-
-
-def _for_the_next(program: RoleProgram) -> set[str]:
-    """Fresh products of an iteration that work of the next one reads."""
+    # Fresh products of an iteration that work of the next one reads
     fresh = {e.accumulator: e for e in program.kernel if isinstance(e, Mma) and not e.accumulate}
-    return {
+    late = {
         fresh[name].op
         for e in program.kernel
         if isinstance(e, Compute)
         for name in e.reads
         if name in fresh and e.k < fresh[name].k
     }
+    lists = {n: _list(getattr(program, n), late) for n in ("prologue", "kernel", "epilogue")}
+    return replace(
+        program, prologue=lists["prologue"], kernel=lists["kernel"], epilogue=lists["epilogue"]
+    )
 
 
 def _list(entries: tuple[RoleEntry, ...], late: set[str]) -> tuple[RoleEntry, ...]:

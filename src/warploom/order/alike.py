@@ -8,8 +8,6 @@ In edges: ``t1 >= t0 + shift`` and ``t0 + ii >= t1 + ii - shift``. The second ho
 its latency, so the tie is exact at that interval only; the interval is raised until it is kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise

@@ -3,8 +3,6 @@
 The answer is a schedule (``Found``), a proof that there is none (``Refuted``), or neither.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd

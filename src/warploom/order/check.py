@@ -8,8 +8,6 @@ live registers and charges roles for streams, hand-offs and registers.
 CheckReport(errors=(), smem=0, ...)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -93,7 +91,14 @@ def check_schedule(
             cuts=0,
         )
     replay = _Replay(problem, ii, times, depths, played)
-    live = _live_registers(replay)
+    # The most registers of freely renamed values live at once, per role, in the steady state
+    lives: dict[str, list[_Claim]] = {}
+    for value in replay.problem.values:
+        role = value.role or replay.roles[value.src]
+        start = replay.at(value.src, 0) + value.late
+        end = max((replay.at(u.op, u.distance) + u.hold for u in value.uses), default=start)
+        lives.setdefault(role, []).append((start, end, value.size))
+    live = {role: _most_at_once(claims, replay.ii)[0] for role, claims in lives.items()}
     totals = _register_totals(replay, live)
     errors = _check_units(replay) + _check_edges(replay) + _check_rings(replay)
     errors += _check_budgets(replay, totals) + _check_roles(replay) + _check_isolation(replay)
@@ -238,17 +243,6 @@ def _replay_ring(r: _Replay, ring: Ring, depth: int) -> str | None:
 
 def _read_ends(r: _Replay, reads: tuple[Read, ...], iteration: int) -> list[tuple[int, int]]:
     return [(u.op, r.at(u.op, iteration + u.distance) + u.hold) for u in reads]
-
-
-def _live_registers(r: _Replay) -> dict[str, int]:
-    """The most registers of freely renamed values live at once, per role, in the steady state."""
-    lives: dict[str, list[_Claim]] = {}
-    for value in r.problem.values:
-        role = value.role or r.roles[value.src]
-        start = r.at(value.src, 0) + value.late
-        end = max((r.at(u.op, u.distance) + u.hold for u in value.uses), default=start)
-        lives.setdefault(role, []).append((start, end, value.size))
-    return {role: _most_at_once(claims, r.ii)[0] for role, claims in lives.items()}
 
 
 def _register_totals(r: _Replay, live: dict[str, int]) -> dict[str, int]:

@@ -1,7 +1,5 @@
 """Limits of a whole solve, by work or by the clock: it stops there with the best it has."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from warploom.errors import SchedulingError
 from warploom.order.bounds.paths import UNREACHED, distances
-from warploom.order.bounds.system import System, build_system
+from warploom.order.bounds.system import build_system
 from warploom.order.check import check_schedule
 from warploom.order.model import ModuloProblem
 from warploom.order.programs import Point, Programs, Space, points_of, programs_of
@@ -82,7 +82,18 @@ def enumerate_programs(
     ``SchedulingError`` where two points of a role could share a cycle or lie any distance apart.
     """
     system = build_system(problem)
-    _check_units(system, space, ii)
+    for unit in system.units:
+        if unit.capacity > 1:
+            raise SchedulingError(
+                f"unit {unit.name!r} takes {unit.capacity} ops at once",
+                where=f"body {system.problem.name!r}",
+                why="its users have no order",
+                fix="enumerate bodies whose units have capacity 1",
+            )
+    listed = {role for group in space.roles for role in group}
+    missing = {*system.problem.role_names()} - listed
+    if missing:
+        raise SchedulingError(f"no program is asked for of {sorted(missing)}", where="Space.roles")
     start = distances(system.n, system.all_arcs(depths), ii)
     search = _Search(problem, space, ii, work)
     if start is not None:
@@ -104,21 +115,6 @@ def enumerate_programs(
         nodes=search.nodes,
         irregular=search.irregular,
     )
-
-
-def _check_units(system: System, space: Space, ii: int) -> None:
-    for unit in system.units:
-        if unit.capacity > 1:
-            raise SchedulingError(
-                f"unit {unit.name!r} takes {unit.capacity} ops at once",
-                where=f"body {system.problem.name!r}",
-                why="its users have no order",
-                fix="enumerate bodies whose units have capacity 1",
-            )
-    listed = {role for group in space.roles for role in group}
-    missing = {*system.problem.role_names()} - listed
-    if missing:
-        raise SchedulingError(f"no program is asked for of {sorted(missing)}", where="Space.roles")
 
 
 class _Search:
@@ -143,16 +139,13 @@ class _Search:
         """Record every program that the differences ``d`` allow."""
         for fixed in self._assign(d, _Table(self.programs, self.ii)):
             for turned in self._assign(fixed, _Table(self.of_turns, self.ii)):
-                self._record(turned)
-
-    def _record(self, d: IntMatrix) -> None:
-        programs = programs_of(self.problem, self.space, _earliest(d), self.ii)
-        if programs is None:
-            self.irregular += 1
-        elif programs not in self.found:
-            possible = next(self._assign(d, _Table(self.rest, self.ii)), None)
-            if possible is not None:
-                self.found[programs] = Found(programs=programs, times=_earliest(possible))
+                programs = programs_of(self.problem, self.space, _earliest(turned), self.ii)
+                if programs is None:
+                    self.irregular += 1
+                elif programs not in self.found:
+                    possible = next(self._assign(turned, _Table(self.rest, self.ii)), None)
+                    if possible is not None:
+                        self.found[programs] = Found(programs=programs, times=_earliest(possible))
 
     def _assign(self, d: IntMatrix, table: _Table) -> Iterator[IntMatrix]:
         """The differences with every choice of the table made, in every way that is possible."""

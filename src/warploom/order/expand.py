@@ -9,8 +9,6 @@ fewer iterations than stages there is no full turn: all ops are laid out in time
 Expansion(prologue=..., kernel=..., epilogue=..., trips=5, unroll=1)
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import gcd, lcm
 from typing import NamedTuple

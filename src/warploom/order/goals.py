@@ -4,18 +4,10 @@ A value that meets its bound is done without a solve. Otherwise CP-SAT starts fr
 hand, on a coarse grid, then exactly; its bound counts only where its stage limit is safe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.order.attempt import (
-    Attempter,
-    as_incumbent,
-    coarse_grids,
-    describe,
-    safe_stages,
-)
+from warploom.order import attempt
 from warploom.order.bounds.energy import closure, length_bound
 from warploom.order.bounds.plain import depth_bounds, live_area
 from warploom.order.bounds.system import System
@@ -27,7 +19,7 @@ from warploom.order.result import GoalValue
 
 
 def improve(
-    attempter: Attempter, ii: int, start: Incumbent
+    attempter: attempt.Attempter, ii: int, start: Incumbent
 ) -> tuple[Incumbent, tuple[GoalValue, ...], str]:
     """Minimise the options' goals in order, from a known schedule; and what ended it early."""
     goals = [g for g in attempter.options.goals if _applies(attempter.system, g)]
@@ -81,7 +73,7 @@ def goal_value(report: CheckReport, goal: Goal) -> int:
 class _Goals:
     """The schedule at hand and the goals already frozen."""
 
-    attempter: Attempter
+    attempter: attempt.Attempter
     ii: int
     best: Incumbent
 
@@ -100,9 +92,9 @@ class _Goals:
         self.attempter.say(f"{goal.value}: {value}, bound {bound}")
         self.attempter.deadline.check()
         if value > bound and self.attempter.solver is not None:
-            for grid in dict.fromkeys([*coarse_grids(self.system, self.ii)[-1:], 1]):
+            for grid in dict.fromkeys([*attempt.coarse_grids(self.system, self.ii)[-1:], 1]):
                 answer = self._ask(goal, grid)
-                self.attempter.say(f"{goal.value}: CP grid {grid}: {describe(answer)}")
+                self.attempter.say(f"{goal.value}: CP grid {grid}: {attempt.describe(answer)}")
                 value = self._accept(goal, answer, value)
                 bound = max(bound, self._proven(goal, grid, answer, value))
                 if value <= bound:
@@ -135,7 +127,7 @@ class _Goals:
     def _accept(self, goal: Goal, answer: CpAnswer, value: int) -> int:
         if not answer.solved:
             return value
-        found = as_incumbent(answer)
+        found = attempt.as_incumbent(answer)
         report = self._report(found)
         if not report.errors and goal_value(report, goal) < value:
             self.best = found
@@ -157,7 +149,7 @@ class _Goals:
         few = max(self.best.times) // self.ii + 2
         if grid > 1 or goal is Goal.LENGTH:
             return few
-        return max(few, safe_stages(self.system, self.ii))
+        return max(few, attempt.safe_stages(self.system, self.ii))
 
     def _bound(self, goal: Goal) -> int:
         system = self.system

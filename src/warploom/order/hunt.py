@@ -6,8 +6,6 @@ simulator, seconds on a GPU, anything to be small; infinite: not usable). Cheap 
 seeds and counts of evaluations give equal hunts.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ An optimal solver exploits every error of its cost model, so the model's best is
 several; searches score them by what the model does not know.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import warnings
@@ -16,11 +14,7 @@ from warploom.errors import ConfigError, WarploomWarning
 from warploom.order.attempt import Attempter, as_incumbent
 from warploom.order.bounds.system import build_system
 from warploom.order.check import check_result, check_schedule
-from warploom.order.exact.process import (
-    ExactSolver,
-    exact_solver_available,
-    shared_solver,
-)
+from warploom.order.exact import process
 from warploom.order.exact.request import CpRequest, CpStatus, Incumbent
 from warploom.order.goals import fewest_stages
 from warploom.order.model import RingKind
@@ -60,7 +54,7 @@ def k_best(
     *,
     slack: float = 0.0,
     options: ModuloOptions | None = None,
-    solver: ExactSolver | None = None,
+    solver: process.ExactSolver | None = None,
     quiet: bool = False,
 ) -> tuple[ModuloResult, ...]:
     """Up to ``k`` distinct schedules, the given one first, then by II and length.
@@ -125,7 +119,7 @@ def _variants(
     depths: tuple[int, ...],
     count: int,
     options: ModuloOptions,
-    solver: ExactSolver | None,
+    solver: process.ExactSolver | None,
 ) -> Iterator[ModuloResult]:
     """Schedules at one II and these depths, from other seeds of the heuristic, then of CP-SAT."""
     fixed = best.problem.with_roles(best.roles) if best.problem.roles else best.problem
@@ -134,9 +128,9 @@ def _variants(
         times = find_schedule(system, ii, depths, tries=1, seed=seed)
         if times is not None:
             yield from _checked(best, ii, Incumbent(times=times, depths=depths, roles=best.roles))
-    if options.exact is ExactUse.NEVER or not (solver or exact_solver_available()):
+    if options.exact is ExactUse.NEVER or not (solver or process.exact_solver_available()):
         return
-    attempter = Attempter(system, options, solver or shared_solver(), lambda step: None)
+    attempter = Attempter(system, options, solver or process.shared_solver(), lambda step: None)
     for seed in range(2, 2 + count // SEEDS_PER_SCHEDULE):
         answer = attempter.ask(
             CpRequest(

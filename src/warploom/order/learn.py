@@ -7,8 +7,6 @@ factor (so scores may be seconds). What the walk meets differs only in what noth
 told yet; so each order that is best under one of them is worth a measurement.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Why II - 1 is impossible, when a plain bound does not say it: find the constraint that blocks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from warploom.order.attempt import Attempter

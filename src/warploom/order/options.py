@@ -1,7 +1,5 @@
 """How hard to try, in which order to minimise, and how to hear about it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum

@@ -9,8 +9,6 @@ use in turns.
 ('consumer0', 'consumer1')
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

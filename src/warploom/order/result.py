@@ -1,7 +1,5 @@
 """What a modulo scheduler answers: a schedule, its bounds, and what stands in the way of less."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 

@@ -7,8 +7,6 @@ for good. Limits are counts of work; reaching one, a time limit or an interrupt 
 found so far.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,12 +19,7 @@ from warploom.order.bounds.plain import deciding_interval, is_monotone, never, p
 from warploom.order.bounds.system import System, build_system
 from warploom.order.check import check_result
 from warploom.order.clock import TIME, Deadline, OutOfTimeError, stopped_by
-from warploom.order.exact.process import (
-    ExactSolver,
-    exact_solver_available,
-    require_exact_solver,
-    shared_solver,
-)
+from warploom.order.exact import process
 from warploom.order.exact.request import Incumbent
 from warploom.order.goals import fewest_stages, improve
 from warploom.order.limits import explain_energy, explain_refusal
@@ -46,7 +39,7 @@ def solve_modulo(
     options: ModuloOptions | None = None,
     *,
     progress: ProgressCallback | None = None,
-    solver: ExactSolver | None = None,
+    solver: process.ExactSolver | None = None,
     starts: Sequence[Program] = (),
 ) -> ModuloResult:
     """A schedule of least II, then least in each goal, re-checked by the independent checker.
@@ -68,14 +61,16 @@ def solve_modulo(
     return result
 
 
-def _pick_solver(options: ModuloOptions, solver: ExactSolver | None) -> ExactSolver | None:
+def _pick_solver(
+    options: ModuloOptions, solver: process.ExactSolver | None
+) -> process.ExactSolver | None:
     if options.exact is ExactUse.NEVER:
         return None
     if solver is not None:
         return solver
     if options.exact is ExactUse.REQUIRE:
-        require_exact_solver()
-    return shared_solver() if exact_solver_available() else None
+        process.require_exact_solver()
+    return process.shared_solver() if process.exact_solver_available() else None
 
 
 class _Search:
@@ -86,7 +81,7 @@ class _Search:
         problem: ModuloProblem,
         options: ModuloOptions,
         progress: ProgressCallback | None,
-        solver: ExactSolver | None,
+        solver: process.ExactSolver | None,
         starts: Sequence[Program] = (),
     ) -> None:
         self.starts = starts
@@ -228,7 +223,13 @@ class _Search:
         if self._take(first, self.attempter.full(first)):
             return
         self._gallop()
-        self._bisect()
+        # Between the bound and the schedule; what stays open keeps the result unproven
+        assert self.high is not None
+        at = self.low
+        while at < self.high:
+            mid = (at + self.high) // 2
+            if not self._take(mid, self.attempter.full(mid)):
+                at = mid + 1
         self._step_down()
 
     def _raise_by_energy(self) -> None:
@@ -328,15 +329,6 @@ class _Search:
             + ("a budget may be too small" if self.attempter.solver else "no exact solver"),
             fix="raise ModuloOptions.tries or find_work, or relax the budgets",
         )
-
-    def _bisect(self) -> None:
-        """Between the bound and the schedule; what stays open keeps the result unproven."""
-        assert self.high is not None
-        at = self.low
-        while at < self.high:
-            mid = (at + self.high) // 2
-            if not self._take(mid, self.attempter.full(mid)):
-                at = mid + 1
 
     def _step_down(self) -> None:
         """What bisection left open below the schedule: cycle by cycle while it goes down.

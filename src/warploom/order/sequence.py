@@ -32,12 +32,11 @@ def unit_order_arcs(system: System, ii: int, times: Sequence[int]) -> list[Arc]:
     for unit in system.units:
         if unit.capacity > 1 or not unit.ops:
             continue
-        cycles = dict(unit.ops)
-        order = sorted(cycles, key=lambda v: (times[v] % ii, v))
+        cycles, why = dict(unit.ops), f"unit {unit.name}"
+        order = [v for _, v in sorted((times[v] % ii, v) for v in cycles)]
         for v, w in zip(order, [*order[1:], order[0]], strict=True):
             wrap = 1 if w == order[0] else 0
-            distance = times[v] // ii - times[w] // ii + wrap
-            out.append(Arc(v, w, cycles[v], distance, f"unit {unit.name}"))
+            out.append(Arc(v, w, cycles[v], times[v] // ii - times[w] // ii + wrap, why))
     return out
 
 
@@ -91,6 +90,7 @@ class Orders:
             and all(r.register_budget is None for r in problem.roles)
             and not problem.isolate
         )
+        self.held = [max(problem.stream_cycles(v), 1) for v in range(len(problem.ops))]
         self._arcs: dict[tuple[int, ...], list[Arc]] = {}
 
     def _own_arcs(self, depths: tuple[int, ...]) -> list[Arc]:
@@ -124,7 +124,7 @@ class Orders:
         arcs = [
             *self._own_arcs(program.depths),
             *unit_order_arcs(self.system, n, marks),
-            *_sequence_arcs(self.problem, program, stages, self.roles),
+            *_sequence_arcs(self.held, program, stages, self.roles),
         ]
         return Paths(n, arcs, sorted(range(n), key=marks.__getitem__))
 
@@ -175,7 +175,7 @@ def as_result(problem: ModuloProblem, program: Program) -> ModuloResult | None:
 
 
 def _sequence_arcs(
-    problem: ModuloProblem, program: Program, stages: Sequence[int], roles: Sequence[str]
+    held: Sequence[int], program: Program, stages: Sequence[int], roles: Sequence[str]
 ) -> Iterator[Arc]:
     """Ops of a role issue one after the other, strictly, turn after turn."""
     for role in dict.fromkeys(roles):
@@ -184,8 +184,7 @@ def _sequence_arcs(
         if len(mine) > 1:
             steps.append((mine[-1], mine[0], 1))
         for v, w, wrap in steps:
-            held = max(problem.stream_cycles(v), 1)
-            yield Arc(v, w, held, stages[v] - stages[w] + wrap, "sequence")
+            yield Arc(v, w, held[v], stages[v] - stages[w] + wrap, "sequence")
 
 
 def moved(problem: ModuloProblem, program: Program, rng: random.Random) -> Program:

@@ -5,8 +5,6 @@ slightly wrong costs is a better start for a machine whose true costs nobody kno
 of one model, so the perturbed solves never end.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Refusing bodies that mean nothing: each fault is a typed error that names its culprit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from warploom.errors import ConfigError, CostModelError, CycleError, GraphError, InfeasibleError
@@ -17,7 +15,15 @@ def validate(problem: ModuloProblem) -> None:
     """Raise the error that explains why ``problem`` cannot be scheduled at any II."""
     _check_names(problem)
     _check_ops(problem)
-    _check_edges(problem)
+    for edge in problem.edges:
+        where = f"edge {edge.src} -> {edge.dst} ({edge.why})"
+        _check_indices(problem, where, [edge.src, edge.dst])
+        names = f"{problem.ops[edge.src].name} -> {problem.ops[edge.dst].name}"
+        _check_number(f"edge {names}: latency", edge.latency)
+        _check_number(f"edge {names}: distance", edge.distance, MAX_COUNT)
+        _check_number(f"edge {names}: hand-off", edge.handoff or 0)
+    _check_number("handoff", problem.handoff)
+    _check_number("release", problem.release)
     for ring in problem.rings:
         _check_ring(problem, ring)
     for value in problem.values:
@@ -93,18 +99,6 @@ def _check_ops(problem: ModuloProblem) -> None:
                 where=problem.name,
                 fix="set ModuloOp.partition on every op",
             )
-
-
-def _check_edges(problem: ModuloProblem) -> None:
-    for edge in problem.edges:
-        where = f"edge {edge.src} -> {edge.dst} ({edge.why})"
-        _check_indices(problem, where, [edge.src, edge.dst])
-        names = f"{problem.ops[edge.src].name} -> {problem.ops[edge.dst].name}"
-        _check_number(f"edge {names}: latency", edge.latency)
-        _check_number(f"edge {names}: distance", edge.distance, MAX_COUNT)
-        _check_number(f"edge {names}: hand-off", edge.handoff or 0)
-    _check_number("handoff", problem.handoff)
-    _check_number("release", problem.release)
 
 
 def _check_ring(problem: ModuloProblem, ring: Ring) -> None:

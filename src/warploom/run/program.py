@@ -5,8 +5,6 @@ registers, tile indices, queue units and wait counts resolved, and nothing else 
 The lowering reads the entry lists and the protocol only; it knows no scheduler and no verifier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -157,7 +155,8 @@ class _Lowering:
         self.joined = len(read) == 1 and read <= self.staged
         self.joint = min(read, default=0)
         self.mmas = [op for op in ops if op.role is OpRole.COMPUTE]
-        self.slots = self._all_slots(data)
+        # The slots of LDS. A store writes a whole stage, whose parts the fragment loads name
+        self.slots = tuple(sorted({(self.channel(op), op.stage, op.subtile) for op in data}))
         self.next_tile: dict[tuple[int, int], int] = {}
 
     def program(self, group_of: tuple[int, ...]) -> Program:
@@ -195,10 +194,6 @@ class _Lowering:
                 fix="give the op channel 0 or 1",
             )
         return found
-
-    def _all_slots(self, data: list[OpDesc]) -> tuple[Slot, ...]:
-        """The slots of LDS. A store writes a whole stage, whose parts the fragment loads name."""
-        return tuple(sorted({(self.channel(op), op.stage, op.subtile) for op in data}))
 
     def _groups(self) -> Iterator[tuple[Step, ...]]:
         """What each group executes: the same steps around its own extra barriers."""

@@ -15,8 +15,6 @@ an unfinished access of another in any run, it does so here: the laggard stands 
 point that barriers permit for the leader's position, with everything unfinished that may be.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The search of a bare body: orders of its ops, by a measure or by the least interval of each."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace

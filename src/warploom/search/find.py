@@ -7,8 +7,6 @@ the simulator, or by a measure of yours (a run on a GPU). Anytime, resumable fro
 pool of processes.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
@@ -22,20 +20,12 @@ from warploom.order import ModuloProblem, ModuloResult
 from warploom.order.hunt import Evaluate, Found, Hunt, HuntOptions, HuntResult, Step, Task
 from warploom.order.sequence import Program
 from warploom.order.starts import build_bound
+from warploom.search import subjects
 from warploom.search.bare import safely, search_problem
 from warploom.search.build import Builder
 from warploom.search.pool import worker_pool
 from warploom.search.result import Row, SearchOptions, SearchResult
 from warploom.search.scored import Scores, digest_of
-from warploom.search.subjects import (
-    Baseline,
-    Sequenced,
-    Subject,
-    baselines,
-    compiled_order,
-    machine_of,
-    subject_of,
-)
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.modulo.auto import EFFORTS, WHOLE, Split, Workbench
 from warploom.seed.schedule import PipelineSchedule
@@ -77,7 +67,7 @@ def search(
             where="search",
             fix="pass a PipelineSchedule, or a ModuloProblem with a measure",
         )
-    machine = machine_of(subject) if target is None else costs_of(target)
+    machine = subjects.machine_of(subject) if target is None else costs_of(target)
     run = _ScheduleSearch(subject, machine, measure, options, progress)
     with _pool(options, executor, measure) as pool:
         return run.result(pool, store)
@@ -116,20 +106,20 @@ class _ScheduleSearch:
         self.schedule, self.machine, self.measure = schedule, machine, measure
         self.options, self.progress = options, progress
         self.begun = time.monotonic()
-        self.hunts: list[tuple[Subject, HuntResult]] = []
-        self.known: dict[Split, tuple[Subject, Scores]] = {}
+        self.hunts: list[tuple[subjects.Subject, HuntResult]] = []
+        self.known: dict[Split, tuple[subjects.Subject, Scores]] = {}
         self.builder = Builder.of(schedule) if options.build else None
         self.best_built = inf
         self.built: dict[tuple[Split, Program], bool] = {}
 
     def result(self, pool: Executor | None, store: Path | str | None) -> SearchResult:
         """Search, compile the best, and write the table."""
-        whole = subject_of(self.schedule, self.machine, WHOLE, self.options.lds_bytes)
+        whole = subjects.subject_of(self.schedule, self.machine, WHOLE, self.options.lds_bytes)
         self.tiles = whole.bench.tiles
-        shipped: list[Baseline] = []
-        own: list[Baseline] = []
+        shipped: list[subjects.Baseline] = []
+        own: list[subjects.Baseline] = []
         try:
-            for name, compiled in baselines(self.schedule):
+            for name, compiled in subjects.baselines(self.schedule):
                 shipped.append((name, compiled, self._value(whole, compiled, compiled_score=True)))
                 if self._over():
                     break
@@ -143,7 +133,7 @@ class _ScheduleSearch:
             own, stopped = own or shipped, "interrupt"
         return self._ranked(shipped, own, stopped)
 
-    def _hunts(self, seeds: list[Sequenced], pool: Executor | None, goal: float) -> str:
+    def _hunts(self, seeds: list[subjects.Sequenced], pool: Executor | None, goal: float) -> str:
         """One hunt after the other, and what ended them."""
         stopped = "nothing left to try"
         for split, share in self._plan():
@@ -168,9 +158,9 @@ class _ScheduleSearch:
         """Whether the time is up and there is something to hand back."""
         return self._over() and self.best_built < inf
 
-    def _built_baselines(self, shipped: Sequence[Baseline]) -> list[Baseline]:
+    def _built_baselines(self, shipped: Sequence[subjects.Baseline]) -> list[subjects.Baseline]:
         """Those that become kernels, if that was asked for; one is enough when time is up."""
-        own: list[Baseline] = []
+        own: list[subjects.Baseline] = []
         for baseline in sorted(shipped, key=lambda b: b[2]):
             if self.builder is None or self.builder.builds(baseline[1]):
                 own.append(baseline)
@@ -181,7 +171,9 @@ class _ScheduleSearch:
     def _goal(self, store: Path | str | None, splits: Sequence[Split]) -> float:
         """What ends the search: the goal asked for, or what no granularity can go below."""
         for split in splits or (WHOLE,):
-            subject = subject_of(self.schedule, self.machine, split, self.options.lds_bytes)
+            subject = subjects.subject_of(
+                self.schedule, self.machine, split, self.options.lds_bytes
+            )
             scores = Scores(store, digest_of(subject.bench, self.measure))
             self.known[split] = subject, scores
         if self.measure is not None:
@@ -202,7 +194,7 @@ class _ScheduleSearch:
         self,
         split: Split,
         share: float,
-        seeds: Sequence[Sequenced],
+        seeds: Sequence[subjects.Sequenced],
         pool: Executor | None,
         goal: float,
     ) -> HuntResult | None:
@@ -246,7 +238,7 @@ class _ScheduleSearch:
         return max(1, min(left, max(LOOKED, round(self.options.most_evaluations * share))))
 
     def _scores(
-        self, subject: Subject, tasks: Sequence[Task], pool: Executor | None
+        self, subject: subjects.Subject, tasks: Sequence[Task], pool: Executor | None
     ) -> list[float]:
         if self.measure is not None:
             return [self._measured(subject, t) for t in tasks]
@@ -258,7 +250,7 @@ class _ScheduleSearch:
         except BrokenExecutor:  # a worker was killed: its work is done here
             return [simulate_task(subject.bench, t) for t in tasks]
 
-    def _building(self, subject: Subject, evaluate: Evaluate) -> Evaluate:
+    def _building(self, subject: subjects.Subject, evaluate: Evaluate) -> Evaluate:
         """The evaluation; what would be the best is built first, if that was asked for."""
         if self.builder is None:
             return evaluate
@@ -269,23 +261,23 @@ class _ScheduleSearch:
 
         return checked
 
-    def _if_built(self, subject: Subject, task: Task, score: float) -> float:
+    def _if_built(self, subject: subjects.Subject, task: Task, score: float) -> float:
         """The score; infinite where it would be the best and the kernel cannot be built."""
         if task.effort != EFFORTS[-1] or score >= self.best_built:
             return score
-        compiled = compiled_order(subject, task.program, task.effort)
+        compiled = subjects.compiled_order(subject, task.program, task.effort)
         assert self.builder is not None
         good = compiled is not None and self.builder.builds(compiled)
         self.built[subject.split, task.program] = good
         self.best_built = score if good else self.best_built
         return score if good else inf
 
-    def _measured(self, subject: Subject, task: Task) -> float:
-        compiled = compiled_order(subject, task.program, task.effort)
+    def _measured(self, subject: subjects.Subject, task: Task) -> float:
+        compiled = subjects.compiled_order(subject, task.program, task.effort)
         return inf if compiled is None else self._value(subject, compiled)
 
     def _value(
-        self, subject: Subject, compiled: CompiledSchedule, *, compiled_score: bool = False
+        self, subject: subjects.Subject, compiled: CompiledSchedule, *, compiled_score: bool = False
     ) -> float:
         """A compiled schedule's score by the measure, or simulated."""
         if self.measure is not None:
@@ -293,11 +285,11 @@ class _ScheduleSearch:
         return subject.bench.score(compiled.document()) if compiled_score else inf
 
     def _ranked(
-        self, shipped: Sequence[Baseline], own: Sequence[Baseline], stopped: str
+        self, shipped: Sequence[subjects.Baseline], own: Sequence[subjects.Baseline], stopped: str
     ) -> SearchResult:
         tried = self.builder is not None
         rows = [Row(origin=b[0], score=b[2], built=b in own if tried else None) for b in shipped]
-        hunted: list[tuple[float, Subject, Found]] = []
+        hunted: list[tuple[float, subjects.Subject, Found]] = []
         seen: set[tuple[Split, Program]] = set()
         for subject, found in self.hunts:
             new = [f for f in found.ranked if (subject.split, f.program) not in seen]
@@ -328,7 +320,7 @@ class _ScheduleSearch:
     def _compiled_best(
         self,
         shipped: Sequence[tuple[str, CompiledSchedule, float]],
-        hunted: Sequence[tuple[float, Subject, Found]],
+        hunted: Sequence[tuple[float, subjects.Subject, Found]],
     ) -> tuple[CompiledSchedule, float]:
         own = min(shipped, key=lambda s: s[2], default=None)
         for score, subject, found in hunted:
@@ -336,7 +328,7 @@ class _ScheduleSearch:
                 break
             if self.builder is not None and not self.built.get((subject.split, found.program)):
                 continue
-            compiled = compiled_order(subject, found.program, found.effort)
+            compiled = subjects.compiled_order(subject, found.program, found.effort)
             if compiled is not None:
                 return compiled, score
         if own is None:

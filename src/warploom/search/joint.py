@@ -5,8 +5,6 @@ Everything known is in a results file, so that a search that was stopped goes on
 Without a measure the result is the simulator's ranking, and says so.
 """
 
-from __future__ import annotations
-
 import hashlib
 import statistics
 import time
@@ -120,7 +118,9 @@ class _Search:
     ) -> None:
         self.compiled, self.kernel = compiled, compiled.rewritten
         self.measure, self.options = measure, options
-        self.sizes = _known_sizes(compiled)
+        kernel = compiled.rewritten
+        known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
+        self.sizes = known | compiled.sizes
         self.tell = progress or (lambda said: None)
         self.begun = time.monotonic()
         self.book = Book(store, self._key())
@@ -267,12 +267,6 @@ def _rank(row: Row) -> tuple[int, float, str]:
     if row.milliseconds is not None:
         return 0, row.milliseconds, row.trial.name
     return 2 if row.error else 1, row.trial.predicted, row.trial.name
-
-
-def _known_sizes(compiled: Compiled) -> dict[str, int]:
-    kernel = compiled.rewritten
-    known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
-    return known | compiled.sizes
 
 
 def _in_turn(found: Sequence[Shape]) -> Iterator[Shape]:

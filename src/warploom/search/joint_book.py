@@ -1,7 +1,5 @@
 """The results file of a joint search: shapes with their trials, and times by the trial's name."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A joint search as a table, and predicted against measured as a picture."""
 
-from __future__ import annotations
-
 from html import escape
 from statistics import median
 
@@ -65,7 +63,7 @@ def to_svg(found: JointResult) -> str:
 
     parts = [
         f'<path class="same" d="M{x(low):.1f} {y(low):.1f}L{x(high):.1f} {y(high):.1f}"/>',
-        *(_tick(v, x(v), y(v)) for v in _ticks(low, high)),
+        *(_tick(v, x(v), y(v)) for v in [low + (high - low) * i / 4 for i in range(5)]),
     ]
     for row, took, said in known:
         name = "best" if row is found.rows[0] else "trial"
@@ -75,10 +73,6 @@ def to_svg(found: JointResult) -> str:
             f"<title>{label}</title></circle>"
         )
     return _frame("\n".join(parts), found)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    return [low + (high - low) * i / 4 for i in range(5)]
 
 
 def _tick(value: float, x: float, y: float) -> str:

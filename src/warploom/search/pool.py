@@ -1,7 +1,5 @@
 """Processes that score candidates."""
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 from concurrent.futures import ProcessPoolExecutor

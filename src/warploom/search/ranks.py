@@ -1,7 +1,5 @@
 """How well one list ranks another."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

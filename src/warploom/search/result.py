@@ -1,7 +1,5 @@
 """What a search is told and what it returns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from warploom.errors import ConfigError

@@ -1,7 +1,5 @@
 """Scores on disk: one JSON line each, appended as they come, so that a search can be resumed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Sequence

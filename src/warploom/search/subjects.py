@@ -1,7 +1,5 @@
 """What is searched: a body on its workbench, its schedule's own orders, orders compiled back."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

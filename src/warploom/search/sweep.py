@@ -1,7 +1,5 @@
 """A sweep: a grid of choices, what each is worth, kept on disk as it comes; as CSV and plot."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import html
@@ -68,8 +66,7 @@ class Outcome:
         """A flat row for tables and files."""
         point = asdict(self.point)
         point["tile"] = "x".join(map(str, self.point.tile))
-        rest = {k: v for k, v in asdict(self).items() if k != "point"}
-        return point | rest
+        return point | {k: v for k, v in asdict(self).items() if k != "point"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,9 +219,7 @@ def _evaluated(points: Sequence[Point], executor: Executor | None) -> Iterable[O
 
 def _completed(futures: Sequence[Future[Outcome]]) -> Iterable[Future[Outcome]]:
     """Futures as they finish; other executors' futures may only be waited for in order."""
-    if all(isinstance(f, Future) for f in futures):
-        return as_completed(futures)
-    return futures
+    return as_completed(futures) if all(isinstance(f, Future) for f in futures) else futures
 
 
 def ranked(outcomes: Iterable[Outcome]) -> list[Outcome]:

@@ -7,8 +7,6 @@ predicted by simulating the role programs of two tiles, for that many iterations
 bound exceeds the best prediction by more than the model's own error is not scheduled at all.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace

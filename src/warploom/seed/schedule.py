@@ -5,8 +5,6 @@ class MyKernel(PipelineSchedule):
     def build_body(self): return annotate_ops(my_ops, my_target.cost_model)
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 

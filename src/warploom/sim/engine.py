@@ -112,7 +112,11 @@ class _Engine:
             case Meet():
                 self._meet(row, step, now)
             case Await():
-                self._await(row, step)
+                signal = self.signals.setdefault(step.signal, SignalState())
+                if signal.given >= step.count:
+                    self._pass(row, step, row.time, step.cost)
+                else:
+                    signal.waiting.append(Waiting(row.index, step, step.count, step.cost))
             case Signal():
                 self._pass(row, step, row.time, step.cost)
                 gift = Gift(step.signal, step.place, None, row.index)
@@ -284,13 +288,6 @@ class _Engine:
             member.worst = None
             self._pass(member, here, last, barrier.spec.cost)
 
-    def _await(self, row: RowState, step: Await) -> None:
-        signal = self.signals.setdefault(step.signal, SignalState())
-        if signal.given >= step.count:
-            self._pass(row, step, row.time, step.cost)
-        else:
-            signal.waiting.append(Waiting(row.index, step, step.count, step.cost))
-
     def _turn(self, row: RowState, step: Turn) -> None:
         """Arrive; the round that counts is the one under way at the time of arrival."""
         signal = self.signals.setdefault(step.barrier, SignalState())
@@ -319,8 +316,9 @@ class _Engine:
         for item in ready:
             row = self.rows[item.row]
             went = max(row.time, time)
+            left = max(0, item.cost - (went - row.time))  # the rest passed while it stood
             self._stall(row, item.step, went, cause)
-            self._pass(row, item.step, went, item.cost)
+            self._pass(row, item.step, went, left)
 
     def _row_name(self, index: int) -> str:
         return self.rows[index].program.row.name

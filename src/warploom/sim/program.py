@@ -84,7 +84,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Await:
-    """Stand still until a signal has been given ``count`` times in all."""
+    """Stand still until a signal has been given ``count`` times in all, ``cost`` at the least."""
 
     place: Place
     signal: str

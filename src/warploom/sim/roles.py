@@ -6,7 +6,8 @@ of the ring, so slot, phase and parity follow. Products retire in groups, in ord
 meetings inside one instance cost nothing, and so does meeting other CTAs of a cluster, which are
 taken to run alike. A bulk wait for reading the source waits for the whole store. A wait for
 products and the release after it come before exponentials that stand in front of them: the
-assembler moves these below, unless waits are tied to them (to a few: the rest).
+assembler moves these below, unless waits are tied to them (to a few: the rest), or they follow a
+turn's products and read nothing of it: these it draws between the products.
 """
 
 from __future__ import annotations
@@ -146,7 +147,9 @@ class _Reader:
             before = found[at - 1][1]
             if not isinstance(found[at][1], WaitGroup) or not isinstance(before, Compute):
                 continue
-            if not self.costs.tied and self.costs.of(before.op).unit == EXPONENTIALS:
+            if _drawn(entries, found[at - 1][0]) or self.costs.tied:
+                continue
+            if self.costs.of(before.op).unit == EXPONENTIALS:
                 end = at + 1
                 while end < len(found) and isinstance(found[end][1], Arrive):
                     end += 1
@@ -217,7 +220,7 @@ class _Reader:
                 return None  # a fresh slot is free
             signal, count = _signal(ring, "empty", before), self.releases[ring, before]
         # Without anyone to give it, one is awaited all the same: the run then says who is stuck.
-        cost = self.costs.step if full else 0
+        cost = max(self.costs.ask, self.costs.step if full else 0)
         return Await(place=place, signal=signal, count=max(1, count), cost=cost)
 
     def _issue(self, entry: Load | Mma | Compute | BulkStore, turn: _Turn, place: Place) -> Issue:
@@ -279,6 +282,20 @@ class _Reader:
             waits=isinstance(entry, NamedSync),
             handoff=self.costs.barrier_handoff,
         )
+
+
+def _drawn(entries: tuple[RoleEntry, ...], at: int) -> bool:
+    """Whether a step follows the products of a turn and reads nothing of theirs."""
+    given = at - 1
+    while given >= 0 and isinstance(entries[given], Compute):
+        given -= 1
+    if given < 0 or not isinstance(entries[given], NamedArrive):
+        return False
+    taken = max((i for i, e in enumerate(entries[:given]) if isinstance(e, NamedSync)), default=0)
+    products = [e for e in entries[taken:given] if isinstance(e, Mma)]
+    busy = {r for e in products for r in (e.accumulator, *e.registers)}
+    steps = [e for e in entries[given + 1 : at + 1] if isinstance(e, Compute)]
+    return not any(busy & {*e.reads, *e.writes} for e in steps)
 
 
 def _fills(entry: RoleEntry) -> TypeGuard[Arrive]:

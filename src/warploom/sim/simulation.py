@@ -192,7 +192,8 @@ def simulate_workload(workload: Workload, *, costs: str = "given", trips: int = 
     trace = run(workload)
     state = steady_state(trace)
     loads = unit_loads(workload)
-    cycles = _length(trace)
+    ends = [steps[-1].leave for steps in trace.steps if steps]
+    cycles = max([0, *ends, *(op.done for op in trace.ops), *(op.end for op in trace.ops)])
     slots, links = storage_events(trace)
     return Simulation(
         name=workload.name,
@@ -212,11 +213,6 @@ def simulate_workload(workload: Workload, *, costs: str = "given", trips: int = 
         state=state,
         sites=_sites(trace.stalls),
     )
-
-
-def _length(trace: Trace) -> int:
-    ends = [steps[-1].leave for steps in trace.steps if steps]
-    return max([0, *ends, *(op.done for op in trace.ops), *(op.end for op in trace.ops)])
 
 
 def _unit_uses(

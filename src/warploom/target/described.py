@@ -4,8 +4,6 @@ A document of roles names its target; one made for a target of the user's own ca
 too, so that whoever reads it can derive, price and emit for the same machine.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace

@@ -4,8 +4,6 @@ A target is a frozen dataclass whose fields are made by ``figure``. ``figures_of
 the command ``warploom costs`` and the reference page; nothing is written down twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum

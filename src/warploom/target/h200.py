@@ -9,8 +9,8 @@ the second objective, joules per FLOP and per byte moved.
 
 >>> h200().wgmma_interval(256)
 128
->>> h200().group_latency(n=256, count=4)
-574
+>>> h200().load_latency(16384)
+472
 """
 
 from __future__ import annotations
@@ -33,14 +33,11 @@ class SyncCosts:
     step: int = figure(
         20, "cycles", Origin.MEASURED, "a fence, commit, arrival or wait for a group (h200_stamps)"
     )
-    expect_tx: int = figure(9, "cycles", Origin.MEASURED)
     mbarrier_handoff: int = figure(156, "cycles", Origin.MEASURED, "until data are used; 93 bare")
-    cluster_handoff: int = figure(250, "cycles", Origin.MEASURED, "to the other CTA of a cluster")
+    mbarrier_ask: int = figure(
+        102, "cycles", Origin.MEASURED, "a wait for a complete barrier (h200_micro, turn)"
+    )
     named_barrier_handoff: int = figure(43, "cycles", Origin.MEASURED)
-    barrier_128: int = figure(20, "cycles", Origin.MEASURED)
-    barrier_256: int = figure(28, "cycles", Origin.MEASURED)
-    barrier_384: int = figure(36, "cycles", Origin.MEASURED)
-    cluster_barrier: int = figure(462, "cycles", Origin.MEASURED)
     proxy_fence: int = figure(17, "cycles", Origin.MEASURED)
     tma_issue: int = figure(80, "cycles", Origin.MEASURED, "one bulk tensor copy")
 
@@ -55,8 +52,6 @@ class Limits:
     setmaxnreg_step: int = figure(8, "registers", Origin.COMPILER)
     setmaxnreg_low: int = figure(24, "registers", Origin.COMPILER)
     setmaxnreg_high: int = figure(240, "registers", Origin.COMPILER)
-    named_barriers: int = figure(16, "", Origin.DOCUMENT)
-    tma_box_side: int = figure(256, "elements", Origin.DOCUMENT)
     l2_bytes: int = figure(60 * 1024 * 1024, "bytes", Origin.DOCUMENT)
     clusters: tuple[tuple[int, int], ...] = figure(
         ((1, 132), (2, 66), (4, 30)), "size, resident at once", Origin.MEASURED
@@ -82,10 +77,18 @@ class VectorRates:
     fma: float = figure(120.0, "a cycle", Origin.MEASURED)
     add: float = figure(124.0, "a cycle", Origin.MEASURED)
     max: float = figure(60.0, "a cycle", Origin.MEASURED)
-    cvt_bf16x2: float = figure(62.7, "a cycle", Origin.MEASURED)
     shuffle: float = figure(32.0, "a cycle", Origin.MEASURED)
     alu_beside: float = figure(
         1.9, "times as long", Origin.MEASURED, "maxima and sums while products run"
+    )
+    row_answer: int = figure(
+        94, "cycles", Origin.MEASURED, "shuffles of row maxima (h200_micro: 128 for 64 columns)"
+    )
+    scaled_by_ones: int = figure(
+        60,
+        "cycles",
+        Origin.MEASURED,
+        "a vote and a branch instead of rescaling (stamps: 68 to 120)",
     )
     mufu_beside: float = figure(
         1.5,
@@ -109,8 +112,8 @@ class EnergyModel:
 
     power_cap: float = figure(690.0, "W", Origin.MEASURED)
     idle_watts: float = figure(150.0, "W", Origin.FIT)
-    capped_clock_hz: float = figure(1.40e9, "Hz", Origin.FIT)
-    cycle_share: float = figure(0.56, "", Origin.FIT)
+    capped_clock_hz: float = figure(1.49e9, "Hz", Origin.FIT)
+    cycle_share: float = figure(0.68, "", Origin.FIT)
     joules_per_flop_bf16: float = figure(0.467e-12, "J", Origin.FIT)
     joules_per_flop_fp8: float = figure(0.284e-12, "J", Origin.FIT)
     joules_per_operand_byte: float = figure(8.7e-12, "J", Origin.FIT)
@@ -137,10 +140,10 @@ class TileModel:
     older rates; ``judge`` compares the rest.
     """
 
-    tensor: float = figure(1.03, "of the products' own cycles", Origin.FIT, "in a full loop")
-    refill: float = figure(822.0, "cycles", Origin.FIT, "from the release of a slot to its data")
-    refill_byte: float = figure(0.018, "cycles a byte", Origin.FIT, "more, for each byte of it")
-    slots_held: float = figure(0.41, "slots", Origin.FIT, "that neither land nor are read")
+    tensor: float = figure(1.115, "of the products' own cycles", Origin.FIT, "in a full loop")
+    refill: float = figure(1200.0, "cycles", Origin.FIT, "from the release of a slot to its data")
+    slots_held: float = figure(0.5, "slots", Origin.FIT, "that neither land nor are read")
+    slots_flying: float = figure(0.3, "slots", Origin.FIT, "more, where products stay in flight")
     between: int = figure(1200, "cycles", Origin.FIT, "from one tile's loop to the next one's")
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
@@ -148,7 +151,7 @@ class TileModel:
     few_slots: float = figure(
         1.03, "of the time", Origin.FIT, "tiles in turn, of four slots or fewer"
     )
-    beside: int = figure(870, "cycles", Origin.FIT, "a chunk, beside another tile's products")
+    beside: int = figure(915, "cycles", Origin.FIT, "a chunk, beside another tile's products")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
     cluster: int = figure(3500, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
     head: int = figure(700, "cycles", Origin.FIT, "first loads of a tile, where none come ahead")
@@ -176,6 +179,10 @@ class MemoryModel:
     across_lines: float = figure(
         2.1, "times as long", Origin.MEASURED, "rows that do not start with a line"
     )
+    together: float = figure(
+        80.0, "bytes a cycle", Origin.FIT, "landing, where CTAs fetch for one another; 69 alone"
+    )
+    short_rows: float = figure(1.1, "times as long", Origin.FIT, "copies of rows of one line")
     outside_row: float = figure(
         7.4, "cycles", Origin.MEASURED, "of the copy engine, 128 bytes of a row outside a tensor"
     )
@@ -239,18 +246,9 @@ class HopperTarget:
         rows = n if a_in_registers else n + WGMMA_ROWS
         return max(n // 2, -(-rows * 32 // self.smem_rate))
 
-    def wgmma_issue(self, n: int) -> int:
-        """Cycles a warpgroup takes to issue one m64nNk16 while the queue has room."""
-        _check_n(n)
-        return self.product_issue(n // 2)
-
     def product_issue(self, piece: int) -> int:
-        """The same for a product of so many cycles."""
+        """Cycles a warpgroup takes to issue a product of so many while the queue has room."""
         return max(self.least_issue, round(piece / self.issue_part))
-
-    def group_latency(self, *, n: int, count: int, a_in_registers: bool = False) -> int:
-        """Cycles from issue of ``count`` wgmma in one group until it has retired."""
-        return count * self.wgmma_interval(n, a_in_registers=a_in_registers) + self.tensor_drain
 
     def load_latency(self, box_bytes: int, *, from_dram: bool = False) -> int:
         """Cycles from issue of a bulk tensor copy until its barrier is seen complete."""

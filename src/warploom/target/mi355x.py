@@ -8,8 +8,6 @@ this table stand from published ones.
 32
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from warploom.target.figures import Origin, figure

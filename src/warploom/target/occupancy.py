@@ -4,8 +4,6 @@ Backward compatible: a cost model without occupancies gets the defaults below, w
 the shipped MI355X schedules. Occupancies may be given per tag (exact) or per unit (all its ops).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

@@ -3,8 +3,6 @@
 Everything that shows a figure in them calls it "seed"; nothing adds them to cycles of a chip.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from warploom.target.figures import Origin, figure

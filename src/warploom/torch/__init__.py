@@ -1,10 +1,10 @@
 """warploom for torch: ops with autograd that ``torch.compile`` keeps whole, registered on import.
 
 ``gemm``, ``attention`` and ``attention_packed`` are the functions to call; ``torch.ops.warploom``
-holds the same as ops, and without gradients ``swiglu``, ``grouped_gemm``, ``gemm_block_scaled``,
-``gemm_quantised`` and ``scan``. ``flex_attention`` and ``scaled_dot_product_attention`` have the
-signatures of torch's; the latter takes torch's own wherever warploom's kernels do not apply. On the
-CPU the ops compute by torch, for tests of models.
+holds the same as ops, ``grouped_gemm`` with gradients as well, ``swiglu``, ``gemm_block_scaled``,
+``gemm_quantised`` and ``scan`` without. ``flex_attention`` and ``scaled_dot_product_attention``
+have the signatures of torch's; the latter takes torch's own wherever warploom's kernels do not
+apply. On the CPU the ops compute by torch, for tests of models.
 """
 
 from warploom.errors import MissingExtraError

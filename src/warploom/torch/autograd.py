@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,7 +13,8 @@ from torch.nn import functional
 from torch.nn.attention.bias import causal_lower_right
 
 from warploom.launch.attention_checks import BACKWARD_DIMS
-from warploom.launch.attention_grad import attention_backward
+from warploom.launch.attention_grad import attention_backward, attention_packed_backward
+from warploom.torch.schema import cpu_packed
 
 LOGGER = logging.getLogger("warploom.torch")
 ROW = 8  # elements of 16 bits in the 16 bytes that rows must be multiples of
@@ -20,7 +23,7 @@ _SAID: set[str] = set()
 
 def has_attention_backward(q: Tensor) -> bool:
     """Whether a kernel computes attention's gradients for heads like these."""
-    return q.shape[3] in BACKWARD_DIMS and q.dtype in (torch.bfloat16, torch.float16)
+    return q.shape[-1] in BACKWARD_DIMS and q.dtype in (torch.bfloat16, torch.float16)
 
 
 def say_once(message: str) -> None:
@@ -130,12 +133,59 @@ def attention_grads(
         mask = "lower_right" if causal and lower_right else causal
         return attention_backward(grad, q, k, v, out, lse, mask, scale)
     say_once("warploom.attention backward: no kernel; torch's attention runs again")
+    again = partial(torch_attention, causal=causal, scale=scale, lower_right=lower_right)
+    return _grads_of(again, grad, q, k, v)
+
+
+def _grads_of(
+    call: Callable[..., Tensor], grad: Tensor, *tensors: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of a call of torch for q, k and v, which is run again."""
     with torch.enable_grad():
-        inputs = [t.detach().requires_grad_() for t in (q, k, v)]
-        again = torch_attention(*inputs, causal=causal, scale=scale, lower_right=lower_right)
-        found = torch.autograd.grad(again, inputs, grad)
-    dq, dk, dv = (t.contiguous() for t in found)
-    return dq, dk, dv
+        inputs = [t.detach().requires_grad_() for t in tensors]
+        dq, dk, dv = torch.autograd.grad(call(*inputs), inputs, grad)
+    return dq.contiguous(), dk.contiguous(), dv.contiguous()
+
+
+def keep_packed(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:  # noqa: ANN401
+    """Keep what the backward pass of packed attention reads."""
+    q, k, v, q_starts, k_starts, _, _, ctx.causal, ctx.scale, ctx.lower_right = inputs
+    ctx.mark_non_differentiable(output[1])
+    ctx.save_for_backward(q, k, v, *output, q_starts, k_starts)
+
+
+def grad_packed(ctx: Any, grad: Tensor, _lse: Tensor | None) -> tuple[Any, ...]:  # noqa: ANN401
+    """Gradients of q, k and v."""
+    grads = torch.ops.warploom.attention_packed_backward(
+        grad.contiguous(), *ctx.saved_tensors, ctx.causal, ctx.scale, ctx.lower_right
+    )
+    return (*grads, *[None] * 7)
+
+
+def packed_grads(
+    grad: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    out: Tensor,
+    lse: Tensor,
+    q_starts: Tensor,
+    k_starts: Tensor,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients by a kernel where there is one, else by torch, one sequence after another."""
+    if q.is_cuda and has_attention_backward(q):
+        mask = "lower_right" if causal and lower_right else causal
+        starts = q_starts, k_starts
+        return attention_packed_backward(grad, q, k, v, out, lse, *starts, mask, scale)
+    say_once("warploom.attention_packed backward: no kernel; torch's attention runs again")
+
+    def again(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return cpu_packed(q, k, v, q_starts, k_starts, 0, 0, causal, scale, lower_right)[0]
+
+    return _grads_of(again, grad, q, k, v)
 
 
 def torch_attention(

@@ -14,26 +14,26 @@ from torch.autograd import profiler
 
 from warploom.launch.attention import (
     CALLS as ATTENTION,
-    _options as attention_options,
-    attention as _launch_attention,
+    asked as asked_attention,
     attention_packed as _launch_packed,
 )
-from warploom.launch.gemm import (
-    CALLS as GEMM,
-    NO_SCALARS,
-    PLAIN,
-    _options as gemm_options,
-    gemm as _launch_gemm,
-)
+from warploom.launch.gemm import CALLS as GEMM, NO_SCALARS, PLAIN, asked as asked_gemm
 from warploom.launch.tensors import unwatched
 from warploom.torch import schema
-from warploom.torch.autograd import Attention, Gemm, attention_grads, needs_grad
+from warploom.torch.autograd import (
+    Attention,
+    Gemm,
+    attention_grads,
+    grad_packed,
+    keep_packed,
+    needs_grad,
+    packed_grads,
+)
 
 _PLAIN = (Tensor, torch.nn.Parameter)
-WITH_SUMS = tuple(attention_options(causal, True, None) for causal in (False, True))
+WITH_SUMS = tuple(asked_attention(None, causal, None, True) for causal in (False, True))
 _functions = torch._C._len_torch_function_stack
-_gemms, _attentions = GEMM.runner.known.get, ATTENTION.runner.known.get
-_OP = "op"  # of places: what is kept looks at more than layouts
+_known_gemm, _known_attention = GEMM.runner.unseen, ATTENTION.runner.unseen
 
 
 def is_open(tensor: Tensor) -> bool:
@@ -46,26 +46,13 @@ def is_plain(tensor: Tensor) -> bool:
     return is_open(tensor) and tensor.is_cuda and unwatched()
 
 
-def _is_alone(tensor: Tensor) -> bool:
-    """The same, where no mode of functions or profiler looks on."""
-    return type(tensor) in _PLAIN and tensor.is_cuda and unwatched()
-
-
 def _run_gemm(
     a: Tensor, b: Tensor, bias: Tensor | None = None, alpha: float = 1.0, activation: str = "none"
 ) -> Tensor:
     """The CUDA kernel; operands that copies cannot read are copied first."""
-    if alpha == 1.0 and activation == "none":  # what most calls are, without a call in between
-        made: Tensor = GEMM.launch((a, b, None, bias, None), NO_SCALARS, PLAIN, None)[2]
-        return made
-    result: Tensor = _launch_gemm(
-        a,
-        b,
-        bias=bias,
-        alpha=None if alpha == 1.0 else alpha,
-        activation=activation,
-    )
-    return result
+    options, scalars = asked_gemm(alpha, activation)
+    made: Tensor = GEMM.launch((a, b, None, bias, None), scalars, options)[2]
+    return made
 
 
 def _mask(causal: bool, lower_right: bool) -> bool | str:
@@ -81,12 +68,9 @@ def _run_attention(
     lower_right: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The CUDA kernel."""
-    if scale is None and not lower_right:  # what most calls are, without calls in between
-        done = ATTENTION.launch((q, k, v, None, None, None), None, WITH_SUMS[causal], None)
-        return done[3], done[4]
-    mask = _mask(causal, lower_right)
-    out, lse = _launch_attention(q, k, v, mask, scale, return_lse=True)
-    return out, lse
+    options, factor = asked_attention(q, _mask(causal, lower_right), scale, True)
+    done = ATTENTION.launch((q, k, v, None, None, None), factor, options)
+    return done[3], done[4]
 
 
 def _run_packed(
@@ -165,6 +149,7 @@ def _define() -> torch.library.Library:
         ),
         (schema.PACKED, _run_packed, schema.cpu_packed, schema.fake_packed, None),
         (schema.BACKWARD, attention_grads, attention_grads, schema.fake_backward, None),
+        (schema.PACKED_BACKWARD, packed_grads, packed_grads, schema.fake_backward, None),
     )
     for text, cuda, cpu, fake, autograd in kernels:
         name = text.partition("(")[0]
@@ -174,6 +159,9 @@ def _define() -> torch.library.Library:
         torch.library.register_fake(f"warploom::{name}", fake, lib=library)
         if autograd is not None:
             library.impl(name, autograd, "Autograd")
+    torch.library.register_autograd(
+        "warploom::attention_packed", grad_packed, setup_context=keep_packed, lib=library
+    )
     return library
 
 
@@ -191,28 +179,16 @@ class _Gemm(torch._ops.OpOverloadPacket):
         alpha: float = 1.0,
         activation: str = "none",
     ) -> Tensor:
-        made: Tensor
-        place = None
-        is_opened = is_open(b)
-        if is_opened and alpha == 1.0:
-            try:
-                addresses = a.data_ptr(), b.data_ptr(), bias is None or bias.data_ptr()
-                place = _OP, activation, addresses
-                run = _gemms(place)
-            except (AttributeError, TypeError, RuntimeError):
-                run = None
-            if run is not None:
-                made = run(a, b) if bias is None else run(a, b, bias)
-                if made is not None:
-                    return made
-        if is_opened and _is_alone(a) and not needs_grad(a, b, bias):
-            made = _run_gemm(a, b, bias, alpha, activation)
-            if place is not None and GEMM.runner.comes_again(place):
-                tensors = a, b, None, bias, None
-                options = gemm_options(activation, None, True, None)
-                GEMM.runner.learn(place, tensors, NO_SCALARS, options, unseen=True)
-            return made
-        made = self._op(a, b, bias, alpha, activation)
+        if is_open(b):
+            tensors, options, scalars = (a, b, None, bias, None), PLAIN, NO_SCALARS
+            if alpha != 1.0 or activation != "none":
+                options, scalars = asked_gemm(alpha, activation)
+            done = _known_gemm.launch(tensors, scalars, options)
+            if done is None and a.is_cuda and unwatched() and not needs_grad(a, b, bias):
+                done = GEMM.runner.by_key(tensors, scalars, options, known=_known_gemm)
+            if done is not None:
+                return done[2]
+        made: Tensor = self._op(a, b, bias, alpha, activation)
         return made
 
 
@@ -228,28 +204,16 @@ class _Attention(torch._ops.OpOverloadPacket):
         scale: float | None = None,
         lower_right: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        made: tuple[Tensor, Tensor]
-        place = None
-        is_opened = is_open(k)
-        if is_opened and scale is None and not lower_right:
-            try:
-                place = _OP, causal, q.data_ptr(), k.data_ptr(), v.data_ptr()
-                run = _attentions(place)
-            except (AttributeError, TypeError, RuntimeError):
-                run = None
-            if run is not None:
-                made = run(q, k, v)
-                if made is not None:
-                    return made
-        if is_opened and _is_alone(q) and not needs_grad(q, k, v):
-            if place is None:
-                return _run_attention(q, k, v, causal, scale, lower_right)
-            tensors, options = (q, k, v, None, None, None), WITH_SUMS[causal]
-            done = ATTENTION.launch(tensors, None, options)
-            if ATTENTION.runner.comes_again(place):
-                ATTENTION.runner.learn(place, tensors, None, options, unseen=True)
-            return done[3], done[4]
-        made = self._op(q, k, v, causal, scale, lower_right)
+        if is_open(k):
+            tensors, (options, factor) = (q, k, v, None, None, None), WITH_SUMS[causal]
+            if scale is not None or lower_right:
+                options, factor = asked_attention(q, _mask(causal, lower_right), scale, True)
+            done = _known_attention.launch(tensors, factor, options)
+            if done is None and q.is_cuda and unwatched() and not needs_grad(q, k, v):
+                done = ATTENTION.runner.by_key(tensors, factor, options, known=_known_attention)
+            if done is not None:
+                return done[3], done[4]
+        made: tuple[Tensor, Tensor] = self._op(q, k, v, causal, scale, lower_right)
         return made
 
 
@@ -301,9 +265,8 @@ def attention_packed(
     scale: float | None = None,
     lower_right: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Attention of packed sequences, as ``warploom.attention_packed``: (out, log-sum-exp).
-
-    It has no gradient yet.
+    """Attention of packed sequences, as ``warploom.attention_packed``, with gradients for q, k
+    and v: (out, log-sum-exp).
     """
     made: tuple[Tensor, Tensor] = torch.ops.warploom.attention_packed(
         q, k, v, q_starts, k_starts, most_queries, most_keys, causal, scale, lower_right

@@ -25,6 +25,11 @@ BACKWARD = (
     "attention_backward(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse,"
     " bool causal=False, float? scale=None, bool lower_right=False) -> (Tensor, Tensor, Tensor)"
 )
+PACKED_BACKWARD = (
+    "attention_packed_backward(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse,"
+    " Tensor q_starts, Tensor k_starts, bool causal=False, float? scale=None,"
+    " bool lower_right=False) -> (Tensor, Tensor, Tensor)"
+)
 ACTIVATIONS = {
     "none": lambda x: x,
     "relu": torch.relu,
@@ -109,7 +114,10 @@ def cpu_attention(
         first = k.shape[2] - q.shape[2] if lower_right else 0
         seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril(first)
         scores = scores.masked_fill(~seen, float("-inf"))
-    weights = torch.nan_to_num(scores.softmax(-1))
+        some = seen.any(-1, keepdim=True)
+        weights = scores.masked_fill(~some, 0.0).softmax(-1) * some
+    else:
+        weights = scores.softmax(-1)
     return (weights @ values).to(q.dtype).contiguous(), scores.logsumexp(-1)
 
 

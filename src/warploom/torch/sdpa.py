@@ -6,7 +6,6 @@ Why torch's was taken is logged once a reason, by the logger ``warploom.torch`` 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from functools import cache
 from typing import Any
 
@@ -15,15 +14,16 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.bias import CausalBias, CausalVariant
 
-from warploom.launch.attention import _NUMBERS, CALLS, _options
+from warploom.launch.attention import CALLS, asked
 from warploom.launch.attention_checks import HEAD_DIMS
 from warploom.torch.autograd import has_attention_backward, needs_grad, say_once
 from warploom.torch.ops import is_open, is_plain
 
 ALIGNMENT = 16  # bytes
 HOPPER = (9, 0)
-ALONE = tuple(_options(causal, False, None) for causal in (False, True))  # without sums
-_known = CALLS.runner.known.get
+HEADS_RANK = 4
+ALONE = tuple(asked(None, causal, None, False)[0] for causal in (False, True))  # without sums
+_known = CALLS.runner.unseen
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
@@ -50,18 +50,13 @@ def scaled_dot_product_attention(
     """``torch.nn.functional.scaled_dot_product_attention`` by warploom's kernel where it can be."""
     usual = attn_mask is None and dropout_p == 0.0 and (scale is None or 0.0 < scale < math.inf)
     usual = usual and not torch.compiler.is_compiling()
-    place = None
-    if usual and is_open(key):
-        try:
-            addresses = query.data_ptr(), key.data_ptr(), value.data_ptr()
-            place = enable_gqa, is_causal, scale, addresses
-            run = _known(place)
-        except (AttributeError, TypeError, RuntimeError):
-            run = None
-        if run is not None:
-            found: Tensor | None = run(query, key, value)
-            if found is not None:
-                return found
+    tensors = query, key, value, None, None, None
+    options, factor = ALONE[1 if is_causal else 0], None if scale is None else (scale,)
+    if usual and is_open(key) and (enable_gqa or _same_heads(query, key)):
+        done = _known.launch(tensors, factor, options)
+        if done is not None:
+            out: Tensor = done[3]
+            return out
     lower_right = False
     mask: Any = attn_mask
     if isinstance(mask, CausalBias):
@@ -73,8 +68,9 @@ def scaled_dot_product_attention(
     reason = why_not(query, key, value, mask, dropout_p, scale, enable_gqa)
     if reason is None:
         if usual and is_plain(query) and not needs_grad(query, key, value):
-            return _served(query, key, value, is_causal, scale, place)
-        out: Tensor = torch.ops.warploom.attention(query, key, value, causal, scale, lower_right)[0]
+            out = CALLS.runner.by_key(tensors, factor, options, known=_known)[3]
+            return out
+        out = torch.ops.warploom.attention(query, key, value, causal, scale, lower_right)[0]
         return out
     say_once(f"scaled_dot_product_attention: torch's own, because {reason}")
     theirs: Tensor = functional.scaled_dot_product_attention(
@@ -90,16 +86,8 @@ def scaled_dot_product_attention(
     return theirs
 
 
-def _served(
-    q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float | None, place: Hashable
-) -> Tensor:
-    """Without the dispatcher, now and when such tensors come again: nobody would see it."""
-    tensors, options = (q, k, v, None, None, None), ALONE[1 if causal else 0]
-    factor = None if scale is None else (float(scale),)
-    out: Tensor = CALLS.launch(tensors, factor, options)[3]
-    if place is not None and CALLS.runner.comes_again(place) and type(scale) in _NUMBERS:
-        CALLS.runner.learn(place, tensors, factor, options, unseen=True)
-    return out
+def _same_heads(q: Tensor, k: Tensor) -> bool:
+    return bool(q.dim() == HEADS_RANK == k.dim() and q.size(1) == k.size(1))
 
 
 def why_not(

@@ -4,19 +4,12 @@ An agent is one instance of a role in one CTA. Nothing here interprets synchroni
 an entry, the tile and iteration it speaks of, and the ring use it means.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warploom.document import roles
 from warploom.document.rings import Per, Scope
-from warploom.document.roles import (
-    ClusterSync,
-    NamedSync,
-    RoleEntry,
-    RolesDocument,
-    ScopeSync,
-)
+from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.verify.findings import Place
 
 NOBODY, WARP, ALL = 0, 1, 2
@@ -134,9 +127,9 @@ def alike(document: RolesDocument) -> tuple[Agent, ...]:
 
 def reach_of(entry: RoleEntry, agent: Agent) -> int:
     """Which threads of the instance meet at an entry."""
-    if isinstance(entry, (NamedSync, ClusterSync)):
+    if isinstance(entry, (roles.NamedSync, roles.ClusterSync)):
         return ALL
-    if not isinstance(entry, ScopeSync) or entry.scope is Scope.THREAD:
+    if not isinstance(entry, roles.ScopeSync) or entry.scope is Scope.THREAD:
         return NOBODY
     return ALL if entry.scope is Scope.WARPGROUP or agent.threads <= 32 else WARP
 

@@ -10,8 +10,6 @@ more iteration. Then the counts 0 .. depth + 1, and at least 0 .. 2, decide ever
 docs/explain/hazards.md has the argument. The depth is measured on a program long enough to show it.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass

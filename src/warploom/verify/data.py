@@ -8,8 +8,6 @@ written there last, so an op that runs too late finds the next iteration's value
 and the queues can do to this order is the other judges' matter.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

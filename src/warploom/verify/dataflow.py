@@ -13,8 +13,6 @@ Writes of the *same* tile into a slot can not be told apart, so they are grouped
 write of another tile can do harm.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from warploom.document.ops import Phase
@@ -150,7 +148,13 @@ def trace(program: Program, unsure: frozenset[int] = frozenset()) -> Flow:
         action = tracer.actions.get(item.kind)
         if action is not None:
             action(position, item)
-    _link_after(flow)
+    # For every write, the next write of another tile into its slot
+    for row in flow.writes.values():
+        following = NOTHING
+        for index in range(len(row) - 1, -1, -1):
+            if index + 1 < len(row) and flow.run[row[index + 1]] == row[index + 1]:
+                following = row[index + 1]
+            flow.after[row[index]] = following
     return flow
 
 
@@ -161,7 +165,12 @@ class _Tracer:
         self.program = program
         self.flow = flow
         self.next_tile: dict[tuple[int, int], int] = {}
-        self.base = _bases(program)
+        # The K-tile that offset 0 stands for, at every position
+        protocol = program.text.protocol
+        first, step = protocol.kernel_k_base, protocol.k_tiles_per_iteration
+        outside = {Phase.PROLOGUE: 0, Phase.EPILOGUE: first + step * program.trips}
+        pairs = zip(program.items, program.turns, strict=True)
+        self.base = [outside.get(item.phase, first + step * turn) for item, turn in pairs]
         self.actions = {
             Kind.LOAD: self._load,
             Kind.STORE: self._store,
@@ -228,22 +237,3 @@ class _Tracer:
         for read in taken:
             if read != NOTHING:
                 self.flow.user[read] = position
-
-
-def _bases(program: Program) -> list[int]:
-    """The K-tile that offset 0 stands for, at every position."""
-    protocol = program.text.protocol
-    first, step = protocol.kernel_k_base, protocol.k_tiles_per_iteration
-    outside = {Phase.PROLOGUE: 0, Phase.EPILOGUE: first + step * program.trips}
-    pairs = zip(program.items, program.turns, strict=True)
-    return [outside.get(item.phase, first + step * turn) for item, turn in pairs]
-
-
-def _link_after(flow: Flow) -> None:
-    """For every write, the next write of another tile into its slot."""
-    for row in flow.writes.values():
-        following = NOTHING
-        for index in range(len(row) - 1, -1, -1):
-            if index + 1 < len(row) and flow.run[row[index + 1]] == row[index + 1]:
-                following = row[index + 1]
-            flow.after[row[index]] = following

@@ -1,13 +1,11 @@
 """Words for conflicts: why it can happen, and the smallest change that prevents it."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 
 from warploom.document.ops import Phase
 from warploom.verify.completion import NEVER
 from warploom.verify.dataflow import Program
-from warploom.verify.findings import Code, Event, Finding, Queue, Severity
+from warploom.verify.findings import Code, Event, Finding, Severity
 from warploom.verify.races import Conflict, Run
 from warploom.verify.text import Item, Kind, Register, Slot
 
@@ -147,16 +145,12 @@ def _fix(run: Run, conflict: Conflict) -> str:
             f"put {max(missing, 1)} more BARRIER between {event(program, first)} and "
             f"{event(program, second)}, and WAIT_{queue.name} for the first in front of it"
         )
-    weak = _wait_in(program, first, gap, queue)
+    # The last wait on the queue between an operation and a gap, if there is one
+    waits = program.waits[queue]
+    last = bisect_left(waits, gap) - 1
+    weak = waits[last] if last >= 0 and waits[last] > first else None
     at = gap if weak is None else weak
     count = min(program.units_between(queue, first, at), queue.largest_wait)
     if weak is None:
         return f"insert WAIT_{queue.name}({count}) in front of {event(program, gap)}"
     return f"lower {event(program, weak)} to {count}"
-
-
-def _wait_in(program: Program, first: int, gap: int, queue: Queue) -> int | None:
-    """The last wait on the queue between an operation and a gap, if there is one."""
-    waits = program.waits[queue]
-    last = bisect_left(waits, gap) - 1
-    return waits[last] if last >= 0 and waits[last] > first else None

@@ -1,7 +1,5 @@
 """``verify``: the verdict on a schedule document, for every timing and every trip count."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -10,17 +8,13 @@ from warploom.document.forms import AnyGiven, document_of
 from warploom.document.ops import Phase
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError
+from warploom.verify import structure
 from warploom.verify.completion import NEVER, dependence_depth, loads_follow_the_loop
 from warploom.verify.data import find_data_errors, find_flow_errors, looks_back
 from warploom.verify.explain import event, explain
 from warploom.verify.findings import Assumptions, Code, Event, Finding, Limits, Report, Severity
 from warploom.verify.races import Conflict, Run, analyse, find_conflicts
 from warploom.verify.roles import verify_roles
-from warploom.verify.structure import (
-    encoding_finding,
-    find_deadlock,
-    find_over_budget,
-)
 from warploom.verify.text import Item, Text, beyond, read_text
 
 MAX_EVENTS = 600_000
@@ -152,7 +146,7 @@ class _Court:
         if not counts:
             return
         _check_size(self.text, counts)
-        self.add_all(find_over_budget(self.text, limits))
+        self.add_all(structure.find_over_budget(self.text, limits))
         self.first = counts[0] if self.first is None else self.first
         for count in counts:
             self._try(analyse(self.text, count, self.assumptions))
@@ -160,20 +154,17 @@ class _Court:
     def _try(self, run: Run) -> None:
         conflicts = list(find_conflicts(run))
         for conflict in conflicts:
-            self._add_conflict(run, conflict)
+            severity, note = self._severity(run, conflict)
+            if severity is Severity.RACE:
+                self._note_encoding(run, conflict)
+            key = severity, _conflict_key(run, conflict)
+            if self._has_room(key, severity):
+                self.found[key] = explain(run, conflict, severity, note)
         judged = find_data_errors if self.text.flow is None else find_flow_errors
         self.add_all(judged(run))
-        self.add_all(find_deadlock(run.program))
+        self.add_all(structure.find_deadlock(run.program))
         if self.assumptions.issue_stalls:
             self.add_all(self._resting_on_stalls(run, conflicts))
-
-    def _add_conflict(self, run: Run, conflict: Conflict) -> None:
-        severity, note = self._severity(run, conflict)
-        if severity is Severity.RACE:
-            self._note_encoding(run, conflict)
-        key = severity, _conflict_key(run, conflict)
-        if self._has_room(key, severity):
-            self.found[key] = explain(run, conflict, severity, note)
 
     def _severity(self, run: Run, conflict: Conflict) -> tuple[Severity, str]:
         if conflict.harmless:
@@ -229,7 +220,7 @@ class _Court:
 
     def _encoding(self, item: Item) -> Finding:
         trips, needed_by = self.needed.get((item.phase, item.index), (self.first or 0, None))
-        return encoding_finding(item, trips, needed_by)
+        return structure.encoding_finding(item, trips, needed_by)
 
 
 def _slack(run: Run, conflict: Conflict) -> str:

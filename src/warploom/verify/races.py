@@ -4,8 +4,6 @@ Only nearest pairs are judged. Completion is monotone along the program and so i
 barriers, so when a nearest pair is in order, farther ones are.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -122,7 +120,11 @@ def find_conflicts(run: Run) -> Iterator[Conflict]:
                 else:
                     yield _dead_read(conflict, position)
                     break
-    yield from _unread_overwrites(run, lost)
+    # Two writes in flight together that no result depends on: information
+    for row in run.flow.writes.values():
+        for first, second in pairwise(row):
+            if first not in lost and not run.complete_in_wave(first, second):
+                yield _in_wave(Code.WAW_LDS, first, second, harmless=True)
 
 
 def register_rules(run: Run) -> tuple[dict[int, int], list[Conflict]]:
@@ -167,8 +169,7 @@ def _staging_rules(run: Run, used: dict[int, int]) -> list[Conflict]:
 def _staging_conflict(run: Run, store: int) -> Conflict:
     load = run.flow.source[store]
     channel = run.program.items[store].channel
-    sure = sure_load(run.flow, run.completion.done, load, channel)
-    if sure == NOTHING:
+    if sure_load(run.flow, run.completion.done, load, channel) == NOTHING:
         return _in_wave(Code.WAW_LDS, run.flow.before[load], load)
     return _in_wave(Code.RAW_REG, load, store)
 
@@ -228,14 +229,6 @@ def first_sure_write(run: Run, read: int) -> int:
     row = flow.writes[slot]
     at = bisect_right(row, run.completion.done[other])
     return row[at] if at < len(row) and row[at] <= write else NOTHING
-
-
-def _unread_overwrites(run: Run, lost: set[int]) -> Iterator[Conflict]:
-    """Two writes in flight together that no result depends on: information."""
-    for row in run.flow.writes.values():
-        for first, second in pairwise(row):
-            if first not in lost and not run.complete_in_wave(first, second):
-                yield _in_wave(Code.WAW_LDS, first, second, harmless=True)
 
 
 def _dead_read(conflict: Conflict, read: int) -> Conflict:

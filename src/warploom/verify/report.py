@@ -4,8 +4,6 @@ Exit codes: 0 no document has a race, for all trip counts; 1 some document has; 
 malformed. A malformed document never keeps the others from being judged.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass

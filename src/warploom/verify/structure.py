@@ -1,7 +1,5 @@
 """Structure: barriers that never meet, counts the hardware can not express, budgets exceeded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from warploom.document import WaveId
@@ -25,10 +23,8 @@ def find_deadlock(program: Program) -> Iterator[Finding]:
     last = event(program, bars[-1]) if bars else NO_EVENT
     yield Finding(
         code=Code.DEADLOCK,
-        severity=Severity.RACE,
         trip_count=program.trips,
         where=(last, NO_EVENT),
-        slot=None,
         waves=(WaveId(long, 0), WaveId(short, 0)),
         why=f"group {long} executes {base + most} barriers and group {short} {base + fewest}: "
         f"barrier number {base + fewest + 1} is never joined",
@@ -47,7 +43,6 @@ def encoding_finding(item: Item, trips: int, needed_by: Event | None) -> Finding
         severity=Severity.RACE if needed_by else Severity.INFO,
         trip_count=trips,
         where=(here, needed_by or here),
-        slot=None,
         waves=(WaveId(0, 0),),
         why=f"{item.count} is above {queue.largest_wait}, the largest count {queue.value}cnt can "
         f"wait for: the hardware would not wait at all{relies}",
@@ -74,16 +69,7 @@ def find_over_budget(text: Text, limits: Limits) -> Iterator[Finding]:
             f"the slots ({names}) take {used} bytes of LDS; the workgroup has {limits.lds_bytes}",
             "use smaller tiles, fewer stages or fewer subtiles",
         )
-    registers = _registers(text)
-    if limits.vgprs is not None and registers > limits.vgprs:
-        yield _capacity(
-            f"fragments and accumulators take {registers} VGPRs; a wave has {limits.vgprs}",
-            "use smaller fragments or fewer accumulators",
-        )
-
-
-def _registers(text: Text) -> int:
-    """VGPRs of all fragment registers and accumulators, each with its largest definition."""
+    # VGPRs of all fragment registers and accumulators, each with its largest definition
     sizes: dict[tuple[int, int, int], int] = {}
     for item in text.items():
         if item.op is None or item.kind not in (Kind.READ, Kind.MMA):
@@ -91,16 +77,18 @@ def _registers(text: Text) -> int:
         place = (item.op.stage, item.op.subtile) if item.kind is Kind.MMA else item.registers[0]
         key = (0 if item.kind is Kind.MMA else 1, *place)
         sizes[key] = max(sizes.get(key, 0), item.op.vgpr_def)
-    return sum(sizes.values())
+    registers = sum(sizes.values())
+    if limits.vgprs is not None and registers > limits.vgprs:
+        yield _capacity(
+            f"fragments and accumulators take {registers} VGPRs; a wave has {limits.vgprs}",
+            "use smaller fragments or fewer accumulators",
+        )
 
 
 def _capacity(why: str, fix: str) -> Finding:
     return Finding(
         code=Code.CAPACITY,
-        severity=Severity.RACE,
-        trip_count=0,
         where=(NO_EVENT, NO_EVENT),
-        slot=None,
         waves=(WaveId(0, 0),),
         why=why,
         fix=fix,

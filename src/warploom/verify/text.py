@@ -11,8 +11,6 @@ part of the stage, that is the register. Where all fragments belong to one stage
 fragment ``j`` of channel 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum

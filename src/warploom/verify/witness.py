@@ -5,8 +5,6 @@ those are held for as long as the waits allow, and exactly long enough to do har
 are not part of the finding run freely, as far as barriers let them.
 """
 
-from __future__ import annotations
-
 from warploom.document import Point, ScheduleDocument, Step, StepKind, WaveId, Witness
 from warploom.document.forms import AnyGiven, counter_document_of
 from warploom.document.ops import Phase
@@ -245,8 +243,7 @@ class _Script:
         program = self.run.program
         if position >= len(program.items):
             return None
-        item = program.items[position]
-        if item.kind is not Kind.DRAIN:
+        if program.items[position].kind is not Kind.DRAIN:
             return self._point(position)
         if program.trips == 0:
             return Point(Phase.KERNEL, 0)

@@ -1,7 +1,5 @@
 """Two schedules side by side, of either dialect or of both: as rows, and as one HTML page."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

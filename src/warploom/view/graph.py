@@ -5,8 +5,6 @@ after write (OUTPUT). A number on an edge is its loop distance. The cycle that b
 initiation interval is red.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -185,8 +183,7 @@ class _GraphPainter:
         self.out.text(12, 22, f"{name}: {len(self.body)} ops, {len(self.edges)} edges", "h")
         self.out.text(12, 40, words, "dim")
         self._legend()
-        order = sorted(range(len(self.edges)), key=lambda i: (i in self.hot, i))
-        for i in order:
+        for i in sorted(range(len(self.edges)), key=lambda i: (i in self.hot, i)):
             self._edge(i)
         hot = {self.edges[i].producer_idx for i in self.hot}
         for i, op in enumerate(self.body):

@@ -4,8 +4,6 @@ The page holds the events as JSON and a small script that draws what is visible:
 hover for details, click an op to follow its data, a stall or an arrow to read the reason.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from html import escape

@@ -4,8 +4,6 @@ A counter schedule has a section for every block of its three phases, a role doc
 list of every role. What brackets, offsets and marks mean stands in the legend below the listing.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ consumers' first stamped iteration starts where a steady iteration of the predic
 and overlaps can then be compared by eye.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

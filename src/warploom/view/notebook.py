@@ -4,8 +4,6 @@ Each function returns a fragment for ``_repr_html_``. Pictures are embedded as d
 styles cannot touch the page around them and they survive in saved notebooks; nothing is fetched.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape

@@ -3,8 +3,6 @@
 The op colours are those of Okabe and Ito, which stay apart for colour-blind readers.
 """
 
-from __future__ import annotations
-
 from zlib import crc32
 
 from warploom.sim.events import OpEvent, SlotEvent, StallKind, WaitEvent

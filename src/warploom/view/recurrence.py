@@ -9,8 +9,6 @@ frees the slot for the copy ``depth`` iterations later, registers flow in progra
 the loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

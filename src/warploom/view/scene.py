@@ -5,8 +5,6 @@ own stream does, with its stalls) and one lane for every unit it uses, then the 
 holds cycles, never pixels, so that every picture shows the same thing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -118,8 +116,7 @@ def steady_window(
         return 0, sim.cycles
     first = sim.state.first_iteration if sim.state else 0
     begin = min(max(first, (len(loop) - iterations) // 2), max(0, len(loop) - iterations))
-    last = loop[min(begin + iterations, len(loop)) - 1]
-    return loop[begin].start, last.end
+    return loop[begin].start, loop[min(begin + iterations, len(loop)) - 1].end
 
 
 def build_scene(

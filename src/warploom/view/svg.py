@@ -6,8 +6,6 @@ solid while they hold data. Barriers are lines through all rows, the initiation 
 bracket under the ruler. Every shape has a tooltip.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape
 from importlib.resources import files
@@ -16,16 +14,7 @@ from warploom.errors import ConfigError
 from warploom.sim.events import StallKind
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation
-from warploom.view.palette import (
-    STALL_COLOURS,
-    STALL_WORDS,
-    op_colour,
-    op_text,
-    op_word,
-    short_labels,
-    slot_text,
-    wait_text,
-)
+from warploom.view import palette
 from warploom.view.scene import Band, Bar, Lane, Scene, build_scene, headline, stall_text, visible
 
 
@@ -222,7 +211,7 @@ class _Painter:
 
     def _bar(self, bar: Bar, height: float, labelled: bool) -> None:
         op = self.sim.ops[bar.op]
-        colour, title = op_colour(op.kind), op_text(op, self.sim.rows[op.row].name)
+        colour, title = palette.op_colour(op.kind), palette.op_text(op, self.sim.rows[op.row].name)
         y = self.y + bar.track * height
         a, b, c = self.x(bar.start), self.x(bar.end), self.x(bar.done)
         if c > b:
@@ -230,7 +219,7 @@ class _Painter:
         if bar.end > bar.start:
             self.out.rect(a, y, max(b - a, 1), height, "bar", fill=colour, title=title)
         room = (b - a) if labelled else (c - a)
-        for text in short_labels(op.place.label):
+        for text in palette.short_labels(op.place.label):
             if room > CHAR * len(text) + 4 and height >= 10:
                 self.out.text(a + room / 2, y + height / 2 + 3.5, text, "in")
                 break
@@ -240,7 +229,7 @@ class _Painter:
         for wait in (self.sim.waits[i] for i in waits):
             if self.scene.start <= wait.start <= self.scene.end:
                 mark = f"M{number(self.x(wait.start))} {number(y)}l-2.5 -4h5z"
-                self.out.path(mark, "wait", title=wait_text(wait))
+                self.out.path(mark, "wait", title=palette.wait_text(wait))
 
     def _barriers(self, row: int, top: float, bottom: float) -> None:
         for barrier in self.sim.barriers:
@@ -264,7 +253,7 @@ class _Painter:
                 if not visible(self.scene, life.start, life.end):
                     continue
                 a, b, c = self.x(life.start), self.x(life.ready), self.x(life.end)
-                title = slot_text(life)
+                title = palette.slot_text(life)
                 self.out.rect(a, self.y + 1, b - a, 9, "fill", title=title)
                 self.out.rect(b, self.y + 1, max(c - b, 0.8), 9, "held", title=title)
                 if c - b > CHAR * len(life.content) + 4:
@@ -277,7 +266,7 @@ class _Painter:
         x = 12.0
         self.y += 6
         for kind in dict.fromkeys(shown):
-            x = self._key(x, op_word(kind), fill=op_colour(kind))
+            x = self._key(x, palette.op_word(kind), fill=palette.op_colour(kind))
         x = self._key(x, "in flight", fill="#0072b2", opacity=".28")
         if self.sim.waits:
             self.out.path(f"M{number(x + 8)} {number(self.y + 8)}l-4 -6h8z", "wait")
@@ -290,7 +279,9 @@ class _Painter:
         used = {self.sim.stalls[i].cause.kind for band in self.scene.bands for i in band.stalls}
         for stall in StallKind:
             if stall in used:
-                x = self._key(x, f"stall: {STALL_WORDS[stall]}", fill=f"url(#hatch-{stall})")
+                x = self._key(
+                    x, f"stall: {palette.STALL_WORDS[stall]}", fill=f"url(#hatch-{stall})"
+                )
         self.y += 16
 
     def _key(self, x: float, words: str, **attrs: str) -> float:
@@ -301,7 +292,7 @@ class _Painter:
 
 def hatch(kind: StallKind, prefix: str = "hatch") -> str:
     """A pattern of slanted lines in the stall's colour."""
-    colour = STALL_COLOURS[kind]
+    colour = palette.STALL_COLOURS[kind]
     return (
         f'<pattern id="{prefix}-{kind}" width="6" height="6" patternUnits="userSpaceOnUse" '
         f'patternTransform="rotate(45)"><rect width="6" height="6" fill="{colour}" '

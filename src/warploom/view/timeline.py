@@ -6,8 +6,6 @@ lies in storage are asynchronous (``b``/``e``), since such spans may overlap; ba
 events; a flow arrow (``s``/``f``) leads from the op a stall waited for to the end of the stall.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -92,7 +92,10 @@ def hopper_attention(
         convert=vector(scores // 128, 20),
         rescale=vector(ROWS * head_dim // LANES, 20),
         load=vector(landing, 600),
-        issue=max(qk_steps * target.wgmma_issue(tile_k), pv_steps * target.wgmma_issue(head_dim))
+        issue=max(
+            qk_steps * target.product_issue(tile_k // 2),
+            pv_steps * target.product_issue(head_dim // 2),
+        )
         if queued
         else 16,
         product_tail=h200().tensor_drain,

@@ -8,8 +8,6 @@ traffic. The busiest unit bounds the loop; the matrix unit's share of it is the 
 can reach at best. Latencies, waits and cache misses are not in it: the simulator has those.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -180,9 +178,7 @@ def _kind(instruction: Instruction) -> str:
 
 def _issue(instruction: Instruction) -> int:
     """Issue slots of one wave: one, or as many as an ``s_nop`` says."""
-    if instruction.mnemonic == "s_nop":
-        return int(instruction.operands[0], 0) + 1
-    return 1
+    return int(instruction.operands[0], 0) + 1 if instruction.mnemonic == "s_nop" else 1
 
 
 P = TypeVar("P", bound=Gated)

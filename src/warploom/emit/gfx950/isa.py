@@ -1,7 +1,5 @@
 """Assembly text of a gfx950 kernel as values: its instructions, and what its metadata says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

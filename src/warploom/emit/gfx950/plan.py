@@ -5,8 +5,6 @@ which of the two to change. What an op moves or multiplies is decided here from 
 and position; nothing below reads tags or names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -194,7 +192,13 @@ def plan_kernel(
     _check_text(plan)
     check_subtiles(tile, plan.subtiles, plan.stages)
     _check_waves(plan)
-    _check_parts(plan)
+    if plan.tile.k_steps % plan.k_parts:
+        raise BackendError(
+            f"{plan.k_parts} compute parts do not divide the {plan.tile.k_steps} matrix "
+            "instructions along BK",
+            where=plan.tile.label(),
+            fix=f"schedule {plan.tile.k_steps} (or a divisor) k-tiles",
+        )
     _check_counters(plan)
     for phase, index, entry in located_entries(document):
         _check_entry(plan, entry.op, f"{phase.name.lower()} entry {index}: {entry.op.label()}")
@@ -239,16 +243,6 @@ def _check_waves(plan: KernelPlan) -> None:
         )
 
 
-def _check_parts(plan: KernelPlan) -> None:
-    if plan.tile.k_steps % plan.k_parts:
-        raise BackendError(
-            f"{plan.k_parts} compute parts do not divide the {plan.tile.k_steps} matrix "
-            "instructions along BK",
-            where=plan.tile.label(),
-            fix=f"schedule {plan.tile.k_steps} (or a divisor) k-tiles",
-        )
-
-
 def _check_counters(plan: KernelPlan) -> None:
     """The waits count instructions, so the document's units must be this tile's instructions."""
     if plan.movement is Movement.STAGED:
@@ -284,7 +278,14 @@ def _check_entry(plan: KernelPlan, op: OpDesc, where: str) -> None:
             fix="price every op with a cost model that gives it a role",
         )
     elif op.tag in (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM):
-        _check_wait(op, where)
+        limit = MAX_VM_WAIT if op.tag == ScheduleOps.WAIT_VM else MAX_LGKM_WAIT
+        if op.wait_value > limit:
+            raise BackendError(
+                f"a wait count of {op.wait_value} cannot be encoded",
+                where=where,
+                why=f"the hardware counter ends at {limit}; a larger count would wait for nothing",
+                fix=f"clamp the count to {limit}, which is stronger",
+            )
 
 
 def _check_move(plan: KernelPlan, op: OpDesc, where: str) -> None:
@@ -303,14 +304,3 @@ def _check_move(plan: KernelPlan, op: OpDesc, where: str) -> None:
     subtiles = plan.subtiles[plan.channel(op)]
     if op.subtile >= subtiles:
         raise BackendError(f"sub-tile {op.subtile} of {subtiles}", where=where)
-
-
-def _check_wait(op: OpDesc, where: str) -> None:
-    limit = MAX_VM_WAIT if op.tag == ScheduleOps.WAIT_VM else MAX_LGKM_WAIT
-    if op.wait_value > limit:
-        raise BackendError(
-            f"a wait count of {op.wait_value} cannot be encoded",
-            where=where,
-            why=f"the hardware counter ends at {limit}; a larger count would wait for nothing",
-            fix=f"clamp the count to {limit}, which is stronger",
-        )

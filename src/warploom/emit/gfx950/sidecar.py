@@ -9,8 +9,6 @@ take in the emitted code, and ``require_registers`` refuses a schedule that does
 to change.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -130,17 +128,9 @@ def read_sidecar(text: str) -> dict[str, Any]:
 def tile_of_sidecar(values: dict[str, Any]) -> GemmTile:
     """The tile a sidecar describes."""
     tile = values["tile"]
-    block_m, block_n, block_k = tile["block"]
-    mma_m, mma_n, mma_k = tile["mma"]
-    waves_m, waves_n = tile["waves"]
-    return gemm_tile(
-        block_m,
-        block_n,
-        block_k,
-        element_type(tile["dtype"]),
-        mma=(mma_m, mma_n, mma_k),
-        waves=(waves_m, waves_n),
-    )
+    m, n, k = tile["block"]
+    shape: dict[str, Any] = {name: tuple(tile[name]) for name in ("mma", "waves")}
+    return gemm_tile(m, n, k, element_type(tile["dtype"]), **shape)
 
 
 def launch_plan(values: dict[str, Any], m: int, n: int, k: int) -> LaunchPlan:

@@ -4,8 +4,6 @@ The loop of such a kernel is ``acc += a[m, k] @ b[n, k].T``; what stands after i
 each accumulator element on its way to memory. Anything else is refused at the author's line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn

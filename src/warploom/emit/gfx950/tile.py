@@ -11,8 +11,6 @@ quadrant ``i`` of A is its share of sub-tile ``i``, so that the rows of one LDS 
 rows of the matrix.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 
@@ -90,41 +88,29 @@ _IMM3 = "i32 0, i32 0, i32 0"
 _UNSCALED = "i32 0, i32 0, i32 0, i32 0, i32 0, i32 0"
 
 
-def _half(element: ElementType, ir: str, name: str, m: int, k: int) -> Mfma:
+def _mfma(element: ElementType, m: int, k: int, name: str, ir: str) -> Mfma:
+    fp8 = element is ElementType.FP8
+    scale, kinds = (".scale", f"{name}.v8i32.v8i32") if fp8 else ("", name)
     return Mfma(
         element=element,
         m=m,
         n=m,
         k=k,
         mnemonic=f"v_mfma_f32_{m}x{m}x{k}_{name}",
-        intrinsic=f"llvm.amdgcn.mfma.f32.{m}x{m}x{k}.{name}",
+        intrinsic=f"llvm.amdgcn.mfma{scale}.f32.{m}x{m}x{k}.{kinds}",
         operand_ir=f"<8 x {ir}>",
-        tail_ir=_IMM3,
+        tail_ir=_UNSCALED if fp8 else _IMM3,
         cycles=mi355x().mfma_cycles(m, m, k, element.value),
     )
 
 
-def _fp8(m: int, k: int) -> Mfma:
-    return Mfma(
-        element=ElementType.FP8,
-        m=m,
-        n=m,
-        k=k,
-        mnemonic=f"v_mfma_f32_{m}x{m}x{k}_f8f6f4",
-        intrinsic=f"llvm.amdgcn.mfma.scale.f32.{m}x{m}x{k}.f8f6f4.v8i32.v8i32",
-        operand_ir="<8 x i32>",
-        tail_ir=_UNSCALED,
-        cycles=mi355x().mfma_cycles(m, m, k, "fp8"),
-    )
-
-
 MFMAS: tuple[Mfma, ...] = (
-    _half(ElementType.BF16, "bfloat", "bf16", 16, 32),
-    _half(ElementType.BF16, "bfloat", "bf16", 32, 16),
-    _half(ElementType.FP16, "half", "f16", 16, 32),
-    _half(ElementType.FP16, "half", "f16", 32, 16),
-    _fp8(16, 128),
-    _fp8(32, 64),
+    _mfma(ElementType.BF16, 16, 32, "bf16", "bfloat"),
+    _mfma(ElementType.BF16, 32, 16, "bf16", "bfloat"),
+    _mfma(ElementType.FP16, 16, 32, "f16", "half"),
+    _mfma(ElementType.FP16, 32, 16, "f16", "half"),
+    _mfma(ElementType.FP8, 16, 128, "f8f6f4", "i32"),
+    _mfma(ElementType.FP8, 32, 64, "f8f6f4", "i32"),
 )
 
 

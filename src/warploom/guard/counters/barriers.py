@@ -13,8 +13,6 @@ each, which forces their waits to places that suit none of them; one more barrie
 than the stall it spares. So the cheapest set is looked for among sets of any size.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -245,8 +243,7 @@ class KernelBarriers:
 
         for at in sorted(dict.fromkeys(starts), key=rank):
             self._descend(at, rank, built, limit)
-        best = self._spared(min(built, key=rank), rank)
-        return built[best], len(built)
+        return built[self._spared(min(built, key=rank), rank)], len(built)
 
     def _spared(self, at: Chosen, rank: Callable[[Chosen], tuple[float, ...]]) -> Chosen:
         """Without the barriers that do not pay, whatever the limit said: round by round."""
@@ -338,8 +335,7 @@ def _from_due(instance: Instance, arc: Arc, places: list[int], prices: StallMode
         left -= prices.span(program.elements[t - 1].item)
         early += left > 0 and program.elements[t].index in ordinal
     early = min(early, arc.length - 1)
-    size = len(places)
-    return Arc((arc.start + early) % size, arc.length - early, arc.demand)
+    return Arc((arc.start + early) % len(places), arc.length - early, arc.demand)
 
 
 def arc_up_to(instance: Instance, last: int, places: list[int], demand: int) -> Arc:

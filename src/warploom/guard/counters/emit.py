@@ -5,8 +5,6 @@ further requirement the same wait is the first to serve, what may stay in flight
 count that binds.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ decide all (each pair of racing events, and each shift of the accumulated tiles,
 of them).
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
@@ -25,7 +23,16 @@ back edge after the one before, so two more than four already show the steady st
 
 def checked_trips(text: Text) -> range:
     """The trip counts that decide all, after the order was found sound for each of them."""
-    _check_protocol(text)
+    # Barrier totals must agree between groups, or waves wait for ever
+    p = text.protocol
+    if matching_tails(p) != p.tail_barriers:
+        raise SyncError(
+            "the wave groups execute different numbers of barriers",
+            where=f"protocol: groups {p.groups}, stagger_index {p.stagger_index}, "
+            f"tail_barriers {list(p.tail_barriers)}",
+            why="a barrier joins all waves, so the group with more barriers waits for ever",
+            fix=f"tail_barriers {list(matching_tails(p))}",
+        )
     trips = range(span(text) + 2)
     if text.document.flow is None:  # what else a document computes is the judge's matter
         for n in trips:
@@ -65,19 +72,6 @@ def matching_tails(protocol: Protocol) -> tuple[int, ...]:
     return tuple(most - g * lag for g in range(protocol.groups))
 
 
-def _check_protocol(text: Text) -> None:
-    """Barrier totals must agree between groups, or waves wait for ever."""
-    p = text.protocol
-    if matching_tails(p) != p.tail_barriers:
-        raise SyncError(
-            "the wave groups execute different numbers of barriers",
-            where=f"protocol: groups {p.groups}, stagger_index {p.stagger_index}, "
-            f"tail_barriers {list(p.tail_barriers)}",
-            why="a barrier joins all waves, so the group with more barriers waits for ever",
-            fix=f"tail_barriers {list(matching_tails(p))}",
-        )
-
-
 @dataclass(slots=True)
 class _Memory:
     """What slots and registers hold when every operation completes at once."""
@@ -93,7 +87,10 @@ def _check_data(program: Program) -> None:
         _execute(program, memory, e)
     protocol = program.text.protocol
     total = protocol.kernel_k_base + protocol.k_tiles_per_iteration * program.trips
-    cells = _grid(program)
+    text = program.text
+    ops = [x.op for x in (*text.kernel, *text.epilogue, *text.prologue) if x.act is Act.MMA]
+    rows, cols = sorted({o.stage for o in ops}), sorted({o.subtile for o in ops})
+    cells = [(r, c) for r in rows for c in cols]
     if total and memory.tiles and not cells:
         raise OrderError(
             "the schedule has no MMA at all",
@@ -152,13 +149,6 @@ def _tile(program: Program, memory: _Memory, e: Element) -> int:
     turn = e.iteration if e.phase is Phase.KERNEL else program.trips
     base = protocol.kernel_k_base + protocol.k_tiles_per_iteration * turn
     return (0 if e.phase is Phase.PROLOGUE else base) + op.k_offset.signed_bk_multiple()
-
-
-def _grid(program: Program) -> list[tuple[int, int]]:
-    text = program.text
-    ops = [x.op for x in (*text.kernel, *text.epilogue, *text.prologue) if x.act is Act.MMA]
-    rows, cols = sorted({o.stage for o in ops}), sorted({o.subtile for o in ops})
-    return [(r, c) for r in rows for c in cols]
 
 
 def _check_coverage(cell: tuple[int, int], found: Counter[int], total: int, trips: int) -> None:

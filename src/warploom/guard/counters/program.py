@@ -5,8 +5,6 @@ after an operation (``younger``), and up to which gap a wait still serves a requ
 (``deadline``). A *gap* ``t`` is the place in front of element ``t``.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,19 +13,10 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from warploom.document.ops import Phase
-from warploom.guard.counters.text import (
-    DERIVED_BARRIER,
-    END,
-    Act,
-    Item,
-    Queue,
-    Register,
-    Slot,
-    Text,
-)
+from warploom.guard.counters import text as texts
 
 Site = tuple[Phase, int]
-Waits = Mapping[Site, Mapping[Queue, int]]
+Waits = Mapping[Site, Mapping[texts.Queue, int]]
 
 
 class Hazard(StrEnum):
@@ -45,7 +34,7 @@ class Element(NamedTuple):
     phase: Phase | None
     index: int  # type: ignore[assignment]  # a tuple's own method, not used here
     iteration: int
-    item: Item
+    item: texts.Item
 
 
 class Need(NamedTuple):
@@ -55,7 +44,7 @@ class Need(NamedTuple):
     """
 
     hazard: Hazard
-    queue: Queue
+    queue: texts.Queue
     producer: int
     consumer: int
     cross: bool
@@ -69,11 +58,11 @@ class Program:
     ``t``, or -1.
     """
 
-    text: Text
+    text: texts.Text
     trips: int
     elements: tuple[Element, ...]
     barriers: tuple[int, ...]
-    issued: Mapping[Queue, tuple[int, ...]]
+    issued: Mapping[texts.Queue, tuple[int, ...]]
     stagger: int
     starts: tuple[int, ...]
     guards: tuple[int, ...]
@@ -94,7 +83,7 @@ class Program:
                 return t
         return None
 
-    def younger(self, queue: Queue, producer: int, gap: int) -> int:
+    def younger(self, queue: texts.Queue, producer: int, gap: int) -> int:
         """Units of ``queue`` issued after ``producer`` and before ``gap``."""
         issued = self.issued[queue]
         return issued[gap] - issued[producer + 1]
@@ -104,10 +93,10 @@ class Program:
         e = self.elements[gap]
         return None if e.phase is None else (e.phase, e.index)
 
-    def count_at(self, waits: Waits, gap: int, queue: Queue) -> int | None:
+    def count_at(self, waits: Waits, gap: int, queue: texts.Queue) -> int | None:
         """The count waited for at a gap: by a decided wait, a kept wait or a draining barrier."""
         phase, index, _, item = self.elements[gap]
-        if item.act is Act.BARRIER and item.drains:
+        if item.act is texts.Act.BARRIER and item.drains:
             return 0
         here = None if phase is None else waits.get((phase, index))
         decided = None if here is None else here.get(queue)
@@ -136,17 +125,17 @@ class Program:
         """
         useful = _useful(self.elements)
         guarded = self.text.registers_guarded
-        writer: dict[Slot, int] = {}
-        readers: dict[Slot, list[int]] = defaultdict(list)
-        holder: dict[Register, int] = {}
+        writer: dict[texts.Slot, int] = {}
+        readers: dict[texts.Slot, list[int]] = defaultdict(list)
+        holder: dict[texts.Register, int] = {}
         for t, e in enumerate(self.elements):
             item, live = e.item, t in useful
-            if item.act in (Act.MMA, Act.STORE) and not guarded:
+            if item.act in (texts.Act.MMA, texts.Act.STORE) and not guarded:
                 for source in (holder[r] for r in item.uses if r in holder):
                     yield Need(Hazard.RAW_REG, self.queue(source), source, t, False)
             if item.slot is not None and item.writes_slot:
                 for r in readers[item.slot]:
-                    yield Need(Hazard.WAR_LDS, Queue.LGKM, r, t, True)
+                    yield Need(Hazard.WAR_LDS, texts.Queue.LGKM, r, t, True)
                 if item.slot in writer and live and not readers[item.slot]:
                     last = writer[item.slot]
                     yield Need(Hazard.WAW_LDS, self.queue(last), last, t, False)
@@ -158,16 +147,16 @@ class Program:
             if item.defines is not None:
                 holder[item.defines] = t
 
-    def queue(self, t: int) -> Queue:
+    def queue(self, t: int) -> texts.Queue:
         """The queue of an asynchronous element."""
         queue = self.elements[t].item.queue
         assert queue is not None
         return queue
 
 
-def kept_count(item: Item) -> int | None:
+def kept_count(item: texts.Item) -> int | None:
     """What a wait of the document waits for; ``None`` if that is nothing the counter expresses."""
-    if item.act is not Act.WAIT or item.queue is None:
+    if item.act is not texts.Act.WAIT or item.queue is None:
         return None
     return item.op.wait_value if 0 <= item.op.wait_value <= item.queue.capacity else None
 
@@ -179,11 +168,11 @@ def _useful(elements: tuple[Element, ...]) -> set[int]:
     useful: set[int] = set()
     for t, e in enumerate(elements):
         item = e.item
-        if item.act in (Act.MMA, Act.STORE):
+        if item.act in (texts.Act.MMA, texts.Act.STORE):
             inputs[t] = [source[r] for r in item.uses if r in source]
-        elif item.act is Act.READ:
+        elif item.act is texts.Act.READ:
             inputs[t] = [source[item.slot]] if item.slot in source else []
-        if item.act is Act.MMA:
+        if item.act is texts.Act.MMA:
             useful.add(t)
         if item.writes_slot:
             source[item.slot] = t
@@ -198,20 +187,20 @@ def _useful(elements: tuple[Element, ...]) -> set[int]:
     return useful
 
 
-def unroll(text: Text, trips: int) -> Program:
+def unroll(text: texts.Text, trips: int) -> Program:
     """The program of one wave, without the barriers only some groups execute."""
     elements, starts = _elements(text, trips)
     items = [e.item for e in elements]
     issued = {
         q: tuple(accumulate([x.units if x.queue is q else 0 for x in items], initial=0))
-        for q in Queue
+        for q in texts.Queue
     }
-    marks = [t for t, x in enumerate(items) if x.act is Act.STAGGER]
+    marks = [t for t, x in enumerate(items) if x.act is texts.Act.STAGGER]
     return Program(
         text,
         trips,
         tuple(elements),
-        tuple(accumulate([x.act is Act.BARRIER for x in items], initial=0)),
+        tuple(accumulate([x.act is texts.Act.BARRIER for x in items], initial=0)),
         issued,
         marks[0] if marks else -1,
         tuple(starts),
@@ -221,7 +210,7 @@ def unroll(text: Text, trips: int) -> Program:
 
 def _guards(elements: list[Element]) -> tuple[int, ...]:
     """Per MMA or store, the youngest operation that fills one of its registers."""
-    holder: dict[Register, int] = {}
+    holder: dict[texts.Register, int] = {}
     out = []
     for t, e in enumerate(elements):
         out.append(max((holder.get(r, -1) for r in e.item.uses), default=-1))
@@ -230,7 +219,7 @@ def _guards(elements: list[Element]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def _elements(text: Text, trips: int) -> tuple[list[Element], list[int]]:
+def _elements(text: texts.Text, trips: int) -> tuple[list[Element], list[int]]:
     """All executed items and the positions at which iterations begin.
 
     The gap at the end of the prologue has an element of its own: the barrier the protocol puts
@@ -238,8 +227,8 @@ def _elements(text: Text, trips: int) -> tuple[list[Element], list[int]]:
     """
     protocol = text.protocol
     out = [Element(Phase.PROLOGUE, i, 0, x) for i, x in enumerate(text.prologue)]
-    joint = replace(DERIVED_BARRIER, derived=False, drains=text.fencing)
-    end = joint if protocol.barrier_after_prologue else END
+    joint = replace(texts.DERIVED_BARRIER, derived=False, drains=text.fencing)
+    end = joint if protocol.barrier_after_prologue else texts.END
     out.append(Element(Phase.PROLOGUE, len(text.prologue), 0, end))
     starts = []
     for k in range(trips):

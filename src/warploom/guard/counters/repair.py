@@ -6,14 +6,13 @@ with too few barriers gets one. The fewest places are changed (kernel: exactly; 
 epilogue: exactly, after the kernel), and each changed count is as weak as its place allows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from warploom.document.counters import ScheduleDocument
 from warploom.document.forms import AnyGiven, counter_document_of
 from warploom.document.ops import Phase
+from warploom.guard.counters import waits
 from warploom.guard.counters.barriers import kernel_barriers
 from warploom.guard.counters.cost import CHIP, Cost
 from warploom.guard.counters.emit import Emitted, Reason, emit, explain
@@ -21,14 +20,6 @@ from warploom.guard.counters.order import checked_trips, matching_tails
 from warploom.guard.counters.program import kept_count
 from warploom.guard.counters.synthesis import Solution, finish, wait_places
 from warploom.guard.counters.text import LETTER, PHASES, Act, Item, Queue, Text, read_text
-from warploom.guard.counters.waits import (
-    Placed,
-    Style,
-    Windows,
-    at_last_of,
-    kernel_waits,
-    served,
-)
 
 
 class ChangeKind(StrEnum):
@@ -92,7 +83,7 @@ def repair(document: AnyGiven, *, cost: Cost = CHIP, limit: int = 16) -> Repair:
         document = replace(document, protocol=replace(document.protocol, tail_barriers=tails))
     text = _clamped(read_text(document, keep_waits=True))
     trips = checked_trips(text)
-    windows = Windows(text, trips)
+    windows = waits.Windows(text, trips)
     barriers = kernel_barriers(windows, limit=limit)
     best, _ = barriers.best(lambda t: _best_waits(windows.beside(t), cost, limit), limit)
     reasons = explain(best.solution.windows, best.solution.placed, best.emitted)
@@ -137,7 +128,7 @@ def _is_tightened(text: Text, site: tuple[Phase, int], queue: Queue) -> bool:
     return site[1] < len(items) and items[site[1]].act is Act.WAIT and items[site[1]].queue is queue
 
 
-def _best_waits(windows: Windows, cost: Cost, limit: int) -> _Trial:
+def _best_waits(windows: waits.Windows, cost: Cost, limit: int) -> _Trial:
     """The best repair of a text whose kernel has all its barriers."""
     options = {q: wait_places(windows, q, _kernel_places(windows, q), limit) for q in Queue}
     base = {q: options[q][0] for q in Queue}
@@ -147,19 +138,19 @@ def _best_waits(windows: Windows, cost: Cost, limit: int) -> _Trial:
         for places in options[queue]:
             trial = {**base, queue: places}
             allowed = frozenset((i, q) for q, mine in trial.items() for i in mine)
-            placed = kernel_waits(windows, at_last_of(allowed))
-            ranked.append((_Trial(finish(windows, placed, style=Style.REUSE), cost), places))
+            placed = waits.kernel_waits(windows, waits.at_last_of(allowed))
+            ranked.append((_Trial(finish(windows, placed, style=waits.Style.REUSE), cost), places))
         best, base[queue] = min(ranked, key=lambda r: r[0].key)
     assert best is not None
     return best
 
 
-def _kernel_places(windows: Windows, queue: Queue) -> list[int]:
+def _kernel_places(windows: waits.Windows, queue: Queue) -> list[int]:
     """Where the kernel may be changed: its waits of the queue, and deadlines that are missed."""
     items = windows.text.kernel
     places = {i for i, x in enumerate(items) if x.act is Act.WAIT and x.queue is queue}
     for i in windows.kernel:
-        if i.need.queue is queue and i.due is not None and not served(i, Placed()):
+        if i.need.queue is queue and i.due is not None and not waits.served(i, waits.Placed()):
             places.add(i.program.elements[i.due].index)
     return sorted(places)
 

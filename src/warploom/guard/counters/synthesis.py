@@ -16,23 +16,12 @@ from typing import Any
 from warploom.document.counters import ScheduleDocument
 from warploom.document.ops import Phase, ScheduleOps
 from warploom.errors import SyncError
+from warploom.guard.counters import waits
 from warploom.guard.counters.barriers import Stabbing, arc_up_to, kernel_barriers, stab
 from warploom.guard.counters.cost import Cost, StallModel
 from warploom.guard.counters.emit import Emitted, Reason, emit, explain
 from warploom.guard.counters.order import checked_trips
 from warploom.guard.counters.text import PHASES, Act, Queue, Text, read_text
-from warploom.guard.counters.waits import (
-    Instance,
-    Placed,
-    Short,
-    Style,
-    Windows,
-    at_last_of,
-    epilogue_waits,
-    kernel_waits,
-    prologue_waits,
-    served,
-)
 
 
 class Barriers(StrEnum):
@@ -176,7 +165,7 @@ def _search(
     text = read_text(document, keep_barriers=keep)
     trips = checked_trips(text)
     cheapest = which is Barriers.CHEAPEST
-    windows = Windows(text, trips)
+    windows = waits.Windows(text, trips)
     found = kernel_barriers(
         windows,
         extra,
@@ -224,8 +213,8 @@ def _phases(keep: bool | Collection[Phase]) -> tuple[Phase, ...]:
 class Solution:
     """A text with all its barriers and waits decided."""
 
-    windows: Windows
-    placed: Placed
+    windows: waits.Windows
+    placed: waits.Placed
 
     @property
     def text(self) -> Text:
@@ -234,20 +223,23 @@ class Solution:
 
 
 def finish(
-    windows: Windows, kernel: Placed | None = None, *, style: Style = Style.WEAKEST
+    windows: waits.Windows,
+    kernel: waits.Placed | None = None,
+    *,
+    style: waits.Style = waits.Style.WEAKEST,
 ) -> Solution:
     """Waits of all phases, and barriers of prologue and epilogue where a window lacks them.
 
     The kernel's barriers are decided; ``kernel`` gives its waits, or the weakest are taken.
     """
-    loop = kernel if kernel is not None else kernel_waits(windows)
-    late: tuple[Instance, ...] = ()
+    loop = kernel if kernel is not None else waits.kernel_waits(windows)
+    late: tuple[waits.Instance, ...] = ()
     while True:
         placed = loop.copy()
         try:
-            prologue_waits(windows, placed, late, style=style)
-            missing = epilogue_waits(windows, placed, style=style)
-        except Short as short:
+            waits.prologue_waits(windows, placed, late, style=style)
+            missing = waits.epilogue_waits(windows, placed, style=style)
+        except waits.Short as short:
             windows = windows.beside(_with_barrier_for(windows.text, short))
             late = ()
             continue
@@ -256,7 +248,7 @@ def finish(
         late += missing
 
 
-def _with_barrier_for(text: Text, short: Short) -> Text:
+def _with_barrier_for(text: Text, short: waits.Short) -> Text:
     """One more barrier: right in front of the consumer, or at the end of the prologue."""
     e = short.program.elements[short.need.consumer]
     if e.phase is Phase.EPILOGUE:
@@ -308,7 +300,7 @@ def _mmas_in_flight(solution: Solution, producer: int, queue: Queue, last: int) 
     return mmas
 
 
-def _count_sum(placed: Placed) -> int:
+def _count_sum(placed: waits.Placed) -> int:
     return sum(n for counts in placed.counts.values() for n in counts.values())
 
 
@@ -326,8 +318,8 @@ def _fewest(best: _Candidate, cost: Cost, limit: int) -> _Candidate:
         for places in wait_places(windows, queue, sorted(kernel[queue]), min(limit, 24)):
             trial = {**kernel, queue: set(places)}
             allowed = frozenset((i, q) for q, mine in trial.items() for i in mine)
-            placed = kernel_waits(windows, at_last_of(allowed))
-            done = finish(windows, placed, style=Style.FEWEST)
+            placed = waits.kernel_waits(windows, waits.at_last_of(allowed))
+            done = finish(windows, placed, style=waits.Style.FEWEST)
             ranked.append((_Candidate(done, cost, start, best.which), places))
         best, places = min(ranked, key=lambda r: r[0].fewest_key)
         kernel[queue] = set(places)
@@ -335,13 +327,13 @@ def _fewest(best: _Candidate, cost: Cost, limit: int) -> _Candidate:
 
 
 def wait_places(
-    windows: Windows, queue: Queue, places: list[int], limit: int
+    windows: waits.Windows, queue: Queue, places: list[int], limit: int
 ) -> list[tuple[int, ...]]:
     """All smallest sets of kernel places at which every requirement of a queue can be met."""
     arcs = [
         arc_up_to(i, i.due, places, 1)
         for i in windows.kernel
-        if i.need.queue is queue and i.due is not None and not served(i, Placed())
+        if i.need.queue is queue and i.due is not None and not waits.served(i, waits.Placed())
     ]
     found = stab(arcs, max(1, len(places)), limit=limit)
     assert found is not None

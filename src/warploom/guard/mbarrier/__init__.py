@@ -7,8 +7,6 @@ committed groups, a slot is released after the groups that read it, and arrival 
 are sums over what the programs do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

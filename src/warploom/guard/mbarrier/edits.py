@@ -1,7 +1,5 @@
 """Edits that may mend a role program: each puts in or corrects one thing that synchronises."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product

@@ -7,8 +7,6 @@ weakest count that proves it. A position takes the least count over all its exec
 that the others already cover is dropped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

@@ -11,24 +11,12 @@ prologue, in the steady state, and across the seam between two tiles. All of the
 tiles of every length from ``peel`` to a few more, so counting there decides the counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.document.rings import Per, SlotRead
 from warploom.errors import SchedulingError
-from warploom.guard.mbarrier.plan import (
-    Action,
-    Plan,
-    Product,
-    Release,
-    RolePlan,
-    Store,
-    Stores,
-    Work,
-    origin_of,
-)
+from warploom.guard.mbarrier import plan as plans
 from warploom.order import ModuloResult
 
 
@@ -37,7 +25,7 @@ class Step:
     """One op of the role, or the release of a ring's slot (``action`` None), for index ``k``."""
 
     op: str
-    action: Action | None
+    action: plans.Action | None
     k: int
     ring: str = ""
     once: bool = False  # a release of a slot that is used once a tile
@@ -65,7 +53,7 @@ class _Placed:
     step: Step
 
 
-def expand_role(result: ModuloResult, plan: Plan, role: RolePlan) -> Lists:
+def expand_role(result: ModuloResult, plan: plans.Plan, role: plans.RolePlan) -> Lists:
     """The role's ops in order of issue, as prologue, kernel and epilogue."""
     first, *others = (_expand(result, plan, role, member) for member in role.members)
     if any(lists != first for lists in others):
@@ -78,7 +66,7 @@ def expand_role(result: ModuloResult, plan: Plan, role: RolePlan) -> Lists:
     return first
 
 
-def _expand(result: ModuloResult, plan: Plan, role: RolePlan, member: str) -> Lists:
+def _expand(result: ModuloResult, plan: plans.Plan, role: plans.RolePlan, member: str) -> Lists:
     placed = _placed_ops(result, plan, member)
     ii = result.ii
     stages = [p.time // ii for p in placed]
@@ -109,14 +97,14 @@ def _discards_first(placed: list[_Placed], ii: int) -> int:
     starts = [0]
     for p in placed:
         action = p.step.action
-        if isinstance(action, Product) and not (action.fresh or action.keeps):
+        if isinstance(action, plans.Product) and not (action.fresh or action.keeps):
             starts.append(p.time // ii + 1)
     return max(starts)
 
 
-def _placed_ops(result: ModuloResult, plan: Plan, member: str) -> list[_Placed]:
+def _placed_ops(result: ModuloResult, plan: plans.Plan, member: str) -> list[_Placed]:
     ops = [v for v in result.kernel_order() if result.roles[v] == member]
-    first = origin_of(result, plan, member)
+    first = plans.origin_of(result, plan, member)
     placed = []
     for rank, v in enumerate(ops):
         name = result.problem.ops[v].name
@@ -132,7 +120,7 @@ def _placed_ops(result: ModuloResult, plan: Plan, member: str) -> list[_Placed]:
 
 
 def _releases(
-    result: ModuloResult, plan: Plan, member: str, first: int, rank: int
+    result: ModuloResult, plan: plans.Plan, member: str, first: int, rank: int
 ) -> list[_Placed]:
     out: list[_Placed] = []
     for ring in result.problem.rings:
@@ -147,7 +135,7 @@ def _releases(
             result.times[r.op] + r.distance * result.ii + max(r.hold - more, 0) for r in reads
         )
         over -= first  # never before the read itself, however short
-        if plan.release is Release.SAME_ITERATION:
+        if plan.release is plans.Release.SAME_ITERATION:
             last = max(result.times[r.op] - first for r in reads)
             over = min(over, last // result.ii * result.ii + result.ii - 1)
         step = Step(f"release {ring.name}", None, 0, ring.name)
@@ -155,13 +143,13 @@ def _releases(
     return out
 
 
-def _fillers(plan: Plan) -> list[str]:
+def _fillers(plan: plans.Plan) -> list[str]:
     """Ops that fill rings with ordinary instructions."""
-    return [n for n, a in plan.actions.items() if isinstance(a, Work) and a.fills]
+    return [n for n, a in plan.actions.items() if isinstance(a, plans.Work) and a.fills]
 
 
 def _tile_releases(
-    plan: Plan, role: RolePlan, placed: list[_Placed]
+    plan: plans.Plan, role: plans.RolePlan, placed: list[_Placed]
 ) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     """Releases of slots used once a tile: after the head if only it reads them, or at the end."""
     head = {s.ring for _, a in role.head for s in slots_of(a)}
@@ -185,9 +173,9 @@ def _behind_readers(steps: tuple[Step, ...], releases: tuple[Step, ...]) -> tupl
     return tuple(out)
 
 
-def slots_of(action: Action | None) -> tuple[SlotRead, ...]:
+def slots_of(action: plans.Action | None) -> tuple[SlotRead, ...]:
     """The slots an action reads."""
-    return action.slots if isinstance(action, Product | Work) else ()
+    return action.slots if isinstance(action, plans.Product | plans.Work) else ()
 
 
 Position = tuple[str, int]  # list name, index
@@ -234,9 +222,11 @@ def store_waits(lists: Lists) -> dict[Position, int]:
         committed = 0
         for occurrence in run:
             action = occurrence.step.action
-            if not isinstance(action, Store | Stores):
+            if not isinstance(action, plans.Store | plans.Stores):
                 continue
-            copies = (action.copy,) if isinstance(action, Store) else (n for n, _ in action.chunks)
+            copies = (
+                (action.copy,) if isinstance(action, plans.Store) else (n for n, _ in action.chunks)
+            )
             for key in ((action.buffer, copy) for copy in copies):
                 if key in last:
                     younger = committed - last[key] - 1

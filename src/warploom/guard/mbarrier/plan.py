@@ -14,8 +14,6 @@ operands until it has retired, which only a wait makes known; so an op that star
 the products whose operands' room the scheduler took for free by then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

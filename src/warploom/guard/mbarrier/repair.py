@@ -6,8 +6,6 @@ never takes an op away or moves one: only what synchronises is added or correcte
 given (``verify_roles`` in practice), so this room knows none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol

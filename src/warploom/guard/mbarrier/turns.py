@@ -10,8 +10,6 @@ So whoever waits for a slot knows that the uses before it, which the others wait
 a parity tells two neighbouring phases apart and no more.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -19,7 +17,7 @@ from itertools import pairwise
 from warploom.document import roles
 from warploom.document.roles import RoleEntry
 from warploom.errors import SchedulingError
-from warploom.guard.mbarrier.expand import Lists, Occurrence, Position, Step, runs
+from warploom.guard.mbarrier.expand import Lists, Position, Step, runs
 from warploom.guard.mbarrier.plan import Plan, Product, RolePlan, Turns, Verbatim
 from warploom.order import ModuloResult
 
@@ -158,7 +156,7 @@ def _breaks(lists: Lists, joined: frozenset[Pair]) -> _Breaks:
         products = [o for o in run if isinstance(o.step.action, Product)]
         out.starts[products[0].position].add(True)
         for a, b in pairwise(products):
-            together = a.tile == b.tile and _pair(a, b) in joined
+            together = a.tile == b.tile and (a.step.op, b.step.op, b.use - a.use) in joined
             out.ends[a.position].add(not together)
             out.starts[b.position].add(not together)
             if a.tile != b.tile:
@@ -166,10 +164,6 @@ def _breaks(lists: Lists, joined: frozenset[Pair]) -> _Breaks:
         out.ends[products[-1].position].add(True)
         out.last.add(products[-1].position)
     return out
-
-
-def _pair(a: Occurrence, b: Occurrence) -> Pair:
-    return (a.step.op, b.step.op, b.use - a.use)
 
 
 def _has_products(steps: tuple[Step, ...]) -> bool:

@@ -1,7 +1,5 @@
 """From a kernel's text to its value: names to values, shapes and types checked."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace

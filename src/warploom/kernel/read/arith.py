@@ -1,7 +1,5 @@
 """Operators and pointwise functions: types, promotion, shapes."""
 
-from __future__ import annotations
-
 import ast
 import math
 from numbers import Number
@@ -123,9 +121,7 @@ def _operand_types(frame: Frame, node: ast.AST, fn: Fn, symbols: list[Symbol]) -
                     why="and, or, not, &, |, ~ and wl.where take conditions",
                     fix="compare it with something, e.g. x > 0",
                 )
-        if fn in LOGIC:
-            return kinds
-        return [DType.BOOL, *_common(frame, node, fn, kinds[1:])]
+        return kinds if fn in LOGIC else [DType.BOOL, *_common(frame, node, fn, kinds[1:])]
     return _common(frame, node, fn, kinds)
 
 
@@ -181,7 +177,14 @@ def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> ir.Valu
             )
     (rows, inner), (other, columns) = left.dims, right.dims
     if inner != other or rows.var == columns.var:
-        _no_product(frame, node, left, right)
+        turned = right.dims[1] == left.dims[1]
+        frame.wrong_shape(
+            node,
+            f"@ of shapes {shape(left)} and {shape(right)}",
+            why="the columns of the left tile must be the rows of the right one, "
+            "and the outer axes must differ",
+            fix="transpose the right side with .T" if turned else "check the order of the indices",
+        )
     fp8 = {DType.E4M3, DType.E5M2}
     if left.dtype is not right.dtype and not {left.dtype, right.dtype} <= fp8:
         frame.wrong_type(
@@ -204,17 +207,6 @@ def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> ir.Valu
 
 def _kind(symbol: Symbol) -> str:
     return "variable" if isinstance(symbol, ir.Var) else "number"
-
-
-def _no_product(frame: Frame, node: ast.AST, left: ir.Value, right: ir.Value) -> None:
-    turned = right.dims[1] == left.dims[1]
-    frame.wrong_shape(
-        node,
-        f"@ of shapes {shape(left)} and {shape(right)}",
-        why="the columns of the left tile must be the rows of the right one, "
-        "and the outer axes must differ",
-        fix="transpose the right side with .T" if turned else "check the order of the indices",
-    )
 
 
 def transpose(frame: Frame, node: ast.AST, value: Symbol) -> ir.Value:

@@ -1,7 +1,5 @@
 """Calls in a kernel: the words of the language, methods of tiles, Python functions."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import functools
@@ -46,12 +44,13 @@ class Call:
     def arity(self, word: Word, least: int, most: int, named: tuple[str, ...] = ()) -> None:
         """Refuse too few, too many and strange arguments."""
         strange, given = [k for k in self.kwargs if k not in named], len(self.args)
+        why = "a word of the language takes what it means something with"
         if strange:
-            self.fail(f"wl.{word.name} has no argument '{strange[0]}'", fix=word.usage)
+            self.fail(f"wl.{word.name} has no argument '{strange[0]}'", why, word.usage)
         if not least <= given <= most:
             count = least if least == most else f"{least} or more"
             what = f"wl.{word.name} takes {count} arguments, {given} are given"
-            self.fail(what, fix=word.usage)
+            self.fail(what, why, word.usage)
 
     def op(self, fn: Fn, *operands: Symbol) -> Value:
         """A function of values, at the call's line."""
@@ -212,7 +211,8 @@ def _activation(call: Call, word: Word) -> Symbol:
         gate = op(Fn.DIV, 1.0, op(Fn.ADD, 1.0, op(Fn.EXP, op(Fn.NEG, x))))
         return gate if word.name == "sigmoid" else op(Fn.MUL, x, gate)
     if call.kwargs.get("approximate", "none") not in ("none", "tanh"):
-        call.fail('gelu is approximate="none" or "tanh"', fix=word.usage)
+        why = "these are its two forms: by the error function, and near it by tanh"
+        call.fail('gelu is approximate="none" or "tanh"', why, word.usage)
     if call.kwargs.get("approximate") == "tanh":
         cube = op(Fn.MUL, op(Fn.MUL, op(Fn.MUL, x, x), x), 0.044715)
         inner = op(Fn.TANH, op(Fn.MUL, op(Fn.ADD, x, cube), math.sqrt(2 / math.pi)))
@@ -330,7 +330,8 @@ class _Method:
             dtype = args[0] if len(args) == 1 else kwargs.get("dtype", KINDS.get(self.name))
             dtype = dtype if isinstance(dtype, DType) else kind_of(dtype)
             if dtype is None:
-                call.fail(".to takes an element type", fix=".to(wl.bf16), or .to(v.dtype)")
+                why = "types are known before a kernel runs"
+                call.fail(".to takes an element type", why, ".to(wl.bf16), or .to(v.dtype)")
             of = number_of(call.frame, call.node, self.of) if call.frame.foreign else self.of
             if DType.BOOL in (of.dtype, dtype):
                 fix = "wl.where(condition, a, b), or a comparison"

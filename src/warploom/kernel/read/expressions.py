@@ -1,7 +1,5 @@
 """Expressions of a kernel's text."""
 
-from __future__ import annotations
-
 import ast
 import math
 import operator
@@ -130,18 +128,15 @@ def binary(frame: Frame, node: ast.AST, op: ast.operator, left: Symbol, right: S
         frame.wrong_syntax(
             node,
             "the bit operators ^ and << are not part of the tile language",
+            why="whole numbers are unpacked here, by >> and &, and never packed",
             fix="conditions: a != b; powers of two: * and //",
         )
     fn, python = BINARY[type(op)]
     if is_static(left) and is_static(right):
         return _static(frame, node, python, left, right)
-    if fn is Fn.AND and DType.BOOL not in (_kind(frame, node, s) for s in (left, right)):
+    if fn is Fn.AND and DType.BOOL not in (value_of(frame, node, s).dtype for s in (left, right)):
         fn = Fn.BITS
     return pointwise(frame, node, fn, left, right)
-
-
-def _kind(frame: Frame, node: ast.AST, symbol: Symbol) -> DType:
-    return value_of(frame, node, symbol).dtype
 
 
 def _static(frame: Frame, node: ast.AST, python: Callable[..., Any], *args: Symbol) -> Symbol:
@@ -269,6 +264,7 @@ def _call(frame: Frame, node: ast.Call) -> Symbol:
             frame.wrong_syntax(
                 node,
                 "'*' and '**' in a call are not part of the tile language",
+                why="what a call is given is read from the text, one by one",
                 fix="write the arguments out",
             )
     args = [evaluate(frame, a) for a in node.args]

@@ -1,7 +1,5 @@
 """``wl.tile``: the grid of a kernel and its variables."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 

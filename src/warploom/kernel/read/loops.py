@@ -1,7 +1,5 @@
 """The pipelined loop: names bound again in its body are carried from step to step."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -49,7 +47,12 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
         extent=bounds.extent,
     )
     build.vars[var.name] = var
-    names = _assigned(node)
+    assert isinstance(node.target, ast.Name)
+    found = {node.target.id}
+    for part in ast.walk(ast.Module(node.body, [])):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            found.add(part.id)
+    names = found
     first = _enter(frame, node, names)
     inside = {name: frame.env[name] for name in first}
     frame.env[node.target.id] = var
@@ -198,15 +201,6 @@ def _bound(frame: Frame, node: ast.Call, name: str, symbol: Symbol) -> str | Non
             fix="e.g. until=wl.index(s).max() + 1",
         )
     return value.name
-
-
-def _assigned(node: ast.For) -> set[str]:
-    assert isinstance(node.target, ast.Name)
-    found = {node.target.id}
-    for part in ast.walk(ast.Module(node.body, [])):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            found.add(part.id)
-    return found
 
 
 def _enter(frame: Frame, node: ast.For, names: set[str]) -> dict[str, ir.Value]:

@@ -1,7 +1,5 @@
 """Loads and stores: what an index may be, and which stores can be meant."""
 
-from __future__ import annotations
-
 import ast
 from typing import cast as typed
 
@@ -232,8 +230,7 @@ def _shaped(
 def _check_store(
     frame: Frame, node: ast.Subscript, tensor: ir.Tensor, at: tuple[ir.At, ...], *, add: bool
 ) -> None:
-    build = frame.build
-    for other in build.stores.get(tensor.name, []):
+    for other in frame.build.stores.get(tensor.name, []):
         if other.add != add:
             frame.wrong_memory(
                 node,

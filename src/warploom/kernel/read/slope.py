@@ -4,8 +4,6 @@ Derivatives of pointwise functions are mechanical. The ops they are made of stan
 any others, so they mean, cost and are fused like what an author writes.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 
@@ -45,9 +43,7 @@ class _Slope:
             if op.fn in FLAT:
                 return 0.0
             slopes = [self.of(a) for a in op.args]
-            if all(_is(s, 0) for s in slopes):
-                return 0.0
-            return self._rule(op, slopes)
+            return 0.0 if all(_is(s, 0) for s in slopes) else self._rule(op, slopes)
         if any(not _is(self.of(a), 0) for a in operands(op)) and not isinstance(op, ir.Spread):
             self.frame.wrong_type(
                 self.node,

@@ -1,7 +1,5 @@
 """What reading a kernel knows so far: the ops built, and the frame of the function being read."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import difflib

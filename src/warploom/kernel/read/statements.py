@@ -1,7 +1,5 @@
 """Statements of a kernel's text: assignments, choices made while reading, the pipelined loop."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Callable
@@ -49,7 +47,14 @@ def _statement(frame: Frame, node: ast.stmt) -> Returned | None:
         case ast.For():
             return _for(frame, node)
         case ast.Return():
-            return _return(frame, node)
+            if frame.depth == 0:
+                frame.wrong_syntax(
+                    node,
+                    "a kernel returns nothing",
+                    why="its results are what it stores; the call gives them back",
+                    fix="out[m, n] = ...",
+                )
+            return Returned(None if node.value is None else evaluate(frame, node.value))
         case ast.Expr():
             _expression(frame, node)
         case ast.Pass():
@@ -96,8 +101,7 @@ def _refuse(frame: Frame, node: ast.stmt) -> None:
 def _expression(frame: Frame, node: ast.Expr) -> None:
     if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str | type(...)):
         return
-    symbol = evaluate(frame, node.value)
-    if symbol is not None:
+    if evaluate(frame, node.value) is not None:
         frame.wrong_syntax(
             node,
             "an expression whose value is not used",
@@ -210,21 +214,13 @@ def _augment(frame: Frame, node: ast.AugAssign) -> None:
     _bind(frame, node.target, result)
 
 
-def _return(frame: Frame, node: ast.Return) -> Returned:
-    if frame.depth == 0:
-        frame.wrong_syntax(
-            node,
-            "a kernel returns nothing",
-            why="its results are what it stores; the call gives them back",
-            fix="out[m, n] = ...",
-        )
-    return Returned(None if node.value is None else evaluate(frame, node.value))
-
-
 def _for(frame: Frame, node: ast.For) -> Returned | None:
     if node.orelse:
         frame.wrong_syntax(
-            node, "'else' of a for is not part of the tile language", fix="write it after the loop"
+            node,
+            "'else' of a for is not part of the tile language",
+            why="nothing breaks out of a loop: it would always run",
+            fix="write it after the loop",
         )
     function = evaluate(frame, node.iter.func) if isinstance(node.iter, ast.Call) else None
     if function is WORDS["steps"]:

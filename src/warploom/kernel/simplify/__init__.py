@@ -1,7 +1,5 @@
 """A kernel simplified: constants folded, common parts shared, the unneeded removed or moved."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace
@@ -280,8 +278,7 @@ def without_copies(kernel: Kernel) -> Kernel:
         same = {c.inside.name: c.first for c in op.carried if c.last == c.inside.name}
         names.update({c.result.name: c.first for c in op.carried if c.last == c.inside.name})
         kept = tuple(c for c in op.carried if c.inside.name not in same)
-        new = renamed(replace(op, carried=kept), same)
-        return new
+        return renamed(replace(op, carried=kept), same)
 
     return replace(kernel, ops=rebuild(kernel.ops, visit, names))
 

@@ -10,8 +10,6 @@ It is done for a set of exponents that hang together if it needs fewer multiplic
 than it saves: one for each exponential.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

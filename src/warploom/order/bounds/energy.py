@@ -7,8 +7,6 @@ thresholds; a few rounds with the transitive closure between them. A positive di
 infeasible. Source, sink and one end-of-life node per value give bounds on length and registers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Longest paths at one II: cycles that forbid it, RecMII, and the all-pairs distance matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@ pattern is the largest ratio of a simple cycle of these, hence at most the sum o
 A bound also carries its reason (``Limit``), so that a result can say what it is limited by.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from warploom.errors import InfeasibleError

@@ -6,8 +6,6 @@ each role's instruction stream is a unit like any other. Where they are still op
 unit of that many servers. So a bound of the system is a bound of the body.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -12,8 +12,6 @@ Without loss of solutions:
 A grid g > 1 keeps ops on multiples of g with costs rounded up: sound, not complete.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -46,7 +44,16 @@ class CoreModel:
         self.linear = self._fullest()
         self.anchor = self.linear.ops[0][0] if self.linear is not None else None
         self.release: Callable[[int, int], Expr] = lambda op, writer: 0
-        self._add_times()
+        on_line = dict(self.linear.ops) if self.linear is not None else {}
+        self.phase: list[Any] = []
+        self.stage: list[Any] = []
+        for v in range(self.system.n):
+            top = self.period - (self.up(on_line[v]) if v in on_line else 1)
+            self.infeasible |= top < 0
+            pinned = v == self.anchor
+            self.phase.append(self.m.new_int_var(0, 0 if pinned else max(top, 0), f"phase{v}"))
+            self.stage.append(self.m.new_int_var(0, self.max_stage, f"stage{v}"))
+        self.time = [self.period * k + p for k, p in zip(self.stage, self.phase, strict=True)]
         for unit in self.system.units:
             self._add_unit(unit)
         if request.problem.isolate:
@@ -69,18 +76,6 @@ class CoreModel:
         if self.request.problem.isolate or not lines:
             return None
         return max(lines, key=lambda u: (u.load(), len(u.ops)))
-
-    def _add_times(self) -> None:
-        on_line = dict(self.linear.ops) if self.linear is not None else {}
-        self.phase: list[Any] = []
-        self.stage: list[Any] = []
-        for v in range(self.system.n):
-            top = self.period - (self.up(on_line[v]) if v in on_line else 1)
-            self.infeasible |= top < 0
-            pinned = v == self.anchor
-            self.phase.append(self.m.new_int_var(0, 0 if pinned else max(top, 0), f"phase{v}"))
-            self.stage.append(self.m.new_int_var(0, self.max_stage, f"stage{v}"))
-        self.time = [self.period * k + p for k, p in zip(self.stage, self.phase, strict=True)]
 
     def _add_unit(self, unit: UnitUse) -> None:
         capacity, intervals = unit.capacity, []
@@ -196,9 +191,7 @@ class CoreModel:
         moved = [t - shift for t in times]
         if min(moved) < 0:
             moved = [t + self.request.ii for t in moved]
-        if any(t % self.g for t in moved):
-            return None
-        return [t // self.g for t in moved]
+        return None if any(t % self.g for t in moved) else [t // self.g for t in moved]
 
     def add_hints(self, times: Sequence[int]) -> None:
         """Hint stages, phases and depths from a complete schedule."""

@@ -9,8 +9,6 @@ request: no answer can be read by another question. The child lives in a session
 a Ctrl-C at the terminal reaches the parent alone; when the parent is gone, it ends.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import importlib.util

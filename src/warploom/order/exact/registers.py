@@ -5,8 +5,6 @@ cycles; arcs are cumulative intervals with a variable capacity. A value whose ro
 only where a literal says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from warploom.order.bounds.system import RegisterFile

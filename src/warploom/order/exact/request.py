@@ -1,7 +1,5 @@
 """Questions to and answers from the exact solver, as plain values that cross a process border."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

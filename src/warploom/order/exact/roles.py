@@ -5,8 +5,6 @@ intervals; an arc whose ends differ costs the hand-off, a ring reuse across role
 and values charge the role that owns them. Interchangeable roles are numbered by first use.
 """
 
-from __future__ import annotations
-
 from warploom.order.bounds.system import must_cross, ring_role
 from warploom.order.exact.model import CoreModel, Expr
 from warploom.order.exact.registers import live_registers

@@ -1,7 +1,5 @@
 """Answer one request with CP-SAT: one worker, fixed seed, deterministic work limit."""
 
-from __future__ import annotations
-
 from ortools.sat.python import cp_model
 
 from warploom.order.exact.model import CoreModel, Expr

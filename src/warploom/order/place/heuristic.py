@@ -9,8 +9,6 @@ sets. Three ways to choose the next op are alternated, since none wins everywher
 - SLACK: the narrowest window first, late when only successors are placed.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -89,7 +87,11 @@ class _Run:
         self.early, self.late = self.first.copy(), self.last.copy()
         scale = 0 if seed == 0 else 2 + (seed % 7) * 4
         self.noise = np.array([self.rng.random() for _ in range(self.n)]) * scale
-        self.crowd = _crowding(system, ii)
+        out = np.zeros(system.n)
+        for unit in system.units:
+            for v, cycles in unit.ops:
+                out[v] = max(out[v], cycles * len(unit.ops) / ii)
+        self.crowd = out
         self.critical = _critical_ops(system)
         per_op = PLACEMENTS_PER_OP if self.n <= LARGE else PLACEMENTS_PER_OP_LARGE
         self.budget = per_op * self.n
@@ -174,7 +176,13 @@ class _Run:
         clash = self.placed & ((gap < self.d[v]) | (-gap < self.d[:, v]))
         for x in np.nonzero(clash)[0]:
             self._eject(int(x))
-        self._windows()
+        # Windows from scratch, after ejections
+        done = np.nonzero(self.placed)[0]
+        self.early, self.late = self.first.copy(), self.last.copy()
+        if len(done):
+            times = self.at[done]
+            self.early = np.maximum(self.early, (self.d[done] + times[:, None]).max(axis=0))
+            self.late = np.minimum(self.late, (times[None, :] - self.d[:, done]).min(axis=1))
         self._put(v, time)
 
     def _put(self, v: int, time: int) -> None:
@@ -192,23 +200,6 @@ class _Run:
         self.times[v] = None
         self.placed[v] = False
         self.ejections[v] += 1
-
-    def _windows(self) -> None:
-        """Windows from scratch, after ejections."""
-        done = np.nonzero(self.placed)[0]
-        self.early, self.late = self.first.copy(), self.last.copy()
-        if len(done):
-            times = self.at[done]
-            self.early = np.maximum(self.early, (self.d[done] + times[:, None]).max(axis=0))
-            self.late = np.minimum(self.late, (times[None, :] - self.d[:, done]).min(axis=1))
-
-
-def _crowding(system: System, ii: int) -> npt.NDArray[np.float64]:
-    out = np.zeros(system.n)
-    for unit in system.units:
-        for v, cycles in unit.ops:
-            out[v] = max(out[v], cycles * len(unit.ops) / ii)
-    return out
 
 
 def _critical_ops(system: System) -> tuple[int, ...]:

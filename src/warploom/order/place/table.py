@@ -1,7 +1,5 @@
 """The reservation table of one II: which units are free when, as bit sets, one per server."""
 
-from __future__ import annotations
-
 from math import gcd
 
 from warploom.order.bounds.system import System
@@ -10,9 +8,7 @@ from warploom.order.bounds.system import System
 def rotate(bits: int, by: int, ii: int) -> int:
     """Move every bit ``by`` places up, around the circle of II bits."""
     by %= ii
-    if not by:
-        return bits
-    return ((bits << by) | (bits >> (ii - by))) & ((1 << ii) - 1)
+    return bits if not by else ((bits << by) | (bits >> (ii - by))) & ((1 << ii) - 1)
 
 
 def span(start: int, cycles: int, ii: int) -> int:

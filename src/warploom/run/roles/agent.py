@@ -4,24 +4,13 @@ Each agent runs alone and in program order; a slot always holds the use an entry
 waits, fences and barriers do nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from warploom.document.rings import BufferCopy, SlotRead
 from warploom.document.roles import BulkStore, Compute, Mma, RoleProgram, RolesDocument
-from warploom.run.roles.memory import (
-    GARBAGE,
-    AgentPlan,
-    Fault,
-    SlotKey,
-    StagingCopy,
-    Step,
-    Values,
-    steps_of,
-)
+from warploom.run.roles import memory
 
 _T = TypeVar("_T")
 
@@ -33,14 +22,14 @@ class Product:
     """A matrix product between issue and retirement, with what its slots held at issue."""
 
     mma: Mma
-    slots: tuple[tuple[SlotKey, int], ...]
+    slots: tuple[tuple[memory.SlotKey, int], ...]
 
 
 @dataclass(slots=True, eq=False)
 class Store:
     """A bulk store that has not read its staging copy yet."""
 
-    step: Step
+    step: memory.Step
     source: BufferCopy
 
 
@@ -52,7 +41,7 @@ class Agent:
     ``unsettled`` are registers whose last ordinary access matrix products may not see.
     """
 
-    plan: AgentPlan
+    plan: memory.AgentPlan
     unsettled: set[str]
     at: int = 0
     strand_at: int = 0
@@ -64,7 +53,7 @@ class Agent:
     stores: list[Store] = field(default_factory=list)
     store_groups: list[list[Store]] = field(default_factory=list)
     open_stores: list[Store] = field(default_factory=list)
-    staging: dict[BufferCopy, StagingCopy] = field(default_factory=dict)
+    staging: dict[BufferCopy, memory.StagingCopy] = field(default_factory=dict)
     filled: dict[int, int] = field(default_factory=dict)
 
     @property
@@ -96,26 +85,26 @@ class Agent:
         ahead = self.plan.steps[self.at : self.plan.strand[self.strand_at]]
         return not any(_makes_registers(s) for s in ahead)
 
-    def copy(self, which: BufferCopy) -> StagingCopy:
+    def copy(self, which: BufferCopy) -> memory.StagingCopy:
         """A staging copy."""
-        return self.staging.setdefault(which, StagingCopy())
+        return self.staging.setdefault(which, memory.StagingCopy())
 
     def touch(self, op: Compute) -> None:
         """An op uses its registers: no product may hold them."""
         for product in self.products:
             if product.mma.accumulator in (*op.reads, *op.writes):
-                raise Fault("an accumulator is touched in flight")
+                raise memory.Fault("an accumulator is touched in flight")
             if set(product.mma.registers) & set(op.writes):
-                raise Fault("an operand register is overwritten in flight")
+                raise memory.Fault("an operand register is overwritten in flight")
         self.unsettled.update(op.reads, op.writes)
 
     def issue(self, product: Product) -> None:
         """A product starts: its registers are settled and nobody writes them."""
         mma = product.mma
         if self.unsettled & {mma.accumulator, *mma.registers}:
-            raise Fault("a product takes registers before ordinary accesses settled")
+            raise memory.Fault("a product takes registers before ordinary accesses settled")
         if any(p.mma.accumulator in mma.registers for p in self.products):
-            raise Fault("a product reads an accumulator in flight")
+            raise memory.Fault("a product reads an accumulator in flight")
         self.products.append(product)
         self.open.append(product)
 
@@ -131,7 +120,7 @@ class Agent:
         _leave(store, [*self.store_groups, self.open_stores])
 
 
-def _makes_registers(step: Step) -> bool:
+def _makes_registers(step: memory.Step) -> bool:
     return isinstance(step.entry, Mma) or (
         isinstance(step.entry, Compute) and bool(step.entry.writes)
     )
@@ -156,14 +145,14 @@ OutputKey = tuple[int, str, int, int, str, tuple[int, ...]]
 Outputs = dict[OutputKey, int]
 
 
-def meaning(document: RolesDocument, tiles: Sequence[int], values: Values) -> Outputs:
+def meaning(document: RolesDocument, tiles: Sequence[int], values: memory.Values) -> Outputs:
     """The stored values of every agent."""
     out: Outputs = {}
     for cta in range(document.cluster):
         for program in document.programs:
             for instance in range(program.instances):
                 one = _Alone(document, program, cta, values)
-                for step in steps_of(program, instance, tiles):
+                for step in memory.steps_of(program, instance, tiles):
                     one.take(step, instance, out)
     return out
 
@@ -172,13 +161,13 @@ class _Alone:
     """One agent in program order."""
 
     def __init__(
-        self, document: RolesDocument, program: RoleProgram, cta: int, values: Values
+        self, document: RolesDocument, program: RoleProgram, cta: int, values: memory.Values
     ) -> None:
         self.document, self.program, self.cta, self.values = document, program, cta, values
         self.registers: dict[str, int] = {}
         self.staging: dict[BufferCopy, int] = {}
 
-    def take(self, step: Step, instance: int, out: Outputs) -> None:
+    def take(self, step: memory.Step, instance: int, out: Outputs) -> None:
         entry = step.entry
         match entry:
             case Mma():
@@ -196,20 +185,20 @@ class _Alone:
                     out[key] = fill_value(self.values, entry, self.registers)
                 self.registers.update(compute_values(self.values, entry, slots, self.registers))
             case BulkStore():
-                staged = self.staging.get(entry.source, GARBAGE)
+                staged = self.staging.get(entry.source, memory.GARBAGE)
                 key = output_key(self.cta, self.program, instance, step)
                 out[key] = self.values.of("stored", staged, staged)
             case _:
                 pass
 
-    def _slots(self, step: Step, reads: Sequence[SlotRead]) -> tuple[int, ...]:
+    def _slots(self, step: memory.Step, reads: Sequence[SlotRead]) -> tuple[int, ...]:
         return tuple(
             self.values.of("loaded", r.ring, r.part, step.content(self.document.ring(r.ring)))
             for r in reads
         )
 
 
-def output_key(cta: int, program: RoleProgram, instance: int, step: Step) -> OutputKey:
+def output_key(cta: int, program: RoleProgram, instance: int, step: memory.Step) -> OutputKey:
     """The place in global memory a store of this step writes."""
     entry = step.entry
     assert isinstance(entry, Compute | BulkStore)
@@ -219,23 +208,23 @@ def output_key(cta: int, program: RoleProgram, instance: int, step: Step) -> Out
 
 
 def product_value(
-    values: Values, mma: Mma, slots: tuple[int, ...], registers: dict[str, int]
+    values: memory.Values, mma: Mma, slots: tuple[int, ...], registers: dict[str, int]
 ) -> int:
     """The accumulator after a product."""
-    operands = tuple(registers.get(r, GARBAGE) for r in mma.registers)
-    old = registers.get(mma.accumulator, GARBAGE) if mma.accumulate else None
+    operands = tuple(registers.get(r, memory.GARBAGE) for r in mma.registers)
+    old = registers.get(mma.accumulator, memory.GARBAGE) if mma.accumulate else None
     return values.of("product", mma.op, slots, operands, old)
 
 
 def compute_values(
-    values: Values, op: Compute, slots: tuple[int, ...], registers: dict[str, int]
+    values: memory.Values, op: Compute, slots: tuple[int, ...], registers: dict[str, int]
 ) -> dict[str, int]:
     """The registers an op writes."""
-    taken = tuple(registers.get(r, GARBAGE) for r in op.reads)
+    taken = tuple(registers.get(r, memory.GARBAGE) for r in op.reads)
     return {name: values.of("op", op.op, op.args, name, slots, taken) for name in op.writes}
 
 
-def fill_value(values: Values, op: Compute, registers: dict[str, int]) -> int:
+def fill_value(values: memory.Values, op: Compute, registers: dict[str, int]) -> int:
     """What an op writes to memory."""
-    taken = tuple(registers.get(r, GARBAGE) for r in op.reads)
+    taken = tuple(registers.get(r, memory.GARBAGE) for r in op.reads)
     return values.of("fill", op.op, op.args, taken)

@@ -5,8 +5,6 @@ awaited, as far as both reached. A read or a sum of what its thread does not kno
 timing would show another value. Parts run in two launches, since counts are left for the next one.
 """
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Callable, Hashable

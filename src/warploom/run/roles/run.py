@@ -87,7 +87,14 @@ def first_fault(
     intended: RolesDocument | None = None,
 ) -> str | None:
     """The first fault in random runs, or None. Outputs must be those ``intended`` means."""
-    _check(document, tiles)
+    least = max(document.minimum_trips, 1)
+    if not tiles or min(tiles) < least:
+        raise ConfigError(
+            f"tiles {tuple(tiles)} of {document.name!r}",
+            where="first_fault",
+            why=f"a tile has at least {least} iteration(s)",
+            fix="longer tiles",
+        )
     values = Values()
     expected = meaning(intended or document, tiles, values)
     plan = Plan.of(document, tiles)
@@ -98,17 +105,6 @@ def first_fault(
         except Fault as fault:
             return str(fault)
     return None
-
-
-def _check(document: RolesDocument, tiles: Sequence[int]) -> None:
-    least = max(document.minimum_trips, 1)
-    if not tiles or min(tiles) < least:
-        raise ConfigError(
-            f"tiles {tuple(tiles)} of {document.name!r}",
-            where="first_fault",
-            why=f"a tile has at least {least} iteration(s)",
-            fix="longer tiles",
-        )
 
 
 SEEDS = range(150)

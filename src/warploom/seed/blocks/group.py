@@ -3,8 +3,6 @@
 Groups hold op indices, so that balancing can ask the dependence edges; blocks are made last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

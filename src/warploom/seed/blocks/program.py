@@ -142,7 +142,13 @@ def verify_schedule(
     _wait_bounds(blocks, config, lgkm_units)
     if guesses:
         _uniform_distribution(blocks, config)
-    _prefetch_coverage(blocks)
+    if not any(flag for block in blocks for _, flag in block.loads):
+        raise StructureError(
+            "no global load prefetches",
+            check="prefetch_coverage",
+            why="the next iteration would find no data",
+            fix="give loads a k-offset of K0, K1 or K_NEXT",
+        )
     if config.depth == 2 and not config.cross_stage_rotation:
         _stage_consistency(blocks, config)
         if guesses:
@@ -218,16 +224,6 @@ def _stage_consistency(blocks: Blocks, config: PipelineConfig) -> None:
                         why="partition p computes the tile in stage p",
                         fix="set cross_stage_rotation=True if the rotation is intended",
                     )
-
-
-def _prefetch_coverage(blocks: Blocks) -> None:
-    if not any(flag for block in blocks for _, flag in block.loads):
-        raise StructureError(
-            "no global load prefetches",
-            check="prefetch_coverage",
-            why="the next iteration would find no data",
-            fix="give loads a k-offset of K0, K1 or K_NEXT",
-        )
 
 
 def _completion_coverage(blocks: Blocks, config: PipelineConfig) -> None:

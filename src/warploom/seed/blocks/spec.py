@@ -190,7 +190,14 @@ def _template(block: MMABlockSpec) -> Emission:
     yield from _plain(_entry_section(block, wrap=block.wraps_entry))
     if block.barrier_before_pre_ops:
         yield from _plain(_sync_section(block))
-    yield from _load_section(block)
+    fragments = [(op, False) for op in block.fragments]
+    drain = (
+        [(_drain(block, "drain_lgkm_before_loads"), False)] if block.drain_lgkm_before_loads else []
+    )
+    if block.global_before_frag:
+        yield from (*block.loads, *drain, *fragments)
+    else:
+        yield from (*fragments, *drain, *block.loads)
     if not block.barrier_before_pre_ops:
         yield from _plain(_sync_section(block))
     yield from _plain(_mma_section(block))
@@ -212,17 +219,6 @@ def _entry_section(block: MMABlockSpec, *, wrap: bool) -> Iterator[OpDesc]:
         yield _BARRIER
     if wrap:
         yield _FENCE
-
-
-def _load_section(block: MMABlockSpec) -> Emission:
-    fragments = [(op, False) for op in block.fragments]
-    drain = (
-        [(_drain(block, "drain_lgkm_before_loads"), False)] if block.drain_lgkm_before_loads else []
-    )
-    if block.global_before_frag:
-        yield from (*block.loads, *drain, *fragments)
-    else:
-        yield from (*fragments, *drain, *block.loads)
 
 
 def _sync_section(block: MMABlockSpec) -> Iterator[OpDesc]:

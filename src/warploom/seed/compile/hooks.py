@@ -4,8 +4,6 @@ A kernel of known shape on a chip is ordered, guarded and shown in the chip's cy
 shape nobody knows what an op stands for, and the latencies of the cost model count, under its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ declare and price (the schedule's body) -> relate (edges) -> order -> group -> g
 judge. The judge reads only the document that comes out, never how it was made.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 

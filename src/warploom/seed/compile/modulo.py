@@ -1,7 +1,5 @@
 """Compilation by the schedule of least interval: phases, depths and expansion derived from it."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

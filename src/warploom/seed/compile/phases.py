@@ -1,7 +1,5 @@
 """From order to phases: a body's order and blocks; one buffer, two, or the least interval."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,12 +28,7 @@ from warploom.seed.phases.program import (
 from warploom.seed.sched.csp import first_block_order, optimal_block_order
 from warploom.seed.sched.greedy import greedy_schedule
 from warploom.seed.sched.result import OrderResult
-from warploom.seed.sync.rules import (
-    apply_derived_waits,
-    derive_waits_from_blocks,
-    guard_blocks,
-    lgkm_units,
-)
+from warploom.seed.sync import rules
 
 
 def derive_order(
@@ -79,7 +72,7 @@ def _searched(
             return False
         except ProgramError:
             # Left-over ops may find a place in another order; a wrong number of MMAs does not.
-            if _mmas(body) != config.total_blocks():
+            if sum(op.role is OpRole.COMPUTE for op in body) != config.total_blocks():
                 raise
             return False
         return keeps_reads(groups, edges)
@@ -98,10 +91,6 @@ def _searched(
     if blocks(order):
         return OrderResult.given(graph, order)
     return first_block_order(graph, cap, partitions=partitions)
-
-
-def _mmas(body: Sequence[OpDesc]) -> int:
-    return sum(op.role is OpRole.COMPUTE for op in body)
 
 
 def _timed(body: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
@@ -128,11 +117,11 @@ def build_double_buffer_program(
     Unless ``to_the_letter``, checks that only guess at races are left to the proof.
     """
     blocks = _blocks(body, order, config, edges)
-    blocks = guard_blocks(blocks, body, config, policy)
+    blocks = rules.guard_blocks(blocks, body, config, policy)
     if policy.flags.auto_waits:
-        derived = derive_waits_from_blocks(blocks, config, policy.lgkm_fallback)
-        blocks = apply_derived_waits(blocks, config, policy, derived)
-    units = lgkm_units(config, policy.lgkm_fallback) if policy.flags.auto_waits else (0, 0)
+        derived = rules.derive_waits_from_blocks(blocks, config, policy.lgkm_fallback)
+        blocks = rules.apply_derived_waits(blocks, config, policy, derived)
+    units = rules.lgkm_units(config, policy.lgkm_fallback) if policy.flags.auto_waits else (0, 0)
     verify_schedule(blocks, config, units, guesses=to_the_letter)
     return PipelineProgram.of(blocks, to_the_letter=to_the_letter)
 

@@ -1,7 +1,5 @@
 """``CompiledSchedule``: what compilation returns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from warploom.document.counters import Counters, KernelShape, Protocol, ScheduleDocument

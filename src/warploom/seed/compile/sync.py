@@ -1,7 +1,5 @@
 """Guard: stated waits are kept, derived ones follow the policy, every change has a reason."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -270,7 +270,11 @@ def schedule_settings(
     else:
         yield from _of_orders(sched)
         yield from _of_waits(sched, sync)
-        yield from _of_layout(sched)
+        if sched.omit_mma_set_prio and not sched.minimal_barriers:
+            yield "omit_mma_set_prio", "it applies only with minimal_barriers=True"
+        fenced = sched.sched_barrier_mask not in (0, _DEFAULT.sched_barrier_mask)
+        if fenced and sched.minimal_barriers:
+            yield "sched_barrier_mask", "minimal_barriers=True removes the barriers it follows"
     for name in _UNITS:
         if getattr(sched, name) and getattr(config, name) not in (0, getattr(sched, name)):
             yield name, f"PipelineConfig.{name} = {getattr(config, name)} wins"
@@ -305,14 +309,6 @@ def _of_waits(sched: ScheduleConfig, sync: SyncPolicy) -> Idle:
         yield "auto_drain", f"SyncPolicy.{sync.name} derives every drain that is needed"
     if sched.minimal_barriers and sched.lgkm_after_last:
         yield "lgkm_after_last", "minimal_barriers=True removes the barrier it follows"
-
-
-def _of_layout(sched: ScheduleConfig) -> Idle:
-    if sched.omit_mma_set_prio and not sched.minimal_barriers:
-        yield "omit_mma_set_prio", "it applies only with minimal_barriers=True"
-    fenced = sched.sched_barrier_mask not in (0, _DEFAULT.sched_barrier_mask)
-    if fenced and sched.minimal_barriers:
-        yield "sched_barrier_mask", "minimal_barriers=True removes the barriers it follows"
 
 
 def pipeline_settings(config: PipelineConfig, body: Sequence[OpDesc]) -> Idle:

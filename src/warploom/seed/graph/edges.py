@@ -1,7 +1,5 @@
 """Dependence edges: rules as data (which ops depend, over how many iterations), and their use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +14,7 @@ _BOUNDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class EdgeRule:
     """A pattern over (producer, consumer) pairs. Fields left at their default match anything.
 
@@ -69,34 +67,23 @@ _MMA, _SYNC = OpRole.COMPUTE, OpRole.SYNC
 def double_buffer_edge_rules() -> list[EdgeRule]:
     """Register flow, accumulator chain, LDS flow, LDS anti dependences."""
     return [
-        EdgeRule(producer_role=_FRAG, consumer_role=_MMA, use_config_match=True, same_half=True),
+        EdgeRule(_FRAG, _MMA, use_config_match=True, same_half=True),
         EdgeRule(
-            producer_role=_MMA,
-            consumer_role=_MMA,
-            match_stage=True,
-            match_subtile=True,
-            cross_half=True,
-            producer_half=0,
+            _MMA, _MMA, match_stage=True, match_subtile=True, cross_half=True, producer_half=0
         ),
         EdgeRule(
-            producer_role=_MMA,
-            consumer_role=_MMA,
+            _MMA,
+            _MMA,
             loop_distance=1,
             match_stage=True,
             match_subtile=True,
             cross_half=True,
             producer_half=1,
         ),
+        EdgeRule(_LOAD, _FRAG, loop_distance=-1, match_channel=True, match_stage=True),
         EdgeRule(
-            producer_role=_LOAD,
-            consumer_role=_FRAG,
-            loop_distance=-1,
-            match_channel=True,
-            match_stage=True,
-        ),
-        EdgeRule(
-            producer_role=_FRAG,
-            consumer_role=_LOAD,
+            _FRAG,
+            _LOAD,
             dep_kind=DepKind.ANTI,
             match_channel=True,
             match_stage=True,
@@ -110,34 +97,15 @@ def single_buffer_edge_rules(config: PipelineConfig | None = None) -> list[EdgeR
     del config
     return [
         EdgeRule(
-            producer_role=_FRAG,
-            consumer_role=_MMA,
-            match_subtile=True,
-            lc_producer=0,
-            lc_consumer=0,
-            first_match_only=True,
+            _FRAG, _MMA, match_subtile=True, lc_producer=0, lc_consumer=0, first_match_only=True
         ),
-        EdgeRule(producer_role=_SYNC, consumer_role=_STORE, producer_ordinal=0),
-        EdgeRule(producer_role=_STORE, consumer_role=_SYNC, consumer_ordinal=1),
-        EdgeRule(producer_role=_SYNC, consumer_role=_FRAG, producer_ordinal=1, lc_consumer=1),
-        EdgeRule(
-            producer_role=_FRAG,
-            consumer_role=_SYNC,
-            dep_kind=DepKind.ANTI,
-            lc_producer=0,
-            consumer_ordinal=0,
-        ),
-        EdgeRule(
-            producer_role=_FRAG, consumer_role=_MMA, loop_distance=1, lc_producer=1, lc_consumer=1
-        ),
-        EdgeRule(producer_role=_LOAD, consumer_role=_STORE, loop_distance=1),
-        EdgeRule(
-            producer_role=_FRAG,
-            consumer_role=_STORE,
-            dep_kind=DepKind.ANTI,
-            loop_distance=1,
-            lc_producer=1,
-        ),
+        EdgeRule(_SYNC, _STORE, producer_ordinal=0),
+        EdgeRule(_STORE, _SYNC, consumer_ordinal=1),
+        EdgeRule(_SYNC, _FRAG, producer_ordinal=1, lc_consumer=1),
+        EdgeRule(_FRAG, _SYNC, dep_kind=DepKind.ANTI, lc_producer=0, consumer_ordinal=0),
+        EdgeRule(_FRAG, _MMA, loop_distance=1, lc_producer=1, lc_consumer=1),
+        EdgeRule(_LOAD, _STORE, loop_distance=1),
+        EdgeRule(_FRAG, _STORE, dep_kind=DepKind.ANTI, loop_distance=1, lc_producer=1),
     ]
 
 
@@ -226,9 +194,7 @@ def _feeds(fragment: OpDesc, mma: _Placed, config: PipelineConfig, middle: int) 
 
 
 def _k_offset_fits(wanted: int, consumer: OpDesc) -> bool:
-    if wanted == 0:
-        return True
-    return (consumer.k_offset is KOffsetKind.K_PREV) == (wanted == 1)
+    return True if wanted == 0 else (consumer.k_offset is KOffsetKind.K_PREV) == (wanted == 1)
 
 
 def _edge(rule: EdgeRule, p: _Placed, c: _Placed) -> DepEdge:

@@ -5,8 +5,6 @@ fragments and MMAs of different partitions, which no order can satisfy. Searches
 edges instead; for two partitions the documented ones stand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, product

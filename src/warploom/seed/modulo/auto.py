@@ -8,8 +8,6 @@ each a quarter as long. Nothing else changes; what was one slot is two.
 of ``SchedulingStrategy.AUTO``: a fixed number of evaluations, hence the same answer every time.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

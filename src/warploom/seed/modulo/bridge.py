@@ -6,8 +6,6 @@ rules, whose distances encode one particular pipeline. K-partition h of iteratio
 LDS. Vector ops and anything else keep the edges the schedule declares for them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,18 +13,7 @@ from enum import StrEnum
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, DepKind, OpDesc, OpRole, ResourceKind
 from warploom.errors import ConfigError, CostModelError, ProgramError
-from warploom.order.model import (
-    MAIN_ROLE,
-    ModuloEdge,
-    ModuloOp,
-    ModuloProblem,
-    Read,
-    Ring,
-    RingKind,
-    Role,
-    Unit,
-    Value,
-)
+from warploom.order import model
 from warploom.order.options import ModuloOptions
 from warploom.target.occupancy import OccupancyModel
 
@@ -70,7 +57,7 @@ class BodyProblem:
     or reads, with the index of the write within one iteration.
     """
 
-    problem: ModuloProblem
+    problem: model.ModuloProblem
     ops: tuple[OpDesc, ...]
     partitions: int
     partition: tuple[int, ...]
@@ -90,10 +77,12 @@ def body_problem(
     reader = _Reader(body, request)
     flow = reader.flow_edges() + reader.declared_edges(edges)
     rings = reader.rings()
-    role = Role(
-        name=MAIN_ROLE, register_budget=register_budget, static_registers=reader.accumulators()
+    role = model.Role(
+        name=model.MAIN_ROLE,
+        register_budget=register_budget,
+        static_registers=reader.accumulators(),
     )
-    problem = ModuloProblem(
+    problem = model.ModuloProblem(
         name=name,
         ops=reader.modulo_ops(),
         edges=tuple(flow),
@@ -132,7 +121,18 @@ class _Reader:
         self.stores = self._tiles(OpRole.SHARED_STORE)
         self.frags = self._tiles(OpRole.FRAGMENT_LOAD)
         self.mmas = self._accumulators()
-        self.partitions = self._count_partitions()
+        groups = {**_named("load", self.loads), **_named("store", self.stores)}
+        groups |= {**_named("fragment", self.frags), **_named("MMA", self.mmas)}
+        counts = {len(ops) for ops in groups.values()}
+        if len(counts) > 1 or not self.mmas:
+            detail = ", ".join(f"{n}: {len(ops)}" for n, ops in sorted(groups.items())[:8])
+            raise ProgramError(
+                "the ops do not form whole K-partitions",
+                where=detail or "no MMA at all",
+                why="each slot, fragment and accumulator must occur once per K-partition",
+                fix="declare one load, one fragment load and one MMA per tile and partition",
+            )
+        self.partitions = counts.pop()
         self.partition = self._partition_of()
 
     def _tiles(self, role: OpRole) -> dict[tuple[int, int], list[int]]:
@@ -153,20 +153,6 @@ class _Reader:
                 out.setdefault((op.stage, op.subtile), []).append(v)
         return out
 
-    def _count_partitions(self) -> int:
-        groups = {**_named("load", self.loads), **_named("store", self.stores)}
-        groups |= {**_named("fragment", self.frags), **_named("MMA", self.mmas)}
-        counts = {len(ops) for ops in groups.values()}
-        if len(counts) > 1 or not self.mmas:
-            detail = ", ".join(f"{n}: {len(ops)}" for n, ops in sorted(groups.items())[:8])
-            raise ProgramError(
-                "the ops do not form whole K-partitions",
-                where=detail or "no MMA at all",
-                why="each slot, fragment and accumulator must occur once per K-partition",
-                fix="declare one load, one fragment load and one MMA per tile and partition",
-            )
-        return counts.pop()
-
     def _partition_of(self) -> list[int]:
         out = [0] * len(self.ops)
         for group in (self.loads, self.stores, self.frags, self.mmas):
@@ -175,10 +161,10 @@ class _Reader:
                     out[v] = h
         return out
 
-    def modulo_ops(self) -> tuple[ModuloOp, ...]:
+    def modulo_ops(self) -> tuple[model.ModuloOp, ...]:
         """One modulo op per kept op, named by its place and label."""
         return tuple(
-            ModuloOp(
+            model.ModuloOp(
                 name=f"{v}:{op.label()}",
                 unit=None if op.resource is ResourceKind.NONE else op.resource.name,
                 occupancy=self.occupancies.occupancy(op),
@@ -192,10 +178,10 @@ class _Reader:
         """Registers of all accumulators: live for the whole loop."""
         return sum(max(self.ops[v].vgpr_def for v in chain) for chain in self.mmas.values())
 
-    def capacities(self) -> tuple[Unit, ...]:
+    def capacities(self) -> tuple[model.Unit, ...]:
         """Declared unit capacities."""
         table = self.occupancies.capacities
-        return tuple(Unit(name=u.name, capacity=c) for u, c in table.items())
+        return tuple(model.Unit(name=u.name, capacity=c) for u, c in table.items())
 
     def fragment_uses(self, channel: int, subtile: int, h: int) -> list[int]:
         """The MMAs that read a fragment register in one partition."""
@@ -206,7 +192,7 @@ class _Reader:
             keys = [k for k in self.mmas if k[channel] == subtile]
         return [self.mmas[k][h] for k in keys]
 
-    def flow_edges(self) -> list[ModuloEdge]:
+    def flow_edges(self) -> list[model.ModuloEdge]:
         """Loads to (stores to) fragments to MMAs, accumulator chains, loads in tile order."""
         out = []
         for (channel, subtile), frags in self.frags.items():
@@ -233,21 +219,23 @@ class _Reader:
             out += self._cycle(chain, [0] * len(chain), "tile order")
         return out
 
-    def _flow(self, src: int, dst: int, why: str) -> ModuloEdge:
-        return ModuloEdge(src=src, dst=dst, latency=self.ops[src].latency, why=why)
+    def _flow(self, src: int, dst: int, why: str) -> model.ModuloEdge:
+        return model.ModuloEdge(src=src, dst=dst, latency=self.ops[src].latency, why=why)
 
     @staticmethod
-    def _cycle(chain: list[int], latencies: list[int], why: str) -> list[ModuloEdge]:
+    def _cycle(chain: list[int], latencies: list[int], why: str) -> list[model.ModuloEdge]:
         out = []
         for k, v in enumerate(chain):
             wrap, nxt = divmod(k + 1, len(chain))
             if v != chain[nxt] or latencies[k]:
                 out.append(
-                    ModuloEdge(src=v, dst=chain[nxt], latency=latencies[k], distance=wrap, why=why)
+                    model.ModuloEdge(
+                        src=v, dst=chain[nxt], latency=latencies[k], distance=wrap, why=why
+                    )
                 )
         return out
 
-    def declared_edges(self, edges: Sequence[DepEdge]) -> list[ModuloEdge]:
+    def declared_edges(self, edges: Sequence[DepEdge]) -> list[model.ModuloEdge]:
         """The schedule's own edges of ops that move no tiles (vector ops)."""
         out = []
         for e in edges:
@@ -256,7 +244,7 @@ class _Reader:
                 if self.ops[a].role not in _DATA or self.ops[b].role not in _DATA:
                     latency = self.ops[a].latency if e.dep_kind is DepKind.FLOW else 0
                     out.append(
-                        ModuloEdge(
+                        model.ModuloEdge(
                             src=a,
                             dst=b,
                             latency=latency,
@@ -266,7 +254,7 @@ class _Reader:
                     )
         return out
 
-    def rings(self) -> list[tuple[Ring, bool]]:
+    def rings(self) -> list[tuple[model.Ring, bool]]:
         """All storage as rings; True marks LDS rings, whose copies become slot indices."""
         lds = [(r, True) for key in self._lds_keys() for r in self._lds_rings(*key)]
         return lds + [(r, False) for r in self._staging() + self._fragments()]
@@ -274,14 +262,14 @@ class _Reader:
     def _lds_keys(self) -> list[tuple[int, int]]:
         return sorted({(c, 0 if c in self.staged else s) for c, s in self.frags})
 
-    def _lds_rings(self, channel: int, subtile: int) -> list[Ring]:
+    def _lds_rings(self, channel: int, subtile: int) -> list[model.Ring]:
         source = self.stores if channel in self.staged else self.loads
         writers = source[channel, subtile]
         reads = []
         for h in range(self.partitions):
             reads.append(
                 tuple(
-                    Read(op=frags[h], hold=self.ops[frags[h]].latency)
+                    model.Read(op=frags[h], hold=self.ops[frags[h]].latency)
                     for (c, s), frags in self.frags.items()
                     if c == channel and (c in self.staged or s == subtile)
                 )
@@ -290,10 +278,10 @@ class _Reader:
         if self.lds is Lds.SLOT:
             groups = [[h] for h in range(self.partitions)]
         return [
-            Ring(
+            model.Ring(
                 name=f"lds {'AB'[channel] if channel < 2 else channel}.{subtile}"
                 + (f" part {group[0]}" if self.lds is Lds.SLOT else ""),
-                kind=RingKind.SMEM,
+                kind=model.RingKind.SMEM,
                 size=self.occupancies.buffer_bytes,
                 writers=tuple(writers[h] for h in group),
                 readers=tuple(reads[h] for h in group),
@@ -302,31 +290,31 @@ class _Reader:
             for group in groups
         ]
 
-    def _staging(self) -> list[Ring]:
+    def _staging(self) -> list[model.Ring]:
         return [
-            Ring(
+            model.Ring(
                 name=f"staging {channel}",
-                kind=RingKind.REG,
+                kind=model.RingKind.REG,
                 size=max(self.ops[v].vgpr_def for v in self.loads[channel, 0]),
                 writers=tuple(self.loads[channel, 0]),
                 readers=tuple(
-                    (Read(op=s, hold=self.ops[s].latency),) for s in self.stores[channel, 0]
+                    (model.Read(op=s, hold=self.ops[s].latency),) for s in self.stores[channel, 0]
                 ),
                 max_depth=1,
             )
             for channel in sorted(self.staged)
         ]
 
-    def _fragments(self) -> list[Ring]:
+    def _fragments(self) -> list[model.Ring]:
         """One register per (channel, subtile): the document form cannot name more copies."""
         return [
-            Ring(
+            model.Ring(
                 name=f"fragment {channel}.{subtile}",
-                kind=RingKind.REG,
+                kind=model.RingKind.REG,
                 size=max(self.ops[v].vgpr_def for v in frags),
                 writers=tuple(frags),
                 readers=tuple(
-                    tuple(Read(op=m) for m in self.fragment_uses(channel, subtile, h))
+                    tuple(model.Read(op=m) for m in self.fragment_uses(channel, subtile, h))
                     for h in range(self.partitions)
                 ),
                 max_depth=1,
@@ -334,14 +322,14 @@ class _Reader:
             for (channel, subtile), frags in self.frags.items()
         ]
 
-    def values(self, edges: Sequence[DepEdge]) -> tuple[Value, ...]:
+    def values(self, edges: Sequence[DepEdge]) -> tuple[model.Value, ...]:
         """Results of vector ops that define registers: freely renamed."""
         out = []
         for v, op in enumerate(self.ops):
             if op.role in _DATA or not op.vgpr_def:
                 continue
             uses = [
-                Read(op=self.index[e.consumer_idx], distance=max(e.loop_distance, 0))
+                model.Read(op=self.index[e.consumer_idx], distance=max(e.loop_distance, 0))
                 for e in edges
                 if e.dep_kind is DepKind.FLOW
                 and self.index.get(e.producer_idx) == v
@@ -349,11 +337,13 @@ class _Reader:
             ]
             if uses:
                 out.append(
-                    Value(name=f"{v}:{op.label()}", size=op.vgpr_def, src=v, uses=tuple(uses))
+                    model.Value(name=f"{v}:{op.label()}", size=op.vgpr_def, src=v, uses=tuple(uses))
                 )
         return tuple(out)
 
-    def slot_rings(self, rings: list[tuple[Ring, bool]]) -> tuple[tuple[int, int] | None, ...]:
+    def slot_rings(
+        self, rings: list[tuple[model.Ring, bool]]
+    ) -> tuple[tuple[int, int] | None, ...]:
         """Per op the LDS ring it touches and which of the iteration's writes it concerns."""
         out: list[tuple[int, int] | None] = [None] * len(self.ops)
         for index, (ring, is_lds) in enumerate(rings):

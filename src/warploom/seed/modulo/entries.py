@@ -5,8 +5,6 @@ LDS copies become slot (stage) indices. Tiles are named by k-offset where the fo
 execution, which any depth and any number of stages can say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

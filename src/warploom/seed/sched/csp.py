@@ -7,8 +7,6 @@ Search effort is limited by a count of placed ops (``work_limit``; by default 10
 bodies of more than 64 ops); ``OrderResult`` says what was proven.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,13 +18,7 @@ from warploom.errors import OverBudgetWarning, SchedulingError
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.graph.edges import derive_edges_from_ops
 from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.sched.greedy import (
-    check_partition_order,
-    ends_in_compute,
-    greedy_schedule,
-    loads_within,
-    partition_bounds,
-)
+from warploom.seed.sched import greedy
 from warploom.seed.sched.result import OrderResult, asap_lower_bound, evaluate_schedule, live_peak
 from warploom.seed.sched.search.complete import WorkLimitReached, WorkMeter
 from warploom.seed.sched.search.optimise import (
@@ -78,8 +70,8 @@ class _Limits:
         """Whether an order can be cut into blocks, where it must."""
         if not self.closed:
             return True
-        cuts = ends_in_compute(body, order, self.partitions)
-        return cuts and loads_within(body, order, self.partitions, self.max_loads)
+        cuts = greedy.ends_in_compute(body, order, self.partitions)
+        return cuts and greedy.loads_within(body, order, self.partitions, self.max_loads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +230,7 @@ def first_block_order(
     limits = _Limits(
         partitions=partitions, max_loads=max_globals_per_block, budget=NO_LIMIT, closed=True
     )
-    check_partition_order(body, partition_bounds(len(body.ops), partitions))
+    greedy.check_partition_order(body, greedy.partition_bounds(len(body.ops), partitions))
     problem, meter = limits.problem(body), _meter(body, None)
     try:
         order = any_within(problem, NO_LIMIT, NO_LIMIT, meter.share(2))
@@ -298,7 +290,7 @@ def _meter(body: LoopBody, work_limit: int | None) -> WorkMeter:
 
 
 def _seed(body: LoopBody, limits: _Limits) -> _Seed:
-    order = greedy_schedule(body, limits.partitions)
+    order = greedy.greedy_schedule(body, limits.partitions)
     cost = evaluate_schedule(body, order, limits.penalty)
     peak = live_peak(body, order) if limits.lifetimes else cost.vgpr_peak
     admitted = limits.admits(body, order)

@@ -5,8 +5,6 @@ the op list, a half of the iteration in the two-partition case); ``simple_greedy
 partitions. Both place every op exactly once.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """``Pipeline4Wave``: the 4-wave matmul with cross-stage register rotation."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +15,7 @@ from warploom.seed.body import PipelineBody
 from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.seed.config.pipeline import PipelineConfig, SchedulingStrategy, WarpStaggerRule
 from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.graph.edges import (
-    derive_cross_stage_rotation_edges,
-    derive_edges_from_ops,
-    filter_spurious_cross_stage_flow,
-)
+from warploom.seed.graph import edges
 from warploom.seed.graph.partitions import rotation_edges
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.sync.marks import SyncPolicy
@@ -168,10 +162,10 @@ class Pipeline4Wave(PipelineSchedule):
         """Default edges without spurious same-half flow, plus the rotation's own."""
         if self._config.depth > 2:
             return rotation_edges(body, self._config)
-        default = derive_edges_from_ops(body, self.config())
-        return filter_spurious_cross_stage_flow(default, body) + derive_cross_stage_rotation_edges(
-            body
-        )
+        default = edges.derive_edges_from_ops(body, self.config())
+        return edges.filter_spurious_cross_stage_flow(
+            default, body
+        ) + edges.derive_cross_stage_rotation_edges(body)
 
     def schedule_config(self) -> ScheduleConfig:
         """The knobs, with the rotation's own settings applied."""

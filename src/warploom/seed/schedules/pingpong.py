@@ -1,7 +1,5 @@
 """``DeclarativeSchedule``: the ping-pong matmul over a ring of two or more buffers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
@@ -236,9 +234,7 @@ def _target(
 
 def _ring(config: PipelineConfig) -> PipelineConfig:
     """The structure with one partition a buffer, as this body has it."""
-    if config.depth <= 2:
-        return config
-    return replace(config, num_partitions=config.depth)
+    return config if config.depth <= 2 else replace(config, num_partitions=config.depth)
 
 
 def build_schedule(

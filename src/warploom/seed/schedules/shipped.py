@@ -1,7 +1,5 @@
 """The shipped schedules of MI355X by name, tile and element type."""
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import replace
 from typing import Any

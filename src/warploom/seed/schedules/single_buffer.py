@@ -1,7 +1,5 @@
 """``SingleBufferSchedule``: its loop-carried fragment, and AMD's instruction-group hints."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import IntEnum
 
@@ -14,13 +12,7 @@ from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.sched.csp import optimize_within_barriers
 from warploom.seed.sched.greedy import single_buffer_reorder
 from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.target.cost import (
-    AMDScheduleHints,
-    DefaultMatmulOps,
-    TargetProfile,
-    annotate_ops,
-    mi355x_single_buffer_target,
-)
+from warploom.seed.target import cost
 
 
 class HintMask(IntEnum):
@@ -36,7 +28,7 @@ def append_amd_hints(
     kernel: Sequence[ScheduleEntry],
     body: Sequence[OpDesc],
     config: PipelineConfig,
-    hints: AMDScheduleHints,
+    hints: cost.AMDScheduleHints,
 ) -> list[ScheduleEntry]:
     """The kernel followed by hints that spread its MFMAs over reads, writes and loads."""
     fragments = [op for op in body if op.role is OpRole.FRAGMENT_LOAD]
@@ -78,7 +70,10 @@ class SingleBufferSchedule(PipelineSchedule):
     """One LDS buffer: load to registers, store between barriers, ``num_k_tiles`` fragments."""
 
     def __init__(
-        self, num_k_tiles: int, hints: AMDScheduleHints, target: TargetProfile | None = None
+        self,
+        num_k_tiles: int,
+        hints: cost.AMDScheduleHints,
+        target: cost.TargetProfile | None = None,
     ) -> None:
         integer(
             num_k_tiles,
@@ -87,11 +82,11 @@ class SingleBufferSchedule(PipelineSchedule):
             least=1,
             why="without a tile nothing is computed",
         )
-        instance(hints, AMDScheduleHints, "hints", "SingleBufferSchedule")
+        instance(hints, cost.AMDScheduleHints, "hints", "SingleBufferSchedule")
         if target is not None:
-            instance(target, TargetProfile, "target", "SingleBufferSchedule")
+            instance(target, cost.TargetProfile, "target", "SingleBufferSchedule")
         self.num_k_tiles, self.hints = num_k_tiles, hints
-        self.target = target or mi355x_single_buffer_target()
+        self.target = target or cost.mi355x_single_buffer_target()
 
     @property
     def name(self) -> str:
@@ -110,16 +105,16 @@ class SingleBufferSchedule(PipelineSchedule):
     def declare_ops(self) -> list[OpDesc]:
         """Load, store, barrier, then fragments and compute for every k-tile."""
         with PipelineBody() as body:
-            body.load(DefaultMatmulOps.LOAD_DRAM, ch=0)
-            body.store(DefaultMatmulOps.STORE_SMEM, ch=0)
+            body.load(cost.DefaultMatmulOps.LOAD_DRAM, ch=0)
+            body.store(cost.DefaultMatmulOps.STORE_SMEM, ch=0)
             body.barrier()
-            body.fan(self.num_k_tiles, DefaultMatmulOps.LOAD_FRAG, ch=0)
-            body.fan(self.num_k_tiles, DefaultMatmulOps.COMPUTE)
+            body.fan(self.num_k_tiles, cost.DefaultMatmulOps.LOAD_FRAG, ch=0)
+            body.fan(self.num_k_tiles, cost.DefaultMatmulOps.COMPUTE)
         return body.done()
 
     def build_body(self) -> list[OpDesc]:
         """Priced ops, reordered around the two barriers and optimised between them."""
-        priced = annotate_ops(self.declare_ops(), self.target.cost_model)
+        priced = cost.annotate_ops(self.declare_ops(), self.target.cost_model)
         return optimize_within_barriers(single_buffer_reorder(priced, self.config()), self.config())
 
     def transform_kernel(
@@ -140,7 +135,7 @@ def build_default_matmul_schedule(
     b_loads_per_thread: int,
 ) -> CompiledSchedule:
     """Compile the single-buffer schedule with hints from the kernel's shape."""
-    hints = AMDScheduleHints(
+    hints = cost.AMDScheduleHints(
         num_m_mmas, num_n_mmas, num_k_mmas, MMA_M, MMA_N, a_loads_per_thread, b_loads_per_thread
     )
     return compile_schedule(SingleBufferSchedule(num_k_tiles, hints))

@@ -1,7 +1,5 @@
 """The reference's rules: where waits, barriers, priorities and drains stand in each block."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -112,9 +110,7 @@ def _with_waits(
 
 
 def _with_lgkm(block: MMABlockSpec, wait: OpDesc, *, at_entry: bool) -> MMABlockSpec:
-    if at_entry:
-        return replace(block, entry_wait_lgkm=wait)
-    return replace(block, pre_sync=wait)
+    return replace(block, entry_wait_lgkm=wait) if at_entry else replace(block, pre_sync=wait)
 
 
 def _with_barriers(

@@ -19,8 +19,6 @@ Work that nobody uses is a sign of work that is missing: slots that are filled a
 that are never taken, no op that could write a result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise, product
 

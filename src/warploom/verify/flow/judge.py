@@ -72,23 +72,20 @@ class _Walk:
         self.uses = Uses(self.document, self.tiles)
         programs = {a: run(self.document, a, self.tiles) for a in agents(self.document)}
         for events in programs.values():
-            self._note_slots(events)
+            # What every use of every slot holds once it is full: the other judges see to when
+            for event in events:
+                op = self._declared(event)
+                if op is None:
+                    continue
+                for place in writes(event):
+                    if "." not in place:
+                        continue
+                    made = [v for v in op.results if self.table.home[v] == place]
+                    value = (made[0], event.tile, _turn(op, event)) if made else None
+                    for cta in self._ctas(event):
+                        self.slots[cta, place, self._use(event, place)] = value
         for agent, events in programs.items():
             yield from self._walk(agent, events)
-
-    def _note_slots(self, events: list[Event]) -> None:
-        """What every use of every slot holds once it is full: the other judges see to when."""
-        for event in events:
-            op = self._declared(event)
-            if op is None:
-                continue
-            for place in writes(event):
-                if "." not in place:
-                    continue
-                made = [v for v in op.results if self.table.home[v] == place]
-                value = (made[0], event.tile, _turn(op, event)) if made else None
-                for cta in self._ctas(event):
-                    self.slots[cta, place, self._use(event, place)] = value
 
     def _ctas(self, event: Event) -> range:
         entry, cta = event.entry, event.agent.cta

@@ -8,8 +8,6 @@ compute what was declared. It reads the document and nothing else. Which runs de
 before it, so judging each wait by the phase it means is no loss.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -91,29 +89,22 @@ def _with_line(document: RolesDocument, finding: Finding) -> Finding:
     places = [p for p in finding.where if isinstance(p, Place)]
     for near in (False, True):
         for place in places:
-            line = _line_at(document, place, lines, near=near)
+            phases = dict(document.program(place.role).phases())
+            listed = phases[place.phase]
+            entries: Iterable[object] = listed[place.index : place.index + 1]
+            if (
+                near
+            ):  # what it waits for comes next; what it ends came before; else any op of the role
+                rest = (e for other in phases.values() for e in other)
+                entries = (*listed[place.index :], *listed[: place.index][::-1], *rest)
+            found = (
+                lines.get((place.role, getattr(e, "op", ""), getattr(e, "args", ())), "")
+                for e in entries
+            )
+            line = next(filter(None, found), "")
             if line:
                 return replace(finding, line=line)
     return finding
-
-
-def _line_at(
-    document: RolesDocument,
-    place: Place,
-    lines: dict[tuple[str, str, tuple[int, ...]], str],
-    *,
-    near: bool,
-) -> str:
-    phases = dict(document.program(place.role).phases())
-    listed = phases[place.phase]
-    entries: Iterable[object] = listed[place.index : place.index + 1]
-    if near:  # what it waits for comes next; what it ends came before; else any op of the role
-        rest = (e for other in phases.values() for e in other)
-        entries = (*listed[place.index :], *listed[: place.index][::-1], *rest)
-    found = (
-        lines.get((place.role, getattr(e, "op", ""), getattr(e, "args", ())), "") for e in entries
-    )
-    return next(filter(None, found), "")
 
 
 def _listed(document: RolesDocument) -> str:

@@ -1,17 +1,16 @@
 """Barrier phases: no wait can mean another phase, every phase completes, and nothing deadlocks."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 
 from warploom.document import roles
 from warploom.document.rings import SlotRead
 from warploom.verify.agents import Agent, Event, describe
-from warploom.verify.findings import Code, Finding, Place, Severity
+from warploom.verify.findings import Code, Finding, Severity
 from warploom.verify.roles.order import CLUSTER, Generation, Order, Phase, PhaseKey
 
 MAX_BYTES = (1 << 20) - 1  # what the transaction count of an mbarrier can hold
+SHOWN = 4  # events of a finding
 _Slot = tuple[str, str, int]  # ring, side, slot
 
 
@@ -54,13 +53,9 @@ def _position(order: Order, event: Event, ring: str) -> Iterator[Finding]:
     computed = order.uses.computed(event, ring)
     entry = event.entry
     if meant < 0 and not isinstance(entry, roles.WaitFull | roles.WaitEmpty):
-        yield Finding(
-            code=Code.PHASE,
-            why=f"{describe(entry)} speaks of a use before the first: it acts on the slot's first",
-            fix="in a tile's prologue k counts from 0; release at the end of the tile before",
-            where=(event.place(),),
-            tiles=order.tiles,
-        )
+        why = f"{describe(entry)} speaks of a use before the first: it acts on the slot's first"
+        fix = "in a tile's prologue k counts from 0; release at the end of the tile before"
+        yield order.finding(Code.PHASE, why, fix, event)
     if meant % depth != computed % depth:
         yield _phase_finding(order, event, "slot", computed % depth, meant % depth)
     if isinstance(entry, roles.WaitFull | roles.WaitEmpty):
@@ -77,13 +72,8 @@ def _phase_finding(order: Order, event: Event, what: str, found: int, right: int
         if program.carries_phase
         else "carry slot and phase from tile to tile (carries_phase)"
     )
-    return Finding(
-        code=Code.PHASE,
-        why=f"{describe(event.entry)} uses {what} {found} where {right} is meant",
-        fix=fix,
-        where=(event.place(),),
-        tiles=order.tiles,
-    )
+    why = f"{describe(event.entry)} uses {what} {found} where {right} is meant"
+    return order.finding(Code.PHASE, why, fix, event)
 
 
 def check_counts(order: Order) -> Iterator[Finding]:
@@ -127,30 +117,25 @@ def _skipped(order: Order, last: dict[_Slot, int]) -> Iterator[Finding]:
     for key in order.phases:
         present[_slot(order, key)].add(key[2])
     for slot, final in last.items():
-        depth = order.depth[slot[0]]
-        for use in range(slot[2], final, depth):
+        for use in range(slot[2], final, order.depth[slot[0]]):
             if use not in present[slot]:
                 what = "filled" if slot[1] == "full" else "released"
-                yield Finding(
-                    code=Code.PHASE,
-                    why=f"use {use} of ring {slot[0]} is never {what}: the phases of its "
+                yield order.finding(
+                    Code.PHASE,
+                    f"use {use} of ring {slot[0]} is never {what}: the phases of its "
                     f"{slot[1]} barrier slip, and later waits mean other uses",
-                    fix=f"every use of the ring is {what}, at the end of a tile too",
-                    where=tuple(order.told(n).place() for n in order.waits[(*slot[:2], final)][:1]),
-                    tiles=order.tiles,
+                    f"every use of the ring is {what}, at the end of a tile too",
+                    *order.waits[(*slot[:2], final)][:1],
                 )
                 break
 
 
 def _arrivals(order: Order, key: PhaseKey, phase: Phase, count: int, needed: int) -> Finding:
     effect = "it never completes" if count < needed else "it completes before the last arrival"
-    return Finding(
-        code=Code.ARRIVALS,
-        why=f"{name_of(key)} is initialised for {needed} arrivals and gets {count}: {effect}",
-        fix="one arrival per scope, instance and CTA that uses the slot",
-        where=places(order, phase.arrivals or [(n, 0) for n in order.waits[key][:1]]),
-        tiles=order.tiles,
-    )
+    why = f"{name_of(key)} is initialised for {needed} arrivals and gets {count}: {effect}"
+    fix = "one arrival per scope, instance and CTA that uses the slot"
+    where = [n for n, _ in phase.arrivals] or order.waits[key][:1]
+    return order.finding(Code.ARRIVALS, why, fix, *where[:SHOWN])
 
 
 def _bytes(order: Order, key: PhaseKey, phase: Phase, landed: int) -> Finding:
@@ -161,8 +146,8 @@ def _bytes(order: Order, key: PhaseKey, phase: Phase, landed: int) -> Finding:
         early = "it never completes" if landed < phase.expected else "it completes too early"
         why = f"{name_of(key)} expects {phase.expected} bytes and {landed} land on it: {early}"
         fix = "Expect.bytes = all bytes that land in this CTA's slot, multicast included"
-    where = places(order, [*phase.arrivals, *phase.landed])
-    return Finding(code=Code.BYTES, why=why, fix=fix, where=where, tiles=order.tiles)
+    where = [n for n, _ in (*phase.arrivals, *phase.landed)]
+    return order.finding(Code.BYTES, why, fix, *where[:SHOWN])
 
 
 def check_waits(order: Order) -> Iterator[Finding]:
@@ -173,16 +158,19 @@ def check_waits(order: Order) -> Iterator[Finding]:
         newer = order.completion(ring, side, use + depth)
         for node in nodes:
             if use >= 0 and (ring, side, use) not in order.phases:
-                yield _unfinished(order, order.told(node))
+                why = f"{describe(order.told(node).entry)} waits for a phase that nobody completes"
+                yield order.finding(
+                    Code.DEADLOCK, why, "load or release every use of the ring", node
+                )
                 continue
             if older is not None and not order.before_start(older, node):
                 why = "may pass on the phase two back, which has the same parity"
                 severity = _unless_met(order, (ring, side, use - depth), order.earlier(node))
                 if severity:
-                    yield _lapped(order, order.told(node), why, severity)
+                    yield _lapped(order, node, why, severity)
             if newer is not None and not order.before(node, newer):
                 why = "may be lapped: the next phase can complete before it is seen"
-                yield _lapped(order, order.told(node), why, Severity.RACE)
+                yield _lapped(order, node, why, Severity.RACE)
 
 
 def _unless_met(order: Order, key: PhaseKey, node: int | None) -> Severity | None:
@@ -201,25 +189,10 @@ def _unless_met(order: Order, key: PhaseKey, node: int | None) -> Severity | Non
     return Severity.RACE
 
 
-def _unfinished(order: Order, event: Event) -> Finding:
-    return Finding(
-        code=Code.DEADLOCK,
-        why=f"{describe(event.entry)} waits for a phase that nobody completes",
-        fix="load or release every use of the ring",
-        where=(event.place(),),
-        tiles=order.tiles,
-    )
-
-
-def _lapped(order: Order, event: Event, why: str, severity: Severity) -> Finding:
-    return Finding(
-        code=Code.LAPPED,
-        severity=severity,
-        why=f"{describe(event.entry)} {why}",
-        fix="wait on every use, in order, and release only after the wait",
-        where=(event.place(),),
-        tiles=order.tiles,
-    )
+def _lapped(order: Order, node: int, why: str, severity: Severity) -> Finding:
+    fix = "wait on every use, in order, and release only after the wait"
+    why = f"{describe(order.told(node).entry)} {why}"
+    return order.finding(Code.LAPPED, why, fix, node, severity=severity)
 
 
 def check_early_arrivals(order: Order) -> Iterator[Finding]:
@@ -248,14 +221,9 @@ def check_early_arrivals(order: Order) -> Iterator[Finding]:
             elif all(order.before(wait, node) for wait in order.waits[ring, side, final]):
                 severity = None
             if severity:
-                yield Finding(
-                    code=Code.LAPPED,
-                    severity=severity,
-                    why=f"an arrival for {name_of(key)} can fall into the phase before",
-                    fix="let the wait for the slot stand in front of it",
-                    where=places(order, [(node, 0)]),
-                    tiles=order.tiles,
-                )
+                why = f"an arrival for {name_of(key)} can fall into the phase before"
+                fix = "let the wait for the slot stand in front of it"
+                yield order.finding(Code.LAPPED, why, fix, node, severity=severity)
 
 
 def check_deadlock(order: Order) -> Iterator[Finding]:
@@ -269,23 +237,13 @@ def check_deadlock(order: Order) -> Iterator[Finding]:
         first: dict[Agent, Event] = {}
         for event in waits:
             first.setdefault(event.agent, event)
-        yield Finding(
-            code=Code.DEADLOCK,
-            why="these waits wait for one another",
-            fix="more slots, or release a slot before waiting for the next",
-            where=tuple(e.place() for e in first.values()),
-            tiles=order.tiles,
-        )
+        fix = "more slots, or release a slot before waiting for the next"
+        yield order.finding(Code.DEADLOCK, "these waits wait for one another", fix, *first.values())
 
 
 def name_of(key: PhaseKey) -> str:
     """A barrier's phase in words."""
     return f"{key[1]}[{key[0]}] use {key[2]}"
-
-
-def places(order: Order, nodes: list[tuple[int, int]]) -> tuple[Place, ...]:
-    """The first few events of nodes."""
-    return tuple(order.told(n).place() for n, _ in nodes[:4])
 
 
 def check_named(order: Order) -> Iterator[Finding]:
@@ -301,13 +259,9 @@ def check_named(order: Order) -> Iterator[Finding]:
         wakes = not (last and all(isinstance(order.entry(n), roles.NamedArrive) for n in nodes))
         found, needed = _threads(order, key, nodes)
         if wakes and found != needed:
-            yield Finding(
-                code=Code.BARRIER,
-                why=f"generation {key[2]} of barrier {_name(key)} gets {found} of {needed}",
-                fix="the same number of arrivals by every participant",
-                where=places(order, [(n, 0) for n in nodes]),
-                tiles=order.tiles,
-            )
+            why = f"generation {key[2]} of barrier {_name(key)} gets {found} of {needed}"
+            fix = "the same number of arrivals by every participant"
+            yield order.finding(Code.BARRIER, why, fix, *nodes[:SHOWN])
         yield from _early(order, key, nodes)
 
 
@@ -324,13 +278,12 @@ def _early(order: Order, key: Generation, nodes: list[int]) -> Iterator[Finding]
         return
     for node in nodes:
         if not order.before_start(older, node):
-            yield Finding(
-                code=Code.BARRIER,
-                why=f"{describe(order.entry(node))} can come to {_name(key)} before its "
+            yield order.finding(
+                Code.BARRIER,
+                f"{describe(order.entry(node))} can come to {_name(key)} before its "
                 "generation: it fills the one before, or its own arrival does",
-                fix="wait for the other side before coming again",
-                where=places(order, [(node, 0)]),
-                tiles=order.tiles,
+                "wait for the other side before coming again",
+                node,
             )
 
 
@@ -349,10 +302,5 @@ def check_exit(order: Order) -> Iterator[Finding]:
 
 
 def _left(order: Order, node: int, why: str) -> Finding:
-    return Finding(
-        code=Code.DRAIN,
-        why=f"{describe(order.entry(node))} {why}",
-        fix="wait for the copy; in finish for all slots to be free, or ClusterSync in all roles",
-        where=places(order, [(node, 0)]),
-        tiles=order.tiles,
-    )
+    fix = "wait for the copy; in finish for all slots to be free, or ClusterSync in all roles"
+    return order.finding(Code.DRAIN, f"{describe(order.entry(node))} {why}", fix, node)

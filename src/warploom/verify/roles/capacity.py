@@ -1,7 +1,5 @@
 """What a CTA and an SM have, shared memory, registers, threads, and what roles need at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from warploom.document import roles

@@ -1,7 +1,5 @@
 """Where CTAs meet: at the ops that are declared so, in steps that are in order (``meetings``)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from warploom.document.flow import Across, Exchange, ExchangeStep, Flow

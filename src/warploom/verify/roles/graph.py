@@ -4,8 +4,6 @@ A wait is ordered after the completion of the phase it *means*; that it can mean
 checked apart (see ``barriers`` and ``named``).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

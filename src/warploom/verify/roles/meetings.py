@@ -7,8 +7,6 @@ part or turn, and nobody counts for a turn before its own is open. Two members s
 they differ in their number alone: any part and the last one, or a tile and the next in turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise, product
@@ -57,8 +55,7 @@ class _Judge:
 
     def in_order(self, member: str, thread: int, steps: Iterable[int]) -> None:
         """A thread's steps one after the other."""
-        row = [(member, thread, i) for i in steps]
-        for a, b in pairwise(row):
+        for a, b in pairwise([(member, thread, i) for i in steps]):
             self.edge(a, b)
 
     def misnamed(self) -> Iterator[_Found]:

@@ -8,8 +8,6 @@ All CTAs of a cluster run the same programs and reach one another alike. So the 
 out, node for node, and ``node + size`` is the same of the next CTA. How it is made: ``graph``.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Set
@@ -19,6 +17,7 @@ from operator import or_
 
 from warploom.document.roles import Mma, RoleEntry, RolesDocument
 from warploom.verify.agents import ALL, Agent, Event, Uses, reach_of
+from warploom.verify.findings import Code, Finding, Severity
 
 WARP_THREADS = 32
 PhaseKey = tuple[str, str, int]  # ring, "full" | "empty", use; of the first CTA
@@ -76,6 +75,20 @@ class Order:
         if earlier >= 0:
             self._earlier[node] = earlier
         return node
+
+    def finding(
+        self,
+        code: Code,
+        why: str,
+        fix: str,
+        *where: Event | int,
+        severity: Severity = Severity.RACE,
+    ) -> Finding:
+        """What is wrong in this run, at some events or nodes."""
+        places = tuple((self.told(e) if isinstance(e, int) else e).place() for e in where)
+        return Finding(
+            code=code, severity=severity, why=why, fix=fix, where=places, tiles=self.tiles
+        )
 
     def entry(self, node: int) -> RoleEntry:
         """The entry of a node's event."""

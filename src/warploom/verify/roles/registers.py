@@ -6,8 +6,6 @@ waits for its store, then meets the writers. Who meets whom: a warp sync joins a
 sync, a named or a cluster sync all threads of the instance; a thread alone meets nobody.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -68,13 +66,11 @@ def check_registers(order: Order, agent: Agent) -> Iterator[Finding]:
             case _:
                 pass
     if state.open or any(state.groups):
-        yield at(
-            order,
-            order.programs[agent][-1],
-            Code.DRAIN,
+        why, fix = (
             "matrix products are still in flight at the end",
             "WaitGroup 0 after the last group",
         )
+        yield order.finding(Code.DRAIN, why, fix, order.programs[agent][-1])
 
 
 def _issue(order: Order, event: Event, mma: roles.Mma, state: _Registers) -> Iterator[Finding]:
@@ -82,21 +78,21 @@ def _issue(order: Order, event: Event, mma: roles.Mma, state: _Registers) -> Ite
     wait = "WaitGroup in front"
     if not state.fenced or used & state.touched:
         why = f"{describe(mma)} uses registers that ordinary instructions touched, without a fence"
-        yield at(order, event, Code.FENCE, why, "MmaFence in front of the first Mma after them")
+        yield order.finding(Code.FENCE, why, "MmaFence in front of the first Mma after them", event)
     for name in filter(state.writing.get, mma.registers):
         why = f"{describe(mma)} reads {name}, which a product in flight still writes"
-        yield at(order, event, Code.RAW_REG, why, wait)
+        yield order.finding(Code.RAW_REG, why, wait, event)
     if state.reading[mma.accumulator] or mma.accumulator in mma.registers:
         why = f"{describe(mma)} overwrites {mma.accumulator}, which a product in flight still reads"
-        yield at(order, event, Code.WAR_REG, why, wait)
+        yield order.finding(Code.WAR_REG, why, wait, event)
     needed = set(mma.registers) | ({mma.accumulator} if mma.accumulate else set())
     for name in sorted(needed - state.filled):
         why = f"{describe(mma)} uses {name}, which has no value of this tile"
         fix = "accumulate = False on the first product of a tile"
-        yield at(order, event, Code.TOKEN, why, fix)
+        yield order.finding(Code.TOKEN, why, fix, event)
     if not mma.accumulate and mma.accumulator in state.unread:
         why = f"{describe(mma)} discards {mma.accumulator} before anything read it"
-        yield at(order, event, Code.TOKEN, why, "accumulate = True, or read it first")
+        yield order.finding(Code.TOKEN, why, "accumulate = True, or read it first", event)
     state.filled.add(mma.accumulator)
     state.unread.add(mma.accumulator)
     state.unread.difference_update(mma.registers)
@@ -111,13 +107,13 @@ def _touch(order: Order, event: Event, op: roles.Compute, state: _Registers) -> 
     wait = "WaitGroup that retires the group in front"
     for name in sorted(filter(state.writing.get, touched)):
         why = f"{describe(op)} touches {name} while a product in flight still writes it"
-        yield at(order, event, Code.RAW_REG, why, wait)
+        yield order.finding(Code.RAW_REG, why, wait, event)
     for name in filter(state.reading.get, op.writes):
         why = f"{describe(op)} overwrites {name}, which a product in flight still reads"
-        yield at(order, event, Code.WAR_REG, why, wait)
+        yield order.finding(Code.WAR_REG, why, wait, event)
     for name in sorted({*op.reads} - state.filled):
         why = f"{describe(op)} reads {name}, which has no value of this tile"
-        yield at(order, event, Code.TOKEN, why, "compute it first")
+        yield order.finding(Code.TOKEN, why, "compute it first", event)
     state.unread.difference_update(op.reads)
     state.touched |= touched
     state.filled.update(op.writes)
@@ -142,19 +138,11 @@ def check_coverage(order: Order, agent: Agent) -> Iterator[Finding]:
             if not takes(order.document, agent, tile):
                 continue
             if found != ([0] if once else list(range(trips))):
-                yield Finding(
-                    code=Code.COVERAGE,
-                    why=f"{op} of {agent.role} runs for iterations {found[:8]} of a tile "
-                    f"that has {1 if once else trips}",
-                    fix="prologue, kernel and epilogue together run each iteration once",
-                    tiles=order.tiles,
-                )
+                has = f"of a tile that has {1 if once else trips}"
+                why = f"{op} of {agent.role} runs for iterations {found[:8]} {has}"
+                fix = "prologue, kernel and epilogue together run each iteration once"
+                yield order.finding(Code.COVERAGE, why, fix)
                 break
-
-
-def at(order: Order, event: Event, code: Code, why: str, fix: str) -> Finding:
-    """A finding about one event."""
-    return Finding(code=code, why=why, fix=fix, where=(event.place(),), tiles=order.tiles)
 
 
 _MEETS = {roles.ProxyFence, roles.ScopeSync, roles.NamedSync, roles.ClusterSync}
@@ -210,24 +198,20 @@ def _advance(copies: dict[BufferCopy, _Copy], event: Event) -> None:
         if isinstance(event.entry, roles.ProxyFence):
             copy.fenced = copy.fenced or copy.written
         else:
-            _join(copy, reach)
-
-
-def _join(copy: _Copy, reach: int) -> None:
-    if copy.fenced:
-        copy.joined = max(copy.joined, reach)
-    if copy.over and reach >= (ALL if copy.wide else WARP):
-        copy.known = True
+            if copy.fenced:
+                copy.joined = max(copy.joined, reach)
+            if copy.over and reach >= (ALL if copy.wide else WARP):
+                copy.known = True
 
 
 def _fill(order: Order, event: Event, copy: _Copy) -> Iterator[Finding]:
     if copy.stored and not copy.known:
         why = f"{describe(event.entry)} overwrites a staging copy a bulk store may still read"
         fix = "BulkWait for the store's group, then ScopeSync, in front"
-        yield at(order, event, Code.STAGING, why, fix)
+        yield order.finding(Code.STAGING, why, fix, event)
     if copy.written and copy.fenced and not copy.stored:  # several ops may fill one copy
         why = f"{describe(event.entry)} overwrites a staging copy that nobody stored"
-        yield at(order, event, Code.COVERAGE, why, "a BulkStore after every fill")
+        yield order.finding(Code.COVERAGE, why, "a BulkStore after every fill", event)
     copy.written, copy.fenced, copy.joined, copy.stored = True, False, NOBODY, False
 
 
@@ -239,13 +223,9 @@ def _store(order: Order, event: Event, store: roles.BulkStore, copy: _Copy) -> I
         missing = "nothing written" if not copy.written else "no ProxyFence"
         if copy.fenced:
             missing = "no ScopeSync of all that wrote it"
-        yield at(
-            order,
-            event,
-            Code.PROXY,
-            f"{describe(store)} reads ordinary writes with {missing} between",
-            "ProxyFence by the writers, then ScopeSync, then the store",
-        )
+        why = f"{describe(store)} reads ordinary writes with {missing} between"
+        fix = "ProxyFence by the writers, then ScopeSync, then the store"
+        yield order.finding(Code.PROXY, why, fix, event)
     copy.stored, copy.over, copy.known, copy.complete = True, False, False, False
 
 
@@ -263,7 +243,9 @@ def _finish(
 def _end(order: Order, last: Event, copies: list[_Copy]) -> Iterator[Finding]:
     if any(c.written and not c.stored for c in copies):
         why = "a staging copy is filled and never stored"
-        yield at(order, last, Code.COVERAGE, why, "a BulkStore after every fill")
+        yield order.finding(Code.COVERAGE, why, "a BulkStore after every fill", last)
     if any(not c.complete for c in copies):
         why = "bulk stores may be unfinished when the CTA exits"
-        yield at(order, last, Code.DRAIN, why, "BulkWait(pending=0, source_read=False) in finish")
+        yield order.finding(
+            Code.DRAIN, why, "BulkWait(pending=0, source_read=False) in finish", last
+        )

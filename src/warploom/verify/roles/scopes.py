@@ -5,8 +5,6 @@ matrix products keep them together as far as is known, which is an assumption (`
 proof. An arrival of one thread speaks for the others only after such a meeting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -97,7 +95,7 @@ def _uses(order: Order, event: Event, slots: tuple[SlotRead, ...]) -> set[_Use]:
 def _warpgroup(order: Order, event: Event) -> Iterator[Finding]:
     if event.agent.threads % 128:
         why = f"{describe(event.entry)} needs whole warpgroups and runs in {event.agent.threads}"
-        yield _finding(order, event, why, "128 threads an instance", Severity.RACE)
+        yield order.finding(Code.SCOPE, why, "128 threads an instance", event)
 
 
 def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterator[Finding]:
@@ -114,21 +112,21 @@ def _arrive(order: Order, event: Event, entry: Arrive, apart: _Apart) -> Iterato
         if use in apart.fills or (alone and use in apart.warp_fills):
             why = f"{describe(entry)}: others than the arriving thread may not have written yet"
             fix = "ProxyFence, then ScopeSync of the arrival's scope, then Arrive"
-            yield _finding(order, event, why, fix, kind)
+            yield order.finding(Code.SCOPE, why, fix, event, severity=kind)
         elif (use in apart.fences or (alone and use in apart.warp_fences)) and readers:
             why = f"{describe(entry)}: others than the arriving thread may not have fenced yet"
             fix = "ScopeSync of the arrival's scope after ProxyFence, then Arrive"
-            yield _finding(order, event, why, fix, kind)
+            yield order.finding(Code.SCOPE, why, fix, event, severity=kind)
         return
     if not alone:
         return
     who = f"{describe(entry)}: one thread arrives for {event.agent.threads};"
     if use in apart.reads or use in apart.waits:
         why = f"{who} the others may not have read the slot yet"
-        yield _finding(order, event, why, fix, Severity.RACE)
+        yield order.finding(Code.SCOPE, why, fix, event)
     elif use in apart.products:
         why = f"{who} the groups of the other warps are assumed to retire with its own"
-        yield _finding(order, event, why, fix, Severity.TIMING)
+        yield order.finding(Code.SCOPE, why, fix, event, severity=Severity.TIMING)
 
 
 def _alone(program: RoleProgram) -> bool:
@@ -139,14 +137,3 @@ def _alone(program: RoleProgram) -> bool:
 def _reads(program: RoleProgram, ring: str, kind: type[Mma | Compute]) -> bool:
     entries = (e for _, row in program.phases() for e in row)
     return any(s.ring == ring for e in entries if isinstance(e, kind) for s in e.slots)
-
-
-def _finding(order: Order, event: Event, why: str, fix: str, severity: Severity) -> Finding:
-    return Finding(
-        code=Code.SCOPE,
-        severity=severity,
-        why=why,
-        fix=fix,
-        where=(event.place(),),
-        tiles=order.tiles,
-    )

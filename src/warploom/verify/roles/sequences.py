@@ -14,8 +14,6 @@ a role take tiles in turn, every run is tried with each of them at its start: wh
 in entries of one instance alone, and two tiles of one instance have those of the others between.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from warploom.document.rings import Per

@@ -1,7 +1,5 @@
 """Ring slots: a reader sees what it means, and nothing is written to a slot that is still read."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -100,13 +98,8 @@ def _raw(
 ) -> Iterator[Finding]:
     event = order.told(node)
     if not use.loads and not use.fills:
-        yield Finding(
-            code=Code.TOKEN,
-            why=f"{describe(event.entry)} reads part {key[1]}, use {key[2]}, which nobody fills",
-            fix="load every part of every use",
-            where=(event.place(),),
-            tiles=order.tiles,
-        )
+        why = f"{describe(event.entry)} reads part {key[1]}, use {key[2]}, which nobody fills"
+        yield order.finding(Code.TOKEN, why, "load every part of every use", node)
     for issue, landing in use.loads:
         if not order.before(landing, node):
             yield _finding(order, Code.RAW_SLOT, node, issue, "may read before the copy landed in")
@@ -149,14 +142,8 @@ _FIXES = {
 def _finding(order: Order, code: Code, node: int, other: int | None, what: str) -> Finding:
     event = order.told(node)
     ring = getattr(event.entry, "ring", None) or "its ring"
-    places = [order.told(n).place() for n in (other, node) if n is not None]
-    return Finding(
-        code=code,
-        why=f"{describe(event.entry)} {what} {ring}",
-        fix=_FIXES[code],
-        where=tuple(places),
-        tiles=order.tiles,
-    )
+    where = [n for n in (other, node) if n is not None]
+    return order.finding(code, f"{describe(event.entry)} {what} {ring}", _FIXES[code], *where)
 
 
 def check_parts(order: Order, uses: Uses) -> Iterator[Finding]:
@@ -173,14 +160,9 @@ def check_parts(order: Order, uses: Uses) -> Iterator[Finding]:
             why = _misfilled(order, part, use) if whole else "nothing is loaded"
             if why:
                 nodes = [n for n, _ in use.loads] + use.fills
-                yield Finding(
-                    code=Code.TOKEN,
-                    why=f"part {part.name} of ring {ring} has {part.bytes} bytes; for use "
-                    f"{number} {why}",
-                    fix="fill every part of the slot exactly once a use",
-                    where=tuple(order.told(n).place() for n in nodes[:2]),
-                    tiles=order.tiles,
-                )
+                what = f"part {part.name} of ring {ring} has {part.bytes} bytes; for use {number}"
+                fix = "fill every part of the slot exactly once a use"
+                yield order.finding(Code.TOKEN, f"{what} {why}", fix, *nodes[:2])
 
 
 def _misfilled(order: Order, part: Part, use: _Use) -> str:

@@ -275,19 +275,16 @@ class _Plain:
             f"load_global4(&w_{label}[{4 * n}], (const uint32_t*)({address}) + {4 * n});"
             for n in range(words // 4)
         ]
-        exists = self._exists(op)
-        loads = [f"if ({exists}) {{", *indent(loads, 2), "}"] if exists else loads
-        empty = " = {}" if exists else ""
-        return [f"uint32_t w_{label}[{words}]{empty};", *loads, *self._each(label, text, tile=True)]
-
-    def _exists(self, op: Load) -> str:
-        """Whether rows that a list picks lie inside; '' where no list does."""
+        # Whether rows that a list picks lie inside; '' where no list does
         axes, found = self.kernel.tensor(op.tensor).axes, []
         for index, axis in zip(op.at, axes, strict=True):
             if index.value is not None and isinstance(self._value(index.value), Load):
                 size = self._add(SizeParam(name=f"len_{axis.name}", axis=axis.name))
                 found.append(f"(unsigned)v_{index.value} < (unsigned){size}")
-        return " && ".join(found)
+        exists = " && ".join(found)
+        loads = [f"if ({exists}) {{", *indent(loads, 2), "}"] if exists else loads
+        empty = " = {}" if exists else ""
+        return [f"uint32_t w_{label}[{words}]{empty};", *loads, *self._each(label, text, tile=True)]
 
     def _only_rows(self, what: str, line: Line | None) -> None:
         if self.wide:

@@ -14,6 +14,7 @@ from warploom.kernel.values import Fn, Pointwise, Reduce, Spread
 from warploom.lower.body import refusal
 from warploom.lower.fuse import Step, fresh_product
 from warploom.lower.layout import Array, Form, part_sums
+from warploom.lower.price import scaled_rows
 
 LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
 COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + {1}"}
@@ -66,7 +67,12 @@ def step_text(
     blocks = _blocks(context, step)
     lines = [*inner.scopes.step]
     for op in reduces:
-        lines += _reduction_start(op, blocks)
+        first, label = LEAST.get(op.fn, "0.0f"), called("red", op.result.name)
+        lines += [
+            f"float {label}[{blocks}][2];",
+            "#pragma unroll",
+            f"for (int b = 0; b < {blocks}; ++b) {label}[b][0] = {label}[b][1] = {first};",
+        ]
     if step.cols is not None:
         loop = (stores + sums, packs, blocks, step.cols, after)
         lines += tile_loop(context, inner, *loop, _cut(context, step, cut) if cut else ())
@@ -88,29 +94,15 @@ def start_text(context: Context, array: Array, first: str) -> list[str]:
     return [*vector.scopes.step, *loop]
 
 
-def _reduction_start(op: Reduce, blocks: int) -> list[str]:
-    first, label = LEAST.get(op.fn, "0.0f"), called("red", op.result.name)
-    return [
-        f"float {label}[{blocks}][2];",
-        "#pragma unroll",
-        f"for (int b = 0; b < {blocks}; ++b) {label}[b][0] = {label}[b][1] = {first};",
-    ]
-
-
 def _scaled_rows(context: Context, step: Step) -> list[str]:
     """A step that only multiplies a tile in its place by factors of its rows."""
-    homes, op = dict(context.layout.homes), next(iter(step.ops), None)
-    if len(step.ops) != 1 or not isinstance(op, Pointwise) or op.fn is not Fn.MUL:
+    found = scaled_rows(context.layout, step)
+    if found is None:
         return []
-    kept = [(a, len(context.layout.body.values[a].dims)) for a in op.args if a in homes]
-    rows = [a for a, axes in kept if axes == 1]
-    tiles = [a for a, axes in kept if axes == 2 and homes[a] == homes.get(op.result.name)]
-    if len(rows) != 1 or len(tiles) != 1:
-        return []
+    tile, rows = found
     return [
         "#pragma unroll",
-        f"for (int b = 0; b < {_blocks(context, step)}; ++b)"
-        f" scale_rows({homes[tiles[0]]}[b], {homes[rows[0]]}[b]);",
+        f"for (int b = 0; b < {_blocks(context, step)}; ++b) scale_rows({tile}[b], {rows}[b]);",
     ]
 
 
@@ -127,7 +119,15 @@ def _reductions(
         if array is not None:
             blocks.append(f"  row_maxima({array.name}[b], {called('red', name)}[b]);")
         else:
-            elements += _reduce(inner, op, step)
+            label = f"{called('red', op.result.name)}[b][i]"
+            if op.over != step.cols:
+                raise refusal(
+                    "a reduction over the rows of a tile",
+                    op.result.line,
+                    why="rows lie in different warps",
+                    fix="reduce over the columns, or work on the transposed tile",
+                )
+            elements += [f"{label} = {COMBINE[op.fn].format(label, inner.value(op.arg))};"]
         if array is None and name not in parts:  # all lanes meet here: never inside a condition
             text = outer.declare(op.result, f"{QUAD[op.fn]}({text})", called("whole", name))
         outer.names[name] = text
@@ -145,18 +145,6 @@ def _compared_in(context: Context, step: Step, op: Reduce) -> Array | None:
     array = layout.array_of(arg)
     whole = array.form is Form.TILE and array.cols == layout.extent(op.over)
     return array if whole and written == ([arg] if arg in made else []) else None
-
-
-def _reduce(vector: Vector, op: Reduce, step: Step) -> list[str]:
-    label = f"{called('red', op.result.name)}[b][i]"
-    if op.over != step.cols:
-        raise refusal(
-            "a reduction over the rows of a tile",
-            op.result.line,
-            why="rows lie in different warps",
-            fix="reduce over the columns, or work on the transposed tile",
-        )
-    return [f"{label} = {COMBINE[op.fn].format(label, vector.value(op.arg))};"]
 
 
 def _unrounded(vector: Vector, op: Pointwise | Spread) -> str:

@@ -5,8 +5,6 @@ tile = attention_tile(text)
 made = emit_attention(attention_schedule(text, tile).document, tile, text)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod

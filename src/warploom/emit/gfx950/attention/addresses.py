@@ -1,7 +1,5 @@
 """Entry block of an attention kernel: who a lane is, where its tiles lie, which keys it visits."""
 
-from __future__ import annotations
-
 from warploom.emit.gfx950.attention.plan import MMA, QUERIES, AttentionPlan, K, Q, V
 from warploom.emit.gfx950.attention.work import Registers, Work, place_in_tile
 from warploom.emit.gfx950.lower.addresses import BUFFER_FLAGS, OUTSIDE, swizzled

@@ -5,8 +5,6 @@ that are read before they are written. Every instruction of a scheduled op is pi
 and the vector work of a step between two pins.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from warploom.document.flow import STORE, FlowOp, When

@@ -4,8 +4,6 @@ All is read off the text and its steps: which values an op takes and makes, of w
 which home each lives, and how many registers it has there.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from warploom.document import Counters

@@ -6,8 +6,6 @@ registers as the second product O^T += V^T P^T wants P^T, if V's rows are read i
 So the tile is that of a product of K (rows: keys) and Q (rows: queries) along the head.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

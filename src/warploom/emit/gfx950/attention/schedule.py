@@ -5,8 +5,6 @@ from the solver, waits and barriers from the guard. Every value has one home, so
 value is written only after the last use of the one before; LDS tiles may have several copies.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from warploom.document import KernelShape, Protocol, ScheduleDocument
@@ -18,18 +16,7 @@ from warploom.emit.gfx950.attention.plan import MMA, V
 from warploom.emit.gfx950.attention.text import AttentionText
 from warploom.emit.gfx950.tile import GemmTile, waves_per_simd
 from warploom.guard.counters import Synthesis, synthesise
-from warploom.order import ModuloOptions, ModuloResult, solve_modulo
-from warploom.order.model import (
-    MAIN_ROLE,
-    ModuloEdge,
-    ModuloOp,
-    ModuloProblem,
-    Read,
-    Ring,
-    RingKind,
-    Role,
-    Value,
-)
+from warploom.order import ModuloOptions, ModuloResult, model, solve_modulo
 from warploom.order.options import ExactUse
 from warploom.seed.modulo.bridge import BodyProblem
 from warploom.seed.modulo.entries import modulo_phases
@@ -136,12 +123,12 @@ def _problem(ops: AttentionOps, machine: MachineCosts, registers: int | None) ->
     if registers is not None:
         first = next(i for i, op in enumerate(body) if op.role is OpRole.VALU_COMPUTE)
         reads = [i for i, op in enumerate(body) if _is_read(op) and op.channel == V]
-        edges += [ModuloEdge(src=first, dst=i, latency=0, why="register") for i in reads]
+        edges += [model.ModuloEdge(src=first, dst=i, latency=0, why="register") for i in reads]
     priced = zip(body, storage.prices, storage.counts, busy, strict=True)
-    problem = ModuloProblem(
+    problem = model.ModuloProblem(
         name=ops.text.kernel.name,
         ops=tuple(
-            ModuloOp(
+            model.ModuloOp(
                 name=f"{i}:{op.label()}",
                 unit=op.resource.name,
                 occupancy=_ticks(p.occupancy * n * w),
@@ -152,7 +139,11 @@ def _problem(ops: AttentionOps, machine: MachineCosts, registers: int | None) ->
         edges=tuple(edges),
         rings=storage.rings(),
         values=storage.values(),
-        roles=(Role(name=MAIN_ROLE, register_budget=registers, static_registers=storage.static),),
+        roles=(
+            model.Role(
+                name=model.MAIN_ROLE, register_budget=registers, static_registers=storage.static
+            ),
+        ),
         smem_budget=mi355x().lds_bytes // groups - tile.slot_bytes(1, 1),
     )
     return BodyProblem(
@@ -183,35 +174,35 @@ class _Storage:
         # The queries, and sums that are live all the time.
         self.static = 4 * ops.tile.k_steps + sum(ops.sizes[p] for p in shared)
 
-    def edges(self) -> list[ModuloEdge]:
+    def edges(self) -> list[model.ModuloEdge]:
         """From every value's maker to its takers."""
         return [
-            ModuloEdge(src=at, dst=i, latency=self.late[at], distance=o.back)
+            model.ModuloEdge(src=at, dst=i, latency=self.late[at], distance=o.back)
             for i, flow in enumerate(self.flows)
             for o in flow.operands
             for at in [self.maker.get(o.value, -1)]
             if at >= 0
         ]
 
-    def reads(self, value: str) -> tuple[Read, ...]:
+    def reads(self, value: str) -> tuple[model.Read, ...]:
         """The uses of a value; an op that writes its home itself has read it by then."""
         found = []
         for i, flow in enumerate(self.flows):
             held = self.late[i] if _is_read(self.body[i]) else _ticks(self.prices[i].issue)
             own = self.home[value] in {self.home[r] for r in flow.results}
             found += [
-                Read(op=i, distance=o.back, hold=0 if own else held)
+                model.Read(op=i, distance=o.back, hold=0 if own else held)
                 for o in flow.operands
                 if o.value == value
             ]
         return tuple(found)
 
-    def rings(self) -> tuple[Ring, ...]:
+    def rings(self) -> tuple[model.Ring, ...]:
         """Homes as rings: of LDS several copies, of registers one, counted while values live."""
         return tuple(
-            Ring(
+            model.Ring(
                 name=place,
-                kind=RingKind.SMEM if "." in place else RingKind.REG,
+                kind=model.RingKind.SMEM if "." in place else model.RingKind.REG,
                 size=self.ops.tile.slot_bytes(0, 1) if "." in place else 0,
                 writers=tuple(self.maker[v] for v in values),
                 readers=tuple(self.reads(v) for v in values),
@@ -220,10 +211,10 @@ class _Storage:
             for place, values in self.homes.items()
         )
 
-    def values(self) -> tuple[Value, ...]:
+    def values(self) -> tuple[model.Value, ...]:
         """Registers that hold a value from its maker to its last use."""
         return tuple(
-            Value(
+            model.Value(
                 name=place,
                 size=self.ops.sizes[place],
                 src=self.maker[values[0]],

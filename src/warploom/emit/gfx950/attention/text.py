@@ -6,8 +6,6 @@ t. The vector work comes as the steps every target schedules (``lower.fuse``). A
 refused at the author's line.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -90,7 +88,12 @@ def attention_text(kernel: Kernel) -> AttentionText:
     body = body_of(kernel)
     steps = fuse(body)
     row = next(v for v in kernel.grid.vars if kernel.var(v).walk is Walk.TILE)
-    scores, output = _products(body)
+    dots = [op for op in body.loop.body if isinstance(op, ir.Dot)]
+    carried = {c.last for c in body.loop.carried}
+    if len(dots) != 2 or dots[0].into or dots[1].result.name not in carried:
+        line = dots[-1].result.line if dots else body.loop.line
+        _refuse(line, f"{len(dots)} product(s) in the loop", "q @ k.T, then o += p @ v")
+    scores, output = dots[0], dots[1]
     q, k, v = _loads(body, scores, output)
     head = q.at[-1].var
     text = AttentionText(
@@ -110,15 +113,6 @@ def attention_text(kernel: Kernel) -> AttentionText:
     _check_shapes(text)
     _check_work(text, steps)
     return text
-
-
-def _products(body: Body) -> tuple[ir.Dot, ir.Dot]:
-    dots = [op for op in body.loop.body if isinstance(op, ir.Dot)]
-    carried = {c.last for c in body.loop.carried}
-    if len(dots) != 2 or dots[0].into or dots[1].result.name not in carried:
-        line = dots[-1].result.line if dots else body.loop.line
-        _refuse(line, f"{len(dots)} product(s) in the loop", "q @ k.T, then o += p @ v")
-    return dots[0], dots[1]
 
 
 def _loads(body: Body, scores: ir.Dot, output: ir.Dot) -> tuple[ir.Load, ir.Load, ir.Load]:

@@ -7,8 +7,6 @@ Sixteen registers of a tile are kept as one vector where sums and products are f
 computes two of them at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from warploom.emit.gfx950.attention.plan import AttentionPlan

@@ -8,8 +8,6 @@ Small integers are the sharpest data: every product and sum is exact in fp32, so
 NumPy's result bit for bit and any stale or missing tile shows.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 Input is assembly text, memory and argument bytes; nothing of the schedule that made the text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ The transcendental instructions are computed in double and rounded; the hardware
 unit in the last place, so a test must not ask for more.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence

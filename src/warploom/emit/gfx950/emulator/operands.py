@@ -6,8 +6,6 @@ for every choice. Registers are poisoned at issue and written at retirement in e
 one in between is wrong at any speed.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import struct
@@ -108,24 +106,15 @@ VM_CAPACITY = 63
 LGKM_CAPACITY = 15
 
 
+@dataclass(eq=False, slots=True)
 class Work:
     """Asynchronous work. ``act`` takes effect once; ``finish`` runs at retirement."""
 
-    __slots__ = ("_act", "_done", "_finish", "scalar", "writes_lds")
-
-    def __init__(
-        self,
-        act: Callable[[], None],
-        finish: Callable[[], None] | None = None,
-        *,
-        scalar: bool = False,
-        writes_lds: bool = False,
-    ) -> None:
-        self._act = act
-        self._finish = finish
-        self._done = False
-        self.scalar = scalar
-        self.writes_lds = writes_lds
+    _act: Callable[[], None]
+    _finish: Callable[[], None] | None = None
+    scalar: bool = False
+    writes_lds: bool = False
+    _done: bool = False
 
     def act(self) -> None:
         """Take effect, unless that has happened."""
@@ -157,35 +146,35 @@ class Wave:
         self.at_barrier = False
         self.vm: deque[Work] = deque()
         self.lgkm: deque[Work] = deque()
-        self.deepest = (0, 0)
+        self.deepest = [0, 0]
         self._timing = timing
         self._random = random.Random(timing.seed * 1009 + index)
 
     def issue_dma(self, act: Callable[[], None]) -> None:
         """A load from memory to LDS: takes effect when the timing says."""
-        self._issue_vm(Work(act), self._timing.dma)
+        self._issue(self.vm, Work(act), self._timing.dma)
 
     def issue_load(self, sample: Callable[[], None], finish: Callable[[], None]) -> None:
         """A load from memory to registers; memory is constant, so its moment does not matter."""
-        self._issue_vm(Work(sample, finish), Moment.ISSUE)
+        self._issue(self.vm, Work(sample, finish), Moment.ISSUE)
 
     def issue_store(self, act: Callable[[], None]) -> None:
         """A store to memory; it counts in vmcnt like a load, but not in the statistics."""
-        deepest = self.deepest
-        self._issue_vm(Work(act), Moment.ISSUE)
-        self.deepest = deepest
+        deepest = self.deepest[0]
+        self._issue(self.vm, Work(act), Moment.ISSUE)
+        self.deepest[0] = deepest
 
     def issue_read(self, sample: Callable[[], None], finish: Callable[[], None]) -> None:
         """An LDS read: samples when the timing says, writes its register at retirement."""
-        self._issue_lgkm(Work(sample, finish), self._timing.read)
+        self._issue(self.lgkm, Work(sample, finish), self._timing.read)
 
     def issue_lds_write(self, act: Callable[[], None]) -> None:
         """A write from registers to LDS."""
-        self._issue_lgkm(Work(act, writes_lds=True), self._timing.dma)
+        self._issue(self.lgkm, Work(act, writes_lds=True), self._timing.dma)
 
     def issue_scalar(self, act: Callable[[], None]) -> None:
         """A scalar load; these retire out of order, so only a full wait proves one done."""
-        self._issue_lgkm(Work(act, scalar=True), Moment.RETIRE)
+        self._issue(self.lgkm, Work(act, scalar=True), Moment.RETIRE)
 
     def wait(self, vm: int, lgkm: int) -> None:
         """Retire the oldest work until at most that much is left."""
@@ -212,23 +201,14 @@ class Wave:
                 earlier.act()
         work.act()
 
-    def _issue_vm(self, work: Work, moment: Moment) -> None:
-        if self._timing.stalls and len(self.vm) >= VM_CAPACITY:
-            self.vm.popleft().retire()
-        self.vm.append(work)
-        self._start(work, moment)
-        self.deepest = (max(self.deepest[0], len(self.vm)), self.deepest[1])
-
-    def _issue_lgkm(self, work: Work, moment: Moment) -> None:
-        if self._timing.stalls and len(self.lgkm) >= LGKM_CAPACITY:
-            self.lgkm.popleft().retire()
-        self.lgkm.append(work)
-        self._start(work, moment)
-        self.deepest = (self.deepest[0], max(self.deepest[1], len(self.lgkm)))
-
-    def _start(self, work: Work, moment: Moment) -> None:
+    def _issue(self, queue: deque[Work], work: Work, moment: Moment) -> None:
+        number, capacity = (0, VM_CAPACITY) if queue is self.vm else (1, LGKM_CAPACITY)
+        if self._timing.stalls and len(queue) >= capacity:
+            queue.popleft().retire()
+        queue.append(work)
         if moment is Moment.ISSUE or (moment is Moment.RANDOM and self._random.random() < 0.3):
             self._take_effect(work)
+        self.deepest[number] = max(self.deepest[number], len(queue))
 
 
 Words = NDArray[np.uint32]

@@ -1,7 +1,5 @@
 """Memory instructions: DMA to LDS, loads, LDS reads and writes, stores, scalar loads."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,17 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.emit.gfx950.emulator.operands import (
-    LANES,
-    POISON,
-    SCALAR_POISON,
-    EmulationError,
-    Wave,
-    literal,
-    read_scalar,
-    register,
-    vector_rows,
-)
+from warploom.emit.gfx950.emulator import operands as lanes
 from warploom.emit.gfx950.emulator.vector import Effect, lanes_of
 
 Bytes = NDArray[np.uint8]
@@ -44,7 +32,7 @@ class GlobalMemory:
         start = -(-self._top // ALIGN) * ALIGN
         end = start + data.size
         if end + GUARD > self._bytes.size:
-            raise EmulationError("the emulated memory is too small")
+            raise lanes.EmulationError("the emulated memory is too small")
         self._bytes[start:end] = data.ravel()
         self._ranges.append((start, end))
         self._top = end + GUARD
@@ -78,7 +66,7 @@ class GlobalMemory:
     def _byte_indices(self, addresses: NDArray[np.int64], size: int) -> NDArray[np.int64]:
         self._check(addresses, size)
         if np.any(addresses % size):
-            raise EmulationError(f"an access that is not aligned to {size} bytes")
+            raise lanes.EmulationError(f"an access that is not aligned to {size} bytes")
         return addresses[:, None] + np.arange(size)
 
     def _indices(self, addresses: NDArray[np.int64], words: int) -> NDArray[np.int64]:
@@ -86,7 +74,7 @@ class GlobalMemory:
             return np.zeros((0, words), np.int64)
         self._check(addresses, 4 * words)
         if np.any(addresses & 3):
-            raise EmulationError("an access that is not aligned to 4 bytes")
+            raise lanes.EmulationError("an access that is not aligned to 4 bytes")
         return (addresses[:, None] >> 2) + np.arange(words)
 
     def _check(self, addresses: NDArray[np.int64], size: int) -> None:
@@ -94,7 +82,7 @@ class GlobalMemory:
             return
         low, high = int(addresses.min()), int(addresses.max()) + size
         if not any(start <= low and high <= end for start, end in self._ranges):
-            raise EmulationError(
+            raise lanes.EmulationError(
                 f"an access to {low:#x}..{high:#x}, outside every allocation",
                 why="the kernel reads or writes memory it was not given",
             )
@@ -149,24 +137,24 @@ def _immediate(modifiers: Sequence[str]) -> int:
 
 def _buffer(
     offset_register: str, resource: str, soffset: str, modifiers: Sequence[str], size: int
-) -> Callable[[Wave], tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+) -> Callable[[lanes.Wave], tuple[NDArray[np.int64], NDArray[np.bool_]]]:
     """Addresses of all lanes and which of them are inside the buffer."""
     if "offen" not in modifiers:
-        raise EmulationError("a buffer access without a lane offset")
-    _, voffset, _ = vector_rows(offset_register)
-    _, base, count = register(resource)
+        raise lanes.EmulationError("a buffer access without a lane offset")
+    _, voffset, _ = lanes.vector_rows(offset_register)
+    _, base, count = lanes.register(resource)
     if count != 4:
-        raise EmulationError(f"{resource} is no buffer resource")
-    scalar, immediate = read_scalar(soffset), _immediate(modifiers)
+        raise lanes.EmulationError(f"{resource} is no buffer resource")
+    scalar, immediate = lanes.read_scalar(soffset), _immediate(modifiers)
 
-    def resolve(w: Wave) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def resolve(w: lanes.Wave) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         s = w.s
         start = s[base] | (s[base + 1] & 0xFFFF) << 32
         records, uniform = s[base + 2], scalar(w)
         offset = w.v[voffset].astype(np.int64) + immediate
         inside = offset + uniform + size <= records
         if np.any(inside != (offset + size <= records)):
-            raise EmulationError(
+            raise lanes.EmulationError(
                 "whether an access is in range depends on its scalar offset",
                 why="sources differ on whether the hardware's range check includes it",
             )
@@ -175,9 +163,9 @@ def _buffer(
     return resolve
 
 
-def _require_inside(w: Wave, inside: NDArray[np.bool_]) -> None:
+def _require_inside(w: lanes.Wave, inside: NDArray[np.bool_]) -> None:
     if np.any(inside != lanes_of(w.exec)):
-        raise EmulationError(
+        raise lanes.EmulationError(
             "a load outside its buffer",
             why="it returns at once and may overtake older loads; the waits count on their order",
             fix="clamp the row to the last of the matrix",
@@ -188,17 +176,17 @@ def _dma(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) ->
     resolve = _buffer(operands[0], operands[1], operands[2], modifiers, 16)
     immediate = _immediate(modifiers)
 
-    def effect(w: Wave) -> None:
+    def effect(w: lanes.Wave) -> None:
         addresses, inside = resolve(w)
         _require_inside(w, inside)
-        data = np.zeros((LANES, 4), np.uint32)
+        data = np.zeros((lanes.LANES, 4), np.uint32)
         data[inside] = devices.memory.gather(addresses[inside], 4)
         at = w.m0 + immediate
-        if at + 16 * LANES > devices.lds.size:
-            raise EmulationError(f"a DMA to LDS byte {at} of {devices.lds.size}")
+        if at + 16 * lanes.LANES > devices.lds.size:
+            raise lanes.EmulationError(f"a DMA to LDS byte {at} of {devices.lds.size}")
 
         def land() -> None:
-            devices.lds[at : at + 16 * LANES] = data.view(np.uint8).ravel()
+            devices.lds[at : at + 16 * lanes.LANES] = data.view(np.uint8).ravel()
 
         w.issue_dma(land)
 
@@ -206,20 +194,20 @@ def _dma(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) ->
 
 
 def _load(operands: Sequence[str], modifiers: Sequence[str], devices: Devices, size: int) -> Effect:
-    file, row, _ = vector_rows(operands[0])
+    file, row, _ = lanes.vector_rows(operands[0])
     resolve = _buffer(operands[1], operands[2], operands[3], modifiers, size)
     words = max(1, size // 4)
 
-    def effect(w: Wave) -> None:
+    def effect(w: lanes.Wave) -> None:
         addresses, inside = resolve(w)
         _require_inside(w, inside)
-        data = np.zeros((LANES, words), np.uint32)
+        data = np.zeros((lanes.LANES, words), np.uint32)
         if size >= 4:
             data[inside] = devices.memory.gather(addresses[inside], words)
         else:
             data[inside, 0] = devices.memory.gather_bytes(addresses[inside], size)
         rows = w.v if file == "v" else w.a
-        rows[row : row + words] = POISON
+        rows[row : row + words] = lanes.POISON
 
         def finish() -> None:
             rows[row : row + words] = data.T
@@ -232,10 +220,10 @@ def _load(operands: Sequence[str], modifiers: Sequence[str], devices: Devices, s
 def _store(
     operands: Sequence[str], modifiers: Sequence[str], devices: Devices, size: int
 ) -> Effect:
-    file, row, _ = vector_rows(operands[0])
+    file, row, _ = lanes.vector_rows(operands[0])
     resolve = _buffer(operands[1], operands[2], operands[3], modifiers, size)
 
-    def effect(w: Wave) -> None:
+    def effect(w: lanes.Wave) -> None:
         addresses, inside = resolve(w)
         values = (w.v if file == "v" else w.a)[row : row + max(1, size // 4)].T[inside].copy()
 
@@ -251,12 +239,12 @@ def _store(
 
 
 def _lds_addresses(
-    w: Wave, row: int, immediate: int, size: int, width: int = 16
+    w: lanes.Wave, row: int, immediate: int, size: int, width: int = 16
 ) -> NDArray[np.int64]:
     """Where the lanes access LDS, counted in pieces of ``width`` bytes."""
     addresses: NDArray[np.int64] = w.v[row].astype(np.int64) + immediate
     if int(addresses.max()) + width > size or np.any(addresses % width):
-        raise EmulationError(f"an LDS access to byte {int(addresses.max())} of {size}")
+        raise lanes.EmulationError(f"an LDS access to byte {int(addresses.max())} of {size}")
     return addresses // width
 
 
@@ -267,22 +255,24 @@ def _lds_read(
 
     Lanes ``4 r`` to ``4 r + 3`` of sixteen read row r, four elements each, and get a column each.
     """
-    file, row, _ = vector_rows(operands[0])
-    _, address, _ = vector_rows(operands[1])
+    file, row, _ = lanes.vector_rows(operands[0])
+    _, address, _ = lanes.vector_rows(operands[1])
     immediate, words = _immediate(modifiers), 2 if turned else 4
     pieces = devices.lds.view(np.uint16 if turned else np.uint32).reshape(-1, 4)
 
-    def effect(w: Wave) -> None:
-        if turned and w.exec != (1 << LANES) - 1:
-            raise EmulationError("a transposed read with lanes switched off")
+    def effect(w: lanes.Wave) -> None:
+        if turned and w.exec != (1 << lanes.LANES) - 1:
+            raise lanes.EmulationError("a transposed read with lanes switched off")
         at = _lds_addresses(w, address, immediate, devices.lds.size, 4 * words)
         rows = w.v if file == "v" else w.a
-        rows[row : row + words] = POISON
-        data = np.empty((LANES, 4), pieces.dtype)
+        rows[row : row + words] = lanes.POISON
+        data = np.empty((lanes.LANES, 4), pieces.dtype)
 
         def sample() -> None:
             read = pieces[at]
-            columns = read.reshape(LANES // 16, 4, 16).transpose(0, 2, 1).reshape(LANES, 4)
+            columns = (
+                read.reshape(lanes.LANES // 16, 4, 16).transpose(0, 2, 1).reshape(lanes.LANES, 4)
+            )
             data[:] = columns if turned else read
 
         def finish() -> None:
@@ -294,12 +284,12 @@ def _lds_read(
 
 
 def _lds_write(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
-    _, address, _ = vector_rows(operands[0])
-    file, row, _ = vector_rows(operands[1])
+    _, address, _ = lanes.vector_rows(operands[0])
+    file, row, _ = lanes.vector_rows(operands[1])
     immediate = _immediate(modifiers)
     chunks = devices.lds.view(np.uint32).reshape(-1, 4)
 
-    def effect(w: Wave) -> None:
+    def effect(w: lanes.Wave) -> None:
         at = _lds_addresses(w, address, immediate, devices.lds.size)
         data = (w.v if file == "v" else w.a)[row : row + 4].T.copy()
 
@@ -313,14 +303,14 @@ def _lds_write(operands: Sequence[str], modifiers: Sequence[str], devices: Devic
 
 def _scalar_load(mnemonic: str, operands: Sequence[str], devices: Devices) -> Effect:
     """Kernel arguments: the only thing these kernels load through the scalar cache."""
-    _, to, count = register(operands[0])
-    offset = literal(operands[2])
-    if register(operands[1])[1] != 0 or offset is None:
-        raise EmulationError(f"{mnemonic} from something else than the kernel arguments")
+    _, to, count = lanes.register(operands[0])
+    offset = lanes.literal(operands[2])
+    if lanes.register(operands[1])[1] != 0 or offset is None:
+        raise lanes.EmulationError(f"{mnemonic} from something else than the kernel arguments")
     padded = devices.arguments + bytes(64)
 
-    def effect(w: Wave) -> None:
-        w.s[to : to + count] = [SCALAR_POISON] * count
+    def effect(w: lanes.Wave) -> None:
+        w.s[to : to + count] = [lanes.SCALAR_POISON] * count
         values = list(struct.unpack_from(f"<{count}I", padded, offset))
 
         def act() -> None:

@@ -1,7 +1,5 @@
 """Scalar and vector instructions: tables from mnemonic to a maker of the effect on a wave."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -10,8 +10,6 @@ leaves register waits to the compiler, waits it added are allowed and counted; t
 more.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -152,7 +150,8 @@ def check_isa(plan: Gated, assembly_text: str) -> GateReport:
     expected = expected_steps(plan)
     resources = read_resources(assembly_text)
     lenient = plan.document.protocol.register_waits is RegisterWaits.COMPILER
-    tail = _tail(plan, lenient)
+    reads = plan.tail_reads
+    tail = ("store", *(("load",) if reads else ()), *(("wait",) if reads or lenient else ()))
     assembly = parse_assembly(assembly_text)
     paths = [_scheduled(p) for p in observed_paths(assembly)]
     differences = [d for path in paths for d in path.differences] + matrix_hazards(assembly)
@@ -160,7 +159,9 @@ def check_isa(plan: Gated, assembly_text: str) -> GateReport:
     for path in paths:
         trips, added = _match(expected, path.steps, lenient, tail)
         if trips is None:
-            got = _without_stores(path.steps, tail)
+            outside = (*tail, "wait")
+            last = max((i for i, s in enumerate(path.steps) if s.kind not in outside), default=-1)
+            got = path.steps[: last + 1]
             nearest = min(TRIPS, key=lambda n: abs(len(expected.run(n)) - len(got)))
             differences.append(side_by_side(expected.run(nearest), got, nearest))
         else:
@@ -201,18 +202,6 @@ def _scheduled(path: tuple[Step, ...]) -> _Path:
     if loads and not waited:
         wrong.append("the kernel arguments are never waited for")
     return _Path(rest, tuple(wrong))
-
-
-def _tail(plan: Gated, lenient: bool) -> tuple[str, ...]:
-    """What may stand after the last scheduled step: stores, and what a text's tail reads."""
-    reads = plan.tail_reads
-    return ("store", *(("load",) if reads else ()), *(("wait",) if reads or lenient else ()))
-
-
-def _without_stores(steps: tuple[Step, ...], tail: tuple[str, ...]) -> tuple[Step, ...]:
-    outside = (*tail, "wait")
-    last = max((i for i, s in enumerate(steps) if s.kind not in outside), default=-1)
-    return steps[: last + 1]
 
 
 def _match(

@@ -8,8 +8,6 @@ slot tells the compiler which loads and reads may meet; a fence after every step
 through the optimiser. Whether a compiler kept it is for the ISA gate to say.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """The part of the HIP source that is the same for every schedule of a tile: types, moves, store."""
 
-from __future__ import annotations
-
 from warploom.emit.gfx950.lower.state import wants_agprs
 from warploom.emit.gfx950.plan import KernelPlan, Movement
 from warploom.emit.gfx950.tile import ElementType

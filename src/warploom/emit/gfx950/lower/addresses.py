@@ -6,8 +6,6 @@ buffer resource ends with it, so stores after it are dropped. A load outside the
 return at once and could overtake those inside; the waits of a schedule count on their order (A1).
 """
 
-from __future__ import annotations
-
 from warploom.emit.gfx950.lower.pointwise import IrText
 from warploom.emit.gfx950.lower.state import emit_ends
 from warploom.emit.gfx950.plan import KernelPlan

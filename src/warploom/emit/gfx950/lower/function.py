@@ -6,8 +6,6 @@ epilogue, tail barriers. The loop tests its trip count before it is entered, so 
 as the prologue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from warploom.document.ops import OpRole, Phase, ScheduleEntry

@@ -4,8 +4,6 @@ Exponentials, reciprocals and roots are the hardware's (one unit in the last pla
 rational approximation of Abramowitz and Stegun, 7.1.26, good to 1.5e-7.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 
@@ -143,21 +141,17 @@ def _float(text: IrText, fn: Fn, args: list[str]) -> str:  # noqa: PLR0911 (one 
             part = _times(text, _call(text, "amdgcn.rcp.f32", grown), -2.0)
             return _plus(text, part, 1.0)
         case Fn.ERF:
-            return _erf(text, x)
+            size = _call(text, "fabs.f32", x)
+            t = _call(text, "amdgcn.rcp.f32", _plus(text, _times(text, size, 0.3275911), 1.0))
+            series = constant(_ERF[-1], DType.F32)
+            for term in reversed(_ERF[:-1]):
+                series = _plus(text, text.value(f"fmul contract float {series}, {t}"), term)
+            series = text.value(f"fmul contract float {series}, {t}")
+            square = text.value(f"fmul contract float {x}, {x}")
+            tail = text.value(f"fmul contract float {series}, {_exp(text, square, -1.0)}")
+            whole = text.value(f"fsub contract float {constant(1.0, DType.F32)}, {tail}")
+            return _call(text, "copysign.f32", whole, x)
     raise BackendError(f"gfx950 has no lowering for {fn.value}")
-
-
-def _erf(text: IrText, x: str) -> str:
-    size = _call(text, "fabs.f32", x)
-    t = _call(text, "amdgcn.rcp.f32", _plus(text, _times(text, size, 0.3275911), 1.0))
-    series = constant(_ERF[-1], DType.F32)
-    for term in reversed(_ERF[:-1]):
-        series = _plus(text, text.value(f"fmul contract float {series}, {t}"), term)
-    series = text.value(f"fmul contract float {series}, {t}")
-    square = text.value(f"fmul contract float {x}, {x}")
-    tail = text.value(f"fmul contract float {series}, {_exp(text, square, -1.0)}")
-    whole = text.value(f"fsub contract float {constant(1.0, DType.F32)}, {tail}")
-    return _call(text, "copysign.f32", whole, x)
 
 
 def _exp(text: IrText, x: str, factor: float) -> str:

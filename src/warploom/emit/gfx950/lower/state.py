@@ -17,8 +17,6 @@ instruction of 16x16, whose result LLVM may put elsewhere, is written out with i
 place: at 256x256 there is no register left for an elsewhere.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 

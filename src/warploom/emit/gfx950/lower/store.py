@@ -5,8 +5,6 @@ row; the rest element by element. Loads of a row's elements are issued together 
 them is used, so that their latencies overlap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from warploom.emit.gfx950.lower.addresses import BUFFER_FLAGS, OUTSIDE
@@ -183,7 +181,10 @@ class Tail:
         """A buffer over the tensor's rows of this block, or over all of a vector of columns."""
         text, tensor = self._text, self._gemm.kernel.tensor(name)
         size = tensor.dtype.bits // 8
-        by_row = self._by_row(name)
+        ops = [
+            op for op in self._gemm.tail if isinstance(op, ir.Load | ir.Store) and op.tensor == name
+        ]
+        by_row = any(a.var == self._gemm.row for op in ops for a in op.at)
         pitch = "1" if len(tensor.axes) == 1 else "%dim_n"
         count = text.value(f"mul i32 {'%rows0' if by_row else '%dim_n'}, {pitch}")
         count = text.value(f"zext i32 {text.times(count, size)} to i64")
@@ -198,12 +199,6 @@ class Tail:
             f"%rsrc_{name} = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
             f"ptr addrspace(1) {base}, i16 0, i64 {count}, i32 {BUFFER_FLAGS})"
         )
-
-    def _by_row(self, name: str) -> bool:
-        ops = [
-            op for op in self._gemm.tail if isinstance(op, ir.Load | ir.Store) and op.tensor == name
-        ]
-        return any(a.var == self._gemm.row for op in ops for a in op.at)
 
 
 def emit_store(text: IrText, plan: KernelPlan, accumulators: Mapping[tuple[int, int], str]) -> None:
@@ -235,7 +230,17 @@ class _Plain:
     def __init__(self, text: IrText) -> None:
         self._text = text
         self._columns: list[tuple[str, str]] = []
-        _c_resource(text)
+        text.add("%c_pitch = shl i32 %dim_n, 2")
+        size = text.value("mul i32 %rows0, %c_pitch")
+        size = text.value(f"zext i32 {size} to i64")
+        row = text.value("zext i32 %first_row0 to i64")
+        pitch = text.value("zext i32 %c_pitch to i64")
+        offset = text.value(f"mul i64 {row}, {pitch}")
+        base = text.value(f"getelementptr i8, ptr addrspace(1) %mat_c, i64 {offset}")
+        text.add(
+            "%rsrc_c = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
+            f"ptr addrspace(1) {base}, i16 0, i64 {size}, i32 {BUFFER_FLAGS})"
+        )
 
     def column(self, index: str, inside: str) -> None:
         """Start the next column."""
@@ -256,20 +261,6 @@ class _Plain:
                 f"call void @llvm.amdgcn.raw.ptr.buffer.store.f32(float {value}, "
                 f"ptr addrspace(8) %rsrc_c, i32 {offset}, i32 0, i32 0)"
             )
-
-
-def _c_resource(text: IrText) -> None:
-    text.add("%c_pitch = shl i32 %dim_n, 2")
-    size = text.value("mul i32 %rows0, %c_pitch")
-    size = text.value(f"zext i32 {size} to i64")
-    row = text.value("zext i32 %first_row0 to i64")
-    pitch = text.value("zext i32 %c_pitch to i64")
-    offset = text.value(f"mul i64 {row}, {pitch}")
-    base = text.value(f"getelementptr i8, ptr addrspace(1) %mat_c, i64 {offset}")
-    text.add(
-        "%rsrc_c = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
-        f"ptr addrspace(1) {base}, i16 0, i64 {size}, i32 {BUFFER_FLAGS})"
-    )
 
 
 def _first(text: IrText, plan: KernelPlan, operand: Operand, tile: int) -> str:

@@ -6,8 +6,6 @@ barriers and priorities. DMA writes and LDS reads carry alias scopes: otherwise 
 tell one LDS slot from another, puts a full ``vmcnt(0)`` before each read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """LLVM in a subprocess with its failures as typed errors, and linking where an lld is at hand."""
 
-from __future__ import annotations
-
 import base64
 import importlib.util
 import json
@@ -32,7 +30,12 @@ class CompiledText:
 def compile_ir(ir: str, *, timeout: float = TIMEOUT) -> CompiledText:
     """Compile to assembly in a subprocess. Raises ``BackendError`` with LLVM's own message."""
     result = _worker(ir, "assembly", timeout)
-    _refuse_calls(result["assembly"])
+    match = re.search(r"([\w.]+)@gotpcrel", result["assembly"])
+    if match:
+        raise BackendError(
+            f"LLVM does not know the intrinsic {match[1]!r}; it emitted a call",
+            fix="install a newer llvmlite",
+        )
     return CompiledText(**result)
 
 
@@ -73,16 +76,6 @@ def _reason(stderr: str) -> str:
         if re.search(r"LLVM ERROR|error:|Assertion|not |invalid", line):
             return line[:400]
     return lines[0][:400] if lines else "no message"
-
-
-def _refuse_calls(assembly: str) -> None:
-    """An intrinsic LLVM does not know becomes a call to an external function."""
-    match = re.search(r"([\w.]+)@gotpcrel", assembly)
-    if match:
-        raise BackendError(
-            f"LLVM does not know the intrinsic {match[1]!r}; it emitted a call",
-            fix="install a newer llvmlite",
-        )
 
 
 _NAMES = ("ld.lld", *(f"ld.lld-{v}" for v in range(22, 14, -1)))

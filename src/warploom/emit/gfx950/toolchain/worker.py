@@ -4,8 +4,6 @@ LLVM ends the process on a fatal error (an unsupported intrinsic, a broken immed
 that costs one worker and not the caller. The mid-end optimiser is not run: it may move waits.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import sys

@@ -6,8 +6,6 @@ bound as Carlier uses it). A limit on loads between computes defers loads too: o
 a few can come before the next compute, and that compute waits for its own fragments on the port.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

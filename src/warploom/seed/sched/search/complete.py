@@ -110,7 +110,10 @@ class Completer:
                     break
             else:
                 stack.pop()
-                self._remember_failure(here)
+                mine = self._vector(here)
+                known = self._failed.setdefault(here.placed, [])
+                known[:] = [v for v in known if not all(map(le, mine, v))]
+                known.append(mine)
                 if stack:
                     path.pop()
         return None
@@ -240,12 +243,6 @@ class Completer:
             return False
         mine = self._vector(state)
         return any(all(map(le, theirs, mine)) for theirs in known)
-
-    def _remember_failure(self, state: State) -> None:
-        mine = self._vector(state)
-        known = self._failed.setdefault(state.placed, [])
-        known[:] = [v for v in known if not all(map(le, mine, v))]
-        known.append(mine)
 
     def _vector(self, state: State) -> tuple[int, ...]:
         """What matters of the past, smaller being better in every component."""

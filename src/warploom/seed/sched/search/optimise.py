@@ -4,8 +4,6 @@ Each step asks ``Completer`` yes-or-no questions under tighter and tighter limit
 when given, is the answer to beat; it need not obey the load limit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass

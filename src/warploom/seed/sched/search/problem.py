@@ -8,8 +8,6 @@ penalty is set, the memory port. An op holds its unit for ``hold`` cycles (its l
 penalty on the port).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,7 +15,7 @@ from itertools import pairwise
 from warploom.document.ops import OpRole, ResourceKind
 from warploom.seed.graph.loop_body import LoopBody, OpNode
 from warploom.seed.sched.greedy import partition_bounds
-from warploom.seed.sched.result import PORT_RESOURCES, Lifetimes
+from warploom.seed.sched.result import PORT_RESOURCES, Lifetimes, evaluate_schedule
 
 UNITS = 3
 NO_UNIT = UNITS
@@ -162,6 +160,8 @@ _MMA, _VALU, _PORT = range(UNITS)
 class OrderProblem:
     """What the search needs of a body; every tuple is indexed by op unless said otherwise."""
 
+    body: LoopBody
+    penalty: int  # cycles the memory port is held by an access; 0: not at all
     n: int
     latency: tuple[int, ...]
     unit: tuple[int, ...]
@@ -213,6 +213,8 @@ def order_problem(
     tail = tails(shape, partitions)
     head = heads(shape, partitions)
     return OrderProblem(
+        body=body,
+        penalty=penalty,
         n=n,
         latency=latency,
         unit=unit,
@@ -260,24 +262,9 @@ def _least_registers(bounds: Sequence[int], defs: Sequence[int], kills: Sequence
 
 def price(problem: OrderProblem, order: Sequence[int]) -> tuple[int, int]:
     """Makespan and register peak of a complete order."""
-    free = [0] * (UNITS + 1)
-    ready = [0] * problem.n
-    makespan = live = peak = 0
-    for i in order:
-        unit = problem.unit[i]
-        start = max(ready[i], free[unit])
-        finish = start + problem.latency[i]
-        if unit != NO_UNIT:
-            free[unit] = start + problem.hold[i]
-        for k in problem.succs[i]:
-            ready[k] = max(ready[k], finish)
-        makespan = max(makespan, finish)
-        live += problem.vgpr_def[i]
-        peak = max(peak, live)
-        live -= problem.vgpr_kill[i]
-    if problem.lifetimes is not None:
-        peak = problem.lifetimes.peak(order)
-    return makespan, peak
+    cost = evaluate_schedule(problem.body, order, problem.penalty)
+    lives = problem.lifetimes
+    return cost.makespan, cost.vgpr_peak if lives is None else lives.peak(order)
 
 
 def _cost_class(node: OpNode) -> tuple[object, ...]:
