@@ -39,6 +39,7 @@ LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
 PACE = 16  # iterations after which CTAs wait for one another, where they share what they read
 FAR = 1024  # iterations of a CTA in which they drift apart
+SIDE = 4  # of the squares of tiles that neighbours take
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 CLUSTERS = (2,)  # CTAs that fetch together: of four, a tenth of the SMs stays empty
 ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
@@ -275,11 +276,13 @@ def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dic
             fit = target.memory.l2_share * target.limits.l2_bytes / long
             together, keep = min(together, int(fit)), op.tensor
             break
-    walk: dict[str, object] = {"group": max(1, together // layout.extent(rows)), "keep": keep}
+    group = max(1, together // layout.extent(rows))
+    walk: dict[str, object] = {"group": group, "keep": keep}
     rounds = -(-tiles_of(kernel, layout.tiling, sizes) // target.limits.sms)
     if rounds > 1 and _to_and_fro(layout):
         far = rounds * trips_of(layout, sizes) >= FAR
-        walk |= {"serpentine": True, "keep": None, "pace": PACE if far else 0}
+        squares = group - group % SIDE if group > SIDE else group
+        walk = {"group": squares, "serpentine": True, "keep": None, "pace": PACE if far else 0}
     return walk
 
 
