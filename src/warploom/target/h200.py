@@ -147,7 +147,7 @@ class TileModel:
     between: int = figure(1200, "cycles", Origin.FIT, "from one tile's loop to the next one's")
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
-    in_turn: float = figure(0.76, "", Origin.FIT, "of what landed bytes cost, of tiles in turn")
+    in_turn: float = figure(0.72, "", Origin.FIT, "of what landed bytes cost, of tiles in turn")
     beside: int = figure(915, "cycles", Origin.FIT, "a chunk, beside another tile's products")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
     cluster: int = figure(3500, "cycles", Origin.FIT, "of a launch more, until CTAs have met")
