@@ -42,7 +42,9 @@ def numbers(rng, *shape):
 def executed(made, sizes, scalars, arrays, seed, grid=2):
     lowered = made.lower(made.choices[0].tiling)
     case = SimpleNamespace(sizes=sizes, scalars=scalars, arrays=lambda: arrays)
-    return run_case(case, lowered.kernel, emit_kernel(lowered), lowered.tiling, grid=grid, seed=seed)
+    return run_case(
+        case, lowered.kernel, emit_kernel(lowered), lowered.tiling, grid=grid, seed=seed
+    )
 
 
 @pytest.mark.parametrize(("text", "shape", "pins"), PRODUCTS)
