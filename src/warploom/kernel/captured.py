@@ -7,8 +7,6 @@ whatever tensors stand in the places of the captured ones. Of an object whose te
 function reads (``self.bias``) these are captured, not the object.
 """
 
-from __future__ import annotations
-
 import dis
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

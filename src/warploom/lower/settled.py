@@ -79,21 +79,17 @@ class Subject:
         slots = pins.get("earlier")
         key = (*extents.items(), consumers, slots, id(body))
         if key not in self._earlier:
-            self._earlier[key] = _laid_out(body, extents, consumers, slots)
+            tiling = tiling_of(body.kernel, consumers=consumers, **extents)
+            if isinstance(slots, int):
+                tiling = replace(tiling, earlier=slots)
+            layout = lay_out(body, part_tiling(body.kernel, tiling), fuse(body))
+            if layout.rings:
+                ring_depth(layout, layout.rings[0], h200())
+            self._earlier[key] = layout
         return self._earlier[key]
 
 
 subject_of = lru_cache(maxsize=16)(Subject)
-
-
-def _laid_out(body: Body, extents: dict[str, int], consumers: int, slots: object) -> Layout:
-    tiling = tiling_of(body.kernel, consumers=consumers, **extents)
-    if isinstance(slots, int):
-        tiling = replace(tiling, earlier=slots)
-    layout = lay_out(body, part_tiling(body.kernel, tiling), fuse(body))
-    if layout.rings:
-        ring_depth(layout, layout.rings[0], h200())
-    return layout
 
 
 def _settled(
