@@ -276,7 +276,8 @@ def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dic
             break
     fro = _to_and_fro(layout, target, sizes)
     group = max(1, together // layout.extent(rows))
-    pace = PACE if fro and trips_of(layout, sizes) >= 2 * PACE else 0
+    alone = layout.tiling.split == 1  # parts of a loop count in the same memory
+    pace = PACE if fro and alone and trips_of(layout, sizes) >= 2 * PACE else 0
     return {"group": group, "serpentine": fro, "keep": None if fro else keep, "pace": pace}
 
 
