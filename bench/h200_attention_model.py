@@ -21,8 +21,8 @@ measurements of the same programs is the ceiling.
 Inputs are zeros and launches are single, with pauses: then the board stays far below its power cap,
 the clock at its top, and times are cycles; under the cap rounds differ by more than programs do.
 Code and machines differ between runs by more than the model errs, so only times of one run are
-compared. Draws 1 to 4 were of the narrow band alone, of copies placed by divisions in the loop;
-they are seen, as is draw 5: causes were sought with them.
+compared. Draws 1 to 4 and those before them (0) were of two consumers alone, draw 5 of the shapes
+then at hand; they are seen: causes were sought with them. Their times are of one run.
 """
 
 from __future__ import annotations
@@ -53,8 +53,7 @@ ROUNDS, PAUSE = 7, 0.002
 BODIES = {"128": (128, False), "128c": (128, True), "64": (64, False)}
 CHOICES = ("consumers", "stages", "hold", "staging", "direct", "tie", "late", "ahead")
 KEYS = range(64, 177)  # of a tile
-HELD = ()  # draws nothing was made with
-SEEN = (5,)  # of the same kind
+HELD = (6, 7)  # draws nothing was made with
 
 
 def known():
@@ -194,6 +193,11 @@ def narrow(row) -> bool:
     return row.get("consumers", 2) == 2 and row.get("body", "128") == "128"
 
 
+def took(row) -> float:
+    """Milliseconds, of both measurements."""
+    return (row["ms"] + row["again"]) / 2
+
+
 def keys(row) -> int:
     return dict(row["extents"])["t"] if "extents" in row else row["t"]
 
@@ -215,11 +219,13 @@ def judge(out: Path) -> None:
     data = known()
     rows = list(judged(data))
     groups = {}
-    for what, draws in (("held out", HELD), ("seen", SEEN)):
-        mine = [r for r in rows if r[1].get("fresh") in draws]
+    drawn = {n: [r for r in rows if r[1]["fresh"] == n] for n in HELD}
+    drawn |= {"seen": [r for r in rows if r[1]["fresh"] not in HELD]}
+    for n, mine in drawn.items():
+        what = f"draw {n}, held out" if n in HELD else n
         for body in BODIES:
-            groups[f"{body}, {what}"] = [r for r in mine if r[1].get("body", "128") == body]
-        groups[f"128, the narrow band, {what}"] = [r for r in mine if narrow(r[1])]
+            groups[f"{body}: {what}"] = [r for r in mine if r[1].get("body", "128") == body]
+        groups[f"128, two consumers: {what}"] = [r for r in mine if narrow(r[1])]
     lines = [
         "# Simulated against measured times of attention programs",
         "",
@@ -234,19 +240,19 @@ def judge(out: Path) -> None:
     for name, found in groups.items():
         if len(found) < 3:
             continue
-        ms = [r[1]["ms"] for r in found]
+        ms = [took(r[1]) for r in found]
         rank = rank_correlation([r[2] for r in found], ms)
-        again = rank_correlation([r[1].get("again", r[1]["ms"]) for r in found], ms)
-        spread = statistics.stdev(log(r[1]["ms"] / r[2]) for r in found)
+        again = rank_correlation(*([r[1][n] for r in found] for n in ("ms", "again")))
+        spread = statistics.stdev(log(t / r[2]) for t, r in zip(ms, found, strict=True))
         lines.append(
             f"| {name} | {len(found)} | {rank:.2f} | {again:.2f} | {spread:.1%} |"
             f" {min(ms):.2f} to {max(ms):.2f} |"
         )
     print("\n".join(lines[4:]), flush=True)
     lines += ["", "| program | draw | keys | cycles | ms | |", "|---|---|---|---|---|---|"]
-    for name, row, said, what in sorted(rows, key=lambda r: r[1]["ms"]):
-        draw_of = {None: "", True: "1"}.get(row.get("fresh"), row.get("fresh"))
-        lines.append(f"| {name} | {draw_of} | {keys(row)} | {said:.0f} | {row['ms']} | {what} |")
+    for name, row, said, what in sorted(rows, key=lambda r: took(r[1])):
+        cells = name, row["fresh"] or "", keys(row), f"{said:.0f}", f"{took(row):.4f}", what
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     (out / f"{NAME}.md").write_text("\n".join([*lines, ""]))
 
 

@@ -42,7 +42,7 @@ FURTHER = (
     (2816, 4608, 3584),
     (12288, 12288, 2048),
 )
-FITTED = (  # these and FURTHER set the prices of tiles in turn
+FITTED = (  # screened first, for the prices of tiles in turn
     (4096, 4096, 1024),
     (1024, 8192, 1024),
     (6144, 4096, 2048),

@@ -136,7 +136,8 @@ def grouped_scaled():
 def block_scaled(m, n, k):
     a, b, sa, sb = fp8(m, k), fp8(n, k), rand(m, k // 128), rand(n // 128, k // 128)
     wanted = (a.float() * wide(sa)) @ (b.float() * wide(sb, 128)).T
-    return {"m": m, "n": n}, lambda: warploom.gemm_block_scaled(a, sa, b, sb), wanted
+    sizes = {"m": m, "n": n, "k": k}
+    return sizes, lambda: warploom.gemm_block_scaled(a, sa, b, sb), wanted
 
 
 def int4_gemm(m, n=4160, k=1152):
@@ -201,6 +202,7 @@ CASES = {
     )
 }
 CASES |= {f"block_scaled {m}": lambda m=m: block_scaled(m, m - m % 128, 640) for m in (1100, 8200)}
+CASES |= {"block_scaled of many steps": lambda: block_scaled(1100, 1024, 4224)}
 CASES |= {f"int4_gemm {m}": lambda m=m: int4_gemm(m) for m in (1, 16, 40, 100, 200)}
 CASES |= {"fp8_gemm 16": lambda: fp8_gemm(16)}
 CASES |= {"grouped_gathered copied": lambda: grouped_gathered(320)}

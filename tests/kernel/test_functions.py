@@ -139,9 +139,13 @@ class Layer:
         return x + self.bias[h, i, j] * by
 
 
+class Deeper(Layer):
+    """What is called is inherited."""
+
+
 def test_tensors_of_an_object_are_captured():
     q, k, v = heads()
-    layer, other = Layer(normal(H, S, T), 2.0), Layer(normal(H, S, T), 2.0)
+    layer, other = Deeper(normal(H, S, T), 2.0), Layer(normal(H, S, T), 2.0)
     x = np.einsum("bhsd,bhtd->bhst", q, k) * 0.1 + 2 * layer.bias
     for score in (layer.score(), layer, layer.__call__, partial(layer.steep, by=2.0)):
         assert np.allclose(run(q, k, v, score=score), weighed(x, v))

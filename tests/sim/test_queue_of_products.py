@@ -1,14 +1,19 @@
 """A unit that takes only so much unfinished work: whoever issues more stands still."""
 
+from dataclasses import replace
+
 import pytest
 
 from warploom.document.machine import OpTiming
 from warploom.kernels.attention import attention
 from warploom.launch.pricing import role_costs
+from warploom.lower.loop_ops import loop_ops
 from warploom.sim import simulate_roles
 from warploom.sim.events import Place, Row
 from warploom.sim.program import Issue, Program, Unit, Workload
+from warploom.sim.roles import lower_roles
 from warploom.sim.simulation import simulate_workload
+from warploom.target.h200 import h200
 
 
 def issue(index, ahead):
@@ -41,10 +46,36 @@ def test_the_measured_hold_of_sixteen_products():
     assert abs(second_issued(product.ahead) - 625) <= 10
 
 
-def lowered_attention():
+# QK and PV in turns of their own, the exponentials after the second one.
+TWO_TURNS = (2514, 0, 3114, 3804, 778, 4379, 1353, 5002, 1976, 6422, 3396, 6050, 3024, 7412, 4386)
+
+
+def lowered_attention(**given):
     sizes = {"b": 4, "h": 32, "g": 32, "s": 4096, "t": 4096, "d": 128}
     made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
-    return made.lower(made.choices[0].tiling)
+    return made.lower(replace(made.choices[0].tiling, **given))
+
+
+def test_exponentials_drawn_between_a_turns_products_stay_before_the_wait():
+    lowered = lowered_attention(times=TWO_TURNS, hold=False, tie=0, late=0)
+    workload = lower_roles(lowered.document, role_costs(lowered), 4)
+    consumer = next(p for p in workload.programs if p.row.name == "consumer 0")
+    inner = [s.place for s in consumer.steps if s.place.phase == "kernel"]
+    labels = [x.label for x in inner if x.iteration == 2]
+    product = labels.index("dot_o_1")
+    rest = labels[product:]
+    assert rest.index("NamedArrive(turn)") < rest.index("make_p") < rest.index("WaitGroup(0)")
+
+
+def test_steps_cost_what_most_iterations_have():
+    lowered, rates = lowered_attention(), h200().vector
+    priced = dict(role_costs(lowered).ops)
+    of_loop = {op.name: op.cost for op in loop_ops(lowered.layout, h200(), 1)}
+    scaled, maxima, sums = (priced[f"make_{n}"] for n in ("v25", "v13_here", "p"))
+    assert (scaled.timing.issue, scaled.beside) == (rates.scaled_by_ones, 0)
+    assert maxima.timing.issue == round(64 * 128 * 0.5 / rates.max) + rates.row_answer
+    assert of_loop["make_v13_here"].issue == round(64 * 128 * 1.5 / rates.max)
+    assert sums.timing.issue == of_loop["make_p"].issue
 
 
 def test_attention_programs_are_priced_with_queue_and_contention():

@@ -90,6 +90,21 @@ def test_a_wait_for_a_signal_names_who_gives_it():
     assert producer[0].cause.row == 1
 
 
+@pytest.mark.parametrize(("given", "goes_on"), [(0, 102), (60, 102), (300, 300)])
+def test_a_wait_takes_what_the_barrier_takes_to_answer(given, goes_on):
+    """Standing still until the signal comes counts for it."""
+    slow = OpTiming(issue=given, occupancy=0, latency=given)
+    work = OpTiming(issue=1, occupancy=1, latency=1)
+    op = Issue(place=at("LOAD", 0), kind="GLOBAL_LOAD", unit="u", timing=slow)
+    gives = Program(row=Row(name="p"), steps=(op, Signal(place=at("give", 0), signal="x")))
+    wait = Await(place=at("wait", 0), signal="x", count=1, cost=102)
+    used = Issue(place=at("MMA", 0), kind="COMPUTE", unit="u", timing=work)
+    taker = Program(row=Row(name="c", wave=1), steps=(wait, used))
+    units = (Unit(name="u", lane="u"),)
+    sim = simulate_workload(Workload(name="asks", programs=(gives, taker), units=units))
+    assert next(o.issue for o in sim.ops if o.place.label == "MMA") == goes_on
+
+
 def test_a_signal_that_never_comes_is_a_deadlock():
     workload = Workload(
         name="stuck",

@@ -173,7 +173,8 @@ def _parts(found: object) -> tuple[object, tuple[object, ...], dict[str, Any]]:
         return function, (*bound, *found.args), {**named, **found.keywords}
     if isinstance(found, MethodType):
         return found.__func__, (found.__self__,), {}
-    own = vars(type(found)).get("__call__")
+    calls = (vars(c).get("__call__") for c in type(found).__mro__)
+    own = next((c for c in calls if c is not None), None)
     if isinstance(own, FunctionType) and not isinstance(found, Lifted) and _is_open(own):
         return own, (found,), {}
     return found, (), {}

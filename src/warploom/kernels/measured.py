@@ -164,6 +164,8 @@ _TWO_PRODUCTS = {
     "together": True,
     "direct": True,
 }
+_TWO_APART = {"consumers": 2, "turns": False, "unroll": 2}  # of few steps: a slot for each
+_COPIED = {"direct": False, "staging": 1}
 _IN_TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
 _FEW = {"n": 64, "consumers": 1, "together": True}
 _TWO_STEPS = (699, 0, 628, 901, 1259, 917, 1157, 1532)  # a copy, then for each step: convert,
@@ -175,21 +177,28 @@ _QUANTISED = (
     ({"n": 4096}, {"unroll": 4, **_FEW, "joined": True, "program": "text"}),
 )
 _IN_TURN = {"consumers": 1, "alternate": 2}
-# Weights come from memory, so narrow tiles in turn (128) lose a fifth of the speed.
+# Weights come from memory, so wide tiles, which move fewest bytes, and CTAs that keep one pace:
+# else they drift apart, and what they share is read again.
+_PACED = {"pace": 16, "split": 1}
 _BY_GROUPS = (
-    ({"t": 4096, "n": 8192}, {"t": 128, "n": 256}),
-    ({"t": 4096, "n": 2048}, {"t": 128, "n": 208, **_IN_TURN}),
-    ({"t": 4096, "n": 1024}, {"t": 128, "n": 192, **_IN_TURN}),
+    ({"t": 4096, "n": 8192}, {"t": 128, "n": 256, **_PACED}),
+    ({"t": 4096, "n": 2048, "k": 4096}, {"t": 128, "n": 208, **_IN_TURN, **_PACED}),
+    ({"t": 4096, "n": 1024}, {"t": 128, "n": 256, **_PACED}),
 )
+_TO_AND_FRO = {"serpentine": True, "pace": 32}  # what is left of x in the L2 is read first
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
-    "swiglu": (({"m": 4096, "n": 8192}, {"m": 128, "n": 176}),),
+    "swiglu": (
+        ({"m": 4096, "n": 8192, "k": 8192}, {"m": 128, "n": 176, **_PACED, **_TO_AND_FRO}),
+        ({"m": 4096, "n": 8192}, {"m": 128, "n": 176, **_PACED}),
+    ),
     "block_scaled": (
         ({"m": 8192, "n": 8192}, _IN_TURNS),
-        ({"m": 1024, "n": 1024}, {"m": 128, **_TWO_PRODUCTS}),
+        ({"m": 1024, "n": 1024, "k": 4096}, {"m": 128, **_TWO_PRODUCTS, "turns": True, **_COPIED}),
+        ({"m": 1024, "n": 1024}, {"m": 128, "n": 128, **_TWO_APART, **_COPIED}),
     ),
     "grouped": _BY_GROUPS,
     "grouped_scattered": _BY_GROUPS,
-    "grouped_input": (_BY_GROUPS[0], _BY_GROUPS[2]),
+    "grouped_input": _BY_GROUPS[2:],
     "grouped_weights": (({"n": 1024, "k": 1024}, {"n": 128, "k": 192, **_IN_TURN}),),
     "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
     "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),

@@ -106,7 +106,8 @@ class EnergyModel:
     """Joules: what sets the sustained rate of a kernel that runs at the power cap.
 
     Fitted to 104 sustained rates of 26 kernels on seven shapes in bf16 and fp8 (H200, November
-    2026): 1.3 % rms within a shape. The split between the terms is a fit, not a measurement;
+    2026): 1.6 % rms within a shape; the share of cycles and the clock to 204 times with the clocks
+    they were made at. The split between the terms is a fit, not a measurement;
     ``tests/texts/test_choice.py`` holds the rates and repeats the comparison.
     """
 
@@ -136,8 +137,8 @@ class EnergyModel:
 class TileModel:
     """What whole tiles take beyond their units' work.
 
-    Fitted by ``bench/h200_gemm_model.py fit`` to a part of the candidates measured there and to
-    older rates; ``judge`` compares the rest.
+    Fitted by ``bench/h200_gemm_model.py fit`` to the cycles of a sweep of tiles and to older rates;
+    ``judge`` compares draws that nothing was fitted to.
     """
 
     tensor: float = figure(1.115, "of the products' own cycles", Origin.FIT, "in a full loop")

@@ -47,12 +47,8 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
         extent=bounds.extent,
     )
     build.vars[var.name] = var
-    assert isinstance(node.target, ast.Name)
-    found = {node.target.id}
-    for part in ast.walk(ast.Module(node.body, [])):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            found.add(part.id)
-    names = found
+    parts = [p for p in ast.walk(ast.Module(node.body, [])) if isinstance(p, ast.Name)]
+    names = {node.target.id, *(p.id for p in parts if isinstance(p.ctx, ast.Store))}
     first = _enter(frame, node, names)
     inside = {name: frame.env[name] for name in first}
     frame.env[node.target.id] = var
