@@ -12,11 +12,11 @@ from warploom.order.sequence import Program, as_result
 from warploom.order.starts import Start
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.compile.hooks import Hooks, own_machine
+from warploom.seed.compile.modulo import scheduled
 from warploom.seed.compile.result import counters
 from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.modulo.auto import WHOLE, Split, Workbench, body_order, refined, workbench
 from warploom.seed.modulo.bridge import ModuloRequest
-from warploom.seed.modulo.entries import modulo_phases
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.shipped import tuned
 from warploom.seed.sync.marks import SyncPolicy
@@ -151,15 +151,12 @@ def compiled_order(subject: Subject, program: Program, effort: int) -> CompiledS
     if report.verdict != "clean":
         return None
     document, config = done.document, hooks.config()
-    phases = modulo_phases(bench.parts, result)
-    assert phases.k_tiles_per_iteration == document.protocol.k_tiles_per_iteration
     (vm_a, vm_b), (lgkm_a, lgkm_b) = bench.units.vm_per_load, bench.units.lgkm_per_load
     a, b = subject.split
-    return CompiledSchedule(
-        name=hooks.name,
-        target=hooks.target_name,
-        shape=hooks.shape,
-        machine=hooks.machine,
+    whole = subject.split == WHOLE
+    body, edges = (subject.body, subject.edges) if whole else (bench.parts.ops, ())
+    return replace(
+        scheduled(hooks, body, edges, bench.parts, result, ModuloRequest()),
         config=replace(
             config,
             vm_per_load_a=vm_a,
@@ -171,15 +168,10 @@ def compiled_order(subject: Subject, program: Program, effort: int) -> CompiledS
         ),
         schedule_config=replace(hooks.schedule_config(), scheduling=SchedulingStrategy.AUTO),
         protocol=document.protocol,
-        body=subject.body if subject.split == WHOLE else bench.parts.ops,
-        edges=subject.edges if subject.split == WHOLE else (),
         prologue=document.prologue,
         kernel=document.kernel,
         epilogue=document.epilogue,
-        kernel_deps=(),
-        warp_stagger_index=0,
         sync=SyncPolicy.PROVEN_WEAKEST,
         reasons=done.reasons,
         report=report,
-        modulo=result,
     )

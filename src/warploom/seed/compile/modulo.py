@@ -3,14 +3,13 @@
 import warnings
 from dataclasses import replace
 
-from warploom.document.counters import Protocol
 from warploom.document.fields import instance
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import InfeasibleError, OverBudgetWarning
 from warploom.order import ModuloOptions, ModuloResult, solve_modulo
 from warploom.order.sequence import Program
-from warploom.seed.compile.hooks import Hooks
+from warploom.seed.compile.hooks import Hooks, waves_of
 from warploom.seed.compile.phases import Observer
 from warploom.seed.compile.result import CompiledSchedule, counters
 from warploom.seed.config.pipeline import SchedulingStrategy as Strategy
@@ -103,7 +102,6 @@ def scheduled(
     strategy = Strategy.AUTO if sched.scheduling is Strategy.AUTO else Strategy.MODULO
     units = counters(config, sched)
     phases = modulo_phases(problem, result, peeled=request.peeled, vm_costs=units.vm_per_load)
-    waves = schedule.protocol(0)
     return CompiledSchedule(
         name=schedule.name,
         target=schedule.target_name,
@@ -111,11 +109,7 @@ def scheduled(
         machine=schedule.machine,
         config=config,
         schedule_config=replace(sched, scheduling=strategy),
-        protocol=Protocol(
-            waves_per_group=waves.groups * waves.waves_per_group,
-            k_tiles_per_iteration=phases.k_tiles_per_iteration,
-            kernel_k_base=phases.kernel_k_base,
-        ),
+        protocol=phases.protocol(waves_of(schedule)),
         body=body,
         edges=edges,
         prologue=phases.prologue,

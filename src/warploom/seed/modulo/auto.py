@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
 
-from warploom.document.counters import Counters, Protocol, ScheduleDocument
+from warploom.document.counters import Counters, ScheduleDocument
 from warploom.document.machine import MachineCosts, OpTiming
 from warploom.document.ops import DepEdge, OpDesc, OpRole
 from warploom.errors import ConfigError, ProgramError, WarploomError
@@ -134,11 +134,7 @@ class Workbench:
             name=self.name,
             target=self.target,
             strategy="AUTO",
-            protocol=Protocol(
-                waves_per_group=self.waves,
-                k_tiles_per_iteration=phases.k_tiles_per_iteration,
-                kernel_k_base=phases.kernel_k_base,
-            ),
+            protocol=phases.protocol(self.waves),
             counters=self.units,
             prologue=phases.prologue,
             kernel=phases.kernel,

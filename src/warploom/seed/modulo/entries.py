@@ -8,6 +8,7 @@ execution, which any depth and any number of stages can say.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from warploom.document.counters import Protocol
 from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry
 from warploom.order.expand import (
     Expansion,
@@ -36,6 +37,11 @@ class ModuloPhases:
     kernel_k_base: int
     unroll: int
     named_tiles: bool
+
+    def protocol(self, waves: int) -> Protocol:
+        """How one group of so many waves consumes them."""
+        per, base = self.k_tiles_per_iteration, self.kernel_k_base
+        return Protocol(waves_per_group=waves, k_tiles_per_iteration=per, kernel_k_base=base)
 
 
 def modulo_phases(

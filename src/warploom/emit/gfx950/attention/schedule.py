@@ -7,7 +7,7 @@ value is written only after the last use of the one before; LDS tiles may have s
 
 from dataclasses import dataclass, replace
 
-from warploom.document import KernelShape, Protocol, ScheduleDocument
+from warploom.document import KernelShape, ScheduleDocument
 from warploom.document.flow import FlowOperand
 from warploom.document.machine import MachineCosts, OpTiming
 from warploom.document.ops import DepEdge, OpDesc, OpRole, Phase, ResourceKind, ScheduleEntry
@@ -67,11 +67,7 @@ def attention_schedule(
         name=f"{text.kernel.name}_{tile.block_n}x{tile.block_m}x{tile.block_k}",
         target=mi355x().name,
         strategy="modulo",
-        protocol=Protocol(
-            waves_per_group=tile.waves,
-            k_tiles_per_iteration=phases.k_tiles_per_iteration,
-            kernel_k_base=phases.kernel_k_base,
-        ),
+        protocol=phases.protocol(tile.waves),
         counters=ops.counters,
         prologue=_with_queries(loop[Phase.PROLOGUE], ops),
         kernel=loop[Phase.KERNEL],
