@@ -17,7 +17,7 @@ from typing import Any
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Dot, Kernel, Load, Walk
-from warploom.lower.allowed import any_order, check_allowed
+from warploom.lower.allowed import any_order, check_allowed, why_no_pace
 from warploom.lower.body import Body, only_products
 from warploom.lower.cluster import check_cluster
 from warploom.lower.estimate import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
@@ -276,7 +276,8 @@ def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dic
             break
     fro = _to_and_fro(layout, target, sizes)
     group = max(1, together // layout.extent(rows))
-    pace = PACE if fro and trips_of(layout, sizes) >= 2 * PACE else 0
+    long = fro and trips_of(layout, sizes) >= 2 * PACE
+    pace = PACE if long and not why_no_pace(layout) else 0
     return {"group": group, "serpentine": fro, "keep": None if fro else keep, "pace": pace}
 
 
