@@ -162,7 +162,7 @@ def steps(clock, runner, tensors, options, scalars):
         runner(tensors, scalars, options)
     plan = runner.plan(tensors, options)
     entry = runner._entries[runner._key(options, tensors)]
-    ((check, call),) = entry.calls[runner.seen]
+    ((_, check, call),) = entry.calls[runner.seen]
     given, stream = [t for t in tensors if t is not None], torch.cuda.current_stream().cuda_stream
 
     def values(i):

@@ -144,6 +144,52 @@ def test_maps_that_only_the_driver_moves_are_not_written_out(cuda, guarded):  # 
     assert len(keys) == 5
 
 
+def test_calls_without_the_telling_tensor_go_by_their_key(cuda, guarded):  # noqa: F811
+    """It may be a result that is made, or an optional tensor."""
+    fake = cuda()
+    run, keys = guarded(Family(), None, lambda _: (1.0, 0), None, 2)
+    for step in range(4):
+        done = run(moved(step, out=False), None, "plain")
+        assert words(fake.launches[-1])["out"] == done[2].pointer
+    assert len(keys) == 5
+    for step in range(4):
+        run(moved(step), None, "plain")
+    assert len(keys) == 8
+
+
+def test_a_tensor_given_twice_is_told_from_two(cuda, guarded, monkeypatch):  # noqa: F811
+    """Guards of torch refuse twins."""
+    fake = cuda()
+
+    def alone(given):
+        known = same_layouts(given)
+        return lambda *now: len({id(t) for t in now}) == len(now) and known(*now)
+
+    monkeypatch.setattr(runners, "guard_of", alone)
+    names = [replace(t, axes=BINARY.tensors[0].axes) for t in BINARY.tensors[:2]]
+    tensors = (*names, *BINARY.tensors[2:])
+    run, keys = guarded(Family(replace(BINARY, tensors=tensors, places={})))
+    x, y = (FakeTensor((300, 512), pointer=0x100000 * i) for i in (1, 2))
+    out = FakeTensor((300, 1000), pointer=0x500000)
+    for a, b in [(x, x)] * 4 + [(x, y)] * 3 + [(y, y), (y, x)] * 2:
+        run((a, b, out, None), (1.0, 0), "plain")
+        assert words(fake.launches[-1])["maps"] == [a.pointer, b.pointer]
+    assert len(keys) < 3 + 2 + 4
+
+
+def test_words_that_a_block_holds_are_left(cuda, guarded):  # noqa: F811
+    """Until any other launch of the plan has written there."""
+    fake = cuda()
+    run, _ = guarded(Family())
+    for step in (0, 0, 0, 1, 1, 0):
+        run(moved(step), (1.0, step), "plain")
+    (entry,) = run._entries.values()
+    entry.plan.launch(77, [t.pointer for t in moved(7)] + [2.0, 7])
+    run(moved(0), (-0.0, 0), "plain")
+    found = [(words(w)["maps"][0], words(w)["count"]) for w in fake.launches]
+    assert found == [(moved(i)[0].pointer, i) for i in (0, 0, 0, 1, 1, 0, 7, 0)]
+
+
 def test_threads_share_what_is_written_out(cuda, guarded):  # noqa: F811
     fake = cuda()
     run, _ = guarded(Family())
@@ -257,7 +303,8 @@ def test_any_call_is_written_out(kinds, scalars, named, works, several, odd):
     given = tuple(i for i, kind in enumerate(kinds) if kind == "given")
     made = tuple((i, lambda i=i: Tensor(at=16 * i)) for i, k in enumerate(kinds) if k == "made")
     values = count + len(scalars) + works
-    block = SimpleNamespace(views={"Q": [0] * values, "f": [0.0] * values}, pointer="p")
+    views = {"Q": [0] * values, "f": [0.0] * values}
+    block = SimpleNamespace(views=views, pointer="p", now=())
     forms = ["f" if count <= i < count + len(scalars) else "Q" for i in range(values)]
 
     def launched(*call):
@@ -282,7 +329,7 @@ def test_any_call_is_written_out(kinds, scalars, named, works, several, odd):
     )
     here = [Tensor(at=1600 + 16 * i + (8 if odd and i == 0 else 0)) for i in given]
     tensors = [here[given.index(i)] if i in given else None for i in range(count)]
-    call = module._call_of(entry, lambda *now: list(now) == here, count, 1)
+    call = module._call_of(entry, lambda *now: list(now) == here, {}, count, 1)
     found = call(tensors, tuple(scalars), 5 if named else None, tensors[1].at)
     if odd or (named and (made or works)):
         assert found is None

@@ -365,7 +365,7 @@ def test_calls_that_are_known_are_refused_while_torch_looks_on(monkeypatch):
     from warploom.launch import runner as module
 
     launched = []
-    block = SimpleNamespace(pointer=None, views={"Q": [0, 0, 0]})
+    block = SimpleNamespace(pointer=None, views={"Q": [0, 0, 0]}, now=())
     plan = SimpleNamespace(
         several=False,
         go=lambda *_: launched.append(list(block.views["Q"])) or 0,

@@ -28,6 +28,11 @@ def odd_one_out(b, h, i, j):
     return (i + j + b) % 3 != 1
 
 
+def near_on_a_grid(b, h, i, j):
+    across, down = np.clip(i // 8, 1, 6) - j // 8, np.clip(i % 8, 1, 6) - j % 8
+    return np.logical_and(np.abs(across) <= 1, np.abs(down) <= 1) | (j < 2)
+
+
 def sink(h):
     return sinks[h]
 
@@ -67,7 +72,7 @@ FUNCTIONS = st.fixed_dictionaries(
     {},
     optional={
         "score": st.just(alibi),
-        "visible": st.sampled_from((window, odd_one_out)),
+        "visible": st.sampled_from((window, odd_one_out, near_on_a_grid)),
         "sunk": st.booleans(),
         "causal": st.booleans(),
     },

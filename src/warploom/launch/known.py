@@ -34,7 +34,7 @@ class Entry:
 
     ``given`` are the places of tensors that a call has. ``work``: gives memory to work in, for a
     stream and whether the caller named it. ``scalars``: those of a call that names none. ``calls``
-    are guards and calls that are written out, by who keeps them.
+    are guards and calls that are written out (``_twins``), by who keeps them.
     """
 
     plan: Plan
@@ -44,7 +44,7 @@ class Entry:
     work: Callable[[int, bool], Piece] | None = None
     scalars: tuple[float, ...] = ()
     options: Hashable = None
-    calls: dict[object, list[tuple[Check, Call]]] = field(default_factory=dict)
+    calls: dict[object, list[tuple[dict[int, int], Check, Call]]] = field(default_factory=dict)
 
     def complete(self, tensors: Sequence[Any], stream: int | None) -> list[Any]:
         """The tensors with the missing outputs made, on the stream that will write them."""
@@ -117,14 +117,17 @@ class Known:
         """Know an entry by calls like this one from now on."""
         if entry.options is not options or not entry.plan.words or entry.plan.moved:
             return
-        given = [tensors[i] for i in entry.given]
+        if self._teller not in entry.given:
+            return
+        twins = _twins(entry.given, tensors)
+        given = [tensors[i] for i in entry.given if i not in twins]
         calls = entry.calls.setdefault(self, [])
-        call = next((call for check, call in calls if check(*given)), None)
+        call = next((call for same, check, call in calls if same == twins and check(*given)), None)
         if call is None and len(calls) < GUARDS:
             check = self._guard_of(given)
             if check is not None:
-                call = _call_of(entry, check, len(tensors), self._teller)
-                calls.append((check, call))
+                call = _call_of(entry, check, twins, len(tensors), self._teller)
+                calls.append((twins, check, call))
         if call is not None:
             last = id(options)
             with self._lock:
@@ -139,14 +142,21 @@ class Known:
             self._guesses.clear()
 
 
-def _call_of(entry: Entry, check: Check, count: int, teller: int) -> Call:
+def _twins(given: Sequence[int], tensors: Sequence[Any]) -> dict[int, int]:
+    """Tensors that a call gives twice: guards take each once."""
+    first = {id(tensors[i]): i for i in reversed(given)}
+    return {i: first[id(tensors[i])] for i in given if first[id(tensors[i])] != i}
+
+
+def _call_of(entry: Entry, check: Check, twins: dict[int, int], count: int, teller: int) -> Call:
     """What launches an entry with ``count`` tensors once ``check`` knows them; else gives None."""
     plan, made = entry.plan, tuple(i for i, _ in entry.made)
     here, scalars = {*entry.given, *made}, range(count, count + plan.scalars)
     aligned = tuple(i for i in plan.aligned if i in entry.given)  # what is made is
     words = tuple(word for word in plan.words if word[2] >= count or word[2] in here)
     works, several = entry.work is not None, plan.several
-    text = _text(count, entry.given, made, scalars, aligned, words, teller, works, several)
+    given = entry.given
+    text = _text(count, given, twins, made, scalars, aligned, words, teller, works, several)
     makes = [make for _, make in entry.made]
     call: Call = _function(text)(plan, check, entry.stream, makes, entry.scalars, entry.work)
     return call
@@ -155,6 +165,7 @@ def _call_of(entry: Entry, check: Check, count: int, teller: int) -> Call:
 def _text(
     count: int,
     given: Sequence[int],
+    twins: dict[int, int],
     made: Sequence[int],
     scalars: Sequence[int],
     aligned: Sequence[int],
@@ -166,8 +177,9 @@ def _text(
     """Python that launches: tensors are t, values of the call v, both by place."""
     tensors = _listed("t", range(count))
     absent = "".join(f"t{i} is not None or " for i in range(count) if i not in given)
-    here = [*given, *made]
-    body = [f"{tensors} = tensors", f"if {absent}not check({_listed('t', given)}): return None"]
+    same = "".join(f"t{i} is not t{j} or " for i, j in twins.items())
+    here, told = [*given, *made], _listed("t", [i for i in given if i not in twins])
+    body = [f"{tensors} = tensors", f"if {absent}{same}not check({told}): return None"]
     if made or works:
         body += ["if stream is not None: return None"]  # memory of that stream is made elsewhere
     body += [f"t{i} = make{i}()" for i in made]
@@ -179,9 +191,9 @@ def _text(
         body += [f"{_listed('v', scalars)}, = usual if scalars is None else scalars"]
     if works:
         body += [f"v{count + len(scalars)}, piece = work(at, False)"]
-    body += ["try: block = pop()", "except IndexError: block = further(())", "views = block.views"]
-    body += [f"{form} = views['{form}']" for form in sorted({form for form, _, _ in words})]
-    body += [f"{form}[{at}] = v{i}" for form, at, i in words]
+    body += ["try: block = pop()", "except IndexError: block = further(())"]
+    body += _written([w for w in words if w[2] in here], f"({_listed('v', here)},)")
+    body += _written([w for w in words if w[2] not in here])
     body += ["config, held = configs.get(at) or new_config(at)"]
     if several:
         body += ["there(config, block)"]
@@ -201,6 +213,16 @@ def _text(
             "    return call",
         ]
     )
+
+
+def _written(words: Sequence[tuple[str, int, int]], values: str = "") -> list[str]:
+    """Words into the block; with ``values`` only where it does not hold them."""
+    lines = [f"{form} = block.views['{form}']" for form in sorted({form for form, _, _ in words})]
+    lines += [f"{form}[{at}] = v{i}" for form, at, i in words]
+    if not values:
+        return lines
+    last = [f"now = {values}", "if now != block.now:", *(f"    {line}" for line in lines)]
+    return [*last, "    block.now = now"]
 
 
 def _listed(name: str, places: Sequence[int], between: str = ", ") -> str:

@@ -161,6 +161,7 @@ class Block:
         struct.pack_into(f"{len(offsets)}Q", whole, table, *(self.base + o for o in offsets))
         self.pointer = pointer_to(self.base + table)
         self.views: dict[str, Any] = {form: whole.cast(form) for form in FORMS}
+        self.now: Sequence[int] = ()  # addresses it holds, for whoever writes no others
 
 
 class Plan:
@@ -232,6 +233,7 @@ class Plan:
             low |= values[i]
         if low % POINTER_ALIGNMENT:
             self._say_misaligned(values)
+        block.now = ()
         for form, at, index in self.words:
             block.views[form][at] = values[index]
         if self.moved:

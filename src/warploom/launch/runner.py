@@ -51,8 +51,9 @@ class Runner:
     ``viewed`` gives the layouts as the kernel takes them, and shapes of results as callers do, by
     place, where these differ. ``usual`` gives the scalars of calls that name none (None instead of
     a tuple). ``mend``: what answers calls that are refused or misaligned, with the same arguments
-    and the reason. Calls that came before are known by ``seen``, which serves all calls, and by
-    ``unseen``, which gives None for others and where a part of torch looks on.
+    and the reason. ``teller``: the input by whose address calls are guessed. Calls that came before
+    are known by ``seen``, which serves all calls, and by ``unseen``, which gives None for others
+    and where a part of torch looks on.
     """
 
     _key = staticmethod(torch_key)
@@ -64,11 +65,11 @@ class Runner:
         viewed: Callable[[Layouts, Any], View] | None = None,
         usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
         mend: Callable[..., Sequence[Any]] | None = None,
+        teller: int = 0,
     ) -> None:
         self._names, self._binary_of, self._viewed = tuple(names), binary_of, viewed
         self._usual, self._mend = usual, mend
         self._entries: dict[Hashable, Entry | RefusedError] = {}
-        teller = min(1, len(self._names) - 1)  # of the tensors: weights, keys
         self.seen = Known(teller, guard_of, self.by_key)
         self.unseen = Known(teller, guard_of_unseen, lambda *_: None)
         self.launch: Callable[..., Sequence[Any]] = self.seen.launch

@@ -79,7 +79,8 @@ class Calls:
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
         self.pins = tuple(sorted(text.pins.items(), key=str))
         names = [t.name for t in self.tensors]
-        self.runner = Runner(names, self._binary, viewed, usual, self._mended)
+        teller = self.inputs[min(1, len(self.inputs) - 1)]  # weights, keys
+        self.runner = Runner(names, self._binary, viewed, usual, self._mended, teller)
         self.launch = self.runner.launch  # tensors that do not fit are copied for the call
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401

@@ -38,6 +38,8 @@ from warploom.target.h200 import HopperTarget, h200
 LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
 PACE = 16  # iterations after which CTAs wait for one another, where they share what they read
+FAR = 1024  # iterations of a CTA in which they drift apart
+SIDE = 4  # of the squares of tiles that neighbours take
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 CLUSTERS = (2,)  # CTAs that fetch together: of four, a tenth of the SMs stays empty
 ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
@@ -274,20 +276,22 @@ def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dic
             fit = target.memory.l2_share * target.limits.l2_bytes / long
             together, keep = min(together, int(fit)), op.tensor
             break
-    fro = _to_and_fro(layout, target, sizes)
     group = max(1, together // layout.extent(rows))
-    long = fro and trips_of(layout, sizes) >= 2 * PACE
-    pace = PACE if long and not why_no_pace(layout) else 0
-    return {"group": group, "serpentine": fro, "keep": None if fro else keep, "pace": pace}
+    walk: dict[str, object] = {"group": group, "keep": keep}
+    rounds = -(-tiles_of(kernel, layout.tiling, sizes) // target.limits.sms)
+    if rounds > 1 and _to_and_fro(layout):
+        far = rounds * trips_of(layout, sizes) >= FAR and not why_no_pace(layout)
+        squares = group - group % SIDE if group > SIDE else group
+        walk = {"group": squares, "serpentine": True, "keep": None, "pace": PACE if far else 0}
+    return walk
 
 
-def _to_and_fro(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> bool:
+def _to_and_fro(layout: Layout) -> bool:
     """Whether a CTA's tiles walk the loop forwards and backwards: what the tile before read last is
     in the L2. Measured for one product; to ask the L2 to keep rows as well makes it worse.
     """
-    kernel, body = layout.body.kernel, layout.body
-    loop = body.loop
-    alone = kernel.grid.kind == "tiles" and not (loop.until or loop.start or loop.lists)
-    alone = alone and only_products(body) and any_order(body)
-    products = sum(isinstance(op, Dot) for op in body.loop.body)
-    return alone and products == 1 and tiles_of(kernel, layout.tiling, sizes) > target.limits.sms
+    kernel, body, loop = layout.body.kernel, layout.body, layout.body.loop
+    alike = not (loop.until or loop.start or loop.lists) and layout.tiling.split == 1
+    products = sum(isinstance(op, Dot) for op in loop.body)
+    alone = only_products(body) and any_order(body) and products == 1
+    return kernel.grid.kind == "tiles" and alike and alone

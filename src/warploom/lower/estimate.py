@@ -16,7 +16,6 @@ from warploom.lower.slots import LINE_BYTES, SlotRing
 from warploom.lower.storage import ring_depth, staged_stores
 from warploom.target.h200 import HopperTarget
 
-GOOD_SLOTS = 5  # of a ring, where consumers take tiles in turn: with four they wait
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
 
 
@@ -60,16 +59,10 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
         joules=joules,
         seconds=max(
             cycles / target.clock_hz,
-            capped * (_few_slots(layout, target) if alternate > 1 else 1.0),
+            capped,
             dram / rate + (ends + fill) / target.clock_hz,
         ),
     )
-
-
-def _few_slots(layout: Layout, target: HopperTarget) -> float:
-    """How much longer tiles in turn take where their rings are short."""
-    slots = min((ring_depth(layout, r, target) for r in _copied(layout)), default=0)
-    return target.tiles.few_slots if slots < GOOD_SLOTS else 1.0
 
 
 def crosses_lines(layout: Layout, sizes: Mapping[str, int]) -> bool:

@@ -19,7 +19,8 @@ class Tiling:
     in registers. ``staging`` copies of a store chunk are on their way out at once. ``turns``:
     consumers take turns on the tensor cores (None: where vector work lies between products).
     ``keep`` and ``serpentine`` help the L2: the tensor whose tiles it should keep, and a walk of
-    the loop that turns around at every tile. ``group`` rows of tiles are visited together.
+    the loop that turns around at every tile, through columns at every band of rows; neighbours take
+    squares of tiles. ``group`` rows of tiles are visited together.
     ``handed``: slots of a ring that consumers fill with computed tiles. ``shared``: products take
     what lies there from there, also where registers have it. ``joined``: chains of vector work are
     one step each. ``cleared``: sums begin as zeros written once a tile, not with a product apart

@@ -118,7 +118,7 @@ class EnergyModel:
     joules_per_flop_bf16: float = figure(0.467e-12, "J", Origin.FIT)
     joules_per_flop_fp8: float = figure(0.284e-12, "J", Origin.FIT)
     joules_per_operand_byte: float = figure(8.7e-12, "J", Origin.FIT)
-    joules_per_landed_byte: float = figure(13.4e-12, "J", Origin.FIT)
+    joules_per_landed_byte: float = figure(20.0e-12, "J", Origin.FIT)
     joules_per_dram_byte: float = figure(68.0e-12, "J", Origin.FIT)
 
     def seconds(self, *, cycles: float, joules: float) -> float:
@@ -148,10 +148,7 @@ class TileModel:
     between: int = figure(1200, "cycles", Origin.FIT, "from one tile's loop to the next one's")
     store: int = figure(550, "cycles", Origin.FIT, "a chunk that waits for its staging copy")
     convert: int = figure(220, "cycles", Origin.FIT, "one that finds a free copy, or needs none")
-    in_turn: float = figure(0.65, "", Origin.FIT, "of what landed bytes cost, of tiles in turn")
-    few_slots: float = figure(
-        1.03, "of the time", Origin.FIT, "tiles in turn, of four slots or fewer"
-    )
+    in_turn: float = figure(0.72, "", Origin.FIT, "of what landed bytes cost, of tiles in turn")
     beside: int = figure(915, "cycles", Origin.FIT, "a chunk, beside another tile's products")
     fill: int = figure(1500, "cycles", Origin.FIT, "first loads of a launch")
     cluster: int = figure(3500, "cycles", Origin.FIT, "of a launch more, until CTAs have met")

@@ -14,6 +14,7 @@ from torch.autograd import profiler
 
 from warploom.launch.attention import (
     CALLS as ATTENTION,
+    PLAIN as PLAIN_ATTENTION,
     asked as asked_attention,
     attention_packed as _launch_packed,
 )
@@ -31,7 +32,7 @@ from warploom.torch.autograd import (
 )
 
 _PLAIN = (Tensor, torch.nn.Parameter)
-WITH_SUMS = tuple(asked_attention(None, causal, None, True) for causal in (False, True))
+WITH_SUMS = PLAIN_ATTENTION[True]
 _functions = torch._C._len_torch_function_stack
 _known_gemm, _known_attention = GEMM.runner.unseen, ATTENTION.runner.unseen
 
@@ -205,7 +206,7 @@ class _Attention(torch._ops.OpOverloadPacket):
         lower_right: bool = False,
     ) -> tuple[Tensor, Tensor]:
         if is_open(k):
-            tensors, (options, factor) = (q, k, v, None, None, None), WITH_SUMS[causal]
+            tensors, options, factor = (q, k, v, None, None, None), WITH_SUMS[causal], None
             if scale is not None or lower_right:
                 options, factor = asked_attention(q, _mask(causal, lower_right), scale, True)
             done = _known_attention.launch(tensors, factor, options)

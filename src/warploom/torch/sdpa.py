@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.bias import CausalBias, CausalVariant
 
-from warploom.launch.attention import CALLS, asked
+from warploom.launch.attention import CALLS, PLAIN
 from warploom.launch.attention_checks import HEAD_DIMS
 from warploom.torch.autograd import has_attention_backward, needs_grad, say_once
 from warploom.torch.ops import is_open, is_plain
@@ -22,7 +22,6 @@ from warploom.torch.ops import is_open, is_plain
 ALIGNMENT = 16  # bytes
 HOPPER = (9, 0)
 HEADS_RANK = 4
-ALONE = tuple(asked(None, causal, None, False)[0] for causal in (False, True))  # without sums
 _known = CALLS.runner.unseen
 
 
@@ -51,7 +50,7 @@ def scaled_dot_product_attention(
     usual = attn_mask is None and dropout_p == 0.0 and (scale is None or 0.0 < scale < math.inf)
     usual = usual and not torch.compiler.is_compiling()
     tensors = query, key, value, None, None, None
-    options, factor = ALONE[1 if is_causal else 0], None if scale is None else (scale,)
+    options, factor = PLAIN[False][bool(is_causal)], None if scale is None else (scale,)
     if usual and is_open(key) and (enable_gqa or _same_heads(query, key)):
         done = _known.launch(tensors, factor, options)
         if done is not None:

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Load, Store, Walk
+from warploom.lower.choose import SIDE
 from warploom.lower.ranges import Cut
 from warploom.lower.slots import grouped_vars
 from warploom.lower.visits import differ
 
-SIDE = 4  # of the square of tiles that CTAs with consecutive numbers take
 STEP = 8  # elements at whose multiples tiles start: 16 bytes are stored at once
 
 
