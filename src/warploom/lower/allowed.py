@@ -93,20 +93,22 @@ def _check_alternate(layout: Layout) -> None:
 
 
 def _check_pace(layout: Layout) -> None:
-    """CTAs that wait for one another count iterations, which all of them must have alike."""
-    tiling, body = layout.tiling, layout.body
-    if not tiling.pace:
-        return
-    why = ""
-    if tiling.split > 1:
-        why = "parts of a loop count in the same memory"
-    elif body.loop.until or body.loop.start or body.loop.lists:
-        why = "loops of tiles may differ in length"
-    elif cut_of(body, layout.steps) is not None or any(isinstance(op, Given) for op in body.head):
-        why = "loops of tiles may differ in length, or come one after another"
+    why = why_no_pace(layout) if layout.tiling.pace else ""
     if why:
-        what = f"CTAs that wait for one another every {tiling.pace} iterations"
-        raise refusal(what, body.loop.line, why=why, fix="pace=0")
+        what = f"CTAs that wait for one another every {layout.tiling.pace} iterations"
+        raise refusal(what, layout.body.loop.line, why=why, fix="pace=0")
+
+
+def why_no_pace(layout: Layout) -> str:
+    """CTAs that wait for one another count iterations, which all of them must have alike."""
+    body = layout.body
+    if layout.tiling.split > 1:
+        return "parts of a loop count in the same memory"
+    if body.loop.until or body.loop.start or body.loop.lists:
+        return "loops of tiles may differ in length"
+    if cut_of(body, layout.steps) is not None or any(isinstance(op, Given) for op in body.head):
+        return "loops of tiles may differ in length, or come one after another"
+    return ""
 
 
 def _check_ends(body: Body) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Dot, Kernel, Load, Walk
-from warploom.lower.allowed import any_order, check_allowed
+from warploom.lower.allowed import any_order, check_allowed, why_no_pace
 from warploom.lower.body import Body, only_products
 from warploom.lower.cluster import check_cluster
 from warploom.lower.estimate import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
@@ -280,7 +280,7 @@ def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dic
     walk: dict[str, object] = {"group": group, "keep": keep}
     rounds = -(-tiles_of(kernel, layout.tiling, sizes) // target.limits.sms)
     if rounds > 1 and _to_and_fro(layout):
-        far = rounds * trips_of(layout, sizes) >= FAR
+        far = rounds * trips_of(layout, sizes) >= FAR and not why_no_pace(layout)
         squares = group - group % SIDE if group > SIDE else group
         walk = {"group": squares, "serpentine": True, "keep": None, "pace": PACE if far else 0}
     return walk
