@@ -6,6 +6,8 @@ block, field), ``why`` it matters and how to ``fix`` it.
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class WarploomError(Exception):
     """Base of all errors raised on purpose by warploom."""
@@ -18,6 +20,12 @@ class WarploomError(Exception):
         parts = [what]
         parts += [f"  {k:<5} {v}" for k, v in (("where", where), ("why", why), ("fix", fix)) if v]
         super().__init__("\n".join(parts))
+
+    def anew(self) -> Self:
+        """The same error, raised nowhere yet: one that is kept must not keep callers' values."""
+        made = type(self).__new__(type(self), *self.args)
+        made.__dict__.update(self.__dict__)
+        return made
 
 
 class ConfigError(WarploomError):

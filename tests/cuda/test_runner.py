@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -237,11 +239,16 @@ def test_misaligned_and_odd_tensors_are_known_without_planning_again(cuda, monke
         asked.append(options)
         raise RefusedError("rows of 14 bytes")
 
-    run = Runner(NAMES, refuse)
+    run, kept = Runner(NAMES, refuse), []
     for _ in range(3):
+        tensors = operands()
+        kept += map(weakref.ref, tensors)
         with pytest.raises(RefusedError, match="14 bytes"):
-            run((*operands(), None, None), (1.0, 0))
+            run((*tensors, None, None), (1.0, 0))
     assert len(asked) == 1
+    del tensors
+    gc.collect()
+    assert [k() for k in kept] == [None] * 6  # the refusal is remembered, not who was refused
 
 
 def test_addresses_are_as_aligned_as_the_kernel_wants(cuda):

@@ -139,7 +139,6 @@ def test_bad_shapes_and_options():
 
 def test_without_ortools_bounds_and_heuristic_still_work(monkeypatch):
     monkeypatch.setattr(process, "exact_solver_available", lambda: False)
-    monkeypatch.setattr("warploom.order.search.exact_solver_available", lambda: False)
     result = solve_modulo(gemm_body(2, 2))
     assert (result.ii, result.proven) == (128, True)
     assert "not installed" in result.log[0]

@@ -100,11 +100,13 @@ class Runner:
         """
         try:
             try:  # torch tensors of a layout that came before
-                entry = self._entries[self._key(options, tensors)]
-            except (KeyError, AttributeError, TypeError, ValueError, IndexError):
+                entry = self._entries.get(self._key(options, tensors))
+            except (AttributeError, TypeError, ValueError, IndexError):
+                entry = None
+            if entry is None:  # outside of a handler: errors of planning know no tensors
                 return self._first(tensors, scalars, options, stream)
             if isinstance(entry, RefusedError):
-                raise entry.with_traceback(None)
+                raise entry.anew()
             done = entry.run(tensors, scalars, stream)
         except (RefusedError, MisalignedError) as reason:
             if mended or self._mend is None:
@@ -170,13 +172,13 @@ class Runner:
             try:
                 entry = self._make(tensors, layouts, options)
             except RefusedError as refused:
-                entry = refused
+                entry = refused.anew()
             with self._lock:
                 self._entries[key] = entry
                 while len(self._entries) > ENTRIES:  # the oldest goes
                     del self._entries[next(iter(self._entries))]
         if isinstance(entry, RefusedError):
-            raise entry.with_traceback(None)
+            raise entry.anew()
         return entry, views
 
     def _make(self, tensors: Sequence[Any], layouts: Layouts, options: Hashable) -> Entry:

@@ -66,11 +66,11 @@ class Subject:
             try:
                 self._known[key] = _settled(self.body, steps, extents, consumers, pins, target)
             except (KernelError, GeometryError) as error:
-                self._known[key] = error
+                self._known[key] = error.anew()
         found = self._known[key]
         if isinstance(found, Layout):
             return found
-        raise found.with_traceback(None)
+        raise found.anew()
 
     def earlier(
         self, body: Body, extents: dict[str, int], consumers: int, pins: Mapping[str, object]

@@ -50,7 +50,8 @@ def scaled_dot_product_attention(
     usual = attn_mask is None and dropout_p == 0.0 and (scale is None or 0.0 < scale < math.inf)
     usual = usual and not torch.compiler.is_compiling()
     tensors = query, key, value, None, None, None
-    options, factor = PLAIN[False][bool(is_causal)], None if scale is None else (scale,)
+    options = PLAIN[0][1 if is_causal else 0] if usual else None  # compilers see neither
+    factor = None if scale is None else (scale,)
     if usual and is_open(key) and (enable_gqa or _same_heads(query, key)):
         done = _known.launch(tensors, factor, options)
         if done is not None:
