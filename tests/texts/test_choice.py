@@ -192,6 +192,11 @@ def test_candidates_are_laid_out_within_the_chip():
     ("pins", "error", "match"),
     [
         ({"rows": 1}, ConfigError, "cannot be pinned"),
+        ({"rows": []}, ConfigError, "cannot be pinned"),
+        ({"m": [128]}, ConfigError, "extent m"),
+        ({"stages": [2]}, ConfigError, "stages="),
+        ({"stages": 2.0}, ConfigError, "stages="),
+        ({"consumers": True}, ConfigError, "consumers="),
         ({"m": 0}, ConfigError, "extent m=0"),
         ({"m": 100}, KernelError, "100 rows"),
         ({"n": 264}, KernelError, "a tile of b with 264 rows"),

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, get_args, get_origin, get_type_hints
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Dot, Kernel, Load, Walk
@@ -66,6 +66,7 @@ def choose(
     ``sizes``: of named axes (4096 where not given). ``pins``: extents by variable and fields of
     ``Tiling`` that are not to be varied. Raises the first refusal where no tiling has a place.
     """
+    _check_pins(kernel, pins or {})  # before the cache, to which 128.0 is 128
     return _chosen(kernel, _items(sizes), _items(pins), target or h200())
 
 
@@ -84,7 +85,6 @@ def _chosen(
     target = chip.shared_by(int(str(pins.get("resident", 1))))
     subject = subject_of(kernel, target)
     before, body = subject.before, subject.body
-    _check_pins(kernel, pins)
     known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
     known |= dict(sizes)
     found: dict[Tiling, Choice] = {}
@@ -261,6 +261,18 @@ def _check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
             )
         if name in names and (type(value) is not int or value < 1):
             raise ConfigError(f"extent {name}={value!r}", where=f"kernel {kernel.name}")
+        if name in CHOICES and type(value) not in _kinds()[name]:
+            kinds = " or ".join(sorted(k.__name__ for k in _kinds()[name]))
+            raise ConfigError(f"{name}={value!r}", where=f"kernel {kernel.name}", fix=kinds)
+
+
+@cache
+def _kinds() -> dict[str, tuple[type, ...]]:
+    """Types of a tiling's choices."""
+    hints = get_type_hints(Tiling).items()
+    return {n: tuple(get_origin(k) or k for k in get_args(h) or (h,)) for n, h in hints} | {
+        "times": (tuple,)
+    }
 
 
 def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dict[str, object]:
