@@ -47,10 +47,19 @@ def test_only_the_producer_keeps_pace_and_leaves():
     assert "pace" not in emit_kernel(lowered(pace=0)).text
 
 
+def test_consumers_that_share_a_tile_look_for_the_next_one_while_its_first_product_runs():
+    consumer = emit_kernel(lowered()).text.split("registers_up<")[1]
+    assert consumer.count("find(next += gridDim.x)") == 1
+    first, again = consumer.index("// first product"), consumer.index("for (; k < k_tiles")
+    assert first < consumer.index("find(next += gridDim.x)") < again
+    assert "find(" not in emit_kernel(lowered(alternate=2)).text  # the other one multiplies
+
+
 @NEEDS_COMPILER
+@pytest.mark.parametrize("group", [1, 2, 16])
 @pytest.mark.parametrize("alternate", [1, 2])
-def test_groups_at_one_pace_are_right_and_leave_zeros(alternate):
-    made = lowered(alternate=alternate)
+def test_groups_at_one_pace_are_right_and_leave_zeros(alternate, group):
+    made = lowered(alternate=alternate, group=group)
     for seed in (0, 1):
         fault, error = executed(made, emit_kernel(made), seed)
         assert fault is None

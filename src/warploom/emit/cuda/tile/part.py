@@ -21,7 +21,7 @@ from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent, number
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.gathered import gathered_lines
-from warploom.emit.cuda.tile.grid import again_lines, count_lines
+from warploom.emit.cuda.tile.grid import NEXT, again_lines, count_lines, finds_early
 from warploom.emit.cuda.tile.iterations import MIRRORED, list_lines, range_lines
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
@@ -48,6 +48,7 @@ from warploom.lower.gather import GATHERER
 from warploom.lower.hand_over import early_array, early_vectors, puts
 from warploom.lower.landed import interrupted
 from warploom.lower.layout import Array, Form, Layout
+from warploom.lower.loop_ops import CONSUMER
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
@@ -283,6 +284,8 @@ class Part:
         once = advance_lines(self.document, program, Per.TILE, shared=shared)
         lines = [stamped_line(program)] if self.stamps else []
         lines += [*self.list_lines(program, "prologue", table), *step * program.peel]
+        if program.name == CONSUMER and finds_early(self.layout):
+            lines.append(NEXT)
         lines.append(f"int k = {program.peel};")
         loops = [("k_tiles", table)]
         if masked is not None:
