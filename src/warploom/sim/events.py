@@ -50,8 +50,8 @@ class Place:
 
     def text(self) -> str:
         """A readable form, e.g. ``LOAD_A[1,0] (kernel 12, iteration 3)``."""
-        turn = "" if self.iteration is None else f", iteration {self.iteration}"
-        return f"{self.label} ({self.phase} {self.index}{turn})"
+        which = "" if self.iteration is None else f", iteration {self.iteration}"
+        return f"{self.label} ({self.phase} {self.index}{which})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

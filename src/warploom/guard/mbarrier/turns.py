@@ -141,7 +141,7 @@ def _neighbours(result: ModuloResult, plan: Plan, role: RolePlan, turns: Turns) 
     found: dict[str, set[Pair]] = {m: set() for m in role.members}
     for a, b in zip(order, order[1:] + order[:1], strict=True):
         if result.roles[a] == result.roles[b] and result.roles[a] in found:
-            gap = (result.phase(b) - result.phase(a)) % result.ii or result.ii
+            gap = (result.cycle(b) - result.cycle(a)) % result.ii or result.ii
             later = (result.times[a] + gap - result.times[b]) // result.ii
             found[result.roles[a]].add((names[a], names[b], later))
     first, *others = found.values()

@@ -35,7 +35,7 @@ class _Adding:
 
     group: list[int] = field(default_factory=list)  # products since the last commit
     groups: list[list[int]] = field(default_factory=list)  # in flight
-    turns: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
+    met: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
 
 
 def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:
@@ -144,8 +144,8 @@ def _meet(order: Order, node: int, event: Event, adding: _Adding) -> None:
     if isinstance(entry, (roles.NamedSync, roles.NamedArrive)):
         count = next(b.count for b in order.document.barriers if b.name == entry.barrier)
         key = entry.barrier, (event.agent.instance + entry.turn) % max(count, 1)
-    order.generations[*key, adding.turns[key]].append(node)
-    adding.turns[key] += 1
+    order.generations[*key, adding.met[key]].append(node)
+    adding.met[key] += 1
 
 
 _ADD: dict[type[RoleEntry], Callable[[Order, int, Event, _Adding], None]] = {
