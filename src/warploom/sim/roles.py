@@ -2,7 +2,7 @@
 
 One CTA is run. A ``full`` barrier of a ring slot is the signal that its announcement and all its
 copies have come, an ``empty`` barrier that all its readers have arrived; both are counted per use
-of the ring, so slot, phase and parity follow. Products retire in groups, in order. Fences and
+of the ring, so slot, lap and parity follow. Products retire in groups, in order. Fences and
 meetings inside one instance cost nothing, and so does meeting other CTAs of a cluster, which are
 taken to run alike. A bulk wait for reading the source waits for the whole store. A wait for
 products and the release after it come before exponentials that stand in front of them: the

@@ -98,8 +98,8 @@ def _stagger_field(old: ScheduleDocument, stagger: int | None, length: int) -> i
     """The field mirrors the protocol; one that pointed after the prologue stays as far after."""
     if stagger is not None and old.warp_stagger_index == old.protocol.stagger_index:
         return stagger
-    behind = old.warp_stagger_index - len(old.prologue)
-    return length + behind if behind >= 0 else min(old.warp_stagger_index, length)
+    after = old.warp_stagger_index - len(old.prologue)
+    return length + after if after >= 0 else min(old.warp_stagger_index, length)
 
 
 def _moved_deps(text: Text, items: dict[Site, int]) -> tuple[DepEdge, ...]:
@@ -333,5 +333,5 @@ def _relative(program: Program, t: int, seen_from: int) -> str:
         return f"{name} of this iteration" if d == 0 else f"{name} of iteration i{d:+d}"
     if b.phase is Phase.PROLOGUE:
         return f"{name} of the first iteration" if a.iteration == 0 else f"{name} of iteration 1"
-    behind = program.trips - a.iteration
-    return f"{name} of the last iteration" if behind == 1 else f"{name} of iteration n-{behind}"
+    back = program.trips - a.iteration
+    return f"{name} of the last iteration" if back == 1 else f"{name} of iteration n-{back}"

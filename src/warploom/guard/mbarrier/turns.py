@@ -7,7 +7,7 @@ the last instance gives the first one its first turn, and the first takes the la
 
 Instances that alternate have one turn a tile: from its first wait for a slot to its last product.
 So whoever waits for a slot knows that the uses before it, which the others waited for, were full:
-a parity tells two neighbouring phases apart and no more.
+a parity tells two neighbouring laps apart and no more.
 """
 
 from collections import defaultdict

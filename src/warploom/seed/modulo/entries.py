@@ -1,8 +1,8 @@
 """A modulo schedule of a body as phase entries of a counter-target document.
 
-LDS copies become slot (stage) indices. Tiles are named by k-offset where the four offsets suffice
-(two stages of LDS, no unrolling); otherwise loads carry no offset and take the next tile in order of
-execution, which any depth and any number of stages can say.
+LDS copies become stages. Tiles are named by k-offset where the four offsets suffice (two iterations
+at once, no unrolling); otherwise loads carry no offset and take the next tile as they execute,
+which any depth and any lag can say.
 """
 
 from collections.abc import Sequence
