@@ -118,10 +118,9 @@ class ModuloResult:
         )
         return end - min(self.times)
 
-    def kernel_order(self, role: str | None = None) -> tuple[int, ...]:
-        """Ops in order of issue within one interval; of one role when it is named."""
-        ops = (v for v in range(len(self.times)) if role is None or self.roles[v] == role)
-        return tuple(sorted(ops, key=lambda v: (self.cycle(v), -self.lag(v), v)))
+    def kernel_order(self) -> tuple[int, ...]:
+        """Ops in order of issue within one interval."""
+        return tuple(sorted(range(len(self.times)), key=lambda v: (self.cycle(v), -self.lag(v), v)))
 
     def depth(self, ring: str) -> int:
         """The copies of the ring of that name."""

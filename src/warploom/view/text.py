@@ -78,11 +78,10 @@ def timeline_strip(
     *,
     width: int = 78,
     lanes: tuple[str, ...] = (),
-    pace: Pace | None = None,
     paint: Paint | None = None,
 ) -> list[str]:
     """A few lines: one steady iteration on the ``lanes`` named (default: all), for a summary."""
-    scene = build_scene(sim, window=steady_window(sim, 1), pace=pace)
+    scene = build_scene(sim, window=steady_window(sim, 1))
     return _Canvas(scene, width - LABEL, paint).strip(lanes)
 
 
