@@ -66,7 +66,7 @@ def timeline_text(
         )
     scene = build_scene(sim, window=window, pace=pace)
     canvas = _Canvas(scene, width - LABEL, paint)
-    head = textwrap.wrap(headline(sim, pace), width, subsequent_indent="  ")
+    head = textwrap.wrap(headline(scene), width, subsequent_indent="  ")
     parts = [*head, "", *canvas.lines(), "", *_legend(scene, canvas, width)]
     for more in (_units(sim, width, pace), _stalls(sim, width), _one_iteration(sim, width)):
         parts += ["", *more]
@@ -171,10 +171,10 @@ class _Canvas:
         )
 
     def _interval(self) -> str:
-        if self.scene.mark is None or self.scene.interval is None:
+        if self.scene.mark is None or self.scene.pace is None:
             return ""
         first, last = (self.column(cycle) for cycle in self.scene.mark)
-        text = f" II {self.scene.interval:g} "
+        text = f" II {self.scene.pace.interval:g} "
         inner = max(0, last - first - 1)
         body = text.center(inner, "-") if inner >= len(text) else "-" * inner
         return _label("") + " " * first + f"<{body}>"
