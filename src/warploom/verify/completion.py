@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.document import RegisterWaits
+from warploom.document.counters import Queue
 from warploom.document.ops import Phase
 from warploom.verify.dataflow import NOTHING, Flow, Program, trace, unroll
-from warploom.verify.findings import Assumptions, Queue
+from warploom.verify.findings import Assumptions
 from warploom.verify.text import Item, Kind, Text
 
 NEVER = 1 << 60

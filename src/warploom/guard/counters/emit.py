@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from warploom.document.counters import ScheduleDocument
+from warploom.document.counters import Queue, ScheduleDocument
 from warploom.document.ops import DepEdge, OpDesc, Phase, ScheduleEntry
 from warploom.guard.counters.program import Hazard, Program, Site
-from warploom.guard.counters.text import LETTER, PHASES, Act, Item, Queue, Text
+from warploom.guard.counters.text import LETTER, PHASES, Act, Item, Text
 from warploom.guard.counters.waits import Duty, Placed, Windows
 
 

@@ -17,9 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from warploom.document.counters import Queue
 from warploom.document.ops import Phase
 from warploom.guard.counters.program import Need, Program, Site, unroll
-from warploom.guard.counters.text import Act, Queue, Text
+from warploom.guard.counters.text import Act, Text
 
 
 class Style(Enum):
@@ -62,7 +63,7 @@ class Placed:
         """Wait at ``gap`` for ``need.producer`` and nothing younger."""
         site, queue = program.site(gap), need.queue
         assert site is not None
-        count = min(program.younger(queue, need.producer, gap), queue.capacity)
+        count = min(program.younger(queue, need.producer, gap), queue.largest_wait)
         here = self.counts.setdefault(site, {})
         if queue not in here or count < here[queue]:
             here[queue] = count
@@ -240,7 +241,7 @@ def _relax(duties: Sequence[Duty], placed: Placed) -> None:
         placed.binding[site, queue] = reason
         here = placed.counts.setdefault(site, {})
         here[queue] = count
-        while here[queue] < queue.capacity:
+        while here[queue] < queue.largest_wait:
             here[queue] += 1
             if not clean():
                 here[queue] -= 1
