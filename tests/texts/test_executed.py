@@ -519,9 +519,10 @@ def test_one_slot_for_all_tiles_of_an_iteration(text, sizes):
     assert len(ring.parts) == len(loads) - (text is BLOCK_SCALES) * 2  # scales of rows lie apart
 
 
-@pytest.mark.parametrize("k", [40, 128, 320])
-def test_several_steps_of_an_iteration(k):
-    made = check(case(BLOCK_SCALES, n=88, k=k), {"n": 32, "unroll": 2})
+@pytest.mark.parametrize(("k", "backwards"), [(40, False), (128, False), (320, False), (320, True)])
+def test_several_steps_of_an_iteration(k, backwards):
+    pins = {"n": 32, "unroll": 2, "serpentine": backwards}
+    made = check(case(BLOCK_SCALES, n=88, k=k), pins)
     assert made.tiling.unroll == 2
     assert sum(a.name.startswith("kept_") for a in made.layout.arrays) == 2  # a product each
 
@@ -576,10 +577,22 @@ def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n", wl.f32]
 """
 
 
+SUMS_ON_THE_WAY = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["k", "n"], out: wl.Out["k", "m", "n", wl.f32]):
+    m, n = wl.tile("m", "n")
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 1):
+        acc = acc + 1.0
+        out[k, m, n] = acc
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "pins", "said"),
     [
         (RECURRENCE, {"serpentine": True}, "depends on the order"),
+        (SUMS_ON_THE_WAY, {"serpentine": True}, "depends on the order"),
         (GEMM, {"direct": False, "n": 32}, "move 128 bytes of a row"),
     ],
 )
