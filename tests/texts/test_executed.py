@@ -16,7 +16,7 @@ from warploom.emit.cuda import ptx
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError, SchedulingError
-from warploom.kernel.values import Load, Store, walk
+from warploom.kernel.values import Dot, Load, Store, walk
 from warploom.kernels.measured import SCANS, SCANS_OF_PARTS, measured
 from warploom.kernels.scan import scan, scan_parts
 from warploom.lower.loops import each_loop
@@ -507,6 +507,14 @@ def test_half_bytes_of_several_steps(k):
     made = check(case(HALF_BYTES.format(less=" - 8"), m=20, n=70, k=k), {"n": 64, "unroll": 2})
     loaded = [s for s in made.layout.steps if s.loads and s.name.startswith("make_v")]
     assert len(loaded) == 2  # each step converts by itself, so that products of others run
+
+
+def test_products_of_several_steps_follow_one_another_where_registers_are_few():
+    pins = {"m": 128, "n": 64, "consumers": 1, "unroll": 2}
+    made = check(case(HALF_BYTES.format(less=" - 8"), m=140, n=70, k=270), pins)
+    products = [op for op in made.layout.body.loop.body if isinstance(op, Dot)]
+    assert len({dict(made.layout.homes)[op.result.name] for op in products}) == 1
+    assert sum(a.registers for a in made.layout.arrays) == 192
 
 
 @pytest.mark.parametrize(("text", "sizes"), [(BLOCK_SCALES, {"n": 88}), (HALF_BYTES, {"n": 70})])
