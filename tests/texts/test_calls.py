@@ -70,6 +70,24 @@ def test_later_calls_only_launch(monkeypatch, sources):
     assert len(driver.launches) == 5
 
 
+def test_calls_of_tensors_alone_read_their_arguments_once(monkeypatch):
+    call, read, launches = texts.Calls(gemm), [], []
+    arguments = call.arguments
+    monkeypatch.setattr(call, "arguments", lambda *a: read.append(a) or arguments(*a))
+    monkeypatch.setattr(call, "launch", lambda *asked: launches.append(asked) or asked[0])
+    for given in ({}, {}, {"alpha": 2.0}, {}):
+        call(("a", "b"), given)
+    assert len(read) == 2
+    plain, again, scaled, last = launches
+    assert plain == again == last
+    assert plain[0][:2] == ["a", "b"]
+    assert scaled[1:3] != plain[1:3]
+    call(("a", "b", "bias"), {})
+    assert launches[-1][0] != plain[0]
+    with pytest.raises(KernelCallError, match="'b' is not given"):
+        call(("a", None), {})
+
+
 def test_public_products_take_b_as_columns(monkeypatch, sources):
     driver = launched(monkeypatch, ())
     a, w = FakeTensor((512, 128), pointer=1 << 20), (256, 128)

@@ -78,6 +78,8 @@ class Calls:
         self.inputs = [i for i, t in enumerate(self.tensors) if t.access is not Access.OUT]
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
         self.pins = tuple(sorted(text.pins.items(), key=str))
+        # Scalars and options of calls that name nothing, by which tensors they leave out.
+        self.bare: dict[tuple[bool, ...], tuple[tuple[float, ...], tuple[Any, ...]]] = {}
         names = [t.name for t in self.tensors]
         teller = self.inputs[min(1, len(self.inputs) - 1)]  # weights, keys
         self.runner = Runner(names, self._binary, viewed, usual, self._mended, teller)
@@ -85,7 +87,15 @@ class Calls:
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Launch with a call's arguments; the outputs."""
-        tensors, scalars, options, stream = self.arguments(args, given)
+        which = tuple([a is None for a in args])
+        if not given and which in self.bare:  # nothing but tensors: the rest is as it was before
+            tensors, (scalars, options), stream = [None] * len(self.tensors), self.bare[which], None
+            for i, tensor in zip(self.inputs, args, strict=False):
+                tensors[i] = tensor
+        else:
+            tensors, scalars, options, stream = self.arguments(args, given)
+            if not given:
+                self.bare[which] = scalars, options
         done = self.launch(tensors, scalars, options, stream)
         wanted = options[3]
         made = [done[i] for i in self.outputs if self.tensors[i].name in wanted]

@@ -48,7 +48,7 @@ def homes_of(
     for _, op in body.placed:
         if isinstance(op, Dot) and op.into is not None and op.into in kept:
             classes.join(op.into, op.result.name)
-    fresh = [n for n in kept if isinstance(op := body.ops.get(n), Dot) and op.into is None]
+    fresh = [n for n in kept if isinstance(dot := body.ops.get(n), Dot) and dot.into is None]
     if in_turn and not any(len({*fresh} & {*s.reads}) > 1 for s in steps):
         for name in fresh[1:]:
             classes.join(fresh[0], name)
