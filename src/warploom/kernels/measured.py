@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 Pins = tuple[tuple[str, object], ...]
 WITH_FUNCTIONS = ("attention", "packed", "blocked")
+ORDER = ("times", "tie", "late")  # pins of an order, which fits one loop
 LONG = 1024  # queries and keys from which on the choices hold
 
 _TILE_128 = {
@@ -190,7 +191,7 @@ _BY_GROUPS = (
 _TO_AND_FRO = {"serpentine": True, "pace": 32}  # what is left of x in the L2 is read first
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
     "swiglu": (
-        ({"m": 4096, "n": 8192, "k": 8192}, {"m": 128, "n": 176, **_PACED, **_TO_AND_FRO}),
+        ({"m": 4096, "n": 8192, "k": 8192}, {"m": 128, "n": 184, **_PACED, **_TO_AND_FRO}),
         ({"m": 4096, "n": 8192}, {"m": 128, "n": 176, **_PACED}),
     ),
     "block_scaled": (
@@ -207,20 +208,28 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
     "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
     "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),
     "int4_gemm": _QUANTISED,
-    "fp8_gemm": tuple(
-        (least, {n: v for n, v in pins.items() if n != "times"}) for least, pins in _QUANTISED
+    "fp8_gemm": (
+        _QUANTISED[0],
+        ({"m": 65, "n": 4096}, {"m": 128, **_FEW}),
+        ({"m": 33, "n": 4096}, {"m": 64, "unroll": 2, **_FEW}),
+        _QUANTISED[3],
     ),
 }
 
 
 def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
-    """The tile of a causal mask; its order too, where scores stay as they are."""
+    """The tile of a causal mask; its order too, where scores stay as they are or tiles are short
+    (dear scores have no place in it, and get one of their own).
+    """
     pins = ATTENTION.get((sizes.get("d", 0), True), {})
     if name == "blocked":  # its tiles are stated, so short sequences have no others
         fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
     else:
         fits = name == "attention" and min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
-    order = ("times", "tie", "late") if choices.get("score") is not None else ()
+    masked = name == "attention" and sizes.get("d") == 128 and choices.get("visible") is not None
+    if masked:  # few steps a tile
+        pins = {**pins, **_ENDS, "staging": 1}
+    order = ORDER if choices.get("score") is not None and not masked else ()
     return tuple((n, v) for n, v in pins.items() if fits and n not in order)
 
 

@@ -10,6 +10,7 @@ padded ones for the call, and outputs back.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -25,7 +26,7 @@ from warploom.errors import (
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
-from warploom.kernels.measured import measured
+from warploom.kernels.measured import ORDER, measured
 from warploom.launch.binary import Binary
 from warploom.launch.compiled import Compiled
 from warploom.launch.described import binary_of, moved
@@ -310,11 +311,12 @@ def _measured_or_chosen(
     pins: tuple[tuple[str, object], ...],
     positive: frozenset[str],
 ) -> Compiled:
-    """With what was measured for kernels of its kind, unless this one has no place for it."""
-    made = _compiled(kernel, sizes, pins, positive)
-    if pins:
-        try:
+    """With what was measured for kernels of its kind, unless this one has no place for it: then
+    with another order of its own, or with nothing of it.
+    """
+    for mine in dict.fromkeys((pins, tuple(p for p in pins if p[0] not in ORDER))) if pins else ():
+        made = _compiled(kernel, sizes, mine, positive)
+        with suppress(BackendError, GeometryError, KernelError, SchedulingError):
             made.built  # noqa: B018 (kept)
-        except (BackendError, GeometryError, KernelError, SchedulingError):
-            return _compiled(kernel, sizes, (), positive)
-    return made
+            return made
+    return _compiled(kernel, sizes, (), positive)
