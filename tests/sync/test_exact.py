@@ -38,13 +38,13 @@ def joint_optimum(text, trips, objectives):
                 young = program.younger(need.queue, need.producer, t)
                 model.Add(count[key] <= young).OnlyEnforceIf(pick)
                 if need.cross:
-                    behind = [
+                    after = [
                         bars[program.site(u)]
                         for u in range(t + side, need.consumer + 1)
                         if program.site(u) in bars
                     ]
                     have = program.barriers[need.consumer] - program.barriers[t]
-                    model.Add(sum(behind) + have >= program.demand(t)).OnlyEnforceIf(pick)
+                    model.Add(sum(after) + have >= program.demand(t)).OnlyEnforceIf(pick)
                 options.append(pick)
         model.AddBoolOr(options)
     terms = {

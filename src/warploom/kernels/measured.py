@@ -52,16 +52,16 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
 }
 
 # Where a search over tiles would solve schedules for many minutes, the tile that was measured.
-SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64}}
+SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "late": 1}}
 # Of short sequences with at least so many keys and so many rows of tiles of 128 queries.
 MEDIUM, MANY = 512, 4 * 132
 _ENDS = {"ahead": 2, "direct": False}  # a tile's ends count: queries early, results by copies
 MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): ATTENTION[64, False],
-    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "stages": 3, "hold": True, "tie": 24}
-    | _ENDS,
-    (128, False): {**ATTENTION[128, True], **_ENDS, "staging": 1},
-    (128, True): {**ATTENTION[128, True], **_ENDS, "staging": 1},
+    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "stages": 3, "hold": True}
+    | {"tie": 24, "late": 1, **_ENDS},
+    (128, False): {**ATTENTION[128, True], **_ENDS, "staging": 1, "tie": 24},
+    (128, True): {**ATTENTION[128, True], **_ENDS, "staging": 1, "tie": 24},
 }
 
 _GRAD = {

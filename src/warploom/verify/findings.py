@@ -126,8 +126,8 @@ class Event:
     op: str
 
     def __str__(self) -> str:
-        turn = f" of iteration {self.iteration}" if self.phase is Phase.KERNEL else ""
-        return f"{self.op} ({self.phase.name.lower()}[{self.index}]{turn})"
+        which = f" of iteration {self.iteration}" if self.phase is Phase.KERNEL else ""
+        return f"{self.op} ({self.phase.name.lower()}[{self.index}]{which})"
 
     def to_json(self) -> dict[str, Any]:
         """The event in its documented form."""

@@ -183,11 +183,11 @@ class _Painter:
         self.out.close_group()
         self.y += BAND_GAP - GAP
 
-    def _phase(self, i: int, start: int, end: int, phase: str, turn: int | None) -> None:
+    def _phase(self, i: int, start: int, end: int, phase: str, iteration: int | None) -> None:
         a, b = self.x(start), self.x(end)
         self.out.rect(a, self.y, b - a, PHASE, "odd" if i % 2 else "even")
-        words = phase if turn is None else f"iteration {turn}"
-        short = phase[:1] if turn is None else str(turn)
+        words = phase if iteration is None else f"iteration {iteration}"
+        short = phase[:1] if iteration is None else str(iteration)
         for text in (words, short):
             if b - a > CHAR * len(text) + 4:
                 self.out.text((a + b) / 2, self.y + 10, text, "phase lane")

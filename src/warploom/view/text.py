@@ -286,8 +286,8 @@ def _one_iteration(sim: Simulation, width: int) -> list[str]:
     span = next((s for s in loop_spans(sim) if s.start == start), None)
     if span is None:
         return []
-    row, turn = span.row, span.iteration
-    ops = [o for o in sim.ops if o.row == row and o.place.iteration == turn]
+    row, iteration = span.row, span.iteration
+    ops = [o for o in sim.ops if o.row == row and o.place.iteration == iteration]
     if not ops:
         return []
     last = max(end, *(op.done for op in ops))
@@ -295,7 +295,8 @@ def _one_iteration(sim: Simulation, width: int) -> list[str]:
     step = max(1, -(-(last - start) // columns))
     lines = [
         *textwrap.wrap(
-            f"Iteration {turn} of {sim.rows[row].name}, one column = {step} cycles from {start}",
+            f"Iteration {iteration} of {sim.rows[row].name}, one column = {step} cycles "
+            f"from {start}",
             width,
         ),
         *textwrap.wrap(
@@ -308,9 +309,8 @@ def _one_iteration(sim: Simulation, width: int) -> list[str]:
     ]
     clock = start
     for op in ops:
-        lines.append(
-            f"[{turn},{op.place.index:>3}] {op.place.label:<24}" + _op_line(op, clock, start, step)
-        )
+        at = f"[{iteration},{op.place.index:>3}] {op.place.label:<24}"
+        lines.append(at + _op_line(op, clock, start, step))
         clock = op.issued
     return lines
 

@@ -233,7 +233,7 @@ def finish(
     The kernel's barriers are decided; ``kernel`` gives its waits, or the weakest are taken.
     """
     loop = kernel if kernel is not None else waits.kernel_waits(windows)
-    late: tuple[waits.Instance, ...] = ()
+    late: tuple[waits.Duty, ...] = ()
     while True:
         placed = loop.copy()
         try:

@@ -293,14 +293,14 @@ def live_peak(plan: AttentionPlan) -> int:
     ops = {(op.name, op.args[0] if op.args else 0): op for op in flow.ops}
     sizes = AttentionOps(plan.text, plan.tile).sizes
     kept = 4 * plan.tile.k_steps  # the queries
-    turns = [ops[e.op.name, e.op.subtile] for e in plan.document.kernel if e.op.tag < 128] * 3
+    trips = [ops[e.op.name, e.op.subtile] for e in plan.document.kernel if e.op.tag < 128] * 3
     live: set[str] = set()
     peak = 0
     # Backwards: a home is live from its last use back to where it is written.
-    for at, op in enumerate(reversed(turns)):
+    for at, op in enumerate(reversed(trips)):
         made = {home[r] for r in op.results}
         held = live | made
-        if at >= len(turns) // 3:
+        if at >= len(trips) // 3:
             peak = max(peak, sum(sizes.get(p, 0) for p in held if "." not in p))
         live = (live - made) | {home[o.value] for o in op.operands}
     return peak + kept
