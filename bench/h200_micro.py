@@ -3,7 +3,7 @@
     python bench/h200_micro.py build FOLDER   writes and compiles FOLDER/micro (needs nvcc, no GPU)
     python bench/h200_micro.py run FOLDER     runs it on a GPU, writes h200_micro.json beside it
 
-Asks: how long issuing products holds the warps (by width, count, place of A, warpgroups, behind
+Asks: how long issuing products holds the warps (by width, count, place of A, warpgroups, after
 another group's products), what vector work takes with idle and with busy tensor cores, what waiting
 for a complete barrier costs inside a turn, what handing over costs. ``warploom.target.h200`` holds
 the figures the compiler uses; each names this script or its document as its origin.

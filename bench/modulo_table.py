@@ -78,7 +78,7 @@ def body_rows(slow):
             f"| {body.name}{budget} | {len(body.ops)} | {r.res_mii} | {r.rec_mii} | {r.ii} | "
             f"{r.lower_bound} | {'yes' if r.proven else 'no'} | {pair(r, Goal.SMEM)} | "
             f"{pair(r, Goal.RING_REGISTERS)} | {pair(r, Goal.REGISTERS)} | "
-            f"{pair(r, Goal.LENGTH)} | {r.stages} | {r.seconds_to_ii:.2f} | {r.seconds:.2f} | "
+            f"{pair(r, Goal.LENGTH)} | {r.overlap} | {r.seconds_to_ii:.2f} | {r.seconds:.2f} | "
             f"{r.limit} |"
         )
         assert r.storage(RingKind.SMEM) >= 0
@@ -141,7 +141,7 @@ def simulated_rows():
         yield (
             f"| {name} | {own.schedule_config.scheduling.name} | {per_pair(own, costs):g} | "
             f"{per_pair(proven, costs):g} | {per_pair(modulo, costs):g} | {r.ii} | "
-            f"{'yes' if r.proven else 'no'} | {r.stages} | "
+            f"{'yes' if r.proven else 'no'} | {r.overlap} | "
             f"{modulo.protocol.k_tiles_per_iteration} | {modulo.report.verdict} |"
         )
 
@@ -157,7 +157,7 @@ def main():
     lines = ["# Exact modulo schedules", "", head, ""]
     lines += [
         "| body | ops | ResMII | RecMII | II | bound | proven | smem | ring regs | live regs | "
-        "length | stages | s to II | s all | limited by |",
+        "length | overlap | s to II | s all | limited by |",
         "|" + "---|" * 15,
     ]
     add(lines, () if "--only-simulated" in sys.argv else body_rows(slow))
@@ -170,7 +170,7 @@ def main():
         "its least-storage schedule has no slack for them and is slower than the reference's.",
         "",
         "| schedule, costs | reference strategy | its waits | proven waits | MODULO | model II | "
-        "proven | stages | K-tiles a trip | verdict |",
+        "proven | overlap | K-tiles a trip | verdict |",
         "|" + "---|" * 10,
     ]
     add(lines, simulated_rows())

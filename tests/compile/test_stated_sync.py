@@ -114,12 +114,12 @@ def _drained_before_loads(compiled):
 
 
 @pytest.mark.parametrize("sync", EVERY)
-def test_drains_between_blocks_and_behind_the_last_barrier_are_kept(sync):
+def test_drains_between_blocks_and_after_the_last_barrier_are_kept(sync):
     compiled = compile_schedule(pingpong(inter_block_lgkm_drain=True), sync=sync)
     assert compiled.report.verdict == "clean"
     assert labels(compiled).count("WAIT_LGKM(0)") >= 4
-    behind = compile_schedule(pingpong(lgkm_after_last=True), sync=sync)
-    text = labels(behind)
+    after = compile_schedule(pingpong(lgkm_after_last=True), sync=sync)
+    text = labels(after)
     ends = [i for i, name in enumerate(text) if name == "MMA[1,1]"]
     assert all("WAIT_LGKM(0)" in text[i - 4 : i] for i in ends)
 

@@ -229,7 +229,7 @@ def test_waits_and_barriers_keep_their_order_in_sass(tmp_path):
     order = re.findall(names, done.stdout)
     loop = order.index("WARPGROUP.DEPBAR.LE gsb0, 0x1")
     assert order[loop - 4 : loop] == ["HGMMA"] * 4
-    behind = order[loop + 1 :]
-    assert behind[0].startswith("SYNCS.ARRIVE")
-    assert "WARPGROUP.DEPBAR.LE gsb0, 0x0" in behind
+    after = order[loop + 1 :]
+    assert after[0].startswith("SYNCS.ARRIVE")
+    assert "WARPGROUP.DEPBAR.LE gsb0, 0x0" in after
     assert order.count("UTMALDG") == 2

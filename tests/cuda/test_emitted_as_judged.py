@@ -205,7 +205,7 @@ def test_options_of_entries_are_in_the_text(entry, text):
 
 
 def test_a_use_may_be_any_number_of_rounds_away():
-    """A slot is the same every round, the phase of a barrier every two."""
+    """A slot is the same every lap, the phase bit of a barrier every two."""
     for entry in (e for e in ENTRIES if getattr(e, "ring", "")):
         alone = type(entry).__name__ in ALONE and not getattr(entry, "by_threads", False)
         threads = 1 if alone else 128

@@ -184,7 +184,7 @@ def capped(x, b, h, i, j):
     return 5.0 * torch.tanh(x / 5.0)
 
 
-def behind(b, h, i, j):
+def causal(b, h, i, j):
     return i >= j
 
 
@@ -196,7 +196,7 @@ def test_flex_attention_has_gradients(masked):
 
     q, k, v, do = drawn(1, 4, 2, 256, 256, 64)
     inputs = [x.requires_grad_() for x in (q, k, v)]
-    mask = create_block_mask(behind, None, None, 256, 256, device="cuda") if masked else None
+    mask = create_block_mask(causal, None, None, 256, 256, device="cuda") if masked else None
     for _ in range(2):
         out = wt.flex_attention(*inputs, score_mod=capped, block_mask=mask, enable_gqa=True)
         found = torch.autograd.grad(out, inputs, do)
@@ -248,7 +248,7 @@ def test_blocks_say_what_is_seen():
     inputs = [x.requires_grad_() for x in (q, k, v)]
     counts = torch.ones(1, 1, 2, dtype=torch.int32, device="cuda")
     where = torch.zeros(1, 1, 2, 2, dtype=torch.int32, device="cuda")
-    other = BlockMask.from_kv_blocks(counts, where, mask_mod=behind)
+    other = BlockMask.from_kv_blocks(counts, where, mask_mod=causal)
     out = wt.flex_attention(*inputs, block_mask=other, enable_gqa=True)
     found = torch.autograd.grad(out, inputs, do)
 

@@ -81,6 +81,17 @@ def test_new_addresses_need_no_key(cuda, guarded, out, bias, usual, devices):  #
     assert len(entry.plan.free) == 1
 
 
+def test_usual_scalars_and_others_in_turn(cuda, guarded):  # noqa: F811
+    fake = cuda()
+    run, _ = guarded(Family(), None, lambda _: (2.5, 7))
+    asked = (None, None, None, (-0.0, 9), (0.0, 9), None, None, (2.5, 8), (2.5, 9), None)
+    for scalars in asked:
+        run(moved(0), scalars, "plain")
+    found = [words(w) for w in fake.launches]
+    told = [(str(w["alpha"]), w["count"]) for w in found]
+    assert told == [("2.5", 7) if s is None else (str(s[0]), s[1]) for s in asked]
+
+
 def test_memory_to_work_in_is_asked_for_every_launch(cuda, guarded, monkeypatch):  # noqa: F811
     fake, asked = cuda(parameters=(*SIZES, 8)), []
 

@@ -118,17 +118,6 @@ def test_the_command_page_names_every_command():
         assert f"| `{name}" in text
 
 
-def test_nobody_says_behind_for_after():
-    """The word is left for what lags (a group falls behind) and for the compiler's back."""
-    words = re.compile(r"\bbehind (the|it|an?|its|every|each|one|which|that|them)\b")
-    lags = re.compile(r"(lags|falls?) behind|compiler's back")
-    for folder in ("src/warploom", "docs", "tests", "bench", "scripts"):
-        for path in (ROOT / folder).rglob("*"):
-            if path.suffix in (".py", ".md", ".js") and path != Path(__file__):
-                for line in path.read_text().splitlines():
-                    assert not words.search(line) or lags.search(line), f"{path}: {line}"
-
-
 def test_the_bench_page_names_every_script():
     text = (ROOT / "bench" / "README.md").read_text()
     for path in (ROOT / "bench").glob("*.py"):

@@ -165,11 +165,11 @@ def test_a_prefetch_moved_ahead_of_the_read_it_overwrites(clean_ping_pong):
     ahead = move(clean_ping_pong, K, load, read)
     assert named(ahead, Code.TOKEN)
     assert not execute(ahead, timing=Early(), trips=1).correct
-    behind = move(clean_ping_pong, K, load, read + 1)
-    found = named(behind, Code.WAR_LDS)
+    after = move(clean_ping_pong, K, load, read + 1)
+    found = named(after, Code.WAR_LDS)
     assert found
-    assert shows_wrong_numbers(behind, found[0])
-    assert breaks_by_itself(behind, 2)
+    assert shows_wrong_numbers(after, found[0])
+    assert breaks_by_itself(after, 2)
 
 
 def test_cross_stage_reads_without_a_drain(clean_four_wave, reference_four_wave):

@@ -200,8 +200,8 @@ def redistribution_is_illegal(family, inputs):
     for p, c, distance in edges:
         if distance > 0 or not moved.keys() & {p, c}:
             continue
-        before, behind = at.get(p, (-1, 0)), at.get(c, (len(blocks), 0))
-        if before > behind or (c in moved and slot[p] == slot[c] and before[0] == behind[0]):
+        before, after = at.get(p, (-1, 0)), at.get(c, (len(blocks), 0))
+        if before > after or (c in moved and slot[p] == slot[c] and before[0] == after[0]):
             return True
     return False
 

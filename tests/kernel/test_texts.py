@@ -256,8 +256,8 @@ def test_packed(causal, extents):
     for n in range(3):
         rows, keys = slice(qs[n], qs[n + 1]), slice(ks[n], ks[n + 1])
         i, j = np.arange(qs[n + 1] - qs[n])[:, None], np.arange(ks[n + 1] - ks[n])[None]
-        behind = j.size - i.size if causal == "end" else 0
-        seen = j <= i + behind if causal else np.ones((i.size, j.size), bool)
+        ahead = j.size - i.size if causal == "end" else 0
+        seen = j <= i + ahead if causal else np.ones((i.size, j.size), bool)
         wanted, wanted_lse, _ = plain_attention(
             q[None, :, rows], k[None, :, keys], v[None, :, keys], 0.3, seen
         )

@@ -566,7 +566,7 @@ class Checker:
             pending, parity = self.bar_start[which][0], 1 - parity
         for _ in range(arrivals):
             if pending == 0:
-                raise Wrong("more arrivals than a phase takes")
+                raise Wrong("more arrivals than a lap takes")
             pending -= 1
             if pending == 0 and tx == 0:
                 pending, parity = self.bar_start[which][0], 1 - parity

@@ -319,10 +319,10 @@ class Near(World):
                 state = replace(state, counts=put(state.counts, key, get(state.counts, key) + 1))
         else:
             key = "full" if full else ("free", i)
-            phases = get(state.counts, key) // (self.senders if full else 1)
+            laps = get(state.counts, key) // (self.senders if full else 1)
             narrow = [s for s in self.exchange.steps if s.flag is step.flag and not full]
             ahead = self.mode == AHEAD and any(s.reach is Reach.CTA for s in narrow)
-            if phases % 2 == (tile + (not full)) % 2 and not ahead:
+            if laps % 2 == (tile + (not full)) % 2 and not ahead:
                 return
             state = self.looks(state, i) if wide else state
         yield on(state, i)
@@ -391,8 +391,8 @@ class Turns(World):
             nth, ahead = own.index((row, k)), flag is Counted.GIVEN
             key = (cta, flag.value, nth % SLOTS)
             arrivals = self.warps if flag is Counted.DONE else 1
-            phases = get(state.counts, key) // arrivals  # completed since the start
-            if phases % 2 != (nth // SLOTS + ahead) % 2:
+            laps = get(state.counts, key) // arrivals  # completed since the start
+            if laps % 2 != (nth // SLOTS + ahead) % 2:
                 thread = state.threads[i]
                 known = get(state.lists, (*key, nth - SLOTS * ahead), frozenset())
                 given = thread.pending | known

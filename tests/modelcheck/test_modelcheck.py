@@ -19,7 +19,7 @@ TRUTHS = {
     "release_nobody_waits_for": None,
     "warp_then_warpgroup_sync_false_alarm": None,
     "bulkwait_full_without_sync": "a staging copy is overwritten while it is stored",
-    "release_skipped_at_tile_end": "more arrivals than a phase takes",
+    "release_skipped_at_tile_end": "more arrivals than a lap takes",
     "attention_count_1_deadlock": "deadlock",
     "reader_restarts_positions": "a slot holds something else than is read",
     "waitgroup_pending_above_groups": "a register is touched in flight",

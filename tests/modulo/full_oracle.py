@@ -1,8 +1,8 @@
 """A second exhaustive judge, for everything at once: distances, values, budgets, roles, isolation.
 
-It enumerates roles, phases and depths. For each choice every budgeted value gets each lifetime it
-could have without breaking the budget alone; pressure is counted cycle by cycle, and whether stages
-exist is decided by Bellman-Ford over lower and upper differences. So no bound on stages is assumed.
+It enumerates roles, cycles and depths. For each choice every budgeted value gets each lifetime it
+could have without breaking the budget alone; pressure is counted cycle by cycle, and whether lags
+exist is decided by Bellman-Ford over lower and upper differences. So no bound on lags is assumed.
 Nothing of the solver is used.
 """
 
@@ -35,8 +35,8 @@ def fits(problem, ii, live_budget=None):
             if live_budget is not None:
                 spare = dict.fromkeys(names, live_budget)
             arcs = _arcs(problem, roles, depths)
-            for phases in _phases(problem, ii, roles):
-                if _stages_exist(problem, ii, roles, arcs, phases, spare):
+            for cycles in _cycles(problem, ii, roles):
+                if _lags_exist(problem, ii, roles, arcs, cycles, spare):
                     return True
     return False
 
@@ -80,25 +80,25 @@ def _arcs(problem, roles, depths):
     return out
 
 
-def _phases(problem, ii, roles):
+def _cycles(problem, ii, roles):
     capacity = {u.name: u.capacity for u in problem.capacities}
     n = len(problem.ops)
     for rest in product(range(ii), repeat=n - 1):
-        phases = (0, *rest)
+        cycles = (0, *rest)
         held = {}
         for v, op in enumerate(problem.ops):
             claims = [(h.unit, h.cycles) for h in op.holds()]
             if stream := _stream(problem, op):
                 claims.append((("stream", roles[v]), stream))
-            for unit, cycles in claims:
-                for c in range(cycles):
-                    cell = (unit, (phases[v] + c) % ii)
+            for unit, held_for in claims:
+                for c in range(held_for):
+                    cell = (unit, (cycles[v] + c) % ii)
                     held[cell] = held.get(cell, 0) + 1
         if any(count > capacity.get(unit, 1) for (unit, _), count in held.items()):
             continue
-        if problem.isolate and not _isolated(problem, phases):
+        if problem.isolate and not _isolated(problem, cycles):
             continue
-        yield phases
+        yield cycles
 
 
 def _stream(problem, op):
@@ -113,41 +113,41 @@ def _stream(problem, op):
     return cycle
 
 
-def _isolated(problem, phases):
+def _isolated(problem, cycles):
     """Some rotation walks through the partitions in order, each once."""
-    issues = sorted((p, op.partition) for p, op in zip(phases, problem.ops, strict=True))
+    issues = sorted((p, op.partition) for p, op in zip(cycles, problem.ops, strict=True))
     order = [part for _, part in issues]
     turns = [order[k:] + order[:k] for k in range(len(order))]
     return any(turn == sorted(order) for turn in turns)
 
 
-def _stages_exist(problem, ii, roles, arcs, phases, spare):
+def _lags_exist(problem, ii, roles, arcs, cycles, spare):
     values = [v for v in problem.values if spare.get(v.role or roles[v.src]) is not None]
-    choices = [list(_lifetimes(v, ii, phases, spare[v.role or roles[v.src]])) for v in values]
+    choices = [list(_lifetimes(v, ii, cycles, spare[v.role or roles[v.src]])) for v in values]
     for lives in product(*choices):
-        if not _fit_registers(values, lives, ii, roles, phases, spare):
+        if not _fit_registers(values, lives, ii, roles, cycles, spare):
             continue
         bounds = [
-            (a, b, -((phases[b] - phases[a] + distance * ii - latency) // ii))
+            (a, b, -((cycles[b] - cycles[a] + distance * ii - latency) // ii))
             for a, b, latency, distance in arcs
         ]
         for value, life in zip(values, lives, strict=True):
             for u in value.uses:
                 # t_use + distance*ii + hold - (t_src + late) <= life
-                slack = life - (phases[u.op] + u.hold + u.distance * ii)
-                slack += phases[value.src] + value.late
+                slack = life - (cycles[u.op] + u.hold + u.distance * ii)
+                slack += cycles[value.src] + value.late
                 bounds.append((u.op, value.src, -(slack // ii)))
         if _solvable(len(problem.ops), bounds):
             return True
     return False
 
 
-def _lifetimes(value, ii, phases, spare):
+def _lifetimes(value, ii, cycles, spare):
     """Every length the value could live without breaking the budget by itself."""
     out = {0}
     most = (spare // value.size + 1) * ii if value.size else None
     for u in value.uses:
-        rest = phases[u.op] + u.hold - phases[value.src] - value.late
+        rest = cycles[u.op] + u.hold - cycles[value.src] - value.late
         if most is None:
             out.add(64 * ii + rest)
             continue
@@ -158,11 +158,11 @@ def _lifetimes(value, ii, phases, spare):
     return sorted(out)
 
 
-def _fit_registers(values, lives, ii, roles, phases, spare):
+def _fit_registers(values, lives, ii, roles, cycles, spare):
     rows = {}
     for value, life in zip(values, lives, strict=True):
         row = rows.setdefault(value.role or roles[value.src], [0] * ii)
-        start = phases[value.src] + value.late
+        start = cycles[value.src] + value.late
         for c in range(start, start + (life if value.size else 0)):
             row[c % ii] += value.size
     return all(max(row) <= spare[role] for role, row in rows.items())

@@ -1,6 +1,6 @@
 """Exhaustive search on tiny bodies; shares no code with the solver.
 
-Phases are enumerated with unit conflicts pruned, depths are enumerated, stages follow from the
+Cycles are enumerated with unit conflicts pruned, depths are enumerated, lags follow from the
 difference constraints by plain Bellman-Ford. With register budgets all times are enumerated.
 """
 
@@ -9,12 +9,12 @@ from __future__ import annotations
 from itertools import product
 
 
-def _stages(n, arcs, ii, phases):
+def _lags(n, arcs, ii, cycles):
     k = [0] * n
     for _ in range(n + 1):
         changed = False
         for a, b, latency, distance in arcs:
-            need = k[a] - (-(latency - distance * ii + phases[a] - phases[b]) // ii)
+            need = k[a] - (-(latency - distance * ii + cycles[a] - cycles[b]) // ii)
             if k[b] < need:
                 k[b] = need
                 changed = True
@@ -27,13 +27,13 @@ def _capacity(problem, unit):
     return {u.name: u.capacity for u in problem.capacities}.get(unit, 1)
 
 
-def _phases(problem, ii):
+def _cycles(problem, ii):
     n = len(problem.ops)
-    used, phases = {}, [0] * n
+    used, cycles = {}, [0] * n
 
     def place(i):
         if i == n:
-            yield phases
+            yield cycles
             return
         op = problem.ops[i]
         for x in range(ii if i else 1):
@@ -41,7 +41,7 @@ def _phases(problem, ii):
             for cell in cells:
                 used[cell] = used.get(cell, 0) + 1
             if all(used[c] <= _capacity(problem, c[0]) for c in cells):
-                phases[i] = x
+                cycles[i] = x
                 yield from place(i + 1)
             for cell in cells:
                 used[cell] -= 1
@@ -77,11 +77,11 @@ def least(problem, max_ii):
     arcs = {d: base + _ring_arcs(problem, d) for d in depths}
     for ii in range(1, max_ii + 1):
         best = None
-        for phases in _phases(problem, ii):
+        for cycles in _cycles(problem, ii):
             for d in depths:
                 if best is not None and _cost(problem, d) >= best:
                     break
-                if _stages(n, arcs[d], ii, phases) is not None:
+                if _lags(n, arcs[d], ii, cycles) is not None:
                     best = _cost(problem, d)
                     break
             if best is not None and best == _cost(problem, depths[0]):
@@ -91,12 +91,12 @@ def least(problem, max_ii):
     return None
 
 
-def least_with_registers(problem, max_ii, stages=3):
+def least_with_registers(problem, max_ii, overlap=3):
     """Least II under the register budget of the only role; every time is enumerated."""
     budget = problem.roles[0].register_budget
     n = len(problem.ops)
     for ii in range(1, max_ii + 1):
-        for rest in product(range(ii * stages), repeat=n - 1):
+        for rest in product(range(ii * overlap), repeat=n - 1):
             for first in range(ii):
                 times = (first, *rest)
                 if _valid(problem, ii, times) and _pressure(problem, ii, times) <= budget:

@@ -101,12 +101,12 @@ def test_expansion_runs_every_op_of_every_iteration_once():
     for seed in range(12):
         shape = RandomShape(ops=7, rings=2, two_writer_rings=1, values=2)
         result = solve_modulo(random_body(shape, seed), II_ONLY)
-        for iterations in range(3 * result.stages + 2):
+        for iterations in range(3 * result.overlap + 2):
             program = expand(result, iterations)
-            counts = Counter(tuple(x) for x in program.instances())
+            counts = Counter(tuple(x) for x in program.issued())
             wanted = {(v, i) for v in range(7) for i in range(iterations)}
             assert counts == Counter(wanted)
-            order_holds(result, [tuple(x) for x in program.instances()])
+            order_holds(result, [tuple(x) for x in program.issued()])
 
 
 def test_expansion_refuses_negative_counts():
@@ -184,7 +184,7 @@ def test_a_loop_carried_read_keeps_its_copy():
     assert any("carried" in e for e in report.errors)
 
 
-def test_a_stage_change_needs_new_copies():
+def test_a_lag_change_needs_new_copies():
     body, result = solved(max_depth=3)
     from warploom.order import check_schedule
 

@@ -142,7 +142,7 @@ serve()
 def test_a_solver_that_raises_says_so_and_goes_on(capfd):
     pytest.importorskip("ortools")
     child = ChildSolver((sys.executable, "-c", RAISING))
-    request = CpRequest(problem=random_body(RandomShape(ops=3), 1), ii=9, max_stage=2, work=1.0)
+    request = CpRequest(problem=random_body(RandomShape(ops=3), 1), ii=9, max_lag=2, work=1.0)
     answers = [child.solve(request) for _ in range(2)]
     child.close()
     assert [a.note for a in answers] == ["the solver failed: IndexError: raw_hash_map::at"] * 2

@@ -97,7 +97,7 @@ def far_use(distance, budget=None):
 
 
 @pytest.mark.parametrize("distance", [0, 1, 3, 4, 8, 40])
-def test_the_loop_distance_of_a_use_counts_in_the_stages(distance):
+def test_the_loop_distance_of_a_use_counts_in_the_lags(distance):
     live = solve_modulo(far_use(distance)).goal(Goal.REGISTERS)
     assert (live.value, live.bound) == (0, 0)
     result = solve_modulo(far_use(distance, budget=1), II_ONLY)
@@ -120,7 +120,7 @@ def test_budgets_refuted_at_every_interval_say_so():
     assert "at no II" in str(error.value)
 
 
-def test_an_edges_own_hand_off_counts_in_the_stages():
+def test_an_edges_own_hand_off_counts_in_the_lags():
     roles = (Role(name="p"), Role(name="q"))
     ops = tuple(ModuloOp(name=f"o{i}", issue=2) for i in range(3))
     edges = (
@@ -264,7 +264,7 @@ def test_files_of_the_users_folder_do_not_stand_in_for_pythons_own(tmp_path, mon
     (tmp_path / "dis.py").write_text("raise SystemExit(3)")
     monkeypatch.chdir(tmp_path)
     solver = ChildSolver()
-    request = CpRequest(problem=gemm_body(2, 2), ii=128, max_stage=4, work=4.0)
+    request = CpRequest(problem=gemm_body(2, 2), ii=128, max_lag=4, work=4.0)
     assert solver.solve(request).status is not CpStatus.UNKNOWN
     solver.close()
 
@@ -272,7 +272,7 @@ def test_files_of_the_users_folder_do_not_stand_in_for_pythons_own(tmp_path, mon
 def test_answers_carry_the_number_of_their_question():
     solver = ChildSolver()
     body = gemm_body(2, 2)
-    request = CpRequest(problem=body, ii=128, max_stage=4, work=4.0)
+    request = CpRequest(problem=body, ii=128, max_lag=4, work=4.0)
     assert solver.solve(request).status is not CpStatus.UNKNOWN
     solver._asked += 5  # as if questions had been asked whose answers were never read
     assert solver.solve(request).status is not CpStatus.UNKNOWN
@@ -406,7 +406,7 @@ def test_schedules_are_kept_at_the_least_interval_of_their_order():
     body = gemm_body(2, 2)
     best = solve_modulo(body, II_ONLY)
     loose = Incumbent(
-        times=tuple(200 * best.stage(v) + best.phase(v) for v in range(len(best.times))),
+        times=tuple(200 * best.lag(v) + best.cycle(v) for v in range(len(best.times))),
         depths=best.depths,
         roles=best.roles,
     )

@@ -61,7 +61,7 @@ def fails(document, seeds=40, intended=None):
     return next((f for f in faults if f), None)
 
 
-def test_a_phase_needs_all_arrivals_and_all_bytes():
+def test_a_lap_needs_all_arrivals_and_all_bytes():
     barrier = MBarrier(2, 2)
     assert barrier.passes(1)
     barrier.bytes += 64
@@ -70,7 +70,7 @@ def test_a_phase_needs_all_arrivals_and_all_bytes():
     barrier.bytes -= 64
     barrier.settle()
     assert barrier.passes(0)
-    assert (barrier.phase, barrier.pending) == (1, 2)
+    assert (barrier.laps, barrier.pending) == (1, 2)
     with pytest.raises(Fault, match="more arrivals"):
         barrier.arrive(3)
 

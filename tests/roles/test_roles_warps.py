@@ -140,7 +140,7 @@ def owner(depth, wide):
 
 @pytest.mark.parametrize("wide", [False, True])
 def test_slots_that_their_writer_multiplies(wide):
-    """Where all have met, a phase is over though nobody waited; products alone are no proof."""
+    """Where all have met, a lap is over though nobody waited; products alone are no proof."""
     document = owner(1, wide)
     assert verify_roles(document).verdict == "clean"
     first = document.programs[0].prologue

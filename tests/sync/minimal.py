@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from warploom.document.counters import ScheduleDocument
+from warploom.document.counters import Queue, ScheduleDocument
 from warploom.document.ops import OpDesc, Phase, ScheduleEntry, ScheduleOps
-from warploom.guard.counters.text import LETTER, PHASES, Queue
+from warploom.guard.counters.text import LETTER, PHASES
 
 Judge = Callable[[ScheduleDocument], bool]
 """True when the document has no finding."""
@@ -66,7 +66,7 @@ def _weaker(document: ScheduleDocument, place: Place) -> tuple[Place, str, Sched
     entry = document.phase(place[0])[place[1]]
     queue, count = _QUEUE[int(entry.op.tag)], entry.op.wait_value
     old = f"{queue.value}({count})"
-    if count + 1 > queue.capacity:
+    if count + 1 > queue.largest_wait:
         changed = replace_entry(document, place, None)
         return place, f"{old} -> no wait", changed
     weaker = replace(entry, op=replace(entry.op, wait_value=count + 1))

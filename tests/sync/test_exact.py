@@ -26,7 +26,7 @@ def joint_optimum(text, trips, objectives):
     bars = {s: model.NewIntVar(0, most, "") for s in data}
     keys = [(s, side, q) for s in sites for side in (0, 1) for q in Queue]
     used = {k: model.NewBoolVar("") for k in keys}
-    count = {k: model.NewIntVar(0, k[2].capacity, "") for k in keys}
+    count = {k: model.NewIntVar(0, k[2].largest_wait, "") for k in keys}
     for program, need in _instances(text, trips):
         options = []
         for t in range(need.producer + 1, need.consumer + 1):
@@ -38,13 +38,13 @@ def joint_optimum(text, trips, objectives):
                 young = program.younger(need.queue, need.producer, t)
                 model.Add(count[key] <= young).OnlyEnforceIf(pick)
                 if need.cross:
-                    behind = [
+                    after = [
                         bars[program.site(u)]
                         for u in range(t + side, need.consumer + 1)
                         if program.site(u) in bars
                     ]
                     have = program.barriers[need.consumer] - program.barriers[t]
-                    model.Add(sum(behind) + have >= program.demand(t)).OnlyEnforceIf(pick)
+                    model.Add(sum(after) + have >= program.demand(t)).OnlyEnforceIf(pick)
                 options.append(pick)
         model.AddBoolOr(options)
     terms = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -19,6 +20,7 @@ from warploom.lower.choose import choose
 from warploom.lower.estimate import _busy, stays_in_flight
 from warploom.lower.fuse import fuse
 from warploom.lower.layout import lay_out
+from warploom.lower.tiling import LEAST, MOST, Tiling
 from warploom.target.h200 import h200
 
 DATA = json.loads((Path(__file__).parent / "h200_rates.json").read_text())
@@ -197,6 +199,12 @@ def test_candidates_are_laid_out_within_the_chip():
         ({"stages": [2]}, ConfigError, "stages="),
         ({"stages": 2.0}, ConfigError, "stages="),
         ({"consumers": True}, ConfigError, "consumers="),
+        *(
+            ({name: LEAST.get(name, 1) - 1}, ConfigError, f"{name}=")
+            for name, kinds in get_type_hints(Tiling).items()
+            if int in (kinds, *get_args(kinds)) and name not in ("extents", "times")
+        ),
+        ({"split": MOST + 1}, ConfigError, "split="),
         ({"m": 0}, ConfigError, "extent m=0"),
         ({"m": 100}, KernelError, "100 rows"),
         ({"n": 264}, KernelError, "a tile of b with 264 rows"),
@@ -208,3 +216,9 @@ def test_candidates_are_laid_out_within_the_chip():
 def test_pins_that_cannot_be_are_refused(pins, error, match):
     with pytest.raises(error, match=match):
         choose(value(), {"m": 4096, "n": 4096, "k": 4096}, pins=pins)
+
+
+def test_pins_are_judged_before_the_loop_is_unrolled():
+    for pins in ({"unroll": [2]}, {"unroll": 2.0}, {"unroll": 0}):
+        with pytest.raises(ConfigError, match="unroll="):
+            _ = gemm.with_tiles(**pins).compile("bf16").rewritten

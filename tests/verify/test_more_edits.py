@@ -357,7 +357,7 @@ IMPOSSIBLE = {
             put({"accumulator": "ab.A"}, entry="Mma"),
             put({"reads": ["ab.A"]}, op="convert_c"),
         ),
-        "a phase beyond counting": put({"k": 10**12}, entry="WaitFull", phase="kernel"),
+        "a lap beyond counting": put({"k": 10**12}, entry="WaitFull", phase="kernel"),
         "shared memory by a byte": at("buffers", 0, bytes=2**40),
     },
     "text gemm": {

@@ -153,10 +153,10 @@ class Subject:
             word,
         )
 
-    def pace_text(self, *, model: bool = False) -> str:
+    def pace_text(self) -> str:
         """The pace in one line, or why there is none."""
         try:
-            pace = self.pace(model=model)
+            pace = self.pace()
         except WarploomError as error:
             return f"no interval: {error.what}"
         return "no loop" if pace is None else pace.text()

@@ -6,7 +6,7 @@ back ends work on it and on nothing else, so they cannot share an assumption wit
 
 from collections import Counter
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 
 from warploom.document.fields import integer, judge, numbers
 from warploom.document.flow import Flow
@@ -15,6 +15,23 @@ from warploom.document.ops import DepEdge, OpDesc, Phase, ScheduleEntry
 from warploom.errors import ConfigError
 
 SCHEMA = "warploom.schedule/1"
+
+
+class Queue(StrEnum):
+    """A counter of asynchronous operations in flight, in order of issue."""
+
+    VM = "vm"
+    LGKM = "lgkm"
+
+    @property
+    def capacity(self) -> int:
+        """Units the counter can hold: it has 6 or 4 bits. As an operand it waits for nothing."""
+        return 63 if self is Queue.VM else 15
+
+    @property
+    def largest_wait(self) -> int:
+        """The largest count a wait can carry."""
+        return self.capacity - 1
 
 
 class BarrierKind(Enum):

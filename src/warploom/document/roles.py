@@ -4,8 +4,8 @@ A CTA runs a persistent loop over output tiles. For every tile each role (of one
 ``alternates`` an instance) runs its ``prologue``, its ``kernel`` once per iteration that is left,
 and its ``epilogue``; ``setup`` runs once before the first tile, ``finish`` once after the last.
 Roles meet through *rings*: ``depth`` slots of shared memory, each with a ``full`` and an ``empty``
-mbarrier. Use number ``m`` of a ring (counted over all tiles) takes slot ``m % depth`` and barrier
-phase ``m // depth``.
+mbarrier. Use number ``m`` of a ring (counted over all tiles) takes slot ``m % depth`` in
+lap ``m // depth``.
 
 The index ``k`` of an entry is the iteration of the tile it speaks of: absolute in the prologue
 (0, 1, ..), relative to the running iteration in the kernel (0, -1, ..), relative to the tile's
@@ -33,7 +33,7 @@ from warploom.document.rings import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitFull:
-    """Wait until ``full`` of the slot has completed its phase.
+    """Wait until ``full`` of the slot has completed its lap.
 
     The parity waited for is ``(m // depth + parity) % 2``: 0 is right here.
     """
@@ -249,7 +249,7 @@ class RoleProgram:
     """What every instance of one role executes.
 
     ``threads`` of an instance run the program (1: an elected thread). ``carries_phase``: ring
-    positions run on from tile to tile; without it every tile starts at slot 0, phase 0.
+    positions run on from tile to tile; without it every tile starts at slot 0, lap 0.
     ``alternates``: of n instances number i runs tiles i, i + n, .., each a whole one; its ring
     positions go past the tiles of the others. Without it all instances share every tile.
     ``registers`` names the register arrays the entries speak of and their size a thread.

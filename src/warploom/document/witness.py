@@ -76,8 +76,8 @@ class Point:
     iteration: int = 0
 
     def __str__(self) -> str:
-        turn = f" of iteration {self.iteration}" if self.phase is Phase.KERNEL else ""
-        return f"{self.phase.name.lower()}[{self.index}]{turn}"
+        which = f" of iteration {self.iteration}" if self.phase is Phase.KERNEL else ""
+        return f"{self.phase.name.lower()}[{self.index}]{which}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

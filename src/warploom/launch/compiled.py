@@ -27,7 +27,7 @@ from warploom.launch.kept import (
     recall_source,
 )
 from warploom.launch.pricing import priced, role_costs
-from warploom.lower.choose import Choice, choose
+from warploom.lower.choose import Choice, check_pins, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import Tiling, tiling_of
@@ -83,6 +83,7 @@ class Compiled:
     def rewritten(self) -> Kernel:
         """After the rewrites experts use; the tile pass and all later ones start from it."""
         made = rewrite(self.simplified, positive=self.positive)
+        check_pins(made, self.pins)
         return unrolled(made, int(str(self.pins.get("unroll", 1))))
 
     @cached_property

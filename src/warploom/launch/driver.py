@@ -228,9 +228,9 @@ def resident(numbers: tuple[int, ...], device: int) -> int:
     return address
 
 
-def synchronize(stream: int | None = None) -> None:
-    """Wait for the stream; errors of earlier kernels surface here."""
-    check(library().cuStreamSynchronize(stream or 0), "cuStreamSynchronize")
+def synchronize() -> None:
+    """Wait for the usual stream; errors of earlier kernels surface here."""
+    check(library().cuStreamSynchronize(0), "cuStreamSynchronize")
 
 
 class Timer:

@@ -9,24 +9,25 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
+from enum import Enum
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import get_args
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import warploom
 from warploom.emit.cuda.tile import signature
 from warploom.emit.cuda.tile.source import Source
-from warploom.emit.cuda.tile.stamps import StampedRole
 from warploom.errors import SchedulingError, WarploomError
-from warploom.kernel.values import DType, Kernel
+from warploom.kernel.values import Kernel
 from warploom.launch.build import default_cache, write_whole
 from warploom.lower.tiling import Tiling
 from warploom.order.check import check_result
 from warploom.order.clock import WORK
-from warploom.order.model import Goal, ModuloProblem
-from warploom.order.result import GoalValue, Limit, LimitKind, ModuloResult
+from warploom.order.model import ModuloProblem
+from warploom.order.result import ModuloResult
 from warploom.target.h200 import HopperTarget
 
 ROOMS = ("kernel", "lower", "order", "guard", "document", "target", "emit/cuda")
@@ -76,16 +77,7 @@ def _solver() -> str:
 
 def _recall_order(problem: ModuloProblem, path: Path) -> ModuloResult | None:
     try:
-        data = json.loads(path.read_text())
-        data |= {k: tuple(data[k]) for k in ("times", "depths", "roles", "log")}
-        limit, goals = data.pop("limit"), data.pop("goals")
-        limit |= {"kind": LimitKind(limit["kind"]), "culprits": tuple(limit["culprits"])}
-        found = ModuloResult(
-            problem=problem,
-            limit=Limit(**limit),
-            goals=tuple(GoalValue(**(g | {"goal": Goal(g["goal"])})) for g in goals),
-            **data,
-        )
+        found: ModuloResult = _read(ModuloResult, json.loads(path.read_text()), problem=problem)
         check_result(found)
     except (OSError, ValueError, KeyError, TypeError, WarploomError):
         return None
@@ -98,38 +90,19 @@ def recall_source(
     """The source kept for a kernel and tiling."""
     try:
         data = json.loads(_path(kernel, tiling, target, stamps=stamps).read_text())
-        params = tuple(_param(p) for p in data["params"])
-        if hashlib.sha256(data["text"].encode()).hexdigest() != data["sha256"]:
-            return None
-        return Source(
-            text=data["text"],
-            entry=data["entry"],
-            params=params,
-            threads=int(data["threads"]),
-            shared_bytes=int(data["shared_bytes"]),
-            work_bytes=int(data["work_bytes"]),
-            stamps=tuple(
-                StampedRole(**(r | {"labels": tuple(r["labels"])})) for r in data["stamps"]
-            ),
-        )
+        whole = hashlib.sha256(data["text"].encode()).hexdigest() == data.pop("sha256")
+        found: Source | None = _read(Source, data) if whole else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    return found
 
 
 def keep_source(kernel: Kernel, tiling: Tiling, target: HopperTarget, source: Source) -> None:
     """Keep a proven source; a cache that cannot be written costs time later, and nothing else."""
     path = _path(kernel, tiling, target, stamps=bool(source.stamps))
-    data = {
-        "text": source.text,
-        "sha256": hashlib.sha256(source.text.encode()).hexdigest(),
-        "entry": source.entry,
-        "params": [{"kind": type(p).__name__, **asdict(p)} for p in source.params],
-        "threads": source.threads,
-        "shared_bytes": source.shared_bytes,
-        "work_bytes": source.work_bytes,
-        "stamps": [asdict(r) for r in source.stamps],
-    }
-    _keep(path, data)
+    params = [{"kind": type(p).__name__, **asdict(p)} for p in source.params]
+    digest = hashlib.sha256(source.text.encode()).hexdigest()
+    _keep(path, asdict(source) | {"params": params, "sha256": digest})
 
 
 def _keep(path: Path, data: object) -> None:
@@ -164,11 +137,21 @@ def _path(kernel: Kernel, tiling: Tiling, target: HopperTarget, *, stamps: bool)
     return default_cache() / "sources" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 
 
-def _param(data: dict[str, object]) -> signature.Param:
-    values = {k: v for k, v in data.items() if k != "kind"}
-    if "dtype" in values:
-        values["dtype"] = DType(str(values["dtype"]))
-    if "box" in values:
-        values["box"] = tuple(values["box"])  # type: ignore[arg-type]
-    made: signature.Param = PARAMS[str(data["kind"])](**values)
+def _read(kind: Any, data: Any, **known: object) -> Any:  # noqa: ANN401 (by its type)
+    """A value as ``asdict`` and JSON keep it; of several kinds the one it names. ``known``: fields
+    that are not kept.
+    """
+    if kind == signature.Param:
+        kind = PARAMS[data.pop("kind")]
+    if isinstance(kind, UnionType):
+        return None if data is None else _read(get_args(kind)[0], data)
+    if get_origin(kind) is tuple:
+        return tuple(_read(get_args(kind)[0], item) for item in data)
+    if is_dataclass(kind):
+        kinds = get_type_hints(kind)
+        read = {name: _read(kinds[name], item) for name, item in dict(data).items()}
+        return kind(**read, **known)  # type: ignore[operator]
+    made = kind(data) if issubclass(kind, Enum) else data
+    if not isinstance(made, (kind, int) if kind is float else kind):
+        raise TypeError(f"{made!r} is no {kind.__name__}")
     return made

@@ -192,8 +192,9 @@ def _text(
     if works:
         body += [f"v{count + len(scalars)}, piece = work(at, False)"]
     body += ["try: block = pop()", "except IndexError: block = further(())"]
-    body += _written([w for w in words if w[2] in here], f"({_listed('v', here)},)")
-    body += _written([w for w in words if w[2] not in here])
+    addresses, factors = ([w for w in words if w[2] in place] for place in (here, scalars))
+    body += _kept(addresses, factors, _listed("v", here))
+    body += _written([w for w in words if w[2] not in here and w[2] not in scalars])
     body += ["config, held = configs.get(at) or new_config(at)"]
     if several:
         body += ["there(config, block)"]
@@ -215,14 +216,20 @@ def _text(
     )
 
 
-def _written(words: Sequence[tuple[str, int, int]], values: str = "") -> list[str]:
-    """Words into the block; with ``values`` only where it does not hold them."""
+def _written(words: Sequence[tuple[str, int, int]], margin: str = "") -> list[str]:
+    """Words into the block."""
     lines = [f"{form} = block.views['{form}']" for form in sorted({form for form, _, _ in words})]
     lines += [f"{form}[{at}] = v{i}" for form, at, i in words]
-    if not values:
-        return lines
-    last = [f"now = {values}", "if now != block.now:", *(f"    {line}" for line in lines)]
-    return [*last, "    block.now = now"]
+    return [margin + line for line in lines]
+
+
+def _kept(
+    addresses: Sequence[tuple[str, int, int]], factors: Sequence[tuple[str, int, int]], values: str
+) -> list[str]:
+    """Addresses and usual scalars into the block where it does not hold them; others always."""
+    lines = [f"now = ({values}, {'scalars is None' if factors else ''})", "if now != block.now:"]
+    lines += [*_written([*addresses, *factors], "    "), "    block.now = now"]
+    return lines + (["elif scalars is not None:", *_written(factors, "    ")] if factors else [])
 
 
 def _listed(name: str, places: Sequence[int], between: str = ", ") -> str:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-from typing import Any, get_args, get_origin, get_type_hints
+from functools import lru_cache
+from typing import Any
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.kernel.values import Dot, Kernel, Load, Walk
@@ -31,7 +31,7 @@ from warploom.lower.storage import (
     less_memory,
     ring_depth,
 )
-from warploom.lower.tiling import Tiling
+from warploom.lower.tiling import Tiling, check_choices
 from warploom.lower.visits import differ, tiles_of
 from warploom.target.h200 import HopperTarget, h200
 
@@ -66,7 +66,7 @@ def choose(
     ``sizes``: of named axes (4096 where not given). ``pins``: extents by variable and fields of
     ``Tiling`` that are not to be varied. Raises the first refusal where no tiling has a place.
     """
-    _check_pins(kernel, pins or {})  # before the cache, to which 128.0 is 128
+    check_pins(kernel, pins or {})  # before the cache, to which 128.0 is 128
     return _chosen(kernel, _items(sizes), _items(pins), target or h200())
 
 
@@ -243,7 +243,8 @@ def _clusters(layout: Layout, size: int) -> bool:
     return True
 
 
-def _check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
+def check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
+    """Refuse pins of unknown names, other types and numbers that mean nothing."""
     names = {v.name for v in kernel.vars}
     fixed = {v.name: v.extent for v in kernel.vars if v.extent is not None}
     for name, value in pins.items():
@@ -261,18 +262,7 @@ def _check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
             )
         if name in names and (type(value) is not int or value < 1):
             raise ConfigError(f"extent {name}={value!r}", where=f"kernel {kernel.name}")
-        if name in CHOICES and type(value) not in _kinds()[name]:
-            kinds = " or ".join(sorted(k.__name__ for k in _kinds()[name]))
-            raise ConfigError(f"{name}={value!r}", where=f"kernel {kernel.name}", fix=kinds)
-
-
-@cache
-def _kinds() -> dict[str, tuple[type, ...]]:
-    """Types of a tiling's choices."""
-    hints = get_type_hints(Tiling).items()
-    return {n: tuple(get_origin(k) or k for k in get_args(h) or (h,)) for n, h in hints} | {
-        "times": (tuple,)
-    }
+    check_choices({n: v for n, v in pins.items() if n in CHOICES}, f"kernel {kernel.name}")
 
 
 def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dict[str, object]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import get_args, get_origin, get_type_hints
 from zlib import crc32
 
-from warploom.errors import GeometryError
+from warploom.errors import ConfigError, GeometryError
 from warploom.kernel.values import Kernel
+
+LEAST = {"spare": 0, "early": 0, "late": 0, "pace": 0, "tie": -1}  # of other numbers 1
+MOST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +98,10 @@ class Tiling:
     earlier: int = 3
     pace: int = 0
 
+    def __post_init__(self) -> None:
+        """Tilings that mean nothing do not exist."""
+        check_choices({f.name: getattr(self, f.name) for f in fields(self)[1:]}, "Tiling")
+
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
         """All of it as choices that are not to be varied."""
@@ -137,6 +147,26 @@ class Tiling:
         tags += ["together" if self.together else ""]
         tags += [f"r{self.resident}" if self.resident > 1 else ""]
         return "_".join([sizes, *(t for t in tags if t)])
+
+
+def check_choices(given: Mapping[str, object], where: str) -> None:
+    """Refuse choices of another type and numbers that mean nothing."""
+    for name, value in given.items():
+        kinds, least = _kinds()[name], LEAST.get(name, 1)
+        if type(value) not in kinds:
+            said = " or ".join(sorted(k.__name__ for k in kinds))
+            raise ConfigError(f"{name}={value!r}", where=where, fix=said)
+        if type(value) is int and not least <= value <= MOST:
+            raise ConfigError(f"{name}={value!r}", where=where, fix=f"{least} to {MOST}")
+
+
+@cache
+def _kinds() -> dict[str, tuple[type, ...]]:
+    """Types of a tiling's choices."""
+    hints = get_type_hints(Tiling).items()
+    return {n: tuple(get_origin(k) or k for k in get_args(h) or (h,)) for n, h in hints} | {
+        "times": (tuple,)
+    }
 
 
 _NUMBERS = {

@@ -20,7 +20,7 @@ from warploom.order.place.heuristic import find_schedule
 from warploom.order.programs import candidate_assignments
 from warploom.order.result import Limit, LimitKind
 
-FEW_STAGES = 4
+SMALL_LAG = 4
 COPIES = (0, 1, 4)  # how many copies above the least the heuristic is given
 WIDEST_TABLE = 1 << 24  # cycles of an interval up to which the heuristic's bit sets are built
 ASKING = 0.2  # work that a question costs at the least: models are built and sent
@@ -144,14 +144,14 @@ class Attempter:
         return None
 
     def _coarse(self, ii: int, least: tuple[int, ...]) -> Incumbent | None:
-        """CP-SAT at least depths on coarse grids, few stages: quick to find, proves nothing."""
+        """CP-SAT at least depths on coarse grids, small lags: quick to find, proves nothing."""
         for grid in [*coarse_grids(self.system, ii), 1]:
             work = self.options.find_work if grid > 1 else self.options.find_work / 4
             answer = self.ask(
                 CpRequest(
                     problem=self.system.problem,
                     ii=ii,
-                    max_stage=FEW_STAGES,
+                    max_lag=SMALL_LAG,
                     work=work,
                     grid=grid,
                     least_depths=least,
@@ -169,7 +169,7 @@ class Attempter:
             CpRequest(
                 problem=self.system.problem,
                 ii=ii,
-                max_stage=safe_stages(self.system, ii),
+                max_lag=safe_lag(self.system, ii),
                 work=self.options.prove_work,
                 least_depths=least,
             )
@@ -222,10 +222,10 @@ def _fits(system: System, ii: int, g: int) -> bool:
     return all(sum(-(-c // g) for _, c in u.ops) * g <= ii * u.capacity for u in system.units)
 
 
-def safe_stages(system: System, ii: int) -> int:
-    """A stage no schedule needs to exceed.
+def safe_lag(system: System, ii: int) -> int:
+    """A lag no schedule needs to exceed.
 
-    With phases, depths, roles and the most each value may live fixed, the stages solve difference
+    With cycles, depths, roles and the most each value may live fixed, the lags solve difference
     constraints; the least solution is a simple path, which leaves each op once. A use far away
     (loop distance) of a value that may live only briefly pushes its definition as far back.
     """

@@ -30,7 +30,6 @@ class CheckReport:
     registers: tuple[tuple[str, int], ...]
     live: int
     length: int
-    stages: int
     cuts: int
 
 
@@ -87,7 +86,6 @@ def check_schedule(
             registers=(),
             live=0,
             length=0,
-            stages=0,
             cuts=0,
         )
     replay = _Replay(problem, ii, times, depths, played)
@@ -110,7 +108,6 @@ def check_schedule(
         registers=tuple(sorted(totals.items())),
         live=sum(live.values()),
         length=max(t + s for t, s in zip(times, spans, strict=True)) - min(times),
-        stages=max(times) // ii + 1,
         cuts=len(_cuts(replay)),
     )
 
@@ -308,11 +305,11 @@ def _check_isolation(r: _Replay) -> list[str]:
     issues = sorted(
         (r.times[v] % r.ii, op.partition or 0, op.name) for v, op in enumerate(r.problem.ops)
     )
-    turns: list[tuple[int, int, str]] = []
-    for phase, partition, name in issues:
-        if not turns or turns[-1][1] != partition:
-            turns.append((phase, partition, name))
-    order = [p for _, p, _ in turns]
+    arcs: list[tuple[int, int, str]] = []
+    for at, partition, name in issues:
+        if not arcs or arcs[-1][1] != partition:
+            arcs.append((at, partition, name))
+    order = [p for _, p, _ in arcs]
     if len(order) > 1 and order[0] == order[-1]:
         order.pop()
     start = order.index(min(order))

@@ -186,15 +186,15 @@ class _Table:
 
     def ranges(self, d: IntMatrix) -> tuple[IntMatrix, IntMatrix]:
         """The least and the greatest whole number of intervals of each choice."""
-        ahead, behind = d[self.a, self.b], d[self.b, self.a]
-        if (ahead <= UNREACHED).any() or (behind <= UNREACHED).any():
+        ahead, back = d[self.a, self.b], d[self.b, self.a]
+        if (ahead <= UNREACHED).any() or (back <= UNREACHED).any():
             raise SchedulingError(
                 "two ops of the body may lie any number of iterations apart",
                 why="no recurrence ties them, so there are infinitely many programs",
                 fix="bound the storage between them",
             )
         low = -((self.most - (ahead + self.late)) // self.ii)
-        high = (-behind + self.late - self.least) // self.ii
+        high = (-back + self.late - self.least) // self.ii
         return np.maximum.reduceat(low, self.starts), np.minimum.reduceat(high, self.starts)
 
 
@@ -235,8 +235,8 @@ def _gap(problem: ModuloProblem, a: Point, b: Point, ii: int) -> _Gap:
     """A pair of points in rank order: in one cycle the first comes first."""
     if a.releases or b.releases:
         return _Gap(a, b, 0, ii - 1)
-    ahead, behind = _claims(problem, a.op, b.op)
-    if not ahead or not behind:
+    ahead, back = _claims(problem, a.op, b.op)
+    if not ahead or not back:
         names = f"{problem.ops[a.op].name} and {problem.ops[b.op].name}"
         raise SchedulingError(
             f"{names} may issue in one cycle",
@@ -244,7 +244,7 @@ def _gap(problem: ModuloProblem, a: Point, b: Point, ii: int) -> _Gap:
             why="then the schedule does not order them",
             fix="give them a unit in common or issue times",
         )
-    return _Gap(a, b, ahead, ii - behind)
+    return _Gap(a, b, ahead, ii - back)
 
 
 def _claims(problem: ModuloProblem, a: int, b: int) -> tuple[int, int]:
@@ -265,7 +265,7 @@ def _unit_choices(problem: ModuloProblem, ii: int) -> Iterator[_Choice]:
     roles = problem.fixed_roles()
     assert roles is not None
     for a, b in combinations(range(len(problem.ops)), 2):
-        ahead, behind = _claims(problem, a, b)
+        ahead, back = _claims(problem, a, b)
         if roles[a] != roles[b] and ahead:
             names = Point(name="", op=a), Point(name="", op=b)
-            yield _Choice((_Gap(*names, ahead, ii - behind),))
+            yield _Choice((_Gap(*names, ahead, ii - back),))

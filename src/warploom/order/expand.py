@@ -1,9 +1,9 @@
 """Phases from a schedule: modulo variable expansion, prologue and epilogue for any trip count.
 
-Kernel turn q runs op v for iteration ``q + stages - 1 - stage(v)``. Turns before the first full one
-are the prologue, turns after the last the epilogue; nothing is taken from a recipe. Storage with D
-copies needs indices that repeat with D, so the kernel is unrolled by the least common period. With
-fewer iterations than stages there is no full turn: all ops are laid out in time order.
+Interval q runs op v for iteration ``q - lag(v)``. Intervals before the first full one are the
+prologue, those after the last the epilogue; nothing is taken from a recipe. Storage with D copies
+needs indices that repeat with D, so the kernel is unrolled by the least common period. With fewer
+iterations than overlap there is no full interval: all ops are laid out in time order.
 
 >>> expand(result, iterations=7)     # doctest: +SKIP
 Expansion(prologue=..., kernel=..., epilogue=..., trips=5, unroll=1)
@@ -18,8 +18,8 @@ from warploom.order.bounds.system import build_system
 from warploom.order.result import ModuloResult
 
 
-class Instance(NamedTuple):
-    """Op ``op`` of iteration ``iteration`` (in the kernel: of turn 0)."""
+class Issued(NamedTuple):
+    """Op ``op`` of iteration ``iteration`` (in the kernel: of its first trip)."""
 
     op: int
     iteration: int
@@ -29,21 +29,21 @@ class Instance(NamedTuple):
 class Expansion:
     """A finite or repeated program: prologue, ``trips`` times the kernel, epilogue.
 
-    Kernel trip j runs each instance with its iteration moved up by ``j * unroll``. The epilogue's
+    Kernel trip j runs each op with its iteration moved up by ``j * unroll``. The epilogue's
     iterations are those of ``trips`` as given; moved likewise for other counts.
     """
 
-    prologue: tuple[Instance, ...]
-    kernel: tuple[Instance, ...]
-    epilogue: tuple[Instance, ...]
+    prologue: tuple[Issued, ...]
+    kernel: tuple[Issued, ...]
+    epilogue: tuple[Issued, ...]
     trips: int
     unroll: int
 
-    def instances(self) -> tuple[Instance, ...]:
+    def issued(self) -> tuple[Issued, ...]:
         """Everything that runs, in program order."""
         out = list(self.prologue)
         for j in range(self.trips):
-            out += [Instance(x.op, x.iteration + j * self.unroll) for x in self.kernel]
+            out += [Issued(x.op, x.iteration + j * self.unroll) for x in self.kernel]
         return (*out, *self.epilogue)
 
 
@@ -72,7 +72,7 @@ def copy_index(result: ModuloResult, ring: int, write: int, iteration: int) -> i
 
 
 def kernel_rank(result: ModuloResult) -> tuple[int, ...]:
-    """Ops of one turn in program order: by phase; at the same cycle what must come first first.
+    """Ops of one interval in program order: by cycle; in the same one what must come first first.
 
     A reader may share its cycle with the next writer of its copy, or a zero-latency producer with
     its consumer: then the constraint between them decides.
@@ -85,10 +85,10 @@ def kernel_rank(result: ModuloResult) -> tuple[int, ...]:
         if same and a.src != a.dst:
             before.setdefault(a.dst, set()).add(a.src)
     order: list[int] = []
-    left = sorted(range(len(result.times)), key=lambda v: (result.phase(v), -result.stage(v), v))
+    left = sorted(range(len(result.times)), key=lambda v: (result.cycle(v), -result.lag(v), v))
     while left:
-        phase = result.phase(left[0])
-        group = [v for v in left if result.phase(v) == phase]
+        cycle = result.cycle(left[0])
+        group = [v for v in left if result.cycle(v) == cycle]
         ready = [v for v in group if not before.get(v, set()) & set(group) - {v}]
         chosen = ready[0] if ready else group[0]
         order.append(chosen)
@@ -97,35 +97,35 @@ def kernel_rank(result: ModuloResult) -> tuple[int, ...]:
 
 
 def expand(result: ModuloResult, iterations: int) -> Expansion:
-    """The program for a number of iterations, also for none and for fewer than stages."""
+    """The program for a number of iterations, also for none and for fewer than overlap."""
     if iterations < 0:
         raise PhaseError(f"{iterations} iterations", fix="give a number of at least 0")
-    unroll, fill = unroll_factor(result), result.stages - 1
-    turns = iterations - fill
-    trips = turns // unroll if turns > 0 else 0
+    unroll, fill = unroll_factor(result), result.overlap - 1
+    full = iterations - fill
+    trips = full // unroll if full > 0 else 0
     order = kernel_rank(result)
-    if turns < 0:
-        everything = _turns(result, order, 0, iterations + fill, iterations)
+    if full < 0:
+        everything = _intervals(result, order, 0, iterations + fill, iterations)
         return Expansion(prologue=everything, kernel=(), epilogue=(), trips=0, unroll=unroll)
-    peeled = turns - trips * unroll
+    peeled = full - trips * unroll
     first = fill + peeled
     return Expansion(
-        prologue=_turns(result, order, 0, first, iterations),
-        kernel=_turns(result, order, first, first + unroll, None),
-        epilogue=_turns(result, order, first + trips * unroll, iterations + fill, iterations),
+        prologue=_intervals(result, order, 0, first, iterations),
+        kernel=_intervals(result, order, first, first + unroll, None),
+        epilogue=_intervals(result, order, first + trips * unroll, iterations + fill, iterations),
         trips=trips,
         unroll=unroll,
     )
 
 
-def _turns(
+def _intervals(
     result: ModuloResult, order: tuple[int, ...], first: int, end: int, iterations: int | None
-) -> tuple[Instance, ...]:
-    """Turns ``first .. end - 1``, counted from the turn that starts iteration 0."""
+) -> tuple[Issued, ...]:
+    """Intervals ``first .. end - 1``, counted from the one that starts iteration 0."""
     out = []
-    for turn in range(first, end):
+    for interval in range(first, end):
         for v in order:
-            i = turn - result.stage(v)
+            i = interval - result.lag(v)
             if i >= 0 and (iterations is None or i < iterations):
-                out.append(Instance(v, i))
+                out.append(Issued(v, i))
     return tuple(out)

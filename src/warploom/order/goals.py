@@ -1,7 +1,7 @@
 """Secondary objectives at a fixed II, one after the other, each frozen for those after it.
 
 A value that meets its bound is done without a solve. Otherwise CP-SAT starts from the schedule at
-hand, on a coarse grid, then exactly; its bound counts only where its stage limit is safe.
+hand, on a coarse grid, then exactly; its bound counts only where its limit on lags is safe.
 """
 
 from collections.abc import Sequence
@@ -34,8 +34,8 @@ def improve(
     return run.best, tuple(run.done), ""
 
 
-def fewest_stages(times: Sequence[int], ii: int) -> tuple[int, ...]:
-    """Shift all times together so that they span the fewest stages."""
+def least_overlap(times: Sequence[int], ii: int) -> tuple[int, ...]:
+    """Shift all times together so that the fewest iterations overlap."""
     best: tuple[int, ...] | None = None
     for shift in sorted({t % ii for t in times}):
         moved = [t - shift for t in times]
@@ -113,7 +113,7 @@ class _Goals:
         request = CpRequest(
             problem=self.system.problem,
             ii=self.ii,
-            max_stage=self._stages(goal, grid),
+            max_lag=self._max_lag(goal, grid),
             work=self.attempter.options.optimise_work,
             grid=grid,
             least_depths=self.least,
@@ -139,17 +139,17 @@ class _Goals:
         if grid > 1 or answer.bound is None or answer.status is CpStatus.UNKNOWN:
             return 0
         enough = value // self.ii + 1 if goal is Goal.LENGTH else 0
-        return answer.bound if self._stages(goal, grid) >= enough else 0
+        return answer.bound if self._max_lag(goal, grid) >= enough else 0
 
-    def _stages(self, goal: Goal, grid: int) -> int:
-        """Few stages to find quickly; the safe number for the last word, except on length.
+    def _max_lag(self, goal: Goal, grid: int) -> int:
+        """A small lag to find quickly; the safe number for the last word, except on length.
 
-        A schedule that is shorter than the one at hand needs no more stages than it.
+        A schedule that is shorter than the one at hand lags no more than it.
         """
         few = max(self.best.times) // self.ii + 2
         if grid > 1 or goal is Goal.LENGTH:
             return few
-        return max(few, attempt.safe_stages(self.system, self.ii))
+        return max(few, attempt.safe_lag(self.system, self.ii))
 
     def _bound(self, goal: Goal) -> int:
         system = self.system

@@ -165,9 +165,9 @@ class Hunt:
         if len(self.problem.ops) <= FEW:
             self._learn()
         idle = 0
-        for turn, start in enumerate(self._restarts(solved)):
+        for n, start in enumerate(self._restarts(solved)):
             before = len(self._scores)
-            self._descend(start, f"step {turn}")
+            self._descend(start, f"step {n}")
             idle = 0 if len(self._scores) > before else idle + 1
             if idle >= PATIENCE:
                 return

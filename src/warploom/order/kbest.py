@@ -16,7 +16,7 @@ from warploom.order.bounds.system import build_system
 from warploom.order.check import check_result, check_schedule
 from warploom.order.exact import process
 from warploom.order.exact.request import CpRequest, CpStatus, Incumbent
-from warploom.order.goals import fewest_stages
+from warploom.order.goals import least_overlap
 from warploom.order.model import RingKind
 from warploom.order.options import ExactUse, ModuloOptions
 from warploom.order.place.heuristic import find_schedule
@@ -29,13 +29,13 @@ Signature = tuple[object, ...]
 
 
 def signature(result: ModuloResult) -> Signature:
-    """What makes two schedules different programs: roles, order of issue, stages, depths."""
+    """What makes two schedules different programs: roles, order of issue, lags, depths."""
     order = result.kernel_order()
     first = order.index(0)
     turned = order[first:] + order[:first]
-    base = result.stage(0)
-    stages = tuple(result.stage(v) - base for v in range(len(result.times)))
-    return (result.ii, result.roles, turned, stages, result.depths)
+    base = result.lag(0)
+    lags = tuple(result.lag(v) - base for v in range(len(result.times)))
+    return (result.ii, result.roles, turned, lags, result.depths)
 
 
 def digest(result: ModuloResult) -> str:
@@ -136,7 +136,7 @@ def _variants(
             CpRequest(
                 problem=fixed,
                 ii=ii,
-                max_stage=best.stages + 1,
+                max_lag=best.overlap + 1,
                 work=options.find_work / 4,
                 least_depths=depths,
                 most_depths=depths,
@@ -151,7 +151,7 @@ def _variants(
 
 
 def _checked(best: ModuloResult, ii: int, found: Incumbent) -> Iterator[ModuloResult]:
-    times = fewest_stages(found.times, ii)
+    times = least_overlap(found.times, ii)
     if check_schedule(best.problem, ii, times, found.depths, roles=best.roles).errors:
         return
     result = replace(

@@ -99,7 +99,7 @@ class Learner:
         self.problem, self.rng = problem, rng
         self.features = features(problem)
         self.factors: dict[str, float] = {}
-        self.stages: dict[Program, list[int] | None] = {}
+        self.lags: dict[Program, list[int] | None] = {}
         longest = max([1, *(e.latency for e in problem.edges)])
         self.fine = max(1, FINE * FINE // longest) if longest < FINE * FINE else 1
 
@@ -137,9 +137,9 @@ class Learner:
         body = under(self.problem, factors, self.fine)
         orders, gaps = Orders(body), []
         for program, score in heard:
-            if program not in self.stages:
-                self.stages[program] = orders.stages(program)
-            paths = orders.paths(program, self.stages[program])
+            if program not in self.lags:
+                self.lags[program] = orders.lags(program)
+            paths = orders.paths(program, self.lags[program])
             interval = paths.least()[0] if paths is not None else 0
             if interval:
                 gaps.append(log(interval / score))

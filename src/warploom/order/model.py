@@ -1,6 +1,6 @@
 """What a modulo scheduler is asked: ops, edges, storage and budgets of one loop body.
 
-Time. Op ``v`` of iteration ``i`` issues at ``times[v] + i * ii``; ``times = ii * stage + phase``.
+Time. Op ``v`` of iteration ``i`` issues at ``times[v] + i * ii``; ``times = ii * lag + cycle``.
 
 - An op holds each of its units for a number of cycles from issue (*occupancy*).
 - An edge says ``t[dst] + distance * ii >= t[src] + latency`` (*latency*: cycles until usable). When

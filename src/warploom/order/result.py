@@ -81,7 +81,7 @@ class ModuloResult:
         """When each op issues, role by role."""
         least = "the least" if self.proven else f"at least {self.lower_bound}"
         lines = [
-            f"at {self.ii} in the ordering model ({least}), {self.stages} iterations at once",
+            f"at {self.ii} in the ordering model ({least}), {self.overlap} iterations at once",
             f"limited by {self.limit}",
         ]
         for role in dict.fromkeys(self.roles):
@@ -90,20 +90,20 @@ class ModuloResult:
             for _, v in mine:
                 op = self.problem.ops[v]
                 held = ", ".join(f"{h.unit} {h.cycles}" for h in op.holds())
-                back = f"-{self.stage(v)}" if self.stage(v) else ""
-                lines.append(f"  {self.phase(v):>6} {back:>3}  {op.name}  {held}".rstrip())
+                back = f"-{self.lag(v)}" if self.lag(v) else ""
+                lines.append(f"  {self.cycle(v):>6} {back:>3}  {op.name}  {held}".rstrip())
         return "\n".join(lines)
 
-    def stage(self, op: int) -> int:
-        """The pipeline stage of an op: how many iterations it lags behind stage 0."""
+    def lag(self, op: int) -> int:
+        """How many iterations an op runs after the first op of its interval."""
         return self.times[op] // self.ii
 
-    def phase(self, op: int) -> int:
+    def cycle(self, op: int) -> int:
         """The cycle of the interval in which an op issues."""
         return self.times[op] % self.ii
 
     @property
-    def stages(self) -> int:
+    def overlap(self) -> int:
         """How many iterations are in flight."""
         return max((t // self.ii for t in self.times), default=0) + 1
 
@@ -118,10 +118,9 @@ class ModuloResult:
         )
         return end - min(self.times)
 
-    def kernel_order(self, role: str | None = None) -> tuple[int, ...]:
-        """Ops in order of issue within one interval; of one role when it is named."""
-        ops = (v for v in range(len(self.times)) if role is None or self.roles[v] == role)
-        return tuple(sorted(ops, key=lambda v: (self.phase(v), -self.stage(v), v)))
+    def kernel_order(self) -> tuple[int, ...]:
+        """Ops in order of issue within one interval."""
+        return tuple(sorted(range(len(self.times)), key=lambda v: (self.cycle(v), -self.lag(v), v)))
 
     def depth(self, ring: str) -> int:
         """The copies of the ring of that name."""

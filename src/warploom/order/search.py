@@ -1,6 +1,6 @@
 """The least II with a proof: attempt the bound, gallop up to a schedule, bisect down to the proof.
 
-Feasibility is monotone in II (stages and phases can be kept when a cycle is added at the end), so a
+Feasibility is monotone in II (lags and cycles can be kept when a cycle is added at the end), so a
 refuted II refutes all below it and bisection is sound; the few bodies where it is not (see
 ``is_monotone``) are scanned. Above ``deciding_interval`` nothing changes: refuted there is refuted
 for good. Limits are counts of work; reaching one, a time limit or an interrupt returns the best
@@ -21,7 +21,7 @@ from warploom.order.check import check_result
 from warploom.order.clock import TIME, Deadline, OutOfTimeError, stopped_by
 from warploom.order.exact import process
 from warploom.order.exact.request import Incumbent
-from warploom.order.goals import fewest_stages, improve
+from warploom.order.goals import improve, least_overlap
 from warploom.order.limits import explain_energy, explain_refusal
 from warploom.order.model import ModuloProblem
 from warploom.order.options import ExactUse, ModuloOptions, Progress, ProgressCallback
@@ -105,7 +105,7 @@ class _Search:
             self.progress(Progress(step=step, low=self.low, high=self.high))
 
     def run(self) -> ModuloResult:
-        """Find II, then the goals, then the rotation with the fewest stages."""
+        """Find II, then the goals, then the rotation with the least overlap."""
         start = time.perf_counter()
         self.low, self.limit, res, rec = plain_bound(self.system)
         self.say(f"ResMII {res}, RecMII {rec}, bound {self.low}: {self.limit}")
@@ -126,7 +126,7 @@ class _Search:
                 stopped,
             )
         )
-        best = replace(best, times=fewest_stages(best.times, ii))
+        best = replace(best, times=least_overlap(best.times, ii))
         return ModuloResult(
             problem=self.system.problem,
             ii=ii,

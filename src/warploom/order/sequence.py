@@ -4,8 +4,8 @@ Fixing the order in which each unit takes its ops turns scheduling into longest 
 found at some II can be *tightened*: the least II of its order, at no cost of search.
 
 On an in-order machine a loop is the cyclic order in which its ops issue; in which iteration each op
-then runs follows (the least stages that keep every dependence). So the space of programs can be
-walked without a cost model: move an op, derive stages, measure. ``as_result`` gives the schedule of
+then runs follows (the least lags that keep every dependence). So the space of programs can be
+walked without a cost model: move an op, derive lags, measure. ``as_result`` gives the schedule of
 a sequence under the body's own costs, so that everything made for solved schedules works with it.
 """
 
@@ -21,13 +21,13 @@ from warploom.order.bounds.system import Arc, System, build_system
 from warploom.order.check import check_schedule
 from warploom.order.clock import Deadline
 from warploom.order.exact.request import Incumbent
-from warploom.order.goals import fewest_stages
+from warploom.order.goals import least_overlap
 from warploom.order.model import ModuloProblem, RingKind
 from warploom.order.result import Limit, LimitKind, ModuloResult
 
 
 def unit_order_arcs(system: System, ii: int, times: Sequence[int]) -> list[Arc]:
-    """Each unit of capacity 1 takes its ops in the order of issue, turn after turn."""
+    """Each unit of capacity 1 takes its ops in the order of issue, interval after interval."""
     out = []
     for unit in system.units:
         if unit.capacity > 1 or not unit.ops:
@@ -98,8 +98,8 @@ class Orders:
             self._arcs[depths] = self.system.all_arcs(depths)
         return self._arcs[depths]
 
-    def stages(self, program: Program) -> list[int] | None:
-        """The least stages that keep all dependences in this order; None when it breaks one."""
+    def lags(self, program: Program) -> list[int] | None:
+        """The least lags that keep all dependences in this order; None when it breaks one."""
         rank = _ranks(program)
         needs = [
             Arc(a.src, a.dst, int(rank[a.dst] < rank[a.src]), a.distance, a.why)
@@ -109,22 +109,22 @@ class Orders:
         found = Paths(self.system.n, needs, program.sequence).at(1)
         return None if isinstance(found, Cycle) else found
 
-    def paths(self, program: Program, stages: Sequence[int] | None = None) -> Paths | None:
+    def paths(self, program: Program, lags: Sequence[int] | None = None) -> Paths | None:
         """All that bounds the times of an order; None when it breaks a dependence or the budget.
 
-        ``stages``, where known: they do not depend on costs.
+        ``lags``, where known: they do not depend on costs.
         """
         if self.roles is None or not fits_budget(self.problem, program.depths):
             return None
-        stages = stages or self.stages(program)
-        if stages is None:
+        lags = lags or self.lags(program)
+        if lags is None:
             return None
         n, rank = self.system.n, _ranks(program)
-        marks = [n * stages[v] + rank[v] for v in range(n)]
+        marks = [n * lags[v] + rank[v] for v in range(n)]
         arcs = [
             *self._own_arcs(program.depths),
             *unit_order_arcs(self.system, n, marks),
-            *_sequence_arcs(self.held, program, stages, self.roles),
+            *_sequence_arcs(self.held, program, lags, self.roles),
         ]
         return Paths(n, arcs, sorted(range(n), key=marks.__getitem__))
 
@@ -136,7 +136,7 @@ class Orders:
         ii, _, earliest = paths.least()
         if not ii:
             return None
-        times = fewest_stages(earliest, ii)
+        times = least_overlap(earliest, ii)
         if check_schedule(self.problem, ii, times, program.depths, roles=self.roles).errors:
             return None
         return ModuloResult(
@@ -175,16 +175,16 @@ def as_result(problem: ModuloProblem, program: Program) -> ModuloResult | None:
 
 
 def _sequence_arcs(
-    held: Sequence[int], program: Program, stages: Sequence[int], roles: Sequence[str]
+    held: Sequence[int], program: Program, lags: Sequence[int], roles: Sequence[str]
 ) -> Iterator[Arc]:
-    """Ops of a role issue one after the other, strictly, turn after turn."""
+    """Ops of a role issue one after the other, strictly, interval after interval."""
     for role in dict.fromkeys(roles):
         mine = [v for v in program.sequence if roles[v] == role]
         steps = [(v, w, 0) for v, w in pairwise(mine)]
         if len(mine) > 1:
             steps.append((mine[-1], mine[0], 1))
         for v, w, wrap in steps:
-            yield Arc(v, w, held[v], stages[v] - stages[w] + wrap, "sequence")
+            yield Arc(v, w, held[v], lags[v] - lags[w] + wrap, "sequence")
 
 
 def moved(problem: ModuloProblem, program: Program, rng: random.Random) -> Program:

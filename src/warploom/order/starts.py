@@ -79,16 +79,16 @@ def _perturbed_starts(
     """Solved under other costs, again and again; small bodies exactly every other time."""
     limit = None if options.seconds is None else min(options.seconds, 2.0)
     quick = replace(options, seconds=limit, prove_work=1.0, find_work=1.0)
-    for turn in count(1):
+    for n in count(1):
         spread = rng.choice((0.1, 0.3, 0.8))
         other = under(problem, {f: rng.gauss(0.0, spread * far(f)) for f in features(problem)})
         slack = 1 + rng.choice((0.0, 0.02, 0.1, 0.3))
-        name = f"perturbed {turn}"
-        if len(problem.ops) <= SMALL and turn % 2:
+        name = f"perturbed {n}"
+        if len(problem.ops) <= SMALL and n % 2:
             with suppress(WarploomError):
                 yield name, program_of(solve_modulo(other, quick))
         else:
-            yield from _placed(other, int(build_bound(other, None) * slack), turn, name)
+            yield from _placed(other, int(build_bound(other, None) * slack), n, name)
 
 
 def build_bound(problem: ModuloProblem, best: ModuloResult | None) -> int:

@@ -15,9 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from warploom.document.counters import Queue
 from warploom.run.program import (
-    LGKM_NO_WAIT,
-    VM_NO_WAIT,
     Kind,
     Place,
     Program,
@@ -353,8 +352,8 @@ class Machine:
     def _stalled(self, wave: int, step: Step) -> list[Flight]:
         """With ``capacity_stalls``: what an issue past the counter's capacity waits for."""
         if step.kind in (Kind.LOAD, Kind.FETCH):
-            return self._beyond(wave, max(VM_NO_WAIT - step.units, 0), None)
-        return self._beyond(wave, None, max(LGKM_NO_WAIT - step.units, 0))
+            return self._beyond(wave, max(Queue.VM.capacity - step.units, 0), None)
+        return self._beyond(wave, None, max(Queue.LGKM.capacity - step.units, 0))
 
 
 def _through(queue: list[Flight], wanted: Callable[[Flight], bool]) -> list[Flight]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from warploom.document.counters import BarrierKind, Protocol, RegisterWaits, ScheduleDocument
+from warploom.document.counters import BarrierKind, Protocol, Queue, RegisterWaits, ScheduleDocument
 from warploom.document.ops import (
     MAX_KERNEL_TAG,
     KOffsetKind,
@@ -20,11 +20,6 @@ from warploom.document.ops import (
     ScheduleOps,
 )
 from warploom.errors import ConfigError, DocumentError
-
-# gfx9: operand 63 of the 6-bit vmcnt and 15 of the 4-bit lgkmcnt wait for nothing, and a count
-# above them cannot be written at all, so it waits for nothing either.
-VM_NO_WAIT = 63
-LGKM_NO_WAIT = 15
 
 MAX_STEPS = 2_000_000
 
@@ -289,9 +284,9 @@ def _sync_step(op: OpDesc, place: Place) -> Step | None:
         return Step(kind=Kind.BARRIER, place=place)
     if n < 0 and op.tag in (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM):
         raise DocumentError(f"{place} waits for a negative count", fix="counts are 0 or more")
-    if op.tag == ScheduleOps.WAIT_VM and n < VM_NO_WAIT:
+    if op.tag == ScheduleOps.WAIT_VM and n < Queue.VM.capacity:
         return Step(kind=Kind.WAIT, place=place, vm=n)
-    if op.tag == ScheduleOps.WAIT_LGKM and n < LGKM_NO_WAIT:
+    if op.tag == ScheduleOps.WAIT_LGKM and n < Queue.LGKM.capacity:
         return Step(kind=Kind.WAIT, place=place, lgkm=n)
     return None
 

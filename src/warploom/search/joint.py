@@ -235,8 +235,8 @@ class _Search:
         if len(best) < 2 or self.stopped == "time limit":
             return
         found: dict[str, list[float]] = {n: [] for n in best}
-        for turn in range(self.options.rounds):
-            for name in best[turn % len(best) :] + best[: turn % len(best)]:
+        for n in range(self.options.rounds):
+            for name in best[n % len(best) :] + best[: n % len(best)]:
                 took, _ = self.one(self.trials[name])
                 found[name] += [] if took is None else [took]
         for name, several in found.items():

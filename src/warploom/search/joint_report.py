@@ -9,14 +9,14 @@ WIDE, HIGH, EDGE = 640, 480, 56
 SHOWN = 20
 
 
-def to_table(found: JointResult, limit: int = SHOWN) -> str:
+def to_table(found: JointResult) -> str:
     """Trials, best first, and what the search did."""
     head = ("", "trial", "bound", "predicted", "measured ms")
-    rows = [_cells(n, r) for n, r in enumerate(found.rows[:limit], 1)]
+    rows = [_cells(n, r) for n, r in enumerate(found.rows[:SHOWN], 1)]
     widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
     lines = [_line(r, widths) for r in [head, *rows]]
-    if len(found.rows) > limit:
-        lines.append(f"... and {len(found.rows) - limit} more")
+    if len(found.rows) > SHOWN:
+        lines.append(f"... and {len(found.rows) - SHOWN} more")
     return "\n".join([*lines, "", *_facts(found)])
 
 

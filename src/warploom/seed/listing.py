@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.document.ops import KOffsetKind, OpDesc, OpRole, ScheduleEntry, ScheduleOps
@@ -116,19 +116,13 @@ def print_wait_counts(label: str, counts: WaitCounts) -> None:
     print(format_wait_counts(label, counts))
 
 
-def phase_listing(
-    label: str,
-    entries: Iterable[ScheduleEntry],
-    name: Callable[[OpDesc], str] = op_name,
-    *,
-    notes: Mapping[int, str] | None = None,
-) -> str:
+def phase_listing(label: str, entries: Iterable[ScheduleEntry], notes: Mapping[int, str]) -> str:
     """A whole phase, one entry a line; ``notes`` by entry index go after it."""
-    rows, notes = list(entries), notes or {}
+    rows = list(entries)
     lines = [format_phase_header(label, len(rows))]
     for i, e in enumerate(rows):
         note = f"  # {notes[i]}" if i in notes else ""
-        lines.append(format_entry(" ", i, name(e.op), e) + note)
+        lines.append(format_entry(" ", i, op_name(e.op), e) + note)
     return "\n".join(lines)
 
 

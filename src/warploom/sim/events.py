@@ -23,7 +23,7 @@ class StallKind(StrEnum):
 
     QUEUE = "wait"  # a counter or group wait: an asynchronous op had not completed
     BARRIER = "barrier"  # other rows had not arrived
-    SIGNAL = "signal"  # a signal (mbarrier phase) had not been given
+    SIGNAL = "signal"  # a signal (a lap of an mbarrier) had not been given
     REGISTER = "register"  # a result this op reads was not there yet
     UNIT = "unit"  # the unit was busy
     CAPACITY = "capacity"  # the counter had no room for more operations in flight
@@ -50,8 +50,8 @@ class Place:
 
     def text(self) -> str:
         """A readable form, e.g. ``LOAD_A[1,0] (kernel 12, iteration 3)``."""
-        turn = "" if self.iteration is None else f", iteration {self.iteration}"
-        return f"{self.label} ({self.phase} {self.index}{turn})"
+        which = "" if self.iteration is None else f", iteration {self.iteration}"
+        return f"{self.label} ({self.phase} {self.index}{which})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,7 +109,7 @@ def _units(programs: Iterable[Program], costs: MachineCosts) -> tuple[Unit, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class _Run:
     """One pass over a phase: which one, which iteration, and its first K-tile."""
 
     phase: Phase
@@ -173,14 +173,14 @@ class _Writer:
         protocol, document = self.document.protocol, self.document
         tiles = _TileCounter()
         base, per = protocol.kernel_k_base, protocol.k_tiles_per_iteration
-        prologue = _Turn(Phase.PROLOGUE, None, 0)
+        prologue = _Run(Phase.PROLOGUE, None, 0)
         split = len(document.prologue) if protocol.stagger_index is None else protocol.stagger_index
-        turns = [_Turn(Phase.KERNEL, i, base + per * i) for i in range(self.trips)]
-        epilogue = _Turn(Phase.EPILOGUE, None, base + per * self.trips)
+        runs = [_Run(Phase.KERNEL, i, base + per * i) for i in range(self.trips)]
+        epilogue = _Run(Phase.EPILOGUE, None, base + per * self.trips)
         return (
             tuple(self._phase(document.prologue[:split], prologue, simd, tiles)),
             tuple(self._phase(document.prologue[split:], prologue, simd, tiles, split)),
-            tuple(s for turn in turns for s in self._phase(document.kernel, turn, simd, tiles)),
+            tuple(s for run in runs for s in self._phase(document.kernel, run, simd, tiles)),
             tuple(self._phase(document.epilogue, epilogue, simd, tiles)),
         )
 
@@ -206,21 +206,21 @@ class _Writer:
     def _phase(
         self,
         entries: tuple[ScheduleEntry, ...],
-        turn: _Turn,
+        run: _Run,
         simd: int,
         tiles: _TileCounter,
         first: int = 0,
     ) -> Iterator[Step]:
-        phase = turn.phase.name.lower()
+        phase = run.phase.name.lower()
         for index, entry in enumerate(entries, first):
             if entry.op.tag in _HINTS:
                 continue
-            place = self._place(entry.op, phase, index, turn.iteration)
+            place = self._place(entry.op, phase, index, run.iteration)
             if entry.op.tag > 127:
                 yield self._sync(entry.op, place)
             else:
                 step = self._data(entry.op, simd)
-                tile = tiles.of(entry.op, turn.k_base)
+                tile = tiles.of(entry.op, run.k_base)
                 if tile is None:
                     yield replace(step, place=place)
                 else:
@@ -252,7 +252,7 @@ class _Writer:
         )
 
     def _data(self, op: OpDesc, simd: int) -> Issue:
-        """The step of a data op, but for its place and content, which change with the turn."""
+        """The step of a data op, but for its place and content, which change with the run."""
         known = self.steps.get((op, simd))
         if known is None:
             known = self.steps[op, simd] = self._new_data(op, simd)

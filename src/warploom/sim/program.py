@@ -1,8 +1,8 @@
 """The simulator's own instruction form: one ``Program`` per row, made of a few kinds of steps.
 
 Everything the simulator runs is brought into this form first: schedule documents by
-``sim.lower``, programs of warp roles directly. Counters, commit groups, barriers and mbarrier
-phases all reduce to four primitives: an in-order queue with waits on it, a meeting of rows, a
+``sim.lower``, programs of warp roles directly. Counters, commit groups, barriers and
+mbarriers all reduce to four primitives: an in-order queue with waits on it, a meeting of rows, a
 signal that is counted, and a wait for a signal's count.
 
 Example, a consumer of a ring of two buffers::

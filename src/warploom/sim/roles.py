@@ -2,7 +2,7 @@
 
 One CTA is run. A ``full`` barrier of a ring slot is the signal that its announcement and all its
 copies have come, an ``empty`` barrier that all its readers have arrived; both are counted per use
-of the ring, so slot, phase and parity follow. Products retire in groups, in order. Fences and
+of the ring, so slot, lap and parity follow. Products retire in groups, in order. Fences and
 meetings inside one instance cost nothing, and so does meeting other CTAs of a cluster, which are
 taken to run alike. A bulk wait for reading the source waits for the whole store. A wait for
 products and the release after it come before exponentials that stand in front of them: the
@@ -89,7 +89,7 @@ def _row(group: int, role: RoleProgram, instance: int) -> Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class _Run:
     """Where in the run an entry stands; ``first`` is the iteration its ``k`` = 0 speaks of."""
 
     phase: str
@@ -113,26 +113,26 @@ class _Reader:
         self.fills: Counter[tuple[str, int]] = Counter()
         self.releases: Counter[tuple[str, int]] = Counter()
         for role in document.programs:
-            every = (t for i in range(role.instances) for t in self._turns(role, i))
-            for turn, entries in every:
+            every = (t for i in range(role.instances) for t in self._runs(role, i))
+            for run, entries in every:
                 for entry in entries:
                     if isinstance(entry, Expect | Load) or _fills(entry):
-                        self.fills[self._use(entry.ring, entry.k, turn)] += 1
+                        self.fills[self._use(entry.ring, entry.k, run)] += 1
                     elif isinstance(entry, Arrive):
-                        self.releases[self._use(entry.ring, entry.k, turn)] += 1
+                        self.releases[self._use(entry.ring, entry.k, run)] += 1
 
     def steps(self, role: RoleProgram, instance: int) -> Iterator[Step]:
         """Everything one instance executes."""
-        for turn, entries in self._turns(role, instance):
+        for run, entries in self._runs(role, instance):
             open_group = {GROUPS: False, STORES: False}
             for index, entry in self._assembled(entries):
                 place = Place(
-                    phase=turn.phase,
+                    phase=run.phase,
                     index=index,
-                    iteration=turn.iteration,
+                    iteration=run.iteration,
                     label=entry_label(entry),
                 )
-                step = self._step(entry, turn, place, role, instance)
+                step = self._step(entry, run, place, role, instance)
                 if isinstance(step, Issue) and step.queue:
                     step = _grouped(step, open_group)
                 elif isinstance(entry, Commit | BulkCommit):
@@ -156,33 +156,33 @@ class _Reader:
                 found[at - 1 : end] = [*found[at:end], found[at - 1]]
         return found
 
-    def _turns(
+    def _runs(
         self, role: RoleProgram, instance: int
-    ) -> Iterator[tuple[_Turn, tuple[RoleEntry, ...]]]:
+    ) -> Iterator[tuple[_Run, tuple[RoleEntry, ...]]]:
         """The lists an instance runs, in order, each with its place in the run."""
         first, every = (instance, role.instances) if role.alternates else (0, 1)
-        yield _Turn("setup", 0, None, 0), role.setup
+        yield _Run("setup", 0, None, 0), role.setup
         for tile in range(first, self.tiles, every):
-            yield _Turn("prologue", tile, None, 0), role.prologue
+            yield _Run("prologue", tile, None, 0), role.prologue
             for i in range(role.peel, self.trips):
-                yield _Turn("kernel", tile, tile * self.trips + i, i), role.kernel
-            yield _Turn("epilogue", tile, None, self.trips), role.epilogue
-        yield _Turn("finish", self.tiles, None, 0), role.finish
+                yield _Run("kernel", tile, tile * self.trips + i, i), role.kernel
+            yield _Run("epilogue", tile, None, self.trips), role.epilogue
+        yield _Run("finish", self.tiles, None, 0), role.finish
 
-    def _use(self, ring: str, k: int, turn: _Turn) -> tuple[str, int]:
+    def _use(self, ring: str, k: int, run: _Run) -> tuple[str, int]:
         """Which use of the ring an entry speaks of, counted over all tiles."""
         if self.document.ring(ring).per is Per.TILE:
-            return ring, turn.tile
-        return ring, turn.tile * self.trips + turn.first + k
+            return ring, run.tile
+        return ring, run.tile * self.trips + run.first + k
 
     def _step(
-        self, entry: RoleEntry, turn: _Turn, place: Place, role: RoleProgram, instance: int
+        self, entry: RoleEntry, run: _Run, place: Place, role: RoleProgram, instance: int
     ) -> Step | None:
         match entry:
             case WaitFull() | WaitEmpty():
-                return self._wait(entry, turn, place)
+                return self._wait(entry, run, place)
             case Expect() | Arrive():
-                ring, use = self._use(entry.ring, entry.k, turn)
+                ring, use = self._use(entry.ring, entry.k, run)
                 what = "full" if isinstance(entry, Expect) or _fills(entry) else "empty"
                 return Signal(
                     place=place,
@@ -191,7 +191,7 @@ class _Reader:
                     handoff=self.costs.handoff,
                 )
             case Load() | Mma() | Compute() | BulkStore():
-                return self._issue(entry, turn, place)
+                return self._issue(entry, run, place)
             case WaitGroup() | BulkWait():
                 queue = GROUPS if isinstance(entry, WaitGroup) else STORES
                 return WaitQueue(
@@ -203,7 +203,7 @@ class _Reader:
                 spends = self.costs.step and isinstance(entry, MmaFence | Commit)
                 return Spend(place=place, cost=self.costs.step) if spends else None
 
-    def _wait(self, entry: WaitFull | WaitEmpty, turn: _Turn, place: Place) -> Await | None:
+    def _wait(self, entry: WaitFull | WaitEmpty, run: _Run, place: Place) -> Await | None:
         full = isinstance(entry, WaitFull)
         if entry.parity != (0 if full else 1):
             raise DocumentError(
@@ -211,7 +211,7 @@ class _Reader:
                 path=f"$.{place.phase}[{place.index}]",
                 why="what it waits for then depends on timing; the verifier can judge it",
             )
-        ring, use = self._use(entry.ring, entry.k, turn)
+        ring, use = self._use(entry.ring, entry.k, run)
         if full:
             signal, count = _signal(ring, "full", use), self.fills[ring, use]
         else:
@@ -223,7 +223,7 @@ class _Reader:
         cost = max(self.costs.ask, self.costs.step if full else 0)
         return Await(place=place, signal=signal, count=max(1, count), cost=cost)
 
-    def _issue(self, entry: Load | Mma | Compute | BulkStore, turn: _Turn, place: Place) -> Issue:
+    def _issue(self, entry: Load | Mma | Compute | BulkStore, run: _Run, place: Place) -> Issue:
         cost = self.costs.of(entry.op)
         queue, kind = "", "VALU_COMPUTE"
         needs: tuple[str, ...] = ()
@@ -233,16 +233,16 @@ class _Reader:
         writes, content = "", ""
         match entry:
             case Load():
-                ring, use = self._use(entry.ring, entry.k, turn)
+                ring, use = self._use(entry.ring, entry.k, run)
                 signals, kind = (_signal(ring, "full", use),), "GLOBAL_LOAD"
                 writes, content = self._slot(ring, entry.part, use), f"use {use}"
             case Mma():
                 queue, kind = GROUPS, "COMPUTE"
                 needs = (*entry.registers, entry.accumulator)
-                reads = self._slots_read(entry, turn)
+                reads = self._slots_read(entry, run)
             case Compute():
                 needs, gives = entry.reads, entry.writes
-                reads = self._slots_read(entry, turn)
+                reads = self._slots_read(entry, run)
             case BulkStore():
                 queue, kind = STORES, "SHARED_STORE"
         return Issue(
@@ -258,14 +258,14 @@ class _Reader:
             writes=writes,
             reads=reads,
             content=content,
-            detail=(("iteration of the tile", str(turn.first)),) if turn.phase == "kernel" else (),
+            detail=(("iteration of the tile", str(run.first)),) if run.phase == "kernel" else (),
         )
 
     def _slot(self, ring: str, part: str, use: int) -> str:
         return f"{SHARED}{ring}[{use % self.document.ring(ring).depth}].{part}#{use}"
 
-    def _slots_read(self, entry: Mma | Compute, turn: _Turn) -> tuple[str, ...]:
-        uses = ((slot, self._use(slot.ring, entry.k, turn)[1]) for slot in entry.slots)
+    def _slots_read(self, entry: Mma | Compute, run: _Run) -> tuple[str, ...]:
+        uses = ((slot, self._use(slot.ring, entry.k, run)[1]) for slot in entry.slots)
         return tuple(self._slot(slot.ring, slot.part, use) for slot, use in uses)
 
     def _named(

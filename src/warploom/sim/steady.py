@@ -25,6 +25,7 @@ from warploom.sim.program import Issue, Workload
 from warploom.sim.state import StepTime, Trace
 
 MAX_PERIOD = 8
+LOOP = "kernel"  # the phase that repeats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +52,9 @@ class UnitLoad:
         return Fraction(self.cycles, self.capacity)
 
 
-def steady_state(trace: Trace, loop: str = "kernel") -> SteadyState | None:
+def steady_state(trace: Trace) -> SteadyState | None:
     """The steady state of the loop, or None when fewer than two iterations ran."""
-    times, span, base = _iteration_times(trace, loop)
+    times, span, base = _iteration_times(trace)
     trips = len(times)
     if trips < 2:
         return None
@@ -98,7 +99,7 @@ def _longest_run(shifts: npt.NDArray[np.int64], uniform: npt.NDArray[np.bool_]) 
     return best
 
 
-def _iteration_times(trace: Trace, loop: str) -> tuple[npt.NDArray[np.int64], int, int]:
+def _iteration_times(trace: Trace) -> tuple[npt.NDArray[np.int64], int, int]:
     """Step times as (iteration, step of any row), the longest extent of an iteration, the first.
 
     Roles may run their loops over different iterations; only those that all have count.
@@ -106,11 +107,11 @@ def _iteration_times(trace: Trace, loop: str) -> tuple[npt.NDArray[np.int64], in
     table: dict[int, list[int]] = {}
     for steps in trace.steps:
         for step in steps:
-            if step.place.phase == loop and step.place.iteration is not None:
+            if step.place.phase == LOOP and step.place.iteration is not None:
                 table.setdefault(step.place.iteration, []).extend((step.went, step.served))
     ends: dict[int, int] = {}
     for op in trace.ops:
-        if op.place.phase == loop and op.place.iteration is not None:
+        if op.place.phase == LOOP and op.place.iteration is not None:
             ends[op.place.iteration] = max(ends.get(op.place.iteration, 0), op.end)
     width = max((len(values) for values in table.values()), default=0)
     whole = _longest_stretch(sorted(i for i, values in table.items() if len(values) == width))
@@ -130,12 +131,12 @@ def _longest_stretch(numbers: list[int]) -> list[int]:
     return best
 
 
-def unit_loads(workload: Workload, loop: str = "kernel") -> tuple[UnitLoad, ...]:
+def unit_loads(workload: Workload) -> tuple[UnitLoad, ...]:
     """What one loop iteration of all rows that run it asks of each unit, heaviest bound first."""
     cycles: dict[str, Counter[int | None]] = {unit.name: Counter() for unit in workload.units}
     for program in workload.programs:
         for step in program.steps:
-            if isinstance(step, Issue) and step.place.phase == loop:
+            if isinstance(step, Issue) and step.place.phase == LOOP:
                 asked = step.instructions * step.timing.occupancy
                 cycles[step.unit][step.place.iteration] += asked
     loads = [

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from warploom.launch import fused
-from warploom.torch import ops as _ops  # noqa: F401 (defines the namespace that this one adds to)
+from warploom.torch import schema
+from warploom.torch.ops import LIBRARY
 
 BLOCK = 128
 GATES = {
@@ -211,21 +212,8 @@ KERNELS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., 
 )
 
 
-def _define() -> torch.library.Library:
-    library = torch.library.Library("warploom", "FRAGMENT")
-    tags = [torch.Tag.pt2_compliant_tag]
-    exact = getattr(torch.Tag, "needs_exact_strides", None)
-    tags.append(exact if exact is not None else torch.Tag.needs_fixed_stride_order)
-    for text, call, cpu, fake in KERNELS:
-        name = text.partition("(")[0]
-        library.define(text, tags=tuple(tags))
-        library.impl(name, _by_name(call, text), "CUDA")
-        library.impl(name, cpu, "CPU")
-        torch.library.register_fake(f"warploom::{name}", fake, lib=library)
-    torch.library.register_autograd(
-        "warploom::grouped_gemm", _grad_grouped, setup_context=_keep_grouped, lib=library
-    )
-    return library
-
-
-_LIBRARY = _define()  # the ops live as long as this
+for _text, _call, _cpu, _fake in KERNELS:
+    schema.define(LIBRARY, _text, _by_name(_call, _text), _cpu, _fake)
+torch.library.register_autograd(
+    "warploom::grouped_gemm", _grad_grouped, setup_context=_keep_grouped, lib=LIBRARY
+)

@@ -6,8 +6,6 @@ difference: on plain CUDA tensors, eagerly, without a gradient. That saves a thi
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.autograd import profiler
@@ -133,40 +131,20 @@ def _attention_autograd(
     return made
 
 
-def _define() -> torch.library.Library:
-    """Every op with its kernels; strides are part of what a kernel takes."""
-    library = torch.library.Library("warploom", "DEF")
-    tags = [torch.Tag.pt2_compliant_tag]
-    exact = getattr(torch.Tag, "needs_exact_strides", None)
-    tags.append(exact if exact is not None else torch.Tag.needs_fixed_stride_order)
-    kernels: tuple[tuple[str, Any, Any, Any, Any], ...] = (
-        (schema.GEMM, _run_gemm, schema.cpu_gemm, schema.fake_gemm, _gemm_autograd),
-        (
-            schema.ATTENTION,
-            _run_attention,
-            schema.cpu_attention,
-            schema.fake_attention,
-            _attention_autograd,
-        ),
-        (schema.PACKED, _run_packed, schema.cpu_packed, schema.fake_packed, None),
-        (schema.BACKWARD, attention_grads, attention_grads, schema.fake_backward, None),
-        (schema.PACKED_BACKWARD, packed_grads, packed_grads, schema.fake_backward, None),
-    )
-    for text, cuda, cpu, fake, autograd in kernels:
-        name = text.partition("(")[0]
-        library.define(text, tags=tuple(tags))
-        library.impl(name, cuda, "CUDA")
-        library.impl(name, cpu, "CPU")
-        torch.library.register_fake(f"warploom::{name}", fake, lib=library)
-        if autograd is not None:
-            library.impl(name, autograd, "Autograd")
-    torch.library.register_autograd(
-        "warploom::attention_packed", grad_packed, setup_context=keep_packed, lib=library
-    )
-    return library
-
-
-_LIBRARY = _define()  # the ops live as long as this
+LIBRARY = torch.library.Library("warploom", "DEF")  # the ops live as long as this
+for _op in (
+    (schema.GEMM, _run_gemm, schema.cpu_gemm, schema.fake_gemm),
+    (schema.ATTENTION, _run_attention, schema.cpu_attention, schema.fake_attention),
+    (schema.PACKED, _run_packed, schema.cpu_packed, schema.fake_packed),
+    (schema.BACKWARD, attention_grads, attention_grads, schema.fake_backward),
+    (schema.PACKED_BACKWARD, packed_grads, packed_grads, schema.fake_backward),
+):
+    schema.define(LIBRARY, *_op)
+LIBRARY.impl("gemm", _gemm_autograd, "Autograd")
+LIBRARY.impl("attention", _attention_autograd, "Autograd")
+torch.library.register_autograd(
+    "warploom::attention_packed", grad_packed, setup_context=keep_packed, lib=LIBRARY
+)
 
 
 class _Gemm(torch._ops.OpOverloadPacket):

@@ -38,6 +38,16 @@ ACTIVATIONS = {
 }
 
 
+def define(library: torch.library.Library, text: str, cuda: Any, cpu: Any, fake: Any) -> None:  # noqa: ANN401
+    """An op with its kernels; strides are part of what a kernel takes."""
+    name = text.partition("(")[0]
+    exact = getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order)
+    library.define(text, tags=(torch.Tag.pt2_compliant_tag, exact))
+    library.impl(name, cuda, "CUDA")
+    library.impl(name, cpu, "CPU")
+    torch.library.register_fake(f"warploom::{name}", fake, lib=library)
+
+
 def _require(condition: Any, says: str) -> None:  # noqa: ANN401 (may be symbolic)
     torch._check(condition, lambda: says)
 

@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.document import RegisterWaits
+from warploom.document.counters import Queue
 from warploom.document.ops import Phase
 from warploom.verify.dataflow import NOTHING, Flow, Program, trace, unroll
-from warploom.verify.findings import Assumptions, Queue
+from warploom.verify.findings import Assumptions
 from warploom.verify.text import Item, Kind, Text
 
 NEVER = 1 << 60
@@ -164,25 +165,25 @@ def _starts_alike(program: Program, flow: Flow) -> bool:
 
     Then the first iterations can be right by accident, and one more is needed to tell.
     """
-    turn = _turns(program)
-    return any(turn[start] < 0 <= turn[event] for event, start in enumerate(flow.run))
+    iteration = _iterations(program)
+    return any(iteration[start] < 0 <= iteration[event] for event, start in enumerate(flow.run))
 
 
 def _spans(program: Program, flow: Flow) -> Iterator[int]:
     """Back edges spanned by each group of events that one condition looks at."""
-    turn = _turns(program)
+    iteration = _iterations(program)
     taken = {read for reads in flow.operands.values() for read in reads if read != NOTHING}
     seen = {flow.run[flow.source[read]] for read in taken if flow.source[read] != NOTHING}
     for mma, reads in flow.operands.items():
         for read in reads:
-            chain = [turn[e] for e in (mma, *_chain(flow, read))]
+            chain = [iteration[e] for e in (mma, *_chain(flow, read))]
             if min(chain) < 0:
                 # Rooted in the prologue: the tile is the same in every iteration. One iteration
                 # after the first full chain accumulates it again.
                 inside = [t for t in chain if 0 <= t < program.trips]
                 yield max(inside) - min(inside) + 1 if inside else 0
             else:
-                around = [turn[e] for e in _around(flow, read, seen) if turn[e] >= 0]
+                around = [iteration[e] for e in _around(flow, read, seen) if iteration[e] >= 0]
                 yield max(chain + around) - min(chain + around)
 
 
@@ -215,8 +216,8 @@ def _around(flow: Flow, read: int, seen: set[int]) -> Iterator[int]:
             yield flow.before[load]
 
 
-def _turns(program: Program) -> list[int]:
+def _iterations(program: Program) -> list[int]:
     """Iteration of every event; -1 in the prologue, and the epilogue counts as one more."""
     by_phase = {Phase.PROLOGUE: -1, Phase.EPILOGUE: program.trips}
-    pairs = zip(program.items, program.turns, strict=True)
-    return [by_phase.get(item.phase, turn) for item, turn in pairs]
+    pairs = zip(program.items, program.iterations, strict=True)
+    return [by_phase.get(item.phase, iteration) for item, iteration in pairs]

@@ -153,7 +153,7 @@ def _missing_accumulator(
     return count, next(cell for cell in cells if cell not in seen)
 
 
-Instance = tuple[str, int]  # value and iteration
+Made = tuple[str, int]  # value and iteration
 _WORK = (Kind.LOAD, Kind.READ, Kind.MMA, Kind.VECTOR)
 
 
@@ -180,8 +180,8 @@ class _Walk:
         self.outside = {r: [op for op in flow.ops if op.role == r] for r in (SETUP, STORE)}
         self.maker = {value: op for op in flow.ops for value in op.results}
         self.home = {h.value: h.place for h in flow.homes}
-        self.held: dict[str, Instance] = {}
-        self.slots: dict[Slot, Instance] = {}
+        self.held: dict[str, Made] = {}
+        self.slots: dict[Slot, Made] = {}
         self.done: Counter[Key] = Counter()
         protocol = run.program.text.protocol
         trips = protocol.k_tiles_per_iteration * run.program.trips
@@ -209,10 +209,10 @@ class _Walk:
         if op is None:
             yield self._finding(here, None, "", f"{here} is no declared op", "declare it")
             return
-        turn = self.done[key] if op.when is When.LOOP else 0
+        iteration = self.done[key] if op.when is When.LOOP else 0
         self.done[key] += 1
         for operand in op.operands:
-            place, wanted = self._wanted(op, operand, turn)
+            place, wanted = self._wanted(op, operand, iteration)
             in_lds = "." in place and item.slot is not None
             has = self.slots.get(item.slot) if in_lds and item.slot else self.held.get(place)
             if has != wanted:
@@ -224,15 +224,15 @@ class _Walk:
                 tile = self.run.flow.tile[position] if op.when is When.LOOP else 0
                 self.slots[item.slot] = (value, -1 if tile is None else tile)
             else:
-                self.held[self.home[value]] = (value, turn)
+                self.held[self.home[value]] = (value, iteration)
 
-    def _wanted(self, op: FlowOp, operand: FlowOperand, turn: int) -> tuple[str, Instance]:
+    def _wanted(self, op: FlowOp, operand: FlowOperand, iteration: int) -> tuple[str, Made]:
         """The place of an operand, and the value that must be there."""
         if self.maker[operand.value].when is not When.LOOP:
             return self.home[operand.value], (operand.value, 0)
-        if turn - operand.back < 0 and operand.before is not None:
+        if iteration - operand.back < 0 and operand.before is not None:
             return self.home[operand.before], (operand.before, 0)
-        return self.home[operand.value], (operand.value, turn - operand.back)
+        return self.home[operand.value], (operand.value, iteration - operand.back)
 
     def _counts(self) -> Iterator[Finding]:
         for key, op in self.ops.items():
@@ -255,5 +255,5 @@ class _Walk:
         )
 
 
-def _words(value: Instance | None) -> str:
+def _words(value: Made | None) -> str:
     return "nothing" if value is None else f"{value[0]} of iteration {value[1]}"

@@ -15,8 +15,8 @@ write of another tile can do harm.
 
 from dataclasses import dataclass
 
+from warploom.document.counters import Queue
 from warploom.document.ops import Phase
-from warploom.verify.findings import Queue
 from warploom.verify.text import Item, Kind, Register, Slot, Text
 
 
@@ -32,7 +32,7 @@ class Program:
     text: Text
     trips: int
     items: list[Item]
-    turns: list[int]
+    iterations: list[int]
     barriers: list[int]
     stagger: int
     issued: dict[Queue, list[int]]
@@ -51,23 +51,23 @@ class Program:
 def unroll(text: Text, trips: int) -> Program:
     """The program of one wave for a trip count."""
     items = list(text.prologue)
-    turns = [0] * len(items)
+    iterations = [0] * len(items)
     if text.protocol.barrier_after_prologue:
         items.append(Item(kind=Kind.BARRIER, phase=Phase.PROLOGUE, index=text.sizes[0]))
-        turns.append(0)
-    for turn in range(trips):
+        iterations.append(0)
+    for iteration in range(trips):
         items += text.kernel
-        turns += [turn] * len(text.kernel)
+        iterations += [iteration] * len(text.kernel)
     tail = list(text.epilogue)
     if text.protocol.epilogue_drain:
         added = (Kind.DRAIN, Kind.BARRIER)
         tail[:0] = [Item(kind=kind, phase=Phase.EPILOGUE, index=0) for kind in added]
     items += tail
-    turns += [0] * len(tail)
-    return _count(text, trips, items, turns)
+    iterations += [0] * len(tail)
+    return _count(text, trips, items, iterations)
 
 
-def _count(text: Text, trips: int, items: list[Item], turns: list[int]) -> Program:
+def _count(text: Text, trips: int, items: list[Item], iterations: list[int]) -> Program:
     barriers, stagger = [0], -1
     issued: dict[Queue, list[int]] = {Queue.VM: [0], Queue.LGKM: [0]}
     vm, lgkm = issued[Queue.VM], issued[Queue.LGKM]
@@ -85,7 +85,7 @@ def _count(text: Text, trips: int, items: list[Item], turns: list[int]) -> Progr
         text=text,
         trips=trips,
         items=items,
-        turns=turns,
+        iterations=iterations,
         barriers=barriers,
         stagger=stagger,
         issued=issued,
@@ -169,8 +169,8 @@ class _Tracer:
         protocol = program.text.protocol
         first, step = protocol.kernel_k_base, protocol.k_tiles_per_iteration
         outside = {Phase.PROLOGUE: 0, Phase.EPILOGUE: first + step * program.trips}
-        pairs = zip(program.items, program.turns, strict=True)
-        self.base = [outside.get(item.phase, first + step * turn) for item, turn in pairs]
+        pairs = zip(program.items, program.iterations, strict=True)
+        self.base = [outside.get(item.phase, first + step * i) for item, i in pairs]
         self.actions = {
             Kind.LOAD: self._load,
             Kind.STORE: self._store,

@@ -17,7 +17,7 @@ def event(program: Program, position: int) -> Event:
     if not program.items:
         return NO_EVENT
     item = program.items[position]
-    return Event(item.phase, item.index, program.turns[position], item.label)
+    return Event(item.phase, item.index, program.iterations[position], item.label)
 
 
 def channel_name(channel: int) -> str:

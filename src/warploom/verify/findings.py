@@ -14,25 +14,9 @@ from enum import StrEnum
 from typing import Any
 
 from warploom.document import WaveId
+from warploom.document.counters import Queue
 from warploom.document.ops import Phase
 from warploom.pictured import Pictured
-
-
-class Queue(StrEnum):
-    """A counter of asynchronous operations in flight, in order of issue."""
-
-    VM = "vm"
-    LGKM = "lgkm"
-
-    @property
-    def largest_wait(self) -> int:
-        """The largest count a wait can carry; the operand above it waits for nothing."""
-        return self.capacity - 1
-
-    @property
-    def capacity(self) -> int:
-        """Units the counter can hold."""
-        return 63 if self is Queue.VM else 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +110,8 @@ class Event:
     op: str
 
     def __str__(self) -> str:
-        turn = f" of iteration {self.iteration}" if self.phase is Phase.KERNEL else ""
-        return f"{self.op} ({self.phase.name.lower()}[{self.index}]{turn})"
+        which = f" of iteration {self.iteration}" if self.phase is Phase.KERNEL else ""
+        return f"{self.op} ({self.phase.name.lower()}[{self.index}]{which})"
 
     def to_json(self) -> dict[str, Any]:
         """The event in its documented form."""

@@ -232,9 +232,9 @@ def _slack(run: Run, conflict: Conflict) -> str:
 
 def _conflict_key(run: Run, conflict: Conflict) -> Hashable:
     """The same pair of entries, equally many iterations apart, is one finding."""
-    items, turns = run.program.items, run.program.turns
+    items, at = run.program.items, run.program.iterations
     one, other = items[conflict.first], items[conflict.second]
-    apart = turns[conflict.second] - turns[conflict.first] if one.phase is other.phase else 0
+    apart = at[conflict.second] - at[conflict.first] if one.phase is other.phase else 0
     return conflict.code, one.phase, one.index, other.phase, other.index, apart
 
 

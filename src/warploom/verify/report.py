@@ -15,7 +15,7 @@ from warploom.document.counters import ScheduleDocument
 from warploom.document.forms import MAX_TEXT
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError, WarploomError
-from warploom.verify.findings import Assumptions, Report, report_to_json
+from warploom.verify.findings import Report, report_to_json
 from warploom.verify.judge import verify
 from warploom.verify.roles import verify_roles
 
@@ -57,15 +57,12 @@ class FileVerdict:
         return f"{self.file}: {body}"
 
 
-def judge_file(
-    path: str | Path, trips: range | None = None, *, assumptions: Assumptions | None = None
-) -> FileVerdict:
+def judge_file(path: str | Path, trips: range | None = None) -> FileVerdict:
     """Judge one file."""
     name = str(path)
     try:
         document = read_schedule(_read(Path(path)))
-        report = judge_document(document, trips, assumptions=assumptions)
-        return FileVerdict(file=name, report=report)
+        return FileVerdict(file=name, report=judge_document(document, trips))
     except WarploomError as error:
         return FileVerdict(file=name, error=str(error))
     except (OSError, ValueError) as error:
@@ -75,14 +72,11 @@ def judge_file(
 
 
 def judge_document(
-    document: ScheduleDocument | RolesDocument,
-    trips: range | None = None,
-    *,
-    assumptions: Assumptions | None = None,
+    document: ScheduleDocument | RolesDocument, trips: range | None = None
 ) -> Report:
     """The verdict; of role programs with ``trips`` only for tiles of those lengths, in pairs."""
     if not isinstance(document, RolesDocument):
-        return verify(document, trips=trips, assumptions=assumptions)
+        return verify(document, trips=trips)
     if trips is None:
         return verify_roles(document)
     least = max(1, document.minimum_trips)

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from warploom.document import WaveId
+from warploom.document.counters import Queue
 from warploom.verify.dataflow import Program
 from warploom.verify.explain import NO_EVENT, channel_name, event
-from warploom.verify.findings import Code, Event, Finding, Limits, Queue, Severity
+from warploom.verify.findings import Code, Event, Finding, Limits, Severity
 from warploom.verify.text import Item, Kind, Text
 
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from warploom.document import BarrierKind, Protocol, ScheduleDocument
+from warploom.document.counters import Queue
 from warploom.document.flow import Flow, touches
 from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.errors import DocumentError
-from warploom.verify.findings import Queue
 
 Slot = tuple[int, int, int]
 Register = tuple[int, int]

@@ -262,7 +262,7 @@ class _Script:
 
     def _point(self, position: int) -> Point:
         item = self.run.program.items[position]
-        return Point(item.phase, item.index, self.run.program.turns[position])
+        return Point(item.phase, item.index, self.run.program.iterations[position])
 
 
 def _slot(program: Program, position: int) -> tuple[int, int, int]:

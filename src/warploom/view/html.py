@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from warploom.sim.events import OpEvent, Place, StallEvent, StallKind
-from warploom.sim.pace import Pace, pace_of
+from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation
 from warploom.view.measured import Stamps, measured_lanes
 from warploom.view.palette import (
@@ -80,12 +80,10 @@ def _embed(data: dict[str, Any]) -> str:
 def _data(scene: Scene) -> dict[str, Any]:
     sim = scene.sim
     shown = representative_rows(sim)
-    first = sim.state.first_iteration if sim.state and scene.pace is None else 0
-    marks = interval_marks(sim, scene.pace)
     return {
         "cycles": sim.cycles,
-        "ii": None if scene.interval is None else round(scene.interval, 2),
-        "marks": marks[first:] or marks,
+        "ii": None if scene.pace is None else round(scene.pace.interval, 2),
+        "marks": interval_marks(sim, scene.pace),
         "steadyWindow": steady_window(sim, pace=scene.pace),
         "defs": "".join(hatch(kind, "h") for kind in StallKind) + _ARROW,
         "rows": [
@@ -168,7 +166,7 @@ def _lane(lane: Lane) -> dict[str, Any]:
 
 
 def _figures(scene: Scene, stamps: Stamps | None) -> str:
-    sim, pace = scene.sim, scene.pace or pace_of(scene.sim)
+    sim, pace = scene.sim, scene.pace
     facts = [("costs", sim.costs), ("trips shown", str(sim.trips)), ("cycles", str(sim.cycles))]
     if pace is not None:
         kind = "exact" if pace.exact else "average; not yet steady"

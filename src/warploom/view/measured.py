@@ -142,7 +142,7 @@ def _shift(sim: Simulation, stamps: Stamps, pace: Pace | None) -> int:
 def _bars(
     labels: tuple[str, ...], instance: Sequence[Sequence[int]], shift: int
 ) -> tuple[Stamped, ...]:
-    line = [(turn, c) for turn, cycles in enumerate(instance) for c in cycles]
+    line = [(iteration, c) for iteration, cycles in enumerate(instance) for c in cycles]
     count = len(labels)
     return tuple(
         Stamped(labels[i % count], line[i - 1][1] + shift, line[i][1] + shift, line[i][0])

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from warploom.errors import ConfigError
 from warploom.sim.events import OpEvent, PhaseSpan, StallEvent
-from warploom.sim.pace import Pace
+from warploom.sim.pace import Pace, pace_of
 from warploom.sim.simulation import Simulation, UnitUse
 
 SLOT_NAME = 26  # characters
@@ -71,16 +71,6 @@ class Scene:
     mark: tuple[int, int] | None
     pace: Pace | None = None
 
-    @property
-    def interval(self) -> float | None:
-        """Cycles an iteration: of the loop's pace where it is known, else of this run."""
-        return self.sim.ii if self.pace is None else self.pace.interval
-
-    @property
-    def exact(self) -> bool:
-        """Whether the interval is exact."""
-        return self.sim.steady if self.pace is None else self.pace.exact
-
 
 def representative_rows(sim: Simulation) -> tuple[int, ...]:
     """One row of each wave group, and every role: rows that differ in what they show."""
@@ -126,7 +116,11 @@ def build_scene(
     window: tuple[int, int] | None = None,
     pace: Pace | None = None,
 ) -> Scene:
-    """Cut a scene: of one row of each group, or of every row, by default over the whole run."""
+    """Cut a scene: of one row of each group, or of every row, by default over the whole run.
+
+    Without a ``pace`` it is that of this run.
+    """
+    pace = pace or pace_of(sim)
     start, end = window if window is not None else (0, sim.cycles)
     shown = range(len(sim.rows)) if every else representative_rows(sim)
     if end < start:
@@ -221,11 +215,7 @@ def _interval_mark(
     sim: Simulation, start: int, end: int, pace: Pace | None
 ) -> tuple[int, int] | None:
     """Start of two successive iterations of one row, in the window and the steady state."""
-    first = sim.state.first_iteration if sim.state and pace is None else 0
-    pairs = interval_marks(sim, pace)
-    inside = [pair for pair in pairs if start <= pair[0] and pair[1] <= end]
-    steady = [pair for pair in pairs[first:] if pair in inside]
-    chosen = steady or inside
+    chosen = [p for p in interval_marks(sim, pace) if start <= p[0] and p[1] <= end]
     return chosen[len(chosen) // 2] if chosen else None
 
 
@@ -240,11 +230,9 @@ def stall_text(stall: StallEvent) -> str:
     return f"{stall.place.text()} stalls {cycles} cycles: {stall.cause.text}"
 
 
-def headline(sim: Simulation, pace: Pace | None = None) -> str:
-    """The run in one line: name, costs, trips, interval and what bounds it.
-
-    With ``pace`` the interval is that of the loop, however few trips the run shows.
-    """
+def headline(scene: Scene) -> str:
+    """The run in one line: name, costs, trips, interval and what bounds it."""
+    sim, pace = scene.sim, scene.pace
     parts = [f"{sim.name}", f"costs: {sim.costs}", f"{sim.trips} trips, {sim.cycles} cycles"]
     if pace is not None:
         kind = "exact" if pace.exact else "average"
@@ -252,10 +240,4 @@ def headline(sim: Simulation, pace: Pace | None = None) -> str:
         if pace.tiles > 1:
             parts.append(f"{pace.per_tile:g} a K-tile")
         parts.append(f"at least {pace.bound:g} by {pace.unit}")
-        return " | ".join(parts)
-    if sim.ii is not None:
-        kind = "exact" if sim.steady else "average"
-        parts.append(f"II {sim.ii:g} cycles ({kind})")
-    if sim.bound is not None and sim.bound.cycles:
-        parts.append(f"at least {float(sim.bound.bound):g} by {sim.bound.unit}")
     return " | ".join(parts)

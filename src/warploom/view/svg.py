@@ -136,7 +136,7 @@ class _Painter:
         self.y = TOP
 
     def paint(self) -> str:
-        self.out.text(12, 22, headline(self.sim, self.scene.pace), "h")
+        self.out.text(12, 22, headline(self.scene), "h")
         self._ruler()
         for band in self.scene.bands:
             self._band(band)
@@ -159,11 +159,11 @@ class _Painter:
         for cycle in range(-(-self.scene.start // step) * step, self.scene.end + 1, step):
             self.out.text(self.x(cycle), 46, str(cycle), "tick")
             self.out.line(self.x(cycle), 50, self.x(cycle), 54, "grid")
-        if self.scene.mark is not None and self.scene.interval is not None:
+        pace = self.scene.pace
+        if self.scene.mark is not None and pace is not None:
             a, b = (self.x(cycle) for cycle in self.scene.mark)
             self.out.path(f"M{number(a)} 68V60H{number(b)}V68", "iiline")
-            kind = "" if self.scene.exact else " (average)"
-            words = f"II {self.scene.interval:g}{kind}"
+            words = f"II {pace.interval:g}{'' if pace.exact else ' (average)'}"
             self.out.rect((a + b) / 2 - 3.2 * len(words), 54, 6.4 * len(words), 12, "", fill="#fff")
             self.out.text((a + b) / 2, 64, words, "ii")
 
@@ -183,11 +183,11 @@ class _Painter:
         self.out.close_group()
         self.y += BAND_GAP - GAP
 
-    def _phase(self, i: int, start: int, end: int, phase: str, turn: int | None) -> None:
+    def _phase(self, i: int, start: int, end: int, phase: str, iteration: int | None) -> None:
         a, b = self.x(start), self.x(end)
         self.out.rect(a, self.y, b - a, PHASE, "odd" if i % 2 else "even")
-        words = phase if turn is None else f"iteration {turn}"
-        short = phase[:1] if turn is None else str(turn)
+        words = phase if iteration is None else f"iteration {iteration}"
+        short = phase[:1] if iteration is None else str(iteration)
         for text in (words, short):
             if b - a > CHAR * len(text) + 4:
                 self.out.text((a + b) / 2, self.y + 10, text, "phase lane")

@@ -66,7 +66,7 @@ def timeline_text(
         )
     scene = build_scene(sim, window=window, pace=pace)
     canvas = _Canvas(scene, width - LABEL, paint)
-    head = textwrap.wrap(headline(sim, pace), width, subsequent_indent="  ")
+    head = textwrap.wrap(headline(scene), width, subsequent_indent="  ")
     parts = [*head, "", *canvas.lines(), "", *_legend(scene, canvas, width)]
     for more in (_units(sim, width, pace), _stalls(sim, width), _one_iteration(sim, width)):
         parts += ["", *more]
@@ -78,11 +78,10 @@ def timeline_strip(
     *,
     width: int = 78,
     lanes: tuple[str, ...] = (),
-    pace: Pace | None = None,
     paint: Paint | None = None,
 ) -> list[str]:
     """A few lines: one steady iteration on the ``lanes`` named (default: all), for a summary."""
-    scene = build_scene(sim, window=steady_window(sim, 1), pace=pace)
+    scene = build_scene(sim, window=steady_window(sim, 1))
     return _Canvas(scene, width - LABEL, paint).strip(lanes)
 
 
@@ -172,10 +171,10 @@ class _Canvas:
         )
 
     def _interval(self) -> str:
-        if self.scene.mark is None or self.scene.interval is None:
+        if self.scene.mark is None or self.scene.pace is None:
             return ""
         first, last = (self.column(cycle) for cycle in self.scene.mark)
-        text = f" II {self.scene.interval:g} "
+        text = f" II {self.scene.pace.interval:g} "
         inner = max(0, last - first - 1)
         body = text.center(inner, "-") if inner >= len(text) else "-" * inner
         return _label("") + " " * first + f"<{body}>"
@@ -286,8 +285,8 @@ def _one_iteration(sim: Simulation, width: int) -> list[str]:
     span = next((s for s in loop_spans(sim) if s.start == start), None)
     if span is None:
         return []
-    row, turn = span.row, span.iteration
-    ops = [o for o in sim.ops if o.row == row and o.place.iteration == turn]
+    row, iteration = span.row, span.iteration
+    ops = [o for o in sim.ops if o.row == row and o.place.iteration == iteration]
     if not ops:
         return []
     last = max(end, *(op.done for op in ops))
@@ -295,7 +294,8 @@ def _one_iteration(sim: Simulation, width: int) -> list[str]:
     step = max(1, -(-(last - start) // columns))
     lines = [
         *textwrap.wrap(
-            f"Iteration {turn} of {sim.rows[row].name}, one column = {step} cycles from {start}",
+            f"Iteration {iteration} of {sim.rows[row].name}, one column = {step} cycles "
+            f"from {start}",
             width,
         ),
         *textwrap.wrap(
@@ -308,9 +308,8 @@ def _one_iteration(sim: Simulation, width: int) -> list[str]:
     ]
     clock = start
     for op in ops:
-        lines.append(
-            f"[{turn},{op.place.index:>3}] {op.place.label:<24}" + _op_line(op, clock, start, step)
-        )
+        at = f"[{iteration},{op.place.index:>3}] {op.place.label:<24}"
+        lines.append(at + _op_line(op, clock, start, step))
         clock = op.issued
     return lines
 

@@ -52,12 +52,12 @@ class Site:
         held = self.document.ring(ring)
         if held.per is Per.TILE:
             return ring
-        away = k if abs(k) <= held.depth else k % (2 * held.depth)  # phases repeat every two rounds
+        away = k if abs(k) <= held.depth else k % (2 * held.depth)  # parities repeat every two laps
         away -= 2 * held.depth if away > held.depth else 0
         return f"{ring}.at<{away}>()" if away else ring
 
     def slot(self, ring: str, k: int) -> str:
-        """The slot number of iteration ``k``; the same every round of the ring."""
+        """The slot number of iteration ``k``; the same in every lap of the ring."""
         depth = self.document.ring(ring).depth
         near = k if abs(k) <= depth else k % depth
         return f"{self.cursor(ring, near)}.slot"
@@ -152,9 +152,9 @@ def _wait_empty(e: RoleEntry, site: Site) -> list[str]:
 
 
 def _wait(e: WaitFull | WaitEmpty, site: Site, which: str, parity: int) -> list[str]:
-    phase = f"{site.cursor(e.ring, e.k)}.phase" + (" ^ 1" if parity else "")
+    bit = f"{site.cursor(e.ring, e.k)}.phase" + (" ^ 1" if parity else "")
     wait = "mbar_wait_cluster" if site.document.cluster > 1 else "mbar_wait"  # others' acts, too
-    return [f"{wait}({site.barrier(e.ring, which, e.k)}, {phase});"]
+    return [f"{wait}({site.barrier(e.ring, which, e.k)}, {bit});"]
 
 
 def _expect(e: RoleEntry, site: Site) -> list[str]:

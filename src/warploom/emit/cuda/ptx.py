@@ -46,7 +46,7 @@ def _one(signature: str, asm: str, operands: str = "", *, memory: bool = True) -
 
 
 def _wait(name: str, sem: str, after: str = "") -> str:
-    """Wait for a phase; ``after`` follows where it is over."""
+    """Wait until a lap is over; ``after`` follows."""
     return (
         f"DEVICE void {name}(uint32_t bar, uint32_t parity) {{\n  uint32_t done;\n  do {{\n"
         '    asm volatile("{\\n.reg .pred p;\\n'

@@ -238,9 +238,7 @@ def compiled(
     )
 
 
-def write_kernel(
-    kernel: EmittedKernel[Gated], folder: Path, stem: str = "kernel"
-) -> tuple[Path, ...]:
+def write_kernel(kernel: EmittedKernel[Gated], folder: Path) -> tuple[Path, ...]:
     """Write every form beside each other; the linked code object only when an lld is found."""
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[str, bytes] = {
@@ -255,7 +253,7 @@ def write_kernel(
         parts["hsaco"] = link_code_object(parts["o"], linker)
     paths = []
     for suffix, data in parts.items():
-        path = folder / f"{stem}.{suffix}"
+        path = folder / f"kernel.{suffix}"
         path.write_bytes(data)
         paths.append(path)
     return tuple(paths)

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from warploom.document import ScheduleDocument
+from warploom.document.counters import Queue
 from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.emit.gfx950.text import GemmText
 from warploom.emit.gfx950.tile import GemmTile, check_subtiles
 from warploom.errors import BackendError
 
-MAX_VM_WAIT = 62  # a 6-bit counter; 63 waits for nothing
-MAX_LGKM_WAIT = 14  # a 4-bit counter; 15 waits for nothing
 Slot = tuple[str, int, int]  # ("fragment", channel, index) or ("staged", channel, 0)
 
 
@@ -278,7 +277,8 @@ def _check_entry(plan: KernelPlan, op: OpDesc, where: str) -> None:
             fix="price every op with a cost model that gives it a role",
         )
     elif op.tag in (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM):
-        limit = MAX_VM_WAIT if op.tag == ScheduleOps.WAIT_VM else MAX_LGKM_WAIT
+        queue = Queue.VM if op.tag == ScheduleOps.WAIT_VM else Queue.LGKM
+        limit = queue.largest_wait
         if op.wait_value > limit:
             raise BackendError(
                 f"a wait count of {op.wait_value} cannot be encoded",

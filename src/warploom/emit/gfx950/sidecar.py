@@ -10,21 +10,22 @@ to change.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from warploom.document import ScheduleDocument
 from warploom.document.ops import OpRole
 from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.lower.function import KERNEL_NAME
 from warploom.emit.gfx950.lower.state import ADDRESSES
-from warploom.emit.gfx950.plan import KernelPlan, Slot
+from warploom.emit.gfx950.plan import KernelPlan
 from warploom.emit.gfx950.tile import GemmTile, element_type, gemm_tile, waves_per_simd
 from warploom.errors import BackendError
 from warploom.target.mi355x import mi355x
 
 SCHEMA = "warploom.kernel.gfx950/1"
+T = TypeVar("T")
 MAX_BYTES = 1 << 31  # offsets inside one workgroup's rows are 32-bit
 
 
@@ -272,33 +273,20 @@ def _modelled_peak(plan: KernelPlan) -> int:
 def _fragment_peak(plan: KernelPlan) -> int:
     """Most fragment registers that hold a value still to be used, over a steady iteration."""
     size = _fragment_sizes(plan)
-    ops = [e.op for _ in range(3) for e in plan.document.kernel]
-    accesses = [
-        (slot, writes)
-        for op in ops
-        for writes, slots in ((True, plan.defines(op)), (False, plan.uses(op)))
-        for slot in slots
-        if slot[0] == "fragment"
-    ]
-    last_use = _last_uses(accesses)
-    live: dict[Slot, int] = {}
+    steps = [(set(plan.defines(e.op)), set(plan.uses(e.op))) for e in plan.document.kernel]
+    return most_live(steps, lambda slot: size[slot[1]] if slot[0] == "fragment" else 0)
+
+
+def most_live(steps: Sequence[tuple[set[T], set[T]]], size: Callable[[T], int]) -> int:
+    """The most that is held at once of what is still to be used, over a steady iteration.
+
+    ``steps`` of an iteration: what each defines and uses.
+    """
+    live: set[T] = set()
     peak = 0
-    for at, (slot, writes) in enumerate(accesses):
-        if writes:
-            live[slot] = at
-            peak = max(peak, sum(size[channel] for _, channel, _ in live))
-        elif slot in live and last_use.get((slot, live[slot])) == at:
-            del live[slot]
+    for trip in range(3):  # backwards: a value lives from its last use to where it is defined
+        for defined, used in reversed(steps):
+            if trip:
+                peak = max(peak, sum(map(size, live | defined)))
+            live = (live - defined) | used
     return peak
-
-
-def _last_uses(accesses: list[tuple[Slot, bool]]) -> dict[tuple[Slot, int], int]:
-    """For each write ``(slot, position)`` the position of the last read before the next write."""
-    current: dict[Slot, int] = {}
-    last: dict[tuple[Slot, int], int] = {}
-    for at, (slot, writes) in enumerate(accesses):
-        if writes:
-            current[slot] = at
-        elif slot in current:
-            last[slot, current[slot]] = at
-    return last

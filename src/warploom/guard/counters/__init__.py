@@ -9,9 +9,9 @@ can. Nothing here judges: the verifier is another room.
         print(reason.text)
 """
 
+from warploom.document.counters import Queue
 from warploom.guard.counters.cost import CHIP, REFERENCE, StallModel
 from warploom.guard.counters.emit import Reason
 from warploom.guard.counters.program import Hazard
 from warploom.guard.counters.repair import Change, ChangeKind, Repair, repair
 from warploom.guard.counters.synthesis import Synthesis, count_sync, guarded, synthesise
-from warploom.guard.counters.text import Queue

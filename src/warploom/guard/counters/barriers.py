@@ -21,7 +21,7 @@ from typing import Protocol, TypeVar
 from warploom.document.ops import Phase
 from warploom.guard.counters.cost import StallModel
 from warploom.guard.counters.text import Act, Text
-from warploom.guard.counters.waits import Instance, Windows
+from warploom.guard.counters.waits import Duty, Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ def _solve(arcs: list[Arc], size: int, n: int, fixed: Counter[int]) -> tuple[int
     edges = [(t, t + 1, fixed[t]) for t in range(size - 1)]
     edges.append((size - 1, 0, fixed[size - 1] - n))
     for a in arcs:
-        turns, end = divmod(a.start + a.length, size)
-        edges.append((a.start, end, a.demand - turns * n))
+        laps, end = divmod(a.start + a.length, size)
+        edges.append((a.start, end, a.demand - laps * n))
     edges.sort()  # so that one round goes all the way round the circle
     before = [0] * size
     for _ in range(size + 1):
@@ -107,7 +107,7 @@ def _solve(arcs: list[Arc], size: int, n: int, fixed: Counter[int]) -> tuple[int
         for u, v, weight in edges:
             if before[u] + weight > before[v]:
                 before[v] = before[u] + weight
-                if before[v] > n:  # no two counts of one turn differ by more: a positive cycle
+                if before[v] > n:  # no two counts of one lap differ by more: a positive cycle
                     return None
                 changed = True
         if not changed:
@@ -326,9 +326,9 @@ def kernel_barriers(
     return KernelBarriers(windows.text, tuple(places), tuple(arcs), found, sets)
 
 
-def _from_due(instance: Instance, arc: Arc, places: list[int], prices: StallModel) -> Arc:
+def _from_due(duty: Duty, arc: Arc, places: list[int], prices: StallModel) -> Arc:
     """A window without the places at which its data would still be on the way."""
-    program, need = instance.program, instance.need
+    program, need = duty.program, duty.need
     ordinal = set(places)
     left, early = prices.latency(need.queue), 0
     for t in range(need.producer + 1, need.consumer + 1):
@@ -338,13 +338,13 @@ def _from_due(instance: Instance, arc: Arc, places: list[int], prices: StallMode
     return Arc((arc.start + early) % len(places), arc.length - early, arc.demand)
 
 
-def arc_up_to(instance: Instance, last: int, places: list[int], demand: int) -> Arc:
+def arc_up_to(duty: Duty, last: int, places: list[int], demand: int) -> Arc:
     """The places between a producer and gap ``last``, on the circle of the kernel."""
-    program = instance.program
+    program = duty.program
     ordinal = {index: k for k, index in enumerate(places)}
     inside = [
         ordinal[e.index]
-        for e in program.elements[instance.need.producer + 1 : last + 1]
+        for e in program.elements[duty.need.producer + 1 : last + 1]
         if e.index in ordinal
     ]
     return Arc(inside[0] if inside else 0, len(inside), demand)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from warploom.document.counters import ScheduleDocument
+from warploom.document.counters import Queue, ScheduleDocument
 from warploom.document.ops import OpRole, Phase
 from warploom.guard.counters.program import kept_count
-from warploom.guard.counters.text import Act, Item, Queue, Text, read_text
+from warploom.guard.counters.text import Act, Item, Text, read_text
 from warploom.target.mi355x import mi355x
 from warploom.target.seed_model import seed_model
 

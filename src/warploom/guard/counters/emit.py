@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from warploom.document.counters import ScheduleDocument
+from warploom.document.counters import Queue, ScheduleDocument
 from warploom.document.ops import DepEdge, OpDesc, Phase, ScheduleEntry
 from warploom.guard.counters.program import Hazard, Program, Site
-from warploom.guard.counters.text import LETTER, PHASES, Act, Item, Queue, Text
-from warploom.guard.counters.waits import Instance, Placed, Windows
+from warploom.guard.counters.text import LETTER, PHASES, Act, Item, Text
+from warploom.guard.counters.waits import Duty, Placed, Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ def _stagger_field(old: ScheduleDocument, stagger: int | None, length: int) -> i
     """The field mirrors the protocol; one that pointed after the prologue stays as far after."""
     if stagger is not None and old.warp_stagger_index == old.protocol.stagger_index:
         return stagger
-    behind = old.warp_stagger_index - len(old.prologue)
-    return length + behind if behind >= 0 else min(old.warp_stagger_index, length)
+    after = old.warp_stagger_index - len(old.prologue)
+    return length + after if after >= 0 else min(old.warp_stagger_index, length)
 
 
 def _moved_deps(text: Text, items: dict[Site, int]) -> tuple[DepEdge, ...]:
@@ -205,8 +205,8 @@ class _Book:
 
     def __init__(self, windows: Windows, placed: Placed, emitted: Emitted) -> None:
         self.windows, self.placed, self.emitted = windows, placed, emitted
-        self.first: dict[tuple[Site, Queue], list[tuple[Instance, int]]] = defaultdict(list)
-        self.done: list[tuple[Instance, int]] = []
+        self.first: dict[tuple[Site, Queue], list[tuple[Duty, int]]] = defaultdict(list)
+        self.done: list[tuple[Duty, int]] = []
         for i in (*windows.kernel, *windows.entering, *windows.leaving):
             assert i.due is not None
             gap = i.program.completed_at(placed.counts, i.need, i.due)
@@ -223,11 +223,9 @@ class _Book:
                 if served:
                     yield self._wait(site, queue, count, served)
 
-    def _wait(
-        self, site: Site, queue: Queue, count: int, served: list[tuple[Instance, int]]
-    ) -> Reason:
-        instance, gap = served[0]
-        program, need = instance.program, instance.need
+    def _wait(self, site: Site, queue: Queue, count: int, served: list[tuple[Duty, int]]) -> Reason:
+        duty, gap = served[0]
+        program, need = duty.program, duty.need
         between = range(need.producer + 1, gap)
         names = [
             program.elements[t].item.name
@@ -239,7 +237,7 @@ class _Book:
             index=self.emitted.waits[site, queue],
             queue=queue,
             count=count,
-            binding=self._served(instance, gap),
+            binding=self._served(duty, gap),
             further=_distinct(self._served(i, g) for i, g in served[1:]),
             in_flight=tuple(names),
             units=program.younger(queue, need.producer, gap),
@@ -261,20 +259,20 @@ class _Book:
                             further=_distinct(self._served(i, g) for i, g in needing[1:]),
                         )
 
-    def _needing(self, barrier: Site) -> Iterable[tuple[Instance, int]]:
+    def _needing(self, barrier: Site) -> Iterable[tuple[Duty, int]]:
         """Requirements that would have too few barriers after their wait without this one."""
-        for instance, gap in self.done:
-            program, need = instance.program, instance.need
+        for duty, gap in self.done:
+            program, need = duty.program, duty.need
             if not need.cross:
                 continue
             through = range(gap, need.consumer)
             hits = sum(program.site(t) == barrier for t in through)
             joined = program.barriers[need.consumer] - program.barriers[gap]
             if hits and joined - hits < program.demand(gap):
-                yield instance, gap
+                yield duty, gap
 
-    def _served(self, instance: Instance, gap: int) -> Served:
-        program, need = instance.program, instance.need
+    def _served(self, duty: Duty, gap: int) -> Served:
+        program, need = duty.program, duty.need
         joined = program.barriers[need.consumer] - program.barriers[gap]
         return Served(
             hazard=need.hazard,
@@ -295,22 +293,22 @@ class _Book:
 _RANK = tuple(Hazard)
 
 
-def _tightness(served: tuple[Instance, int]) -> tuple[int, bool, int, int]:
+def _tightness(served: tuple[Duty, int]) -> tuple[int, bool, int, int]:
     """Fewest units first; among equals what recurs in the loop, then what crosses waves."""
-    (instance, gap), need = served, served[0].need
-    program = instance.program
+    (duty, gap), need = served, served[0].need
+    program = duty.program
     once = program.elements[need.producer].phase is not Phase.KERNEL
     units = program.younger(need.queue, need.producer, gap)
     return units, once, _RANK.index(need.hazard), program.trips
 
 
 def _binding_trips(program: Program, producer: int, consumer: int) -> int | None:
-    """The trip count an instance was seen at, where it matters: between phases."""
+    """The trip count a duty was seen at, where it matters: between phases."""
     a, b = program.elements[producer], program.elements[consumer]
     return None if a.phase is b.phase else program.trips
 
 
-def _length(served: tuple[Instance, int]) -> int:
+def _length(served: tuple[Duty, int]) -> int:
     return served[0].need.consumer - served[0].need.producer
 
 
@@ -335,5 +333,5 @@ def _relative(program: Program, t: int, seen_from: int) -> str:
         return f"{name} of this iteration" if d == 0 else f"{name} of iteration i{d:+d}"
     if b.phase is Phase.PROLOGUE:
         return f"{name} of the first iteration" if a.iteration == 0 else f"{name} of iteration 1"
-    behind = program.trips - a.iteration
-    return f"{name} of the last iteration" if behind == 1 else f"{name} of iteration n-{behind}"
+    back = program.trips - a.iteration
+    return f"{name} of the last iteration" if back == 1 else f"{name} of iteration n-{back}"

@@ -146,8 +146,8 @@ def _tile(program: Program, memory: _Memory, e: Element) -> int:
         key = (e.item.channel, -1 if e.item.act is Act.FETCH else op.subtile)
         memory.next_tile[key] += 1
         return memory.next_tile[key] - 1
-    turn = e.iteration if e.phase is Phase.KERNEL else program.trips
-    base = protocol.kernel_k_base + protocol.k_tiles_per_iteration * turn
+    iteration = e.iteration if e.phase is Phase.KERNEL else program.trips
+    base = protocol.kernel_k_base + protocol.k_tiles_per_iteration * iteration
     return (0 if e.phase is Phase.PROLOGUE else base) + op.k_offset.signed_bk_multiple()
 
 

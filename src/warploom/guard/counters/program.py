@@ -12,11 +12,12 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
 
+from warploom.document.counters import Queue
 from warploom.document.ops import Phase
 from warploom.guard.counters import text as texts
 
 Site = tuple[Phase, int]
-Waits = Mapping[Site, Mapping[texts.Queue, int]]
+Waits = Mapping[Site, Mapping[Queue, int]]
 
 
 class Hazard(StrEnum):
@@ -44,7 +45,7 @@ class Need(NamedTuple):
     """
 
     hazard: Hazard
-    queue: texts.Queue
+    queue: Queue
     producer: int
     consumer: int
     cross: bool
@@ -62,7 +63,7 @@ class Program:
     trips: int
     elements: tuple[Element, ...]
     barriers: tuple[int, ...]
-    issued: Mapping[texts.Queue, tuple[int, ...]]
+    issued: Mapping[Queue, tuple[int, ...]]
     stagger: int
     starts: tuple[int, ...]
     guards: tuple[int, ...]
@@ -83,7 +84,7 @@ class Program:
                 return t
         return None
 
-    def younger(self, queue: texts.Queue, producer: int, gap: int) -> int:
+    def younger(self, queue: Queue, producer: int, gap: int) -> int:
         """Units of ``queue`` issued after ``producer`` and before ``gap``."""
         issued = self.issued[queue]
         return issued[gap] - issued[producer + 1]
@@ -93,7 +94,7 @@ class Program:
         e = self.elements[gap]
         return None if e.phase is None else (e.phase, e.index)
 
-    def count_at(self, waits: Waits, gap: int, queue: texts.Queue) -> int | None:
+    def count_at(self, waits: Waits, gap: int, queue: Queue) -> int | None:
         """The count waited for at a gap: by a decided wait, a kept wait or a draining barrier."""
         phase, index, _, item = self.elements[gap]
         if item.act is texts.Act.BARRIER and item.drains:
@@ -135,7 +136,7 @@ class Program:
                     yield Need(Hazard.RAW_REG, self.queue(source), source, t, False)
             if item.slot is not None and item.writes_slot:
                 for r in readers[item.slot]:
-                    yield Need(Hazard.WAR_LDS, texts.Queue.LGKM, r, t, True)
+                    yield Need(Hazard.WAR_LDS, Queue.LGKM, r, t, True)
                 if item.slot in writer and live and not readers[item.slot]:
                     last = writer[item.slot]
                     yield Need(Hazard.WAW_LDS, self.queue(last), last, t, False)
@@ -147,7 +148,7 @@ class Program:
             if item.defines is not None:
                 holder[item.defines] = t
 
-    def queue(self, t: int) -> texts.Queue:
+    def queue(self, t: int) -> Queue:
         """The queue of an asynchronous element."""
         queue = self.elements[t].item.queue
         assert queue is not None
@@ -158,7 +159,7 @@ def kept_count(item: texts.Item) -> int | None:
     """What a wait of the document waits for; ``None`` if that is nothing the counter expresses."""
     if item.act is not texts.Act.WAIT or item.queue is None:
         return None
-    return item.op.wait_value if 0 <= item.op.wait_value <= item.queue.capacity else None
+    return item.op.wait_value if 0 <= item.op.wait_value <= item.queue.largest_wait else None
 
 
 def _useful(elements: tuple[Element, ...]) -> set[int]:
@@ -193,7 +194,7 @@ def unroll(text: texts.Text, trips: int) -> Program:
     items = [e.item for e in elements]
     issued = {
         q: tuple(accumulate([x.units if x.queue is q else 0 for x in items], initial=0))
-        for q in texts.Queue
+        for q in Queue
     }
     marks = [t for t, x in enumerate(items) if x.act is texts.Act.STAGGER]
     return Program(

@@ -9,7 +9,7 @@ epilogue: exactly, after the kernel), and each changed count is as weak as its p
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from warploom.document.counters import ScheduleDocument
+from warploom.document.counters import Queue, ScheduleDocument
 from warploom.document.forms import AnyGiven, counter_document_of
 from warploom.document.ops import Phase
 from warploom.guard.counters import waits
@@ -19,7 +19,7 @@ from warploom.guard.counters.emit import Emitted, Reason, emit, explain
 from warploom.guard.counters.order import checked_trips, matching_tails
 from warploom.guard.counters.program import kept_count
 from warploom.guard.counters.synthesis import Solution, finish, wait_places
-from warploom.guard.counters.text import LETTER, PHASES, Act, Item, Queue, Text, read_text
+from warploom.guard.counters.text import LETTER, PHASES, Act, Item, Text, read_text
 
 
 class ChangeKind(StrEnum):
@@ -102,7 +102,7 @@ def _clamped_item(item: Item) -> Item:
     if item.act is not Act.WAIT or item.queue is None or kept_count(item) is not None:
         return item
     assert item.entry is not None
-    count = 0 if item.op.wait_value < 0 else item.queue.capacity
+    count = 0 if item.op.wait_value < 0 else item.queue.largest_wait
     return replace(item, entry=replace(item.entry, op=replace(item.op, wait_value=count)))
 
 

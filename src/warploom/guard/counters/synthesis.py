@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from warploom.document.counters import ScheduleDocument
+from warploom.document.counters import Queue, ScheduleDocument
 from warploom.document.ops import Phase, ScheduleOps
 from warploom.errors import SyncError
 from warploom.guard.counters import waits
@@ -21,7 +21,7 @@ from warploom.guard.counters.barriers import Stabbing, arc_up_to, kernel_barrier
 from warploom.guard.counters.cost import Cost, StallModel
 from warploom.guard.counters.emit import Emitted, Reason, emit, explain
 from warploom.guard.counters.order import checked_trips
-from warploom.guard.counters.text import PHASES, Act, Queue, Text, read_text
+from warploom.guard.counters.text import PHASES, Act, Text, read_text
 
 
 class Barriers(StrEnum):
@@ -233,7 +233,7 @@ def finish(
     The kernel's barriers are decided; ``kernel`` gives its waits, or the weakest are taken.
     """
     loop = kernel if kernel is not None else waits.kernel_waits(windows)
-    late: tuple[waits.Instance, ...] = ()
+    late: tuple[waits.Duty, ...] = ()
     while True:
         placed = loop.copy()
         try:

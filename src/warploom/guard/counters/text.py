@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from warploom.document.counters import BarrierKind, Protocol, RegisterWaits, ScheduleDocument
+from warploom.document.counters import (
+    BarrierKind,
+    Protocol,
+    Queue,
+    RegisterWaits,
+    ScheduleDocument,
+)
 from warploom.document.flow import Key, Touch, touches
 from warploom.document.ops import MAX_KERNEL_TAG, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.errors import SyncError
@@ -25,19 +31,6 @@ LETTER = {Phase.PROLOGUE: "P", Phase.KERNEL: "K", Phase.EPILOGUE: "E"}
 
 Slot = tuple[int, ...]
 Register = tuple[str, int, int]
-
-
-class Queue(Enum):
-    """An in-order counter: ``vm`` for global memory, ``lgkm`` for LDS."""
-
-    VM = "vm"
-    LGKM = "lgkm"
-    __hash__ = object.__hash__  # members are one each; an enum's own goes through its name
-
-    @property
-    def capacity(self) -> int:
-        """The largest count a wait can express (6-bit vm, 4-bit lgkm; all ones means no wait)."""
-        return 62 if self is Queue.VM else 14
 
 
 class Act(Enum):

@@ -17,9 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from warploom.document.counters import Queue
 from warploom.document.ops import Phase
 from warploom.guard.counters.program import Need, Program, Site, unroll
-from warploom.guard.counters.text import Act, Queue, Text
+from warploom.guard.counters.text import Act, Text
 
 
 class Style(Enum):
@@ -39,7 +40,7 @@ class Short(Exception):  # noqa: N818 - a signal inside this room, not an error 
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class Duty:
     """A requirement in one program; ``due`` is its deadline there (``None``: no gap serves it)."""
 
     program: Program
@@ -62,7 +63,7 @@ class Placed:
         """Wait at ``gap`` for ``need.producer`` and nothing younger."""
         site, queue = program.site(gap), need.queue
         assert site is not None
-        count = min(program.younger(queue, need.producer, gap), queue.capacity)
+        count = min(program.younger(queue, need.producer, gap), queue.largest_wait)
         here = self.counts.setdefault(site, {})
         if queue not in here or count < here[queue]:
             here[queue] = count
@@ -91,9 +92,9 @@ class Windows:
         depth = trips[-1] + 3
         self.loop = unroll(text, depth)
         self._anchor = depth // 2
-        self.kernel: list[Instance] = []
-        self.entering: list[Instance] = []
-        self.leaving: list[Instance] = []
+        self.kernel: list[Duty] = []
+        self.entering: list[Duty] = []
+        self.leaving: list[Duty] = []
         own = {
             n: [t for t, e in enumerate(p.elements) if not e.item.derived]
             for n, p in programs.items()
@@ -112,19 +113,19 @@ class Windows:
     def _sort_in(self, program: Program, need: Need) -> None:
         a, b = program.elements[need.producer], program.elements[need.consumer]
         if b.phase is Phase.EPILOGUE:
-            self.leaving.append(Instance(program, need, program.deadline(need)))
+            self.leaving.append(Duty(program, need, program.deadline(need)))
         elif a.phase is Phase.KERNEL:
             self.kernel.append(self._in_loop(need, a.index, b.index, b.iteration - a.iteration))
         else:
-            self.entering.append(Instance(program, need, program.deadline(need)))
+            self.entering.append(Duty(program, need, program.deadline(need)))
 
-    def _in_loop(self, need: Need, producer: int, consumer: int, distance: int) -> Instance:
+    def _in_loop(self, need: Need, producer: int, consumer: int, distance: int) -> Duty:
         starts = self.loop.starts
         moved = need._replace(
             producer=starts[self._anchor - distance] + producer,
             consumer=starts[self._anchor] + consumer,
         )
-        return Instance(self.loop, moved, self.loop.deadline(moved))
+        return Duty(self.loop, moved, self.loop.deadline(moved))
 
 
 def _distinct_needs(
@@ -152,23 +153,23 @@ def _window_key(program: Program, need: Need) -> object:
     return (need.hazard, need.queue, a.phase, a.index, b.phase, b.index, distance)
 
 
-Job = tuple[Instance, int, int]
+Job = tuple[Duty, int, int]
 """A requirement with the first and last gap at which it may be waited for."""
 
-Positions = Callable[[Instance], int | None]
+Positions = Callable[[Duty], int | None]
 """Where a requirement is waited for: a gap after its producer and not after its deadline."""
 
 
-def at_deadline(instance: Instance) -> int | None:
+def at_deadline(duty: Duty) -> int | None:
     """The weakest choice."""
-    return instance.due
+    return duty.due
 
 
 def at_last_of(allowed: frozenset[tuple[int, Queue]]) -> Positions:
     """The last allowed kernel position (item index, queue) before the deadline."""
 
-    def choose(instance: Instance) -> int | None:
-        program, need, due = instance.program, instance.need, instance.due
+    def choose(duty: Duty) -> int | None:
+        program, need, due = duty.program, duty.need, duty.due
         if due is None:
             return None
         for t in range(due, need.producer, -1):
@@ -183,37 +184,37 @@ def at_last_of(allowed: frozenset[tuple[int, Queue]]) -> Positions:
 def kernel_waits(windows: Windows, positions: Positions = at_deadline) -> Placed:
     """The loop's waits. Raises ``Short`` when a window has no position or too few barriers."""
     placed, size = Placed(), len(windows.text.kernel)
-    due: dict[tuple[int, Queue], tuple[int, Instance, int]] = {}
-    for instance in windows.kernel:
-        if served(instance, placed):
+    due: dict[tuple[int, Queue], tuple[int, Duty, int]] = {}
+    for duty in windows.kernel:
+        if served(duty, placed):
             continue
-        gap = positions(instance)
+        gap = positions(duty)
         if gap is None:
-            raise Short(instance.program, instance.need)
-        e = instance.program.elements[gap]
-        age = instance.need.producer - windows.loop.starts[e.iteration]
-        key = (e.index, instance.need.queue)
+            raise Short(duty.program, duty.need)
+        e = duty.program.elements[gap]
+        age = duty.need.producer - windows.loop.starts[e.iteration]
+        key = (e.index, duty.need.queue)
         if key not in due or age > due[key][0]:
-            due[key] = (age, instance, gap)
+            due[key] = (age, duty, gap)
     for queue in Queue:
         mine = sorted((i, *rest) for (i, q), rest in due.items() if q is queue)
         # What the same places waited for one iteration ago. Compared by age and not by count: a
         # clamped count completes more than it must, which would make the pattern aperiodic.
         reached = max((age - size for _, age, _, _ in mine), default=0)
-        for _, age, instance, gap in mine:
+        for _, age, duty, gap in mine:
             if age > reached:
                 reached = age
-                placed.put(instance.program, instance.need, gap)
+                placed.put(duty.program, duty.need, gap)
     if _completes_more(windows.text, placed):
         _relax(windows.kernel, placed)
     return placed
 
 
-def served(instance: Instance, placed: Placed) -> bool:
+def served(duty: Duty, placed: Placed) -> bool:
     """Is the requirement met in time by the decided waits and what the text holds?"""
-    if instance.due is None:
+    if duty.due is None:
         return False
-    done = instance.program.completed_at(placed.counts, instance.need, instance.due)
+    done = duty.program.completed_at(placed.counts, duty.need, duty.due)
     return done is not None
 
 
@@ -226,11 +227,11 @@ def _completes_more(text: Text, placed: Placed) -> bool:
     )
 
 
-def _relax(instances: Sequence[Instance], placed: Placed) -> None:
+def _relax(duties: Sequence[Duty], placed: Placed) -> None:
     """Drop or weaken waits one by one while every requirement still holds."""
 
     def clean() -> bool:
-        return all(served(i, placed) for i in instances)
+        return all(served(i, placed) for i in duties)
 
     for site, queue in sorted(placed.binding, key=lambda k: (k[0][1], k[1].value)):
         count, reason = placed.counts[site][queue], placed.binding[site, queue]
@@ -240,7 +241,7 @@ def _relax(instances: Sequence[Instance], placed: Placed) -> None:
         placed.binding[site, queue] = reason
         here = placed.counts.setdefault(site, {})
         here[queue] = count
-        while here[queue] < queue.capacity:
+        while here[queue] < queue.largest_wait:
             here[queue] += 1
             if not clean():
                 here[queue] -= 1
@@ -248,7 +249,7 @@ def _relax(instances: Sequence[Instance], placed: Placed) -> None:
 
 
 def prologue_waits(
-    windows: Windows, placed: Placed, late: Sequence[Instance] = (), *, style: Style = Style.WEAKEST
+    windows: Windows, placed: Placed, late: Sequence[Duty] = (), *, style: Style = Style.WEAKEST
 ) -> None:
     """Waits the prologue's own reads and the first iteration need beyond the kernel's waits.
 
@@ -257,13 +258,13 @@ def prologue_waits(
     end = len(windows.text.prologue)
     jobs: list[Job] = []
     short = []
-    for instance in (*windows.entering, *late):
-        if served(instance, placed):
+    for duty in (*windows.entering, *late):
+        if served(duty, placed):
             continue
-        if instance.due is None:
-            short.append(instance)
+        if duty.due is None:
+            short.append(duty)
         else:
-            jobs.append((instance, instance.need.producer + 1, min(instance.due, end)))
+            jobs.append((duty, duty.need.producer + 1, min(duty.due, end)))
     if short:
         raise _first_short(short)
     _place_on_line(jobs, placed, style)
@@ -271,7 +272,7 @@ def prologue_waits(
 
 def epilogue_waits(
     windows: Windows, placed: Placed, *, style: Style = Style.WEAKEST
-) -> tuple[Instance, ...]:
+) -> tuple[Duty, ...]:
     """Waits of the epilogue: one count for all trip counts.
 
     Returns the requirements that must be waited for in the prologue already (the last barriers in
@@ -279,16 +280,16 @@ def epilogue_waits(
     """
     jobs: list[Job] = []
     short, late = [], []
-    for instance in windows.leaving:
-        if served(instance, placed):
+    for duty in windows.leaving:
+        if served(duty, placed):
             continue
-        span = _epilogue_span(instance)
+        span = _epilogue_span(duty)
         if span is not None:
-            jobs.append((instance, *span))
-        elif instance.due is not None and _from_prologue(instance):
-            late.append(instance)
+            jobs.append((duty, *span))
+        elif duty.due is not None and _from_prologue(duty):
+            late.append(duty)
         else:
-            short.append(instance)
+            short.append(duty)
     if short:
         raise _first_short(short)
     if not late:
@@ -296,23 +297,23 @@ def epilogue_waits(
     return tuple(late)
 
 
-def _from_prologue(instance: Instance) -> bool:
-    return instance.program.elements[instance.need.producer].phase is Phase.PROLOGUE
+def _from_prologue(duty: Duty) -> bool:
+    return duty.program.elements[duty.need.producer].phase is Phase.PROLOGUE
 
 
-def _epilogue_span(instance: Instance) -> tuple[int, int] | None:
+def _epilogue_span(duty: Duty) -> tuple[int, int] | None:
     """First and last gap of the epilogue at which the requirement can be waited for."""
-    program, due = instance.program, instance.due
+    program, due = duty.program, duty.due
     if due is None or program.elements[due].phase is not Phase.EPILOGUE:
         return None
     first = len(program.elements) - len(program.text.epilogue)
-    return max(first, instance.need.producer + 1), due
+    return max(first, duty.need.producer + 1), due
 
 
-def _first_short(short: list[Instance]) -> Short:
+def _first_short(short: list[Duty]) -> Short:
     """The window whose consumer comes first in the text (right-end greedy is optimal on a line)."""
 
-    def place(i: Instance) -> tuple[bool, int, bool]:
+    def place(i: Duty) -> tuple[bool, int, bool]:
         e = i.program.elements[i.need.consumer]
         return e.phase is not Phase.PROLOGUE, e.index, i.program.trips == 0
 
@@ -321,14 +322,14 @@ def _first_short(short: list[Instance]) -> Short:
 
 
 def _place_on_line(jobs: list[Job], placed: Placed, style: Style) -> None:
-    at: dict[int, list[tuple[Instance, int]]] = defaultdict(list)
+    at: dict[int, list[tuple[Duty, int]]] = defaultdict(list)
     chosen = None if style is Style.WEAKEST else _positions_on_line(jobs, style)
-    for instance, _, high in jobs:
-        shift = high - instance.program.elements[high].index
+    for duty, _, high in jobs:
+        shift = high - duty.program.elements[high].index
         index = high - shift
         if chosen is not None:
-            index = max(i for i in chosen[instance.need.queue] if i <= index)
-        at[index].append((instance, index + shift))
+            index = max(i for i in chosen[duty.need.queue] if i <= index)
+        at[index].append((duty, index + shift))
     for index in sorted(at):
         for queue in Queue:
             todo = [(i, g) for i, g in at[index] if i.need.queue is queue and not served(i, placed)]
@@ -348,8 +349,8 @@ def _positions_on_line(jobs: list[Job], style: Style) -> dict[Queue, set[int]]:
     for queue in Queue:
         mine = [j for j in jobs if j[0].need.queue is queue]
         common: dict[int, int] = {}
-        for instance, low, high in sorted(mine, key=_right_end):
-            first, last = _index(instance, low), _index(instance, high)
+        for duty, low, high in sorted(mine, key=_right_end):
+            first, last = _index(duty, low), _index(duty, high)
             met = [p for p in common if first <= p <= last]
             if met:
                 common[max(met)] = max(common[max(met)], first)
@@ -361,8 +362,8 @@ def _positions_on_line(jobs: list[Job], style: Style) -> dict[Queue, set[int]]:
     return chosen
 
 
-def _index(instance: Instance, gap: int) -> int:
-    return instance.program.elements[gap].index
+def _index(duty: Duty, gap: int) -> int:
+    return duty.program.elements[gap].index
 
 
 def _right_end(job: Job) -> int:
@@ -371,10 +372,10 @@ def _right_end(job: Job) -> int:
 
 def _kept_between(jobs: list[Job], first: int, last: int, queue: Queue) -> int | None:
     """The latest wait of the document at ``first .. last`` in the phase of the jobs."""
-    instance, _, high = jobs[0]
-    phase = instance.program.elements[high].phase
+    duty, _, high = jobs[0]
+    phase = duty.program.elements[high].phase
     assert phase is not None
-    items = instance.program.text.phase(phase)
+    items = duty.program.text.phase(phase)
     for i in range(min(last, len(items) - 1), first - 1, -1):
         if items[i].act is Act.WAIT and items[i].queue is queue:
             return i

@@ -1,4 +1,4 @@
-"""Guarding warp-specialised schedules: full/empty barriers, phases, counts, fences.
+"""Guarding warp-specialised schedules: full/empty barriers, phase bits, counts, fences.
 
 In: a ``ModuloResult`` (when, where, ring depths) and a ``Plan`` (what each op does). Out: a
 ``RolesDocument`` with one program per role. Nothing is chosen by pattern: a consumer waits on

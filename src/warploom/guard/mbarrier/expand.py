@@ -69,21 +69,21 @@ def expand_role(result: ModuloResult, plan: plans.Plan, role: plans.RolePlan) ->
 def _expand(result: ModuloResult, plan: plans.Plan, role: plans.RolePlan, member: str) -> Lists:
     placed = _placed_ops(result, plan, member)
     ii = result.ii
-    stages = [p.time // ii for p in placed]
-    lag = max(stages, default=0)
-    peel = max(lag, _discards_first(placed, ii))
-    order = sorted(zip(placed, stages, strict=True), key=lambda x: (x[0].time % ii, x[0].rank))
+    lags = [p.time // ii for p in placed]
+    most = max(lags, default=0)
+    peel = max(most, _discards_first(placed, ii))
+    order = sorted(zip(placed, lags, strict=True), key=lambda x: (x[0].time % ii, x[0].rank))
     at = [(p.step, s) for p, s in order]
     head = tuple(Step(op, action, 0) for op, action in role.head)
     tail = tuple(Step(op, action, 0) for op, action in role.tail)
     prologue = tuple(_moved(st, j - s) for j in range(peel) for st, s in at if s <= j)
     kernel = tuple(_moved(st, -s) for st, s in at)
-    epilogue = tuple(_moved(st, j - s) for j in range(lag) for st, s in at if s > j)
+    epilogue = tuple(_moved(st, j - s) for j in range(most) for st, s in at if s > j)
     early, late = _tile_releases(plan, role, placed)
     return Lists(
         prologue=head + early + prologue,
         kernel=kernel,
-        epilogue=_behind_readers(epilogue, late) + tail,
+        epilogue=_after_readers(epilogue, late) + tail,
         peel=peel,
     )
 
@@ -163,7 +163,7 @@ def _tile_releases(
     return early, tuple(release(name) for name in rings if name in body)
 
 
-def _behind_readers(steps: tuple[Step, ...], releases: tuple[Step, ...]) -> tuple[Step, ...]:
+def _after_readers(steps: tuple[Step, ...], releases: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps with each release right after the last one that reads its ring."""
     out = list(steps)
     for release in releases:

@@ -2,7 +2,7 @@
 
 A ``ModuloResult`` says when an op runs and on which role; a ``Plan`` says what it is: copies into
 a ring, matrix products, or ordinary work, plus what each role does once a tile. Together they are
-all that ``derive_roles`` needs; waits, barriers, counts and phases follow.
+all that ``derive_roles`` needs; waits, barriers, counts and phase bits follow.
 
 Without more to go by it is the op that issues first. Where registers are counted, it is the op at
 whose issue the fewest of them are in use by values that a later iteration of the text ends: a value

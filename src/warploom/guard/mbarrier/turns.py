@@ -7,7 +7,7 @@ the last instance gives the first one its first turn, and the first takes the la
 
 Instances that alternate have one turn a tile: from its first wait for a slot to its last product.
 So whoever waits for a slot knows that the uses before it, which the others waited for, were full:
-a parity tells two neighbouring phases apart and no more.
+a parity tells two neighbouring laps apart and no more.
 """
 
 from collections import defaultdict
@@ -141,7 +141,7 @@ def _neighbours(result: ModuloResult, plan: Plan, role: RolePlan, turns: Turns) 
     found: dict[str, set[Pair]] = {m: set() for m in role.members}
     for a, b in zip(order, order[1:] + order[:1], strict=True):
         if result.roles[a] == result.roles[b] and result.roles[a] in found:
-            gap = (result.phase(b) - result.phase(a)) % result.ii or result.ii
+            gap = (result.cycle(b) - result.cycle(a)) % result.ii or result.ii
             later = (result.times[a] + gap - result.times[b]) // result.ii
             found[result.roles[a]].add((names[a], names[b], later))
     first, *others = found.values()

@@ -1,6 +1,6 @@
 """Energetic closure: longest paths strengthened by units.
 
-Ops of a unit of capacity 1 are disjoint modulo II, so their instances of one iteration are disjoint
+Ops of a unit of capacity 1 are disjoint modulo II, so those of one iteration are disjoint
 in time. For any set S of them, ``t[v] - t[u]`` is at least the least distance from u into S, plus
 all of S's cycles on the unit, plus the least distance from S's ends to v. Sets are picked by two
 thresholds; a few rounds with the transitive closure between them. A positive diagonal proves II

@@ -1,6 +1,6 @@
 """Lower bounds, each a proof without search: units, recurrences, buffer depths and budgets.
 
-Take any schedule and keep its pattern: stages, the order of all issues, releases and ends of life
+Take any schedule and keep its pattern: lags, the order of all issues, releases and ends of life
 round the interval. Under that pattern every constraint compares two such events, with a constant of
 the body (a latency, an occupancy, a hold) and a whole number of intervals. The least II of the
 pattern is the largest ratio of a simple cycle of these, hence at most the sum of all constants.

@@ -1,8 +1,8 @@
-"""The CP-SAT model of one II: phases, stages, units on a circle, rings of free depth.
+"""The CP-SAT model of one II: cycles, lags, units on a circle, rings of free depth.
 
 Without loss of solutions:
 
-- all times may be shifted together, so one op of the fullest unit sits at phase 0 and that unit is
+- all times may be shifted together, so one op of the fullest unit sits at cycle 0 and that unit is
   a line instead of a circle;
 - on the other units every op has two intervals, its own and its copy II earlier, so that wrapping
   needs no extra choice;
@@ -38,22 +38,22 @@ class CoreModel:
         self.system: System = build_system(request.problem)
         self.g = request.grid
         self.period = request.ii // self.g
-        self.max_stage = request.max_stage
+        self.max_lag = request.max_lag
         self.m: Any = cp_model.CpModel()
         self.infeasible = request.ii % self.g != 0
         self.linear = self._fullest()
         self.anchor = self.linear.ops[0][0] if self.linear is not None else None
         self.release: Callable[[int, int], Expr] = lambda op, writer: 0
         on_line = dict(self.linear.ops) if self.linear is not None else {}
-        self.phase: list[Any] = []
-        self.stage: list[Any] = []
+        self.cycle: list[Any] = []
+        self.lag: list[Any] = []
         for v in range(self.system.n):
             top = self.period - (self.up(on_line[v]) if v in on_line else 1)
             self.infeasible |= top < 0
             pinned = v == self.anchor
-            self.phase.append(self.m.new_int_var(0, 0 if pinned else max(top, 0), f"phase{v}"))
-            self.stage.append(self.m.new_int_var(0, self.max_stage, f"stage{v}"))
-        self.time = [self.period * k + p for k, p in zip(self.stage, self.phase, strict=True)]
+            self.cycle.append(self.m.new_int_var(0, 0 if pinned else max(top, 0), f"cycle{v}"))
+            self.lag.append(self.m.new_int_var(0, self.max_lag, f"lag{v}"))
+        self.time = [self.period * k + p for k, p in zip(self.lag, self.cycle, strict=True)]
         for unit in self.system.units:
             self._add_unit(unit)
         if request.problem.isolate:
@@ -94,10 +94,10 @@ class CoreModel:
             self.m.add_cumulative(intervals, [1] * len(intervals), capacity)
 
     def _interval(self, v: int, steps: int, back: int) -> Expr:
-        return self.m.new_fixed_size_interval_var(self.phase[v] - back, steps, f"hold{v}")
+        return self.m.new_fixed_size_interval_var(self.cycle[v] - back, steps, f"hold{v}")
 
     def _add_isolation(self) -> None:
-        """Partition arcs in order from phase 0 on; their borders are free."""
+        """Partition arcs in order from cycle 0 on; their borders are free."""
         ops = self.request.problem.ops
         names = sorted({op.partition for op in ops if op.partition is not None})
         border: Any = 0
@@ -106,8 +106,8 @@ class CoreModel:
             self.m.add(following >= border)
             for v, op in enumerate(ops):
                 if op.partition == name:
-                    self.m.add(self.phase[v] >= border)
-                    self.m.add(self.phase[v] <= following)
+                    self.m.add(self.cycle[v] >= border)
+                    self.m.add(self.cycle[v] <= following)
             border = following
 
     def after(self, dst: int, src: int, latency: int, distance: int, extra: Expr = 0) -> None:
@@ -163,7 +163,7 @@ class CoreModel:
 
     def length(self) -> Expr:
         """Last release minus first issue, in grid steps."""
-        horizon = self.period * (self.max_stage + 2) + max(
+        horizon = self.period * (self.max_lag + 2) + max(
             self.up(op_span(self.system, v)) for v in range(self.system.n)
         )
         first = self.m.new_int_var(0, horizon, "first")
@@ -183,7 +183,7 @@ class CoreModel:
         return out
 
     def hinted_times(self) -> list[int] | None:
-        """The incumbent's times in grid steps, rotated so that the anchor is at phase 0."""
+        """The incumbent's times in grid steps, rotated so that the anchor is at cycle 0."""
         if self.request.hint is None:
             return None
         times: Sequence[int] = self.request.hint.times
@@ -194,12 +194,12 @@ class CoreModel:
         return None if any(t % self.g for t in moved) else [t // self.g for t in moved]
 
     def add_hints(self, times: Sequence[int]) -> None:
-        """Hint stages, phases and depths from a complete schedule."""
+        """Hint lags, cycles and depths from a complete schedule."""
         for v, t in enumerate(times):
             k, p = divmod(t, self.period)
-            self.m.add_hint(self.stage[v], min(k, self.max_stage))
+            self.m.add_hint(self.lag[v], min(k, self.max_lag))
             if v != self.anchor:
-                self.m.add_hint(self.phase[v], p)
+                self.m.add_hint(self.cycle[v], p)
         hint = self.request.hint
         for d, known in zip(self.depth, hint.depths if hint else (), strict=True):
             if not isinstance(d, int):

@@ -40,10 +40,10 @@ class _Live:
         self.demands: list[int] = []
         base, area, most = 0, 0, 0
         for value, here in values:
-            turns, lifetime = self._add_value(value, here)
-            base = base + value.size * turns
+            whole, lifetime = self._add_value(value, here)
+            base = base + value.size * whole
             area = area + value.size * (lifetime if isinstance(here, int) else 0)
-            most += value.size * (2 + self._most_turns(value))
+            most += value.size * (2 + self._most_whole(value))
         capacity = m.new_int_var(0, sum(v.size for v, _ in values), f"arcs {role}")
         m.add_cumulative(self.intervals, self.demands, capacity)
         self.total = m.new_int_var(0, most, f"live {role}")
@@ -53,23 +53,23 @@ class _Live:
             m.add_hint(capacity, max(self.peak))
             m.add_hint(self.total, max(self.peak) + self.base_hint)
 
-    def _most_turns(self, value: Value) -> int:
-        return self.core.max_stage + 2 + max((u.distance for u in value.uses), default=0)
+    def _most_whole(self, value: Value) -> int:
+        return self.core.max_lag + 2 + max((u.distance for u in value.uses), default=0)
 
     def _add_value(self, value: Value, here: Expr) -> tuple[Expr, Expr]:
         core, m, n = self.core, self.core.m, self.core.period
         late = value.late // core.g
-        turns_max = self._most_turns(value)
+        most_whole = self._most_whole(value)
         start = core.time[value.src] + late
-        end = m.new_int_var(0, n * (core.max_stage + turns_max + 2), f"end {value.name}")
+        end = m.new_int_var(0, n * (core.max_lag + most_whole + 2), f"end {value.name}")
         for u in value.uses:
             m.add(end >= core.time[u.op] + u.distance * n + core.up(u.hold))
-        turns = m.new_int_var(0, turns_max, f"turns {value.name}")
+        whole = m.new_int_var(0, most_whole, f"whole {value.name}")
         rest = m.new_int_var(0, n - 1, f"rest {value.name}")
-        m.add(end - start == n * turns + rest)
+        m.add(end - start == n * whole + rest)
         wrap = m.new_int_var(0, late // n + 1, f"wrap {value.name}")
         at = m.new_int_var(0, n - 1, f"arc {value.name}")
-        m.add(at == core.phase[value.src] + late - n * wrap)
+        m.add(at == core.cycle[value.src] + late - n * wrap)
         stop = m.new_int_var(0, 2 * n, f"stop {value.name}")
         stop_back = m.new_int_var(-n, n, f"stop_back {value.name}")
         for begin, finish in ((at, stop), (at - n, stop_back)):
@@ -81,11 +81,11 @@ class _Live:
             )
         self.demands += [value.size, value.size]
         if self.hint is not None:
-            self._hint_value(value, late, end, turns, rest, wrap, at, stop, stop_back)
+            self._hint_value(value, late, end, whole, rest, wrap, at, stop, stop_back)
         if isinstance(here, int):
-            return turns, end - start
-        charged = m.new_int_var(0, turns_max, f"charged {value.name}")
-        m.add(charged >= turns).only_enforce_if(here)
+            return whole, end - start
+        charged = m.new_int_var(0, most_whole, f"charged {value.name}")
+        m.add(charged >= whole).only_enforce_if(here)
         return charged, end - start
 
     def _hint_value(self, value: Value, late: int, *variables: Expr) -> None:
@@ -94,14 +94,14 @@ class _Live:
         start = self.hint[value.src] + late
         ends = [self.hint[u.op] + u.distance * n + core.up(u.hold) for u in value.uses]
         end = max([start, *ends])
-        turns, rest = divmod(end - start, n)
+        whole, rest = divmod(end - start, n)
         wrap, at = divmod(self.hint[value.src] % n + late, n)
-        known = (end, turns, rest, wrap, at, at + rest, at - n + rest)
+        known = (end, whole, rest, wrap, at, at + rest, at - n + rest)
         for variable, number in zip(variables, known, strict=True):
             core.m.add_hint(variable, number)
         hint = core.request.hint
         if hint is None or (value.role or hint.roles[value.src]) != self.role:
             return
-        self.base_hint += value.size * turns
+        self.base_hint += value.size * whole
         for c in range(at, at + rest):
             self.peak[c % n] += value.size

@@ -36,7 +36,7 @@ class CpRequest:
 
     problem: ModuloProblem
     ii: int
-    max_stage: int
+    max_lag: int
     work: float
     grid: int = 1
     least_depths: tuple[int, ...] | None = None

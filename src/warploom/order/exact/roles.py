@@ -123,7 +123,7 @@ class RoleLayer:
             for back in (0, core.period):
                 intervals.append(
                     core.m.new_optional_fixed_size_interval_var(
-                        core.phase[v] - back, steps, literal, f"stream {role} {v}"
+                        core.cycle[v] - back, steps, literal, f"stream {role} {v}"
                     )
                 )
         if len(intervals) > 1:

@@ -167,8 +167,8 @@ class _Run:
             time = previous + 1
         if time > int(self.early[v]) + 2 * self.ii:
             time = int(self.early[v]) + self.rng.randrange(self.ii)
-        phases = self.table.allowed(v)
-        time = first_in(phases, time, time + self.ii - 1, self.ii, late=False) or 0
+        cycles = self.table.allowed(v)
+        time = first_in(cycles, time, time + self.ii - 1, self.ii, late=False) or 0
         self.forced[v] = time
         for w in self.table.blockers(v, time, self.times):
             self._eject(w)

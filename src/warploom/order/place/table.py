@@ -36,7 +36,7 @@ def every(step: int, ii: int) -> int:
 
 
 def first_in(bits: int, low: int, high: int, ii: int, *, late: bool) -> int | None:
-    """The first (last, when ``late``) time in ``low .. high`` whose phase bit is set."""
+    """The first (last, when ``late``) time in ``low .. high`` whose cycle has its bit set."""
     if high < low:
         return None
     window = rotate(bits, -low, ii) & ((1 << min(high - low + 1, ii)) - 1)
@@ -86,11 +86,11 @@ class ReservationTable:
             served.clear()
 
     def allowed(self, op: int) -> int:
-        """The phases an op may take at all, whatever is reserved."""
+        """The cycles an op may take at all, whatever is reserved."""
         return self._mask[op]
 
     def starts(self, op: int) -> int:
-        """The phases at which all units of an op are free long enough."""
+        """The cycles at which all units of an op are free long enough."""
         out = self._mask[op]
         for unit, cycles in self._claims[op]:
             some = 0

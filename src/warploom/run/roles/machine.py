@@ -61,8 +61,8 @@ class Machine:
         match entry:
             case roles.WaitFull() | roles.WaitEmpty():
                 kind = "full" if isinstance(entry, roles.WaitFull) else "empty"
-                turn = self._position(a, step, entry.ring) // self.rings[entry.ring].depth
-                return self._barrier(a, step, entry.ring, kind).passes((turn + entry.parity) % 2)
+                lap = self._position(a, step, entry.ring) // self.rings[entry.ring].depth
+                return self._barrier(a, step, entry.ring, kind).passes((lap + entry.parity) % 2)
             case roles.WaitGroup(pending=n):
                 return agent.over(a.groups, n)
             case roles.BulkWait(pending=n):

@@ -156,12 +156,12 @@ class Values:
 
 @dataclass(slots=True)
 class MBarrier:
-    """Pending arrivals, bytes still to come, and how many phases are over."""
+    """Pending arrivals, bytes still to come, and how many laps are over."""
 
     count: int
     pending: int
     bytes: int = 0
-    phase: int = 0
+    laps: int = 0
 
     def arrive(self, n: int = 1) -> None:
         """``n`` arrivals at once."""
@@ -171,14 +171,14 @@ class MBarrier:
         self.settle()
 
     def settle(self) -> None:
-        """The phase is over when nothing is missing."""
+        """The lap is over when nothing is missing."""
         if self.pending == 0 and self.bytes == 0:
-            self.phase += 1
+            self.laps += 1
             self.pending = self.count
 
     def passes(self, parity: int) -> bool:
         """Whether a wait for this parity goes through now."""
-        return self.phase % 2 != parity
+        return self.laps % 2 != parity
 
 
 @dataclass(slots=True)

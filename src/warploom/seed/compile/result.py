@@ -71,7 +71,7 @@ class CompiledSchedule(Pictured):
     def listing(self) -> str:
         """All phases, one entry a line, each derived wait and barrier with its reason."""
         parts = [
-            phase_listing(phase.name, entries, notes=self.notes(phase))
+            phase_listing(phase.name, entries, self.notes(phase))
             for phase, entries in (
                 (Phase.PROLOGUE, self.prologue),
                 (Phase.KERNEL, self.kernel),

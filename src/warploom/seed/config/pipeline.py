@@ -29,7 +29,7 @@ def field_docs(cls: type) -> dict[str, str]:
 class SchedulingStrategy(Enum):
     """How the ops of a body are put in order.
 
-    MODULO minimises the initiation interval and derives stages, buffer depths and phases as well.
+    MODULO minimises the initiation interval and derives lags, buffer depths and phases as well.
     AUTO takes the best of many orders, each synchronised, verified and simulated.
     """
 

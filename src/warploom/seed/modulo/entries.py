@@ -1,8 +1,8 @@
 """A modulo schedule of a body as phase entries of a counter-target document.
 
-LDS copies become slot (stage) indices. Tiles are named by k-offset where the four offsets suffice
-(two stages, no unrolling); otherwise loads carry no offset and take the next tile in order of
-execution, which any depth and any number of stages can say.
+LDS copies become stages. Tiles are named by k-offset where the four offsets suffice (two iterations
+at once, no unrolling); otherwise loads carry no offset and take the next tile as they execute,
+which any depth and any lag can say.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from warploom.document.counters import Protocol
 from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry
 from warploom.order.expand import (
     Expansion,
-    Instance,
+    Issued,
     copy_index,
     expand,
     unroll_factor as unroll_of,
@@ -47,12 +47,12 @@ class ModuloPhases:
 def modulo_phases(
     body: BodyProblem, result: ModuloResult, *, peeled: int = 0, vm_costs: Sequence[int] = (0, 0)
 ) -> ModuloPhases:
-    """Entries for ``stages - 1 + peeled`` iterations and any number of kernel trips.
+    """Entries for ``overlap - 1 + peeled`` iterations and any number of kernel trips.
 
     With an unrolled kernel the iterations left over (``peeled`` < unroll) run in the prologue.
     """
     unroll = unroll_of(result)
-    filled = result.stages - 1 + peeled % unroll
+    filled = result.overlap - 1 + peeled % unroll
     loop = expand(result, filled)
     kernel = expand(result, filled + unroll).kernel
     return _entries(body, result, replace(loop, kernel=kernel), filled, vm_costs)
@@ -69,17 +69,15 @@ def _entries(
     base = filled * parts
     named = _nameable(body, program, base)
 
-    def entry(slot: int, x: Instance, phase: Phase, k_base: int) -> ScheduleEntry:
+    def entry(slot: int, x: Issued, phase: Phase, k_base: int) -> ScheduleEntry:
         tile = x.iteration * parts + body.partition[x.op] - k_base
         op = _placed(body, result, x, _OFFSETS[tile] if named and _loads(body, x) else None)
         if phase is Phase.PROLOGUE and op.role is OpRole.GLOBAL_LOAD and op.channel in (0, 1):
             op = replace(op, vm_cost=vm_costs[op.channel])
         return ScheduleEntry(op=op, time_slot=slot, phase=phase, is_prefetch=op.is_prefetch())
 
-    def phase(
-        instances: tuple[Instance, ...], name: Phase, k_base: int
-    ) -> tuple[ScheduleEntry, ...]:
-        return tuple(entry(i, x, name, k_base) for i, x in enumerate(instances))
+    def phase(issued: tuple[Issued, ...], name: Phase, k_base: int) -> tuple[ScheduleEntry, ...]:
+        return tuple(entry(i, x, name, k_base) for i, x in enumerate(issued))
 
     return ModuloPhases(
         prologue=phase(program.prologue, Phase.PROLOGUE, 0),
@@ -92,7 +90,7 @@ def _entries(
     )
 
 
-def _loads(body: BodyProblem, x: Instance) -> bool:
+def _loads(body: BodyProblem, x: Issued) -> bool:
     return body.ops[x.op].role is OpRole.GLOBAL_LOAD
 
 
@@ -103,14 +101,14 @@ def _nameable(body: BodyProblem, program: Expansion, base: int) -> bool:
     phases = ((program.prologue, 0), (program.kernel, base), (program.epilogue, base))
     return all(
         x.iteration * body.partitions + body.partition[x.op] - k_base in _OFFSETS
-        for instances, k_base in phases
-        for x in instances
+        for issued, k_base in phases
+        for x in issued
         if _loads(body, x)
     )
 
 
 def _placed(
-    body: BodyProblem, result: ModuloResult, x: Instance, offset: KOffsetKind | None
+    body: BodyProblem, result: ModuloResult, x: Issued, offset: KOffsetKind | None
 ) -> OpDesc:
     """The op with its slot index; MMAs keep their row and column."""
     op, touched = body.ops[x.op], body.slot_rings[x.op]

@@ -10,7 +10,7 @@ from warploom.document.roles import BulkStore, Compute, Load, Mma, RolesDocument
 from warploom.verify.agents import Agent, Event, Uses, agents, describe, run, takes
 from warploom.verify.findings import Code, Finding
 
-Instance = tuple[str, int, int]  # value, tile, iteration (0 for values of a tile)
+Made = tuple[str, int, int]  # value, tile, iteration (0 for values of a tile)
 OpKey = tuple[str, str, tuple[int, ...]]  # role, op, args
 _Slot = tuple[int, str, int]  # cta, ring.part, use
 
@@ -64,7 +64,7 @@ class _Walk:
     tiles: tuple[int, ...]
     table: _Table = field(init=False)
     uses: Uses = field(init=False)
-    slots: dict[_Slot, Instance | None] = field(default_factory=dict)
+    slots: dict[_Slot, Made | None] = field(default_factory=dict)
 
     def findings(self) -> Iterator[Finding]:
         """What this run shows."""
@@ -102,7 +102,7 @@ class _Walk:
         return None if key is None else self.table.ops.get(key)
 
     def _walk(self, agent: Agent, events: list[Event]) -> Iterator[Finding]:
-        held: dict[str, Instance | None] = {}
+        held: dict[str, Made | None] = {}
         seen: dict[tuple[OpKey, int], list[int]] = {}
         for event in events:
             key = key_of(event)
@@ -125,7 +125,7 @@ class _Walk:
         yield from self._counts(agent, seen)
 
     def _operands(
-        self, event: Event, op: FlowOp, held: dict[str, Instance | None]
+        self, event: Event, op: FlowOp, held: dict[str, Made | None]
     ) -> Iterator[Finding]:
         found = reads(event)
         left = set(found)
@@ -168,25 +168,21 @@ class _Walk:
             why = f"{describe(mma)} multiplies {' by '.join(found)}"
             yield self._finding(event, op, why, f"the order declared: {', '.join(wanted)}")
 
-    def _wanted(
-        self, event: Event, op: FlowOp, operand: FlowOperand
-    ) -> tuple[str, Instance | None]:
+    def _wanted(self, event: Event, op: FlowOp, operand: FlowOperand) -> tuple[str, Made | None]:
         """The place of an operand and the value that must be there."""
         maker = self.table.maker[operand.value]
         place = self.table.home[operand.value]
         if maker.when is not When.LOOP:
             return place, (operand.value, event.tile, 0)
         last = self.tiles[event.tile] - 1
-        turn = (last if op.when is When.TAIL else event.step) - operand.back
-        if turn >= 0:
-            return place, (operand.value, event.tile, turn)
+        iteration = (last if op.when is When.TAIL else event.step) - operand.back
+        if iteration >= 0:
+            return place, (operand.value, event.tile, iteration)
         if operand.before is None:
             return place, None
         return self.table.home[operand.before], (operand.before, event.tile, 0)
 
-    def _results(
-        self, event: Event, op: FlowOp, held: dict[str, Instance | None]
-    ) -> Iterator[Finding]:
+    def _results(self, event: Event, op: FlowOp, held: dict[str, Made | None]) -> Iterator[Finding]:
         made = {self.table.home[v]: v for v in op.results}
         written = writes(event)
         if isinstance(event.entry, BulkStore) and event.entry.reduce != op.adds:
@@ -285,7 +281,7 @@ def writes(event: Event) -> tuple[str, ...]:
             return ()
 
 
-def _words(value: Instance | None) -> str:
+def _words(value: Made | None) -> str:
     if value is None:
         return "nothing known"
     return f"{value[0]} of tile {value[1]}, iteration {value[2]}"

@@ -4,8 +4,8 @@
 of a tile and every sequence of tiles of a persistent kernel, whether the protocol of a
 ``RolesDocument`` is free of races, of barrier confusion and of deadlock, and whether its ops
 compute what was declared. It reads the document and nothing else. Which runs decide all of them:
-``sequences``. The first wrong wait of a run would be found with the phases meant by the waits
-before it, so judging each wait by the phase it means is no loss.
+``sequences``. The first wrong wait of a run would be found with the laps meant by the waits
+before it, so judging each wait by the lap it means is no loss.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Barrier phases: no wait can mean another phase, every phase completes, and nothing deadlocks."""
+"""Laps of barriers: no wait can mean another lap, every lap completes, and nothing deadlocks."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from warploom.document import roles
 from warploom.document.rings import SlotRead
 from warploom.verify.agents import Agent, Event, describe
 from warploom.verify.findings import Code, Finding, Severity
-from warploom.verify.roles.order import CLUSTER, Generation, Order, Phase, PhaseKey
+from warploom.verify.roles.order import CLUSTER, Generation, Lap, LapKey, Order
 
 MAX_BYTES = (1 << 20) - 1  # what the transaction count of an mbarrier can hold
 SHOWN = 4  # events of a finding
@@ -70,34 +70,34 @@ def _phase_finding(order: Order, event: Event, what: str, found: int, right: int
     fix = (
         "WaitFull takes parity 0, WaitEmpty parity 1"
         if program.carries_phase
-        else "carry slot and phase from tile to tile (carries_phase)"
+        else "carry slot and phase bit from tile to tile (carries_phase)"
     )
     why = f"{describe(event.entry)} uses {what} {found} where {right} is meant"
     return order.finding(Code.PHASE, why, fix, event)
 
 
 def check_counts(order: Order) -> Iterator[Finding]:
-    """Arrivals and bytes of every phase are what the barrier waits for.
+    """Arrivals and bytes of every lap are what the barrier waits for.
 
     A barrier that nobody waits for any more may count what it likes.
     """
     last = _last_waits(order)
     rings = {r.name: r for r in order.document.rings}
-    for key, phase in order.phases.items():
+    for key, lap in order.laps.items():
         ring = rings[key[0]]
         if key[1] == "empty" and key[2] > last.get(_slot(order, key), -1):
             continue
-        count = sum(n for _, n in phase.arrivals)
+        count = sum(n for _, n in lap.arrivals)
         needed = ring.full_arrivals if key[1] == "full" else ring.empty_arrivals
         if count != needed:
-            yield _arrivals(order, key, phase, count, needed)
-        landed = sum(n for _, n in phase.landed)
-        if landed != phase.expected or max(landed, phase.expected) > MAX_BYTES:
-            yield _bytes(order, key, phase, landed)
+            yield _arrivals(order, key, lap, count, needed)
+        landed = sum(n for _, n in lap.landed)
+        if landed != lap.expected or max(landed, lap.expected) > MAX_BYTES:
+            yield _bytes(order, key, lap, landed)
     yield from _skipped(order, last)
 
 
-def _slot(order: Order, key: PhaseKey) -> _Slot:
+def _slot(order: Order, key: LapKey) -> _Slot:
     return key[0], key[1], key[2] % order.depth[key[0]]
 
 
@@ -112,9 +112,9 @@ def _last_waits(order: Order, *, credit: bool = False) -> dict[_Slot, int]:
 
 
 def _skipped(order: Order, last: dict[_Slot, int]) -> Iterator[Finding]:
-    """A use that nobody fills (or releases) leaves all later phases of its barrier one behind."""
+    """A use that nobody fills (or releases) leaves all later laps of its barrier one behind."""
     present: dict[_Slot, set[int]] = defaultdict(set)
-    for key in order.phases:
+    for key in order.laps:
         present[_slot(order, key)].add(key[2])
     for slot, final in last.items():
         for use in range(slot[2], final, order.depth[slot[0]]):
@@ -122,7 +122,7 @@ def _skipped(order: Order, last: dict[_Slot, int]) -> Iterator[Finding]:
                 what = "filled" if slot[1] == "full" else "released"
                 yield order.finding(
                     Code.PHASE,
-                    f"use {use} of ring {slot[0]} is never {what}: the phases of its "
+                    f"use {use} of ring {slot[0]} is never {what}: the laps of its "
                     f"{slot[1]} barrier slip, and later waits mean other uses",
                     f"every use of the ring is {what}, at the end of a tile too",
                     *order.waits[(*slot[:2], final)][:1],
@@ -130,60 +130,60 @@ def _skipped(order: Order, last: dict[_Slot, int]) -> Iterator[Finding]:
                 break
 
 
-def _arrivals(order: Order, key: PhaseKey, phase: Phase, count: int, needed: int) -> Finding:
+def _arrivals(order: Order, key: LapKey, lap: Lap, count: int, needed: int) -> Finding:
     effect = "it never completes" if count < needed else "it completes before the last arrival"
     why = f"{name_of(key)} is initialised for {needed} arrivals and gets {count}: {effect}"
     fix = "one arrival per scope, instance and CTA that uses the slot"
-    where = [n for n, _ in phase.arrivals] or order.waits[key][:1]
+    where = [n for n, _ in lap.arrivals] or order.waits[key][:1]
     return order.finding(Code.ARRIVALS, why, fix, *where[:SHOWN])
 
 
-def _bytes(order: Order, key: PhaseKey, phase: Phase, landed: int) -> Finding:
-    if landed == phase.expected:
+def _bytes(order: Order, key: LapKey, lap: Lap, landed: int) -> Finding:
+    if landed == lap.expected:
         why = f"{landed} bytes are more than an mbarrier can count ({MAX_BYTES})"
         fix = "a smaller slot"
     else:
-        early = "it never completes" if landed < phase.expected else "it completes too early"
-        why = f"{name_of(key)} expects {phase.expected} bytes and {landed} land on it: {early}"
+        early = "it never completes" if landed < lap.expected else "it completes too early"
+        why = f"{name_of(key)} expects {lap.expected} bytes and {landed} land on it: {early}"
         fix = "Expect.bytes = all bytes that land in this CTA's slot, multicast included"
-    where = [n for n, _ in (*phase.arrivals, *phase.landed)]
+    where = [n for n, _ in (*lap.arrivals, *lap.landed)]
     return order.finding(Code.BYTES, why, fix, *where[:SHOWN])
 
 
 def check_waits(order: Order) -> Iterator[Finding]:
-    """No wait can be passed by an older phase or lapped by a newer one; each has its phase."""
+    """No wait can be passed by an older lap or lapped by a newer one; each has its lap."""
     for (ring, side, use), nodes in order.waits.items():
         depth = order.depth[ring]
         older = order.completion(ring, side, use - depth)
         newer = order.completion(ring, side, use + depth)
         for node in nodes:
-            if use >= 0 and (ring, side, use) not in order.phases:
-                why = f"{describe(order.told(node).entry)} waits for a phase that nobody completes"
+            if use >= 0 and (ring, side, use) not in order.laps:
+                why = f"{describe(order.told(node).entry)} waits for a lap that nobody completes"
                 yield order.finding(
                     Code.DEADLOCK, why, "load or release every use of the ring", node
                 )
                 continue
             if older is not None and not order.before_start(older, node):
-                why = "may pass on the phase two back, which has the same parity"
+                why = "may pass on the lap two back, which has the same parity"
                 severity = _unless_met(order, (ring, side, use - depth), order.earlier(node))
                 if severity:
                     yield _lapped(order, node, why, severity)
             if newer is not None and not order.before(node, newer):
-                why = "may be lapped: the next phase can complete before it is seen"
+                why = "may be lapped: the next lap can complete before it is seen"
                 yield _lapped(order, node, why, Severity.RACE)
 
 
-def _unless_met(order: Order, key: PhaseKey, node: int | None) -> Severity | None:
-    """None where a phase is over before a node though nobody waited for it.
+def _unless_met(order: Order, key: LapKey, node: int | None) -> Severity | None:
+    """None where a lap is over before a node though nobody waited for it.
 
     It completes with its last arrival, so it is enough that all who arrived have met since. What
     rests on products keeping warps together is ``timing``.
     """
-    phase = order.phases[key]
-    if node is None or phase.landed:  # that copies landed is known by waiting alone
+    lap = order.laps[key]
+    if node is None or lap.landed:  # that copies landed is known by waiting alone
         return Severity.RACE
     for severity, products in ((None, False), (Severity.TIMING, True)):
-        met = [order.met_after(n, products=products) for n, _ in phase.arrivals]
+        met = [order.met_after(n, products=products) for n, _ in lap.arrivals]
         if all(m is not None and order.before(m, node) for m in met):
             return severity
     return Severity.RACE
@@ -196,13 +196,13 @@ def _lapped(order: Order, node: int, why: str, severity: Severity) -> Finding:
 
 
 def check_early_arrivals(order: Order) -> Iterator[Finding]:
-    """An arrival or a copy falls into its own phase: the one before has completed.
+    """An arrival or a copy falls into its own lap: the one before has completed.
 
     Where nobody waits for that one, nor for a later one, it is enough that all who wait for the
-    last phase that anyone waits for (or for the ring's initial credit) are past it.
+    last lap that anyone waits for (or for the ring's initial credit) are past it.
     """
     last = _last_waits(order, credit=True)
-    for key, phase in order.phases.items():
+    for key, lap in order.laps.items():
         ring, side, use = key
         final = last.get(_slot(order, key))
         if final is None:
@@ -212,7 +212,7 @@ def check_early_arrivals(order: Order) -> Iterator[Finding]:
             older = order.completion(ring, side, before)
             if older is None:
                 continue
-        for node, _ in [*phase.arrivals, *phase.landed]:
+        for node, _ in [*lap.arrivals, *lap.landed]:
             if older is not None and order.before(older, node):
                 continue
             severity: Severity | None = Severity.RACE
@@ -221,7 +221,7 @@ def check_early_arrivals(order: Order) -> Iterator[Finding]:
             elif all(order.before(wait, node) for wait in order.waits[ring, side, final]):
                 severity = None
             if severity:
-                why = f"an arrival for {name_of(key)} can fall into the phase before"
+                why = f"an arrival for {name_of(key)} can fall into the lap before"
                 fix = "let the wait for the slot stand in front of it"
                 yield order.finding(Code.LAPPED, why, fix, node, severity=severity)
 
@@ -241,8 +241,8 @@ def check_deadlock(order: Order) -> Iterator[Finding]:
         yield order.finding(Code.DEADLOCK, "these waits wait for one another", fix, *first.values())
 
 
-def name_of(key: PhaseKey) -> str:
-    """A barrier's phase in words."""
+def name_of(key: LapKey) -> str:
+    """A barrier's lap in words."""
     return f"{key[1]}[{key[0]}] use {key[2]}"
 
 
@@ -293,10 +293,10 @@ def _name(key: Generation) -> str:
 
 def check_exit(order: Order) -> Iterator[Finding]:
     """Nothing lands in, or arrives at, a CTA whose last thread may have left."""
-    outlasts, phases = order.outlasts(), order.phases.values()
-    for load in sorted(n for p in phases if outlasts(p.over) for n, _ in p.landed):
+    outlasts, laps = order.outlasts(), order.laps.values()
+    for load in sorted(n for p in laps if outlasts(p.over) for n, _ in p.landed):
         yield _left(order, load, "may still copy into a CTA that has left")
-    away = (n for p in phases for n, _ in p.arrivals if n >= order.size)
+    away = (n for p in laps for n, _ in p.arrivals if n >= order.size)
     for node in sorted(filter(outlasts, away)):
         yield _left(order, node, "may arrive at a CTA that has left")
 

@@ -1,6 +1,6 @@
 """How the event graph of a run is made, of the entries of all roles.
 
-A wait is ordered after the completion of the phase it *means*; that it can mean no other phase is
+A wait is ordered after the completion of the lap it *means*; that it can mean no other lap is
 checked apart (see ``barriers`` and ``named``).
 """
 
@@ -13,7 +13,7 @@ from warploom.document import roles
 from warploom.document.rings import Scope
 from warploom.document.roles import RoleEntry, RolesDocument
 from warploom.verify.agents import ALL, Agent, Event, Uses, agents, reach_of, run
-from warploom.verify.roles.order import CLUSTER, WARP_THREADS, Order, PhaseKey
+from warploom.verify.roles.order import CLUSTER, WARP_THREADS, LapKey, Order
 
 _LOCAL = (roles.MmaFence, roles.BulkStore, roles.BulkCommit, roles.BulkWait, roles.Commit)
 
@@ -35,7 +35,7 @@ class _Adding:
 
     group: list[int] = field(default_factory=list)  # products since the last commit
     groups: list[list[int]] = field(default_factory=list)  # in flight
-    turns: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
+    met: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
 
 
 def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:
@@ -107,24 +107,24 @@ def _wait(order: Order, node: int, event: Event, _: _Adding) -> None:
 def _land(order: Order, node: int, event: Event, _: _Adding) -> None:
     load = event.entry
     assert isinstance(load, roles.Load)
-    phase = order.phase((load.ring, "full", order.uses.meant(event, load.ring)))
-    phase.landed.append((node, load.bytes))
+    lap = order.lap((load.ring, "full", order.uses.meant(event, load.ring)))
+    lap.landed.append((node, load.bytes))
 
 
 def _expect(order: Order, node: int, event: Event, _: _Adding) -> None:
     expect = event.entry
     assert isinstance(expect, roles.Expect)
-    phase = order.phase((expect.ring, "full", order.uses.meant(event, expect.ring)))
-    phase.arrivals.append((node, 1))
-    phase.expected += expect.bytes
+    lap = order.lap((expect.ring, "full", order.uses.meant(event, expect.ring)))
+    lap.arrivals.append((node, 1))
+    lap.expected += expect.bytes
 
 
 def _arrive(order: Order, node: int, event: Event, _: _Adding) -> None:
     arrive = event.entry
     assert isinstance(arrive, roles.Arrive)
     use = order.uses.meant(event, arrive.ring)
-    phase = order.phase((arrive.ring, arrive.side.value, use))
-    phase.arrivals.append((node, arrivals_of(event.agent, arrive.scope)))
+    lap = order.lap((arrive.ring, arrive.side.value, use))
+    lap.arrivals.append((node, arrivals_of(event.agent, arrive.scope)))
 
 
 def _commit(_order: Order, _node: int, _event: Event, adding: _Adding) -> None:
@@ -144,8 +144,8 @@ def _meet(order: Order, node: int, event: Event, adding: _Adding) -> None:
     if isinstance(entry, (roles.NamedSync, roles.NamedArrive)):
         count = next(b.count for b in order.document.barriers if b.name == entry.barrier)
         key = entry.barrier, (event.agent.instance + entry.turn) % max(count, 1)
-    order.generations[*key, adding.turns[key]].append(node)
-    adding.turns[key] += 1
+    order.generations[*key, adding.met[key]].append(node)
+    adding.met[key] += 1
 
 
 _ADD: dict[type[RoleEntry], Callable[[Order, int, Event, _Adding], None]] = {
@@ -166,22 +166,22 @@ _ADD: dict[type[RoleEntry], Callable[[Order, int, Event, _Adding], None]] = {
 def _join(order: Order) -> None:
     """Barriers join what the events of a CTA do, and of the others of its cluster."""
     edges = order.edges
-    for phase in order.phases.values():
-        came = [node for node, _ in (*phase.arrivals, *phase.landed)]
-        edges[phase.over] = came + [order.partner[n] for n in came if n in order.partner]
+    for lap in order.laps.values():
+        came = [node for node, _ in (*lap.arrivals, *lap.landed)]
+        edges[lap.over] = came + [order.partner[n] for n in came if n in order.partner]
     for use, nodes in order.waits.items():
-        if use in order.phases:
+        if use in order.laps:
             for node in nodes:
-                edges[node].append(order.phases[use].over)
+                edges[node].append(order.laps[use].over)
     for key, nodes in order.generations.items():
         if key[0] != CLUSTER:
             order.met[key] = _generation(order, nodes)
     order.size = len(edges)
     shifts = [cta * order.size for cta in range(order.document.cluster)]
     edges += [[node + by for node in row] for by in shifts[1:] for row in edges[: order.size]]
-    for phase in order.phases.values() if shifts[1:] else ():
-        _reach(order, phase.over, phase.arrivals)
-        _reach(order, phase.over, phase.landed)
+    for lap in order.laps.values() if shifts[1:] else ():
+        _reach(order, lap.over, lap.arrivals)
+        _reach(order, lap.over, lap.landed)
     for key, nodes in order.generations.items():
         if key[0] == CLUSTER:
             nodes[:] = [node + by for by in shifts for node in nodes]
@@ -203,7 +203,7 @@ def _generation(order: Order, nodes: list[int]) -> int:
 
 
 def _reach(order: Order, over: int, came: list[tuple[int, int]]) -> None:
-    """What comes to a phase of one CTA comes to those of others too, as far as it reaches."""
+    """What comes to a lap of one CTA comes to those of others too, as far as it reaches."""
     far = [(node, n, shared(order.event[node].entry)) for node, n in came]
     far = [each for each in far if each[2] > 1]
     for cta, other in permutations(range(order.document.cluster), 2) if far else ():
@@ -215,8 +215,8 @@ def _reach(order: Order, over: int, came: list[tuple[int, int]]) -> None:
                     came.append((node + other * order.size, n))
 
 
-def waited(order: Order, event: Event) -> PhaseKey:
-    """The phase a wait means; a use below 0 is the ring's initial credit, which has passed."""
+def waited(order: Order, event: Event) -> LapKey:
+    """The lap a wait means; a use below 0 is the ring's initial credit, which has passed."""
     entry = event.entry
     if isinstance(entry, roles.WaitFull):
         return entry.ring, "full", order.uses.meant(event, entry.ring)

@@ -18,7 +18,7 @@ _Found = tuple[int | None, str, str]
 _Node = tuple[str, int, int]  # member, thread (0 is the one that counts), step
 _LOCAL = (Counted.OPEN, Counted.DONE, Counted.GIVEN)
 FIRST, SECOND = "first", "second"
-LATER = "a round of slots later"  # the first tile, in the turn that takes the same slot
+LATER = "a lap later"  # the first tile, in the turn that takes the same slot
 
 
 def judge_exchange(exchange: Exchange) -> tuple[_Found, ...]:

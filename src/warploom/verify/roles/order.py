@@ -1,8 +1,8 @@
 """Happens-before of a roles program: what is ordered whatever the timing of the copies and groups.
 
-Nodes are the events (their completion) and the completions of barrier phases. An edge says 'in
+Nodes are the events (their completion) and the completions of laps. An edge says 'in
 every execution the first is over before the second'. What an event starts is over where that is
-first known: a copy when the phase it lands on is, a product when its group was waited for.
+first known: a copy when the lap it lands in is, a product when its group was waited for.
 
 All CTAs of a cluster run the same programs and reach one another alike. So the first is spelled
 out, node for node, and ``node + size`` is the same of the next CTA. How it is made: ``graph``.
@@ -20,14 +20,14 @@ from warploom.verify.agents import ALL, Agent, Event, Uses, reach_of
 from warploom.verify.findings import Code, Finding, Severity
 
 WARP_THREADS = 32
-PhaseKey = tuple[str, str, int]  # ring, "full" | "empty", use; of the first CTA
+LapKey = tuple[str, str, int]  # ring, "full" | "empty", use; of the first CTA
 Generation = tuple[str, int, int]  # barrier, turn, generation
 CLUSTER = ""  # the barrier of all CTAs, which has no name
 
 
 @dataclass(slots=True)
-class Phase:
-    """What happens on one phase of one mbarrier."""
+class Lap:
+    """What happens in one lap of one mbarrier."""
 
     over: int  # the node of its completion
     arrivals: list[tuple[int, int]] = field(default_factory=list)  # (node, how many)
@@ -51,8 +51,8 @@ class Order:
     nodes: dict[Agent, list[int]] = field(default_factory=dict)  # of an agent's events; some share
     event: dict[int, Event] = field(default_factory=dict)
     retired: dict[int, int] = field(default_factory=dict)  # mma -> the wait after which it is over
-    phases: dict[PhaseKey, Phase] = field(default_factory=dict)
-    waits: dict[PhaseKey, list[int]] = field(default_factory=lambda: defaultdict(list))
+    laps: dict[LapKey, Lap] = field(default_factory=dict)
+    waits: dict[LapKey, list[int]] = field(default_factory=lambda: defaultdict(list))
     generations: dict[Generation, list[int]] = field(default_factory=lambda: defaultdict(list))
     met: dict[Generation, int] = field(default_factory=dict)
     late: dict[int, Event] = field(default_factory=dict)  # waits as the other warps pass them
@@ -100,16 +100,16 @@ class Order:
         event = self.late.get(own) or self.event[own]
         return replace(event, agent=replace(event.agent, cta=cta)) if cta else event
 
-    def phase(self, key: PhaseKey) -> Phase:
-        """A phase of a barrier, that something comes to."""
-        found = self.phases.get(key)
+    def lap(self, key: LapKey) -> Lap:
+        """A lap of a barrier, that something comes to."""
+        found = self.laps.get(key)
         if found is None:
-            found = self.phases[key] = Phase(self.new_node())
+            found = self.laps[key] = Lap(self.new_node())
         return found
 
     def completion(self, ring: str, side: str, use: int) -> int | None:
-        """The node of a phase's completion, where something comes to it."""
-        found = self.phases.get((ring, side, use))
+        """The node of a lap's completion, where something comes to it."""
+        found = self.laps.get((ring, side, use))
         return found.over if found else None
 
     def before(self, a: int, b: int) -> bool:

@@ -93,8 +93,8 @@ def _events(document: RolesDocument, tiles: Iterable[int]) -> int:
         shared = 1 if p.alternates else p.instances
         once = p.instances * (len(p.setup) + len(p.finish) + 1)
         a_tile = len(p.prologue) + len(p.epilogue)
-        turns = sum(max(0, n - p.peel) for n in lengths)
-        events = once + shared * (len(lengths) * a_tile + turns * len(p.kernel))
+        trips = sum(max(0, n - p.peel) for n in lengths)
+        events = once + shared * (len(lengths) * a_tile + trips * len(p.kernel))
         total += document.cluster * events
     return total
 

@@ -63,19 +63,19 @@ def accesses(order: Order) -> Uses:
         entry = event.entry
         if isinstance(entry, Load):
             use = meant(event, entry.ring)
-            landing = order.phases[entry.ring, "full", use].over
+            landing = order.laps[entry.ring, "full", use].over
             uses[entry.ring, entry.part, use].loads.append((node, landing))
         elif isinstance(entry, (Mma, Compute)):
             for slot in entry.slots:
                 uses[slot.ring, slot.part, meant(event, slot.ring)].reads.append(node)
             for slot in entry.fills_slots if isinstance(entry, Compute) else ():
                 uses[slot.ring, slot.part, meant(event, slot.ring)].fills.append(node)
-    for (ring, _, use), phase in order.phases.items() if order.document.cluster > 1 else ():
-        for node, _ in phase.landed:
+    for (ring, _, use), lap in order.laps.items() if order.document.cluster > 1 else ():
+        for node, _ in lap.landed:
             if node >= order.size:
                 load = order.entry(node)
                 assert isinstance(load, Load)
-                uses[ring, load.part, use].loads.append((node, phase.over))
+                uses[ring, load.part, use].loads.append((node, lap.over))
     return uses
 
 

@@ -53,11 +53,11 @@ def stamped_roles(document: RolesDocument) -> tuple[StampedRole, ...]:
 def stamp_line(role: StampedRole, index: int) -> str:
     """What follows an entry of the loop."""
     each = len(role.labels)
-    turn = f"k - {role.peel + FIRST}"
-    place = f"({turn}) * {each} + {role.offset + index}"
+    trip = f"k - {role.peel + FIRST}"
+    place = f"({trip}) * {each} + {role.offset + index}"
     if role.instances > 1:
         place = f"{role.number} * {COUNT * each} + {place}"
-    return f"stamp({NAME} + {place}, stamped && (unsigned)({turn}) < {COUNT});"
+    return f"stamp({NAME} + {place}, stamped && (unsigned)({trip}) < {COUNT});"
 
 
 def stamped_line(program: RoleProgram) -> str:

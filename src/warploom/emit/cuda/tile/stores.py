@@ -49,14 +49,12 @@ def fill_text(context: Context, op: Store) -> tuple[list[str], list[str]]:
         "    const int i = e / 2 % 2;",
         *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 4),
         "  }",
-        *indent(
-            _stage_blocks() if blocked else _stage_f32() if wide else _stage_16bit(PACKS[dtype]), 2
-        ),
+        *indent(_put_blocks() if blocked else _put_f32() if wide else _put_16bit(PACKS[dtype]), 2),
         "}",
     ]
 
 
-def _stage_16bit(pack: str) -> list[str]:
+def _put_16bit(pack: str) -> list[str]:
     pairs = ", ".join(f"{pack}(y[{e}], y[{e + 1}])" for e in (0, 2, 4, 6))
     return [
         "const unsigned row = here % 16, half = here / 16;",
@@ -64,7 +62,7 @@ def _stage_16bit(pack: str) -> list[str]:
     ]
 
 
-def _stage_blocks() -> list[str]:
+def _put_blocks() -> list[str]:
     """As they lie in registers; two blocks of 8 columns."""
     return [
         "#pragma unroll",
@@ -162,7 +160,7 @@ def _add_each(context: Context, op: Store, iteration: str) -> list[str]:
     ]
 
 
-def _stage_f32() -> list[str]:
+def _put_f32() -> list[str]:
     return [
         "const unsigned row = here / 4, pair = here % 4;",
         "#pragma unroll",

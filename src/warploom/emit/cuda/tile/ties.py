@@ -28,10 +28,10 @@ Place = tuple[str, int]  # list, index
 def retired_at(program: RoleProgram) -> dict[Place, tuple[str, ...]]:
     """For every wait: accumulators that no product in flight writes any more, in all runs."""
     found: dict[Place, set[str]] = {}
-    for turns in (0, 1, 2, 3):
+    for trips in (0, 1, 2, 3):
         flight: list[set[str]] = []
         group: set[str] = set()
-        for place, entry in _run(program, turns):
+        for place, entry in _run(program, trips):
             if isinstance(entry, Mma):
                 group.add(entry.accumulator)
             elif isinstance(entry, Commit):
@@ -71,9 +71,9 @@ def drawn_after(entries: Sequence[RoleEntry], given: int) -> bool:
     return False
 
 
-def _run(program: RoleProgram, turns: int) -> Iterator[tuple[Place, RoleEntry]]:
+def _run(program: RoleProgram, trips: int) -> Iterator[tuple[Place, RoleEntry]]:
     for _ in range(2):
-        for name, times in (("prologue", 1), ("kernel", turns), ("epilogue", 1)):
+        for name, times in (("prologue", 1), ("kernel", trips), ("epilogue", 1)):
             for _ in range(times):
                 for i, entry in enumerate(getattr(program, name)):
                     yield (name, i), entry

@@ -12,6 +12,7 @@ from warploom.document.ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKi
 from warploom.emit.gfx950.attention.plan import MMA, READS_V, AttentionPlan, K, Q, V
 from warploom.emit.gfx950.attention.text import AttentionText
 from warploom.emit.gfx950.isa import Resources
+from warploom.emit.gfx950.sidecar import most_live
 from warploom.emit.gfx950.tile import GemmTile, waves_per_simd
 from warploom.errors import BackendError
 from warploom.kernel.values import Carried, Fn, Op, Pointwise, Reduce, operands, results
@@ -292,18 +293,10 @@ def live_peak(plan: AttentionPlan) -> int:
     home = {h.value: h.place for h in flow.homes}
     ops = {(op.name, op.args[0] if op.args else 0): op for op in flow.ops}
     sizes = AttentionOps(plan.text, plan.tile).sizes
-    kept = 4 * plan.tile.k_steps  # the queries
-    turns = [ops[e.op.name, e.op.subtile] for e in plan.document.kernel if e.op.tag < 128] * 3
-    live: set[str] = set()
-    peak = 0
-    # Backwards: a home is live from its last use back to where it is written.
-    for at, op in enumerate(reversed(turns)):
-        made = {home[r] for r in op.results}
-        held = live | made
-        if at >= len(turns) // 3:
-            peak = max(peak, sum(sizes.get(p, 0) for p in held if "." not in p))
-        live = (live - made) | {home[o.value] for o in op.operands}
-    return peak + kept
+    loop = [ops[e.op.name, e.op.subtile] for e in plan.document.kernel if e.op.tag < 128]
+    steps = [({home[r] for r in op.results}, {home[o.value] for o in op.operands}) for op in loop]
+    queries = 4 * plan.tile.k_steps
+    return queries + most_live(steps, lambda p: 0 if "." in p else sizes.get(p, 0))
 
 
 def require_registers(plan: AttentionPlan, resources: Resources) -> None:

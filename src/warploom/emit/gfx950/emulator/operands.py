@@ -17,6 +17,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.emit.gfx950.isa import LGKM_CAPACITY, VM_CAPACITY
 from warploom.errors import BackendError
 
 
@@ -102,8 +103,6 @@ class Turns:
 LANES = 64
 POISON = 0xFFFFFFFF  # a NaN in fp32, bf16, fp16 and fp8 alike
 SCALAR_POISON = 0xDEAD_BEEF
-VM_CAPACITY = 63
-LGKM_CAPACITY = 15
 
 
 @dataclass(eq=False, slots=True)

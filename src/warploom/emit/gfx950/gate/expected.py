@@ -17,7 +17,7 @@ from typing import Protocol
 
 from warploom.document import BarrierKind, ScheduleDocument
 from warploom.document.ops import OpDesc, Phase, ScheduleEntry, ScheduleOps
-from warploom.emit.gfx950.isa import Assembly, Instruction
+from warploom.emit.gfx950.isa import LGKM_CAPACITY, VM_CAPACITY, Assembly, Instruction
 from warploom.errors import BackendError
 
 
@@ -68,8 +68,8 @@ class Step:
         """As shown in reports."""
         if self.kind == "wait":
             vm, lgkm = self.detail
-            words = [f"vmcnt({vm})"] * (vm < 63) + [f"lgkmcnt({lgkm})"] * (lgkm < 15)
-            return " ".join(["s_waitcnt", *words])
+            words = "s_waitcnt" + (f" vmcnt({vm})" if vm < VM_CAPACITY else "")
+            return words + (f" lgkmcnt({lgkm})" if lgkm < LGKM_CAPACITY else "")
         return " ".join([self.kind, *(str(d) for d in self.detail)])
 
 
@@ -104,7 +104,7 @@ def expected_steps(plan: Gated) -> Expected:
     epilogue += _phase(plan, Phase.EPILOGUE)
     epilogue += [Step("guarded barrier", (), "tail")] * max(protocol.tail_barriers)
     if plan.unused_reads:
-        epilogue.append(Step("wait", (63, 0), "reads no MMA takes"))
+        epilogue.append(Step("wait", (VM_CAPACITY, 0), "reads no MMA takes"))
     return Expected(tuple(prologue), tuple(_phase(plan, Phase.KERNEL)), tuple(epilogue))
 
 
@@ -134,9 +134,9 @@ def _entry(plan: Gated, phase: Phase, index: int, entry: ScheduleEntry) -> list[
         case ScheduleOps.BARRIER:
             return _barrier(plan, source)
         case ScheduleOps.WAIT_VM:
-            return [Step("wait", (op.wait_value, 15), source)]
+            return [Step("wait", (op.wait_value, LGKM_CAPACITY), source)]
         case ScheduleOps.WAIT_LGKM:
-            return [Step("wait", (63, op.wait_value), source)]
+            return [Step("wait", (VM_CAPACITY, op.wait_value), source)]
         case ScheduleOps.SET_PRIO:
             return [Step("s_setprio", (op.wait_value,), source)]
         case ScheduleOps.SCHEDULE_BARRIER | ScheduleOps.SCHED_GROUP_BARRIER:

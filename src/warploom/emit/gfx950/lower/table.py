@@ -10,28 +10,26 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from warploom.document import BarrierKind
+from warploom.document.counters import Queue
 from warploom.document.ops import OpDesc, OpRole, ScheduleOps
 from warploom.emit.gfx950.gate import Gated
 from warploom.emit.gfx950.lower.pointwise import IrText
 from warploom.emit.gfx950.lower.state import Machine
-from warploom.emit.gfx950.plan import MAX_LGKM_WAIT, MAX_VM_WAIT, Movement
+from warploom.emit.gfx950.plan import Movement
 from warploom.emit.gfx950.tile import CHUNK
 from warploom.errors import BackendError
 
-NO_VM = 63
-NO_LGKM = 15
 NO_EXP = 7
 
 
 def encode_wait(*, vm: int | None = None, lgkm: int | None = None) -> int:
     """Encode a wait; ``None`` leaves a counter alone. A count that would not wait is refused."""
-    for value, limit, name in ((vm, MAX_VM_WAIT, "vmcnt"), (lgkm, MAX_LGKM_WAIT, "lgkmcnt")):
-        if value is not None and not 0 <= value <= limit:
-            raise BackendError(
-                f"{name}({value}) cannot be encoded", fix=f"use a count of 0 to {limit}"
-            )
-    v = NO_VM if vm is None else vm
-    lg = NO_LGKM if lgkm is None else lgkm
+    for value, queue in ((vm, Queue.VM), (lgkm, Queue.LGKM)):
+        if value is not None and not 0 <= value <= queue.largest_wait:
+            fix = f"use a count of 0 to {queue.largest_wait}"
+            raise BackendError(f"{queue}cnt({value}) cannot be encoded", fix=fix)
+    v = Queue.VM.capacity if vm is None else vm
+    lg = Queue.LGKM.capacity if lgkm is None else lgkm
     return (v & 15) | (NO_EXP << 4) | (lg << 8) | ((v >> 4) << 14)
 
 

@@ -27,9 +27,9 @@ class CompiledText:
     llvmlite: str
 
 
-def compile_ir(ir: str, *, timeout: float = TIMEOUT) -> CompiledText:
+def compile_ir(ir: str) -> CompiledText:
     """Compile to assembly in a subprocess. Raises ``BackendError`` with LLVM's own message."""
-    result = _worker(ir, "assembly", timeout)
+    result = _worker(ir, "assembly")
     match = re.search(r"([\w.]+)@gotpcrel", result["assembly"])
     if match:
         raise BackendError(
@@ -39,12 +39,12 @@ def compile_ir(ir: str, *, timeout: float = TIMEOUT) -> CompiledText:
     return CompiledText(**result)
 
 
-def compile_object(ir: str, *, timeout: float = TIMEOUT) -> bytes:
+def compile_object(ir: str) -> bytes:
     """Compile to a relocatable object, the same way."""
-    return base64.b64decode(_worker(ir, "object", timeout)["object"])
+    return base64.b64decode(_worker(ir, "object")["object"])
 
 
-def _worker(ir: str, form: str, timeout: float) -> dict[str, str]:
+def _worker(ir: str, form: str) -> dict[str, str]:
     if importlib.util.find_spec("llvmlite") is None:
         raise MissingExtraError("llvmlite", "amdgpu", "emitting gfx950 code")
     try:
@@ -53,12 +53,12 @@ def _worker(ir: str, form: str, timeout: float) -> dict[str, str]:
             input=ir.encode(),
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
             capture_output=True,
-            timeout=timeout,
+            timeout=TIMEOUT,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise BackendError(
-            f"LLVM did not finish within {timeout:g} s", fix="emit a smaller tile"
+            f"LLVM did not finish within {TIMEOUT:g} s", fix="emit a smaller tile"
         ) from None
     if done.returncode != 0:
         raise BackendError(
