@@ -48,7 +48,7 @@ def test_only_the_producer_keeps_pace_and_leaves():
 
 
 def test_consumers_that_share_a_tile_look_for_the_next_one_while_its_first_product_runs():
-    consumer = emit_kernel(lowered(alternate=1)).text.split("registers_up<")[1]
+    consumer = emit_kernel(lowered(t=128, consumers=2, alternate=1)).text.split("registers_up<")[1]
     assert consumer.count("find(next += gridDim.x)") == 1
     first, again = consumer.index("// first product"), consumer.index("for (; k < k_tiles")
     assert first < consumer.index("find(next += gridDim.x)") < again
