@@ -183,10 +183,10 @@ _IN_TURN = {"consumers": 1, "alternate": 2}
 # Weights come from memory, so wide tiles, which move fewest bytes, and CTAs that keep one pace:
 # else they drift apart, and what they share is read again.
 _PACED = {"pace": 16, "split": 1}
-_OFTEN = {**_PACED, "pace": 8}
+_OFTEN = {**_PACED, "pace": 4}  # consumers without rows rest, so that CTAs are not alike
 _BY_GROUPS = (
     ({"t": 4096, "n": 8192}, {"t": 128, "n": 256, **_OFTEN}),
-    ({"t": 4096, "n": 2048, "k": 4096}, {"t": 128, "n": 208, **_IN_TURN, **_OFTEN}),
+    ({"t": 4096, "n": 2048, "k": 4096}, {"t": 128, "n": 208, **_IN_TURN, **_PACED, "pace": 8}),
     ({"t": 4096, "n": 1024}, {"t": 128, "n": 256, **_OFTEN}),
 )
 _TO_AND_FRO = {"serpentine": True, "pace": 32}  # what is left of x in the L2 is read first
