@@ -41,7 +41,6 @@ from warploom.view.timeline import draw
 
 MOST_TRIED = 8
 SOLVE = ModuloOptions(find_work=4.0, prove_work=4.0, optimise_work=2.0, work=16.0)
-SLOW_SECONDS = 1.0
 PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "emit")
 
 
