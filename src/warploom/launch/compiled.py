@@ -144,7 +144,7 @@ class Compiled:
             case "tile":
                 return "\n".join(
                     f"{c.tiling.name:28} {c.estimate.seconds * 1e6:10.1f} us,"
-                    f" {c.estimate.waves} waves, {c.estimate.joules * 1e3:.2f} mJ"
+                    f" {c.estimate.rounds} rounds, {c.estimate.joules * 1e3:.2f} mJ"
                     for c in self.choices[:MOST_TRIED]
                 )
             case "schedule":
