@@ -68,9 +68,13 @@ def timeline_text(
     canvas = _Canvas(scene, width - LABEL, paint)
     head = textwrap.wrap(headline(scene), width, subsequent_indent="  ")
     parts = [*head, "", *canvas.lines(), "", *_legend(scene, canvas, width)]
-    for more in (_units(sim, width, pace), _stalls(sim, width), _one_iteration(sim, width)):
-        parts += ["", *more]
+    parts += ["", *pressure(sim, width, pace), "", *_one_iteration(sim, width)]
     return "\n".join(line.rstrip() for line in parts) + "\n"
+
+
+def pressure(sim: Simulation, width: int, pace: Pace | None) -> list[str]:
+    """How busy the units are and where the time goes."""
+    return [*_units(sim, width, pace), "", *_stalls(sim, width)]
 
 
 def timeline_strip(
