@@ -56,6 +56,11 @@ def test_a_phase_is_prologue_kernel_or_epilogue():
         )
 
 
+def test_a_wave_is_of_lanes():
+    """Tiles that run at once are a round."""
+    assert said(r"(?i)\bwaves?\b", "src/warploom/lower", "src/warploom/launch") == []
+
+
 @pytest.mark.parametrize("words", [r"\bkernel turns?\b", r"\bturns? of the loop\b"])
 def test_the_loop_has_iterations_and_no_turns(words):
     assert said(words, *SOURCE) == []

@@ -12,6 +12,7 @@ from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.kernel.values import DType
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.gemm import gemm
+from warploom.kernels.grouped import picked_rows
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
 from warploom.launch import compiled, texts
@@ -98,6 +99,14 @@ def test_a_measured_order_that_does_not_fit_leaves_its_tile(monkeypatch, sources
     given = (*layouts, None, None, None)
     made = texts.Calls(gemm).compiled_for(given, texts.Calls(gemm).arguments("ab", {})[2])
     assert (made.tiling.extent("m"), made.tiling.extent("n"), made.tiling.times) == (64, 64, ())
+
+
+def test_a_text_without_a_loop_has_no_consumers(sources):
+    rows, numbers, types = (512, 4, 256), (1024,), (DType.BF16, DType.I32)
+    layouts = [Layout(s, row_major(s), t) for s, t in zip((rows, numbers), types, strict=True)]
+    call = texts.Calls(picked_rows)
+    made = call.compiled_for((*layouts, None), call.arguments("xt", {})[2])
+    assert (made.tiling.consumers, len(sources)) == (0, 1)
 
 
 def test_public_products_take_b_as_columns(monkeypatch, sources):

@@ -159,7 +159,7 @@ def test_parts_meet_in_shared_memory_only_where_the_slots_leave_room():
 def test_few_rows_get_small_tiles():
     few = choose(value(), {"m": 16, "n": 4096, "k": 4096})[0]
     assert few.tiling.extent("m") == 64
-    assert few.estimate.waves == 1
+    assert few.estimate.rounds == 1
     many = choose(value(), {"m": 8192, "n": 8192, "k": 8192})[0]
     tiles = many.tiling.extent("m") * many.tiling.extent("n") * many.tiling.alternate
     assert tiles >= 128 * 256

@@ -90,7 +90,7 @@ def shape_rows(sources: list[str], shape: str, dtypes: list[str] | None) -> list
                     {
                         "kernel": f"{kernel.text.name}_{choice.tiling.name}",
                         "dtype": kernel.dtype,
-                        "waves": found.waves,
+                        "rounds": found.rounds,
                         "predicted us": round(found.seconds * 1e6, 1),
                         "TFLOP/s": round(problem.flop / found.seconds / 1e12, 1),
                         "joules": round(found.joules, 3),

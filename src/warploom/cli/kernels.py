@@ -49,7 +49,6 @@ from warploom.target.h200 import HopperTarget, h200
 
 Knobs = dict[str, Any]
 Tile = tuple[int, int, int]
-BUILT_IN = ("pingpong", "fourwave", "single_buffer")
 DEFAULT = {"bf16": (256, 256, 64), "fp8": (256, 256, 128)}
 TILES = {"single_buffer": (128, 128, 64)}  # default tiles other than the double-buffer kernels
 

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.kernels import BUILT_IN, Knobs, kernel_names
+from warploom.cli.kernels import Knobs, kernel_names
 from warploom.cli.screen import Command, option, say, with_options, wrapped
+from warploom.emit.gfx950.emit import SCHEDULES
 from warploom.seed.compile import OnRace
 from warploom.seed.config.pipeline import SchedulingStrategy, field_docs
 from warploom.seed.config.schedule import ScheduleConfig
@@ -134,7 +135,7 @@ def _value(given: Any) -> Any:  # noqa: ANN401 (an option's value)
 
 def complete_source(incomplete: str) -> list[str]:
     """Sources that begin so, for shell completion: names first, then documents here."""
-    known = [*BUILT_IN, *kernel_names()]
+    known = [*SCHEDULES, *kernel_names()]
     known += sorted(str(p) for p in Path().glob(f"{incomplete}*.json"))
     return [name for name in known if name.startswith(incomplete)]
 

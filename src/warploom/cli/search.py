@@ -10,11 +10,12 @@ import typer
 
 from warploom.cli.author import called, user_object
 from warploom.cli.gpu import Tried, why_no_gpu
-from warploom.cli.kernels import BUILT_IN, TEXTS, TileKernel, assignments, built_in, told
+from warploom.cli.kernels import TEXTS, TileKernel, assignments, built_in, told
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, working, write_file
 from warploom.cli.source import text_named
 from warploom.document import write_schedule
+from warploom.emit.gfx950.emit import SCHEDULES
 from warploom.errors import ConfigError
 from warploom.launch.tune import remember
 from warploom.order.hunt import Step
@@ -207,7 +208,7 @@ def _refuse_options_of_others(schedule: str, given: tuple[object, ...]) -> None:
 
 
 def _schedule(spec: str, tile: str | None, dtype: str, mma: str | None) -> PipelineSchedule:
-    if spec in BUILT_IN:
+    if spec in SCHEDULES:
         return built_in(spec, {}, tile, dtype, mma)
     found = user_object(spec) if ":" in spec else None
     if isinstance(found, type) or (callable(found) and not isinstance(found, PipelineSchedule)):
@@ -215,7 +216,7 @@ def _schedule(spec: str, tile: str | None, dtype: str, mma: str | None) -> Pipel
     if not isinstance(found, PipelineSchedule):
         raise ConfigError(
             f"{spec!r} is no schedule to search",
-            fix=f"one of {', '.join(BUILT_IN)}, or file.py:object of a PipelineSchedule",
+            fix=f"one of {', '.join(SCHEDULES)}, or file.py:object of a PipelineSchedule",
         )
     return found
 

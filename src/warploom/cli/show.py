@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.kernels import BUILT_IN, TileKernel, kernel_names
+from warploom.cli.kernels import TileKernel, kernel_names
 from warploom.cli.knobs import Request, SpecArgument, complete_source, with_request
 from warploom.cli.screen import Answer, columns, one_or_all, paint, working, wrapped, write_file
 from warploom.cli.source import load, look_up
 from warploom.cli.subject import Subject
 from warploom.document.ops import Phase
 from warploom.document.roles import RolesDocument
+from warploom.emit.gfx950.emit import SCHEDULES
 from warploom.errors import ConfigError
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.listing import WaitCounts
@@ -50,7 +51,7 @@ def show_command(
     Example: warploom show pingpong --sync proven_weakest
     """
     if names:
-        found = {"schedules": list(BUILT_IN), "kernels": list(kernel_names())}
+        found = {"schedules": list(SCHEDULES), "kernels": list(kernel_names())}
         return Answer(lambda: _list(**found), lambda: found)
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")

@@ -15,7 +15,6 @@ from typing import Any
 
 from warploom.cli.author import called, find_target, hopper, machine, user_object
 from warploom.cli.kernels import (
-    BUILT_IN,
     TILES,
     Knobs,
     TileKernel,
@@ -34,6 +33,7 @@ from warploom.cli.subject import Document, Subject
 from warploom.document import ScheduleDocument, read_schedule
 from warploom.document.roles import RolesDocument
 from warploom.emit.gfx950.attention import attention_schedule
+from warploom.emit.gfx950.emit import SCHEDULES
 from warploom.emit.gfx950.text import products
 from warploom.errors import ConfigError, DocumentError
 from warploom.kernel.text import Text
@@ -101,7 +101,7 @@ def _look_up(spec: str, request: Request) -> Subject | TileKernel:
     tile, dtype = request.tile, request.dtype
     if spec == STDIN or spec.endswith(".json"):
         return _from_document(read_document(spec), spec, request)
-    if spec in BUILT_IN:
+    if spec in SCHEDULES:
         knobs = tuple(sorted(request.knobs.items()))
         return _built_in(spec, knobs, tile, dtype or "bf16", request.sync, request.on_race)
     kernel = kernel_named(spec, tile, dtype)
@@ -130,7 +130,7 @@ def _built_in(
 def text_named(spec: str, dtype: str) -> TileKernel | None:
     """The tile kernel a spec names, not lowered; None for schedules and documents."""
     name, said = split_spec(spec)
-    if name in BUILT_IN or name == STDIN or name.endswith(".json"):
+    if name in SCHEDULES or name == STDIN or name.endswith(".json"):
         return None
     kernel = kernel_named(spec, None, dtype)
     if kernel is not None or ":" not in name:
@@ -140,7 +140,7 @@ def text_named(spec: str, dtype: str) -> TileKernel | None:
 
 
 def _unknown(spec: str) -> ConfigError:
-    names = (*BUILT_IN, *kernel_names())
+    names = (*SCHEDULES, *kernel_names())
     near = get_close_matches(spec.strip().lower(), names, 1)
     if os.path.isfile(spec):
         fix = "a document's name ends in .json, an object of a file is named file.py:object"
@@ -148,7 +148,7 @@ def _unknown(spec: str) -> ConfigError:
         fix = f"did you mean {near[0]!r}?"
     else:
         fix = (
-            f"one of {', '.join(BUILT_IN)}, a shipped kernel such as gemm "
+            f"one of {', '.join(SCHEDULES)}, a shipped kernel such as gemm "
             "(`warploom show --list`), file.py:object, FILE.json, or - for standard input"
         )
     return ConfigError(f"there is no schedule or kernel {spec!r}", fix=fix)

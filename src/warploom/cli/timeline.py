@@ -19,9 +19,8 @@ from warploom.sim import Simulation, simulation_to_json
 from warploom.sim.pace import Pace
 from warploom.sim.roles import entry_label
 from warploom.view.measured import Stamps, read_stamps
+from warploom.view.text import pressure
 from warploom.view.timeline import draw, pages, stacked, traces
-
-MOST = 8
 
 
 @with_request()
@@ -61,7 +60,7 @@ def _text(part: Subject, pace: Pace | None, sim: Simulation, *, model: bool) -> 
         f"{sim.trips} iterations in {sim.cycles} cycles with their start and end"
         + _time(sim.cycles, None if model else part.clock_hz),
     )
-    return "\n".join([*lines, *figures(sim)])
+    return "\n".join([*lines, "", *pressure(sim, screen.columns(), pace)])
 
 
 def _time(cycles: int, clock_hz: float | None) -> str:
@@ -69,22 +68,6 @@ def _time(cycles: int, clock_hz: float | None) -> str:
     if clock_hz is None:
         return ""
     return f", {cycles / clock_hz * 1e6:.3g} us at {clock_hz / 1e9:g} GHz"
-
-
-def figures(sim: Simulation) -> list[str]:
-    """How busy the units are and where the time goes, as lines."""
-    lines = ["", screen.paint("units, share of the steady state", "title")]
-    for u in sim.units[:MOST]:
-        share = u.utilisation if u.steady_utilisation is None else u.steady_utilisation
-        bar = "#" * round(20 * min(share, 1))
-        lines.append(f"  {u.unit:<20} {share:6.1%} {bar}")
-    if sim.sites:
-        lines += ["", screen.paint("stalls: cycles of all waves, place, cause", "title")]
-    for s in sim.sites[:MOST]:
-        lines += screen.wrapped(f"  {s.cycles:>7}  ", f"{s.phase}[{s.index}] {s.label}: {s.cause}")
-    if len(sim.sites) > MOST:
-        lines.append(f"           and {len(sim.sites) - MOST} more places (--json has all)")
-    return lines
 
 
 class Picture(StrEnum):

@@ -41,7 +41,6 @@ from warploom.view.timeline import draw
 
 MOST_TRIED = 8
 SOLVE = ModuloOptions(find_work=4.0, prove_work=4.0, optimise_work=2.0, work=16.0)
-SLOW_SECONDS = 1.0
 PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "emit")
 
 
@@ -145,7 +144,7 @@ class Compiled:
             case "tile":
                 return "\n".join(
                     f"{c.tiling.name:28} {c.estimate.seconds * 1e6:10.1f} us,"
-                    f" {c.estimate.waves} waves, {c.estimate.joules * 1e3:.2f} mJ"
+                    f" {c.estimate.rounds} rounds, {c.estimate.joules * 1e3:.2f} mJ"
                     for c in self.choices[:MOST_TRIED]
                 )
             case "schedule":

@@ -32,7 +32,6 @@ from warploom.launch.tensors import allocator, on_stream, view_of
 from warploom.launch.texts import Calls
 from warploom.target.h200 import h200
 
-BLOCK = 128
 MANY_ROWS = 1024  # from which on copying them first was quicker than fetching them one by one
 GATES = {"silu": words.silu, "gelu": words.gelu, "relu": words.relu, "sigmoid": words.sigmoid}
 HALVES = (DType.BF16, DType.F16)

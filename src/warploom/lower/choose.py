@@ -2,7 +2,7 @@
 
 Candidates follow from the shapes of the kernel's products and the chip's budgets of registers and
 shared memory; each is laid out, and what has no place drops out. A candidate's time is the number
-of waves times the iterations of a tile times the interval the units allow, with head and tail of a
+of rounds times the iterations of a tile times the interval the units allow, with head and tail of a
 tile; long dense kernels run at the power cap, so joules of products and bytes count too.
 
 What the author pins (``kernel.with_tiles(m=128, stages=4)``) is not varied.

@@ -1,4 +1,4 @@
-"""What a laid-out kernel should take on given sizes: waves, cycles, joules, seconds."""
+"""What a laid-out kernel should take on given sizes: rounds, cycles, joules, seconds."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Waves of tiles, cycles, joules and expected seconds of one launch."""
+    """Rounds of tiles, cycles, joules and expected seconds of one launch."""
 
-    waves: int
+    rounds: int
     cycles: int
     joules: float
     seconds: float
@@ -31,19 +31,19 @@ class Estimate:
 
 def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> Estimate:
     """The expectation for axes of these sizes."""
-    waves, tiles = _waves(layout, sizes, target)
+    rounds, tiles = _rounds(layout, sizes, target)
     trips = trips_of(layout, sizes)
     mine = -(-trips // layout.tiling.split)
-    alternate = layout.tiling.alternate if waves > 1 else 1
+    alternate = layout.tiling.alternate if rounds > 1 else 1
     meeting = _meeting(layout, sizes, target)
     ends = _ends(layout, target, alternate, beside=alternate > 1) + meeting
     slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
-    interval = _interval(layout, target, outside_rows(layout, sizes), slow, several=waves > 1)
+    interval = _interval(layout, target, outside_rows(layout, sizes), slow, several=rounds > 1)
     fill = target.tiles.fill + (target.tiles.cluster if layout.tiling.ctas > 1 else 0)
     loop, turns = mine * interval, layout.tiling.resident * alternate
     # Ends of other tiles are hidden by the loops of those beside them.
     last = _ends(layout, target, alternate, beside=False) + meeting if turns > 1 else 0.0
-    cycles = waves * max(loop, (loop + ends) / turns) + last + fill
+    cycles = rounds * max(loop, (loop + ends) / turns) + last + fill
     dram = _dram_bytes(layout, sizes, target)
     landed = target.tiles.in_turn if alternate > 1 else 1.0
     joules = _joules(layout, target, tiles, trips, landed=landed)
@@ -54,7 +54,7 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     share = target.memory.dram_parts if layout.tiling.split > 1 else 1.0
     rate = min(share * target.memory.dram_share * target.dram_bytes_per_s, alone)
     return Estimate(
-        waves=waves,
+        rounds=rounds,
         cycles=int(cycles),
         joules=joules,
         seconds=max(
@@ -90,7 +90,7 @@ def outside_rows(layout: Layout, sizes: Mapping[str, int]) -> int:
     return total
 
 
-def _waves(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> tuple[int, int]:
+def _rounds(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> tuple[int, int]:
     kernel = layout.body.kernel
     grouped = kernel.grid.kind == "groups"
     counts = [

@@ -98,9 +98,7 @@ def tied(
     ii: int,
     parts: int = 1,
 ) -> ModuloProblem:
-    """The problem with role number ``i + 1`` an even share of ``ii`` (of one of its ``parts``)
-    behind role number ``i``.
-    """
+    """The problem with each role an even share of a part of ``ii`` after the one before."""
     ops = [_ops(problem, role, names) for role in roles]
     if any(set(found) != set(ops[0]) for found in ops):
         raise SchedulingError(f"roles {', '.join(roles)} have different ops", where="solve_alike")

@@ -14,14 +14,13 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.bias import CausalBias, CausalVariant
 
-from warploom.launch.attention import CALLS, PLAIN
+from warploom.launch.attention import CALLS, HEADS_RANK, PLAIN
 from warploom.launch.attention_checks import HEAD_DIMS
 from warploom.torch.autograd import has_attention_backward, needs_grad, say_once
 from warploom.torch.ops import is_open, is_plain
 
 ALIGNMENT = 16  # bytes
 HOPPER = (9, 0)
-HEADS_RANK = 4
 _known = CALLS.runner.unseen
 
 

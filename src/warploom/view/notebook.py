@@ -5,7 +5,7 @@ styles cannot touch the page around them and they survive in saved notebooks; no
 """
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from warploom.document.counters import ScheduleDocument
@@ -16,11 +16,11 @@ from warploom.sim.simulation import Simulation
 from warploom.verify.findings import Report
 from warploom.view.graph import graph_svg
 from warploom.view.html import timeline_html
+from warploom.view.listing import Reasons
 from warploom.view.palette import op_colour
 from warploom.view.scene import loop_spans
 from warploom.view.svg import timeline_svg
 
-Reasons = Mapping[tuple[str, int], str]
 _CHIP = (
     "display:inline-block;margin:1px 2px;padding:0 5px;border-radius:4px;"
     "font:12px ui-monospace,monospace;white-space:nowrap;"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
 from string import ascii_letters, digits
@@ -26,6 +26,7 @@ from warploom.errors import ConfigError
 from warploom.sim.events import OpEvent
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation, UnitUse
+from warploom.view.listing import Paint
 from warploom.view.palette import STALL_SYMBOLS, STALL_WORDS
 from warploom.view.scene import (
     Band,
@@ -42,7 +43,6 @@ from warploom.view.scene import (
 _SYMBOLS = ascii_letters + digits + "@#$%&*+<>"
 LABEL = 27  # columns of what stands left of a picture
 _TABLE = 90  # columns of the widest table
-Paint = Callable[[str, str], str]
 
 
 def timeline_text(
@@ -68,9 +68,13 @@ def timeline_text(
     canvas = _Canvas(scene, width - LABEL, paint)
     head = textwrap.wrap(headline(scene), width, subsequent_indent="  ")
     parts = [*head, "", *canvas.lines(), "", *_legend(scene, canvas, width)]
-    for more in (_units(sim, width, pace), _stalls(sim, width), _one_iteration(sim, width)):
-        parts += ["", *more]
+    parts += ["", *pressure(sim, width, pace), "", *_one_iteration(sim, width)]
     return "\n".join(line.rstrip() for line in parts) + "\n"
+
+
+def pressure(sim: Simulation, width: int, pace: Pace | None) -> list[str]:
+    """How busy the units are and where the time goes."""
+    return [*_units(sim, width, pace), "", *_stalls(sim, width)]
 
 
 def timeline_strip(

@@ -17,11 +17,12 @@ from warploom.errors import ConfigError
 from warploom.sim import MachineCosts, RoleCosts, Simulation, TargetCosts, simulate
 from warploom.sim.pace import Pace, find_pace, pace_of
 from warploom.view.html import timeline_html
+from warploom.view.listing import Paint
 from warploom.view.measured import Stamps, measured_text
 from warploom.view.palette import op_word, slot_text
 from warploom.view.scene import Band, build_scene
 from warploom.view.svg import number, page, timeline_svg
-from warploom.view.text import Paint, timeline_text
+from warploom.view.text import timeline_text
 
 Form = Literal["text", "svg", "html", "perfetto"]
 

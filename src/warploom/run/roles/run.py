@@ -23,25 +23,25 @@ _SOFT = ("settle", "see")
 
 
 @dataclass(slots=True)
-class Pace:
+class Speeds:
     """How likely each thing is to happen next: a speed for each agent, ring and kind of action,
     drawn anew now and then.
     """
 
     rng: random.Random
     changes: float
-    speeds: dict[tuple[str, object], float]
+    drawn_so_far: dict[tuple[str, object], float]
 
     @classmethod
-    def drawn(cls, seed: int) -> Pace:
-        """The pace of one run."""
+    def drawn(cls, seed: int) -> Speeds:
+        """Those of one run."""
         rng = random.Random(seed)
         return cls(rng, rng.choice(_CHANGES), {})
 
     def choose(self, actions: list[Action]) -> Action:
         """The next action."""
         if self.rng.random() < self.changes:
-            self.speeds.clear()
+            self.drawn_so_far.clear()
         if len(actions) == 1:
             return actions[0]
         return self.rng.choices(actions, [self._speed(a) for a in actions])[0]
@@ -49,9 +49,9 @@ class Pace:
     def _speed(self, action: Action) -> float:
         kind, agent, item = action
         key = (kind, item.key[1] if isinstance(item, Copy) else agent)
-        if key not in self.speeds:
-            self.speeds[key] = 2.0 ** self.rng.uniform(-_SPREAD / 2, _SPREAD / 2)
-        return self.speeds[key]
+        if key not in self.drawn_so_far:
+            self.drawn_so_far[key] = 2.0 ** self.rng.uniform(-_SPREAD / 2, _SPREAD / 2)
+        return self.drawn_so_far[key]
 
 
 def run_once(
@@ -66,12 +66,12 @@ def run_once(
 
     ``watch`` sees every action before it happens.
     """
-    machine, pace = Machine(plan, values), Pace.drawn(seed)
+    machine, speeds = Machine(plan, values), Speeds.drawn(seed)
     while not all(a.done for a in machine.agents):
         actions = machine.actions()
         if all(kind in _SOFT for kind, _, _ in actions):
             raise Fault("deadlock")
-        action = pace.choose(actions)
+        action = speeds.choose(actions)
         if watch is not None:
             watch(machine, action)
         machine.perform(action)

@@ -16,6 +16,7 @@ from warploom.document.fields import boolean, instance, integer
 from warploom.document.ops import DepEdge, OpDesc, OpRole
 from warploom.errors import OverBudgetWarning, SchedulingError
 from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.config.schedule import UNLIMITED_VGPR
 from warploom.seed.graph.edges import derive_edges_from_ops
 from warploom.seed.graph.loop_body import LoopBody
 from warploom.seed.sched import greedy
@@ -35,7 +36,6 @@ from warploom.seed.sched.search.optimise import (
 )
 from warploom.seed.sched.search.problem import OrderProblem, order_problem, price
 
-UNLIMITED_VGPR = 999999
 DEFAULT_WORK = 6_400_000  # ops placed times ops in the body, at least 64: seconds, not minutes
 
 

@@ -25,7 +25,7 @@ from warploom.emit.gfx950.attention.plan import (
 from warploom.emit.gfx950.attention.schedule import AttentionSchedule, attention_schedule
 from warploom.emit.gfx950.attention.text import AttentionText, attention_text
 from warploom.emit.gfx950.emit import EmittedKernel, compiled
-from warploom.emit.gfx950.emulator import Order, Timing, emulate_launch, encode
+from warploom.emit.gfx950.emulator import Floats, Order, Timing, emulate_launch, encode
 from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.sidecar import described
 from warploom.emit.gfx950.tile import GemmTile
@@ -91,7 +91,6 @@ def _sidecar(plan: AttentionPlan, resources: Resources, versions: dict[str, str]
     }
 
 
-Floats = NDArray[np.float32]
 _ELEMENTS = {DType.BF16: "bf16", DType.F16: "fp16"}
 _ROUNDING = {DType.BF16: 2.0**-8, DType.F16: 2.0**-11, DType.F32: 2.0**-20}
 FILL = 0x7F  # a number no kernel computes, in every type

@@ -12,6 +12,7 @@ from warploom.document.ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKi
 from warploom.emit.gfx950.attention.plan import MMA, READS_V, AttentionPlan, K, Q, V
 from warploom.emit.gfx950.attention.text import AttentionText
 from warploom.emit.gfx950.isa import Resources
+from warploom.emit.gfx950.lower.state import ARCH_REGISTERS
 from warploom.emit.gfx950.sidecar import most_live
 from warploom.emit.gfx950.tile import GemmTile, waves_per_simd
 from warploom.errors import BackendError
@@ -255,9 +256,6 @@ class AttentionOps:
 
 def _of(value: str) -> FlowOperand:
     return FlowOperand(value=value)
-
-
-ARCH_REGISTERS = 256  # what one instruction can name; the upper half of the file is not used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

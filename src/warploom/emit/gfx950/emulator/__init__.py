@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.emit.gfx950.emulator.machine import RunStatistics, run_kernel
-from warploom.emit.gfx950.emulator.matrix import FP8, to_fp8
+from warploom.emit.gfx950.emulator.matrix import FP8, Floats, to_fp8
 from warploom.emit.gfx950.emulator.operands import (
     EARLY,
     LATE,
@@ -31,7 +31,6 @@ from warploom.emit.gfx950.emulator.operands import (
 )
 from warploom.emit.gfx950.emulator.transfer import GlobalMemory
 
-Floats = NDArray[np.float32]
 # Clang appends ".coerce" to pointers it has moved to the global address space.
 _ARGUMENT = re.compile(r"\.name:\s+(\w+)(?:\.coerce)?\s+\.offset:\s+(\d+)\s+\.size:\s+(\d+)")
 SENTINEL = np.float32(-12345.0)

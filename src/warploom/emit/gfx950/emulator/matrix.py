@@ -15,11 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.emit.gfx950.emulator.operands import LANES, Wave, read_vector, vector_rows
+from warploom.emit.gfx950.emulator.operands import LANES, Wave, Words, read_vector, vector_rows
 from warploom.emit.gfx950.emulator.vector import Effect, Make, Reader, compared, computed, put
 
 Floats = NDArray[np.float32]
-Words = NDArray[np.uint32]
 
 _NAME = re.compile(r"v_mfma_f32_(\d+)x(\d+)x(\d+)_(bf16|f16|f8f6f4)$")
 

@@ -12,6 +12,7 @@ from warploom.emit.gfx950.emulator.operands import (
     MASK32,
     EmulationError,
     Wave,
+    Words,
     literal,
     read_pair,
     read_scalar,
@@ -164,7 +165,6 @@ SCALAR: Mapping[str, MakeScalar] = {
 }
 
 
-Words = NDArray[np.uint32]
 Make = Callable[[Sequence[str], Sequence[str]], Effect]
 Reader = Callable[[str], Callable[[Wave], NDArray[Any]]]
 
