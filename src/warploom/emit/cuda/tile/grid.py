@@ -153,10 +153,8 @@ def _groups(context: Context, none: str = "break;") -> list[str]:
         f"if (group == count_{groups}) {none}",
         f"const int pos_{groups} = group, end_{grouped} = {starts}[group + 1];",
         "const unsigned inside = tile - before * across;",  # divided faster, by fewer registers
-        f"const unsigned bands = max((here + {tall // 2}) / {tall}, 1);  // of one height, or less",
-        "const int high = bands > 1 ? (here + bands - 1) / bands : here;",
-        "const int band = bands > 1 ? inside / (high * across) * high : 0;",
-        "const int tall = min(here - band, high);",
+        f"const int band = here > {tall} ? inside / ({tall} * across) * {tall} : 0;",
+        f"const int tall = min(here - band, {tall});",
         "const unsigned place = inside - band * across;",
         f"const int pos_{grouped} = {starts}[group] + (band + place % tall) * {extent};",
         "int rest = place / tall;",
