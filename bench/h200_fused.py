@@ -3,14 +3,14 @@
     python bench/h200_fused.py [PART ...] [--quick] [--cases N ...]
     WARPLOOM_CACHE=... WARPLOOM_COMPILER=nvcc python bench/h200_fused.py warm [PART ...]
 
-Against: SwiGLU torch.compile, and the two cuBLAS products alone; groups (forward, gradient of the
-weights) ``torch._grouped_mm``, with rows added by number ``index_add_`` after it under
-torch.compile; block scales ``torch._scaled_mm``. The first contestant enters twice; weights of 4
-or 8 bits dequantising (one kernel, by torch.compile) with cuBLAS, cuBLAS on weights dequantised
-before, and a copy's rate, all in graphs; the scan Triton kernels in three forms
-(``lib/triton_scan.py``), the best of those that libraries have first, in graphs too.
-``warm`` compiles all kernels of the run and needs
-no GPU. Errors are relative to float64, over sampled rows.
+Public calls, on the host too. Against: SwiGLU torch.compile, and the two cuBLAS products alone;
+groups (forward, gradient of the weights) ``torch._grouped_mm``, with rows added by number
+``index_add_`` after it under torch.compile; block scales ``torch._scaled_mm`` (few rows in
+graphs). The first contestant enters twice; weights of 4 or 8 bits dequantising (one kernel, by
+torch.compile) with cuBLAS, cuBLAS on weights dequantised before, and a copy's rate, all in graphs;
+the scan Triton kernels in three forms (``lib/triton_scan.py``), the best of those that libraries
+have first, in graphs too. ``warm`` compiles all kernels of the run and needs no GPU. Errors are
+relative to float64, over sampled rows.
 """
 
 from __future__ import annotations
@@ -33,17 +33,8 @@ from lib.fused_calls import (
     warm,
 )
 
-from warploom.kernels.block_scaled import block_scaled
-from warploom.kernels.grouped import (
-    grouped,
-    grouped_gathered,
-    grouped_scattered,
-    grouped_weights,
-)
-from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.swiglu import swiglu
+from warploom.kernels.grouped import grouped_gathered
 from warploom.launch import fused
-from warploom.launch.fused import grouped_gemm
 
 try:
     import torch
@@ -52,6 +43,7 @@ except ImportError:  # compiling needs none
 
 OURS = "warploom"
 GRAPHED = 4  # times that each input set comes in a graph
+FEW = 1024  # rows below which a product takes as long as a launch takes a host
 
 
 def captured(calls):
@@ -137,7 +129,7 @@ class Bench:
                 "torch.compile": [lambda s=s: compiled(*s) for s in self.sets],
                 "eager": [lambda s=s: plain(*s) for s in self.sets],
             }
-            self.ours(swiglu, entries)
+            self.ours(fused.swiglu, entries)
             rows = torch.randint(0, m, (64,), device="cuda")
             x, gate, up = self.sets[0]
             x = x[rows].double()
@@ -159,7 +151,7 @@ class Bench:
                 return torch._grouped_mm(y.t(), x, offs=ends, out_dtype=torch.bfloat16)
 
             entries = {"_grouped_mm": [library]}
-            self.ours(grouped_weights, entries)
+            self.ours(fused.grouped_gemm_weights, entries)
             largest = int((starts[1:] - starts[:-1]).argmax())
             rows = slice(int(starts[largest]), int(starts[largest + 1]))
             wanted = y[rows].double().T[:64] @ x[rows].double()
@@ -172,7 +164,7 @@ class Bench:
             return out.zero_().index_add_(0, rows, made.float() * weight[:, None])
 
         def ours(x, w, starts, rows, out, weight, _):
-            return grouped_scattered(x, w, starts, rows, weight=weight, out=out.zero_())
+            return fused.grouped_gemm(x, w, starts, rows=rows, weight=weight, out=out.zero_())
 
         compiled = torch.compile(plain, dynamic=False)
         for e, t, n, k in self.cases(GROUPED):
@@ -208,10 +200,11 @@ class Bench:
                 return torch._grouped_mm(rows, made, offs=ends, out_dtype=torch.bfloat16)
 
             def before(x=x, w=w, starts=starts, tokens=tokens):
-                return grouped(x.index_select(0, tokens), w, starts)
+                return fused.grouped_gemm(x.index_select(0, tokens), w, starts)
 
             entries = {"index_select, _grouped_mm": [library], "gathered before": [before]}
-            entries[OURS] = [lambda s=(x, w, starts, tokens): grouped_gemm(*s[:3], tokens=s[3])]
+            call = lambda s=self.sets[0]: fused.grouped_gemm(*s[:3], tokens=s[3])  # noqa: E731
+            entries[OURS] = [call]
             entries["in one kernel"] = [lambda s=self.sets[0]: grouped_gathered(*s)]
             rows = torch.randint(0, t, (32,), device="cuda")
             mine = torch.searchsorted(ends, rows.int(), right=True)
@@ -232,7 +225,7 @@ class Bench:
                     )
                 ]
             }
-            self.ours(grouped, entries)
+            self.ours(fused.grouped_gemm, entries)
             rows = torch.randint(0, t, (32,), device="cuda")
             mine = torch.searchsorted(ends, rows.int(), right=True)
             wanted = torch.stack(
@@ -255,41 +248,42 @@ class Bench:
                 )
 
             entries = {"_scaled_mm": [library(*s) for s in self.sets]}
-            self.ours(lambda a, sa, *s: block_scaled(a, sa.t(), *s), entries)
+            self.ours(fused.gemm_block_scaled, entries)
             rows = torch.randint(0, m, (32,), device="cuda")
             a, sa, b, sb = self.sets[0]
             left = a[rows].double() * sa[rows].double().repeat_interleave(128, 1)
             wide = sb.double().repeat_interleave(128, 0).repeat_interleave(128, 1)
             wanted = left @ (b.double() * wide).T
-            self.measure("scaled", (m, n, k), 2.0 * m * n * k, entries, (rows, wanted))
+            exact = (rows, wanted)
+            self.measure("scaled", (m, n, k), 2.0 * m * n * k, entries, exact, graphs=m < FEW)
 
     def int4(self):
         def whole(w, s):
             numbers = torch.stack([w & 15, w >> 4 & 15], -1).reshape(len(w), -1, 128) - 8
-            return (numbers * s.t()[:, :, None]).reshape(len(w), -1)
+            return (numbers * s[:, :, None]).reshape(len(w), -1)
 
         def drawn(n, k):
             return torch.randint(-128, 128, (n, k // 2), device="cuda", dtype=torch.int8)
 
-        self.quantised("int4", INT4, int4_gemm, drawn, whole)
+        self.quantised("int4", drawn, whole)
 
     def fp8(self):
         def whole(w, s):
-            return (w.float().reshape(len(w), -1, 128) * s.t()[:, :, None]).reshape(len(w), -1)
+            return (w.float().reshape(len(w), -1, 128) * s[:, :, None]).reshape(len(w), -1)
 
         def drawn(n, k):
             return self.randn(n, k).to(torch.float8_e4m3fn)
 
-        self.quantised("fp8", INT4, fp8_gemm, drawn, whole)
+        self.quantised("fp8", drawn, whole)
 
-    def quantised(self, part, cases, text, drawn, whole):
+    def quantised(self, part, drawn, whole):
         """Few bits against dequantising with cuBLAS, and against a copy's rate."""
         compiled = torch.compile(lambda x, w, s: x @ whole(w, s).bfloat16().T, dynamic=False)
         source = torch.empty(64 * 2**20, device="cuda", dtype=torch.uint8)
         copy = torch.empty_like(source)
-        for m, n, k in self.cases(cases):
+        for m, n, k in self.cases(INT4):
             self.sets = [
-                (self.randn(m, k), drawn(n, k), torch.rand(k // 128, n, device="cuda") * 0.02)
+                (self.randn(m, k), drawn(n, k), torch.rand(k // 128, n, device="cuda").t() * 0.02)
                 for _ in range(4)
             ]
             before = [(x, whole(w, s).bfloat16()) for x, w, s in self.sets]
@@ -298,7 +292,7 @@ class Bench:
                 "cuBLAS": [lambda x=x, w=w: x @ w.T for x, w in before],
                 "copy": [lambda: copy.copy_(source)],
             }
-            self.ours(text, entries)
+            self.ours(fused.gemm_quantised, entries)
             x, w, s = self.sets[0]
             exact = (slice(None), x.double() @ whole(w, s).double().T)
             self.measure(part, (m, n, k), 2.0 * m * n * k, entries, exact, graphs=True)

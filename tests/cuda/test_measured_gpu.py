@@ -203,8 +203,9 @@ CASES = {
 }
 CASES |= {f"block_scaled {m}": lambda m=m: block_scaled(m, m - m % 128, 640) for m in (1100, 8200)}
 CASES |= {"block_scaled of many steps": lambda: block_scaled(1100, 1024, 4224)}
+CASES |= {f"block_scaled walked {k}": lambda k=k: block_scaled(2060, 4096, k) for k in (640, 4224)}
 CASES |= {f"int4_gemm {m}": lambda m=m: int4_gemm(m) for m in (1, 16, 40, 100, 200)}
-CASES |= {"fp8_gemm 16": lambda: fp8_gemm(16)}
+CASES |= {f"fp8_gemm {m}": lambda m=m: fp8_gemm(m) for m in (16, 100)}
 CASES |= {"grouped_gathered copied": lambda: grouped_gathered(320)}
 CASES |= {"grouped_gathered whole": whole_rows}
 CASES |= {

@@ -41,16 +41,39 @@ def executed(made, source, seed):
 def test_only_the_producer_keeps_pace_and_leaves():
     text = emit_kernel(lowered()).text
     producer, consumer = text.split("registers_up<")
-    assert producer.count("if (k % 2 == 0) keep_pace((unsigned*)work, ++paces);") == 1
+    assert producer.count("if (k % 2 == 0) keep_pace((unsigned*)work, ++paces, ") == 1
     assert producer.count("leave_pace((unsigned*)work);") == 1
     assert "pace" not in consumer
     assert "pace" not in emit_kernel(lowered(pace=0)).text
 
 
+def test_consumers_that_share_a_tile_look_for_the_next_one_while_its_first_product_runs():
+    made = lowered(t=128, consumers=2, alternate=1, pace=0)
+    consumer = emit_kernel(made).text.split("registers_up<")[1]
+    assert consumer.count("find(next += gridDim.x)") == 1
+    first, again = consumer.index("// first product"), consumer.index("for (; k < k_tiles")
+    assert first < consumer.index("find(next += gridDim.x)") < again
+    assert "find(" not in emit_kernel(lowered(alternate=2)).text  # the other one multiplies
+
+
+def test_a_consumer_that_has_no_rows_runs_what_others_wait_for_and_no_op():
+    shared = {"t": 128, "consumers": 2, "alternate": 1}
+    consumer = emit_kernel(lowered(**shared)).text.split("registers_up<")[1]
+    works, rests = consumer.split("} else {  // the group has no rows here")
+    for wait in ("mbar_wait(", "mbar_arrive(", "wgmma_wait<1>", ".advance()", "find(next +="):
+        assert works.count(wait) == rests.count(wait)
+    for op in ("wgmma_m64", "ptr_out"):
+        assert op in works
+        assert op not in rests
+    for other in ({"pace": 0}, {"consumers": 1}, {"consumers": 1, "alternate": 2}):
+        assert "has no rows here" not in emit_kernel(lowered(**{**shared, **other})).text
+
+
 @NEEDS_COMPILER
-@pytest.mark.parametrize("alternate", [1, 2])
-def test_groups_at_one_pace_are_right_and_leave_zeros(alternate):
-    made = lowered(alternate=alternate)
+@pytest.mark.parametrize("group", [1, 2, 16])
+@pytest.mark.parametrize("pins", [{"alternate": 1}, {"alternate": 2}, {"t": 128, "consumers": 2}])
+def test_groups_at_one_pace_are_right_and_leave_zeros(pins, group):
+    made = lowered(**{"alternate": 1, **pins}, group=group)
     for seed in (0, 1):
         fault, error = executed(made, emit_kernel(made), seed)
         assert fault is None

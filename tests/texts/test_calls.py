@@ -9,12 +9,16 @@ import pytest
 import warploom as wl
 from tests.cuda.fake_driver import FakeTensor, install
 from warploom.errors import BackendError, ConfigError, KernelCallError
+from warploom.kernel.values import DType
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.gemm import gemm
+from warploom.kernels.grouped import picked_rows
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
 from warploom.launch import compiled, texts
 from warploom.launch.build import Cubin, read_log
+from warploom.launch.layout import Layout
+from warploom.launch.tensors import row_major
 
 
 @pytest.fixture
@@ -68,6 +72,41 @@ def test_later_calls_only_launch(monkeypatch, sources):
     assert len(sources) == 1
     rms_gemm(*tensors, out=out, eps=0.0)  # no longer known to exceed 0
     assert len(driver.launches) == 5
+
+
+def test_calls_of_tensors_alone_read_their_arguments_once(monkeypatch):
+    call, read, launches = texts.Calls(gemm), [], []
+    arguments = call.arguments
+    monkeypatch.setattr(call, "arguments", lambda *a: read.append(a) or arguments(*a))
+    monkeypatch.setattr(call, "launch", lambda *asked: launches.append(asked) or asked[0])
+    for given in ({}, {}, {"alpha": 2.0}, {}):
+        call(("a", "b"), given)
+    assert len(read) == 2
+    plain, again, scaled, last = launches
+    assert plain == again == last
+    assert plain[0][:2] == ["a", "b"]
+    assert scaled[1:3] != plain[1:3]
+    call(("a", "b", "bias"), {})
+    assert launches[-1][0] != plain[0]
+    with pytest.raises(KernelCallError, match="'b' is not given"):
+        call(("a", None), {})
+
+
+def test_a_measured_order_that_does_not_fit_leaves_its_tile(monkeypatch, sources):
+    tile = (("m", 64), ("n", 64), ("consumers", 1))
+    monkeypatch.setattr(texts, "measured", lambda *_: (*tile, ("times", (100, 0, 1))))
+    layouts = [Layout(s, row_major(s), DType.BF16) for s in ((256, 64), (128, 64))]
+    given = (*layouts, None, None, None)
+    made = texts.Calls(gemm).compiled_for(given, texts.Calls(gemm).arguments("ab", {})[2])
+    assert (made.tiling.extent("m"), made.tiling.extent("n"), made.tiling.times) == (64, 64, ())
+
+
+def test_a_text_without_a_loop_has_no_consumers(sources):
+    rows, numbers, types = (512, 4, 256), (1024,), (DType.BF16, DType.I32)
+    layouts = [Layout(s, row_major(s), t) for s, t in zip((rows, numbers), types, strict=True)]
+    call = texts.Calls(picked_rows)
+    made = call.compiled_for((*layouts, None), call.arguments("xt", {})[2])
+    assert (made.tiling.consumers, len(sources)) == (0, 1)
 
 
 def test_public_products_take_b_as_columns(monkeypatch, sources):

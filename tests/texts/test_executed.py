@@ -16,7 +16,7 @@ from warploom.emit.cuda import ptx
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError, SchedulingError
-from warploom.kernel.values import Load, Store, walk
+from warploom.kernel.values import Dot, Load, Store, walk
 from warploom.kernels.measured import SCANS, SCANS_OF_PARTS, measured
 from warploom.kernels.scan import scan, scan_parts
 from warploom.lower.loops import each_loop
@@ -509,6 +509,14 @@ def test_half_bytes_of_several_steps(k):
     assert len(loaded) == 2  # each step converts by itself, so that products of others run
 
 
+def test_products_of_several_steps_follow_one_another_where_registers_are_few():
+    pins = {"m": 128, "n": 64, "consumers": 1, "unroll": 2}
+    made = check(case(HALF_BYTES.format(less=" - 8"), m=140, n=70, k=270), pins)
+    products = [op for op in made.layout.body.loop.body if isinstance(op, Dot)]
+    assert len({dict(made.layout.homes)[op.result.name] for op in products}) == 1
+    assert sum(a.registers for a in made.layout.arrays) == 192
+
+
 @pytest.mark.parametrize(("text", "sizes"), [(BLOCK_SCALES, {"n": 88}), (HALF_BYTES, {"n": 70})])
 def test_one_slot_for_all_tiles_of_an_iteration(text, sizes):
     one = case(text.format(less=" - 8"), k=270, m=20, **sizes)
@@ -519,9 +527,10 @@ def test_one_slot_for_all_tiles_of_an_iteration(text, sizes):
     assert len(ring.parts) == len(loads) - (text is BLOCK_SCALES) * 2  # scales of rows lie apart
 
 
-@pytest.mark.parametrize("k", [40, 128, 320])
-def test_several_steps_of_an_iteration(k):
-    made = check(case(BLOCK_SCALES, n=88, k=k), {"n": 32, "unroll": 2})
+@pytest.mark.parametrize(("k", "backwards"), [(40, False), (128, False), (320, False), (320, True)])
+def test_several_steps_of_an_iteration(k, backwards):
+    pins = {"n": 32, "unroll": 2, "serpentine": backwards}
+    made = check(case(BLOCK_SCALES, n=88, k=k), pins)
     assert made.tiling.unroll == 2
     assert sum(a.name.startswith("kept_") for a in made.layout.arrays) == 2  # a product each
 
@@ -576,10 +585,22 @@ def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n", wl.f32]
 """
 
 
+SUMS_ON_THE_WAY = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], w: wl.In["k", "n"], out: wl.Out["k", "m", "n", wl.f32]):
+    m, n = wl.tile("m", "n")
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 1):
+        acc = acc + 1.0
+        out[k, m, n] = acc
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "pins", "said"),
     [
         (RECURRENCE, {"serpentine": True}, "depends on the order"),
+        (SUMS_ON_THE_WAY, {"serpentine": True}, "depends on the order"),
         (GEMM, {"direct": False, "n": 32}, "move 128 bytes of a row"),
     ],
 )

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 Pins = tuple[tuple[str, object], ...]
 WITH_FUNCTIONS = ("attention", "packed", "blocked")
+ORDER = ("times", "tie", "late")  # pins of an order, which fits one loop
 LONG = 1024  # queries and keys from which on the choices hold
 
 _TILE_128 = {
@@ -164,15 +165,17 @@ _TWO_PRODUCTS = {
     "together": True,
     "direct": True,
 }
-_TWO_APART = {"consumers": 2, "turns": False, "unroll": 2}  # of few steps: a slot for each
 _COPIED = {"direct": False, "staging": 1}
+_MANY_STEPS = {"m": 128, **_TWO_PRODUCTS, "turns": True, **_COPIED}
+_FEW_STEPS = {"m": 128, "n": 128, "consumers": 2, "turns": False, "unroll": 2, **_COPIED}
+_WALKED = {"serpentine": True, "keep": None}  # as one product's tiles follow one another
 _IN_TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
 _FEW = {"n": 64, "consumers": 1, "together": True}
 _TWO_STEPS = (699, 0, 628, 901, 1259, 917, 1157, 1532)  # a copy, then for each step: convert,
 # multiply, scale. The quickest order that was measured; others ptxas serialises.
 _QUANTISED = (
     ({"m": 129}, {"m": 128, "n": 128, "consumers": 2, "turns": True}),
-    ({"m": 65, "n": 4096}, {"m": 128, **_FEW}),
+    ({"m": 65, "n": 4096}, {"m": 128, "unroll": 2, **_FEW}),
     ({"m": 33, "n": 4096}, {"m": 64, "unroll": 2, **_FEW, "times": _TWO_STEPS}),
     ({"n": 4096}, {"unroll": 4, **_FEW, "joined": True, "program": "text"}),
 )
@@ -180,21 +183,24 @@ _IN_TURN = {"consumers": 1, "alternate": 2}
 # Weights come from memory, so wide tiles, which move fewest bytes, and CTAs that keep one pace:
 # else they drift apart, and what they share is read again.
 _PACED = {"pace": 16, "split": 1}
+_OFTEN = {**_PACED, "pace": 4}  # consumers without rows rest, so that CTAs are not alike
 _BY_GROUPS = (
-    ({"t": 4096, "n": 8192}, {"t": 128, "n": 256, **_PACED}),
-    ({"t": 4096, "n": 2048, "k": 4096}, {"t": 128, "n": 208, **_IN_TURN, **_PACED}),
-    ({"t": 4096, "n": 1024}, {"t": 128, "n": 256, **_PACED}),
+    ({"t": 4096, "n": 8192}, {"t": 128, "n": 256, **_OFTEN}),
+    ({"t": 4096, "n": 2048, "k": 4096}, {"t": 128, "n": 208, **_IN_TURN, **_PACED, "pace": 8}),
+    ({"t": 4096, "n": 1024}, {"t": 128, "n": 256, **_OFTEN}),
 )
 _TO_AND_FRO = {"serpentine": True, "pace": 32}  # what is left of x in the L2 is read first
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
     "swiglu": (
-        ({"m": 4096, "n": 8192, "k": 8192}, {"m": 128, "n": 176, **_PACED, **_TO_AND_FRO}),
+        ({"m": 4096, "n": 8192, "k": 8192}, {"m": 128, "n": 184, **_PACED, **_TO_AND_FRO}),
         ({"m": 4096, "n": 8192}, {"m": 128, "n": 176, **_PACED}),
     ),
     "block_scaled": (
-        ({"m": 8192, "n": 8192}, _IN_TURNS),
-        ({"m": 1024, "n": 1024, "k": 4096}, {"m": 128, **_TWO_PRODUCTS, "turns": True, **_COPIED}),
-        ({"m": 1024, "n": 1024}, {"m": 128, "n": 128, **_TWO_APART, **_COPIED}),
+        ({"m": 8192, "n": 8192}, {**_IN_TURNS, "pace": 16}),
+        ({"m": 2048, "n": 4096, "k": 4096}, {**_MANY_STEPS, **_WALKED, "pace": 16}),
+        ({"m": 2048, "n": 4096}, {**_FEW_STEPS, **_WALKED}),
+        ({"m": 1024, "n": 1024, "k": 4096}, _MANY_STEPS),
+        ({"m": 1024, "n": 1024}, _FEW_STEPS),
     ),
     "grouped": _BY_GROUPS,
     "grouped_scattered": _BY_GROUPS,
@@ -203,20 +209,28 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
     "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
     "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),
     "int4_gemm": _QUANTISED,
-    "fp8_gemm": tuple(
-        (least, {n: v for n, v in pins.items() if n != "times"}) for least, pins in _QUANTISED
+    "fp8_gemm": (
+        _QUANTISED[0],
+        ({"m": 65, "n": 4096}, {"m": 128, **_FEW}),
+        ({"m": 33, "n": 4096}, {"m": 64, "unroll": 2, **_FEW}),
+        _QUANTISED[3],
     ),
 }
 
 
 def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
-    """The tile of a causal mask; its order too, where scores stay as they are."""
+    """The tile of a causal mask; its order too, where scores stay as they are or tiles are short
+    (dear scores have no place in it, and get one of their own).
+    """
     pins = ATTENTION.get((sizes.get("d", 0), True), {})
     if name == "blocked":  # its tiles are stated, so short sequences have no others
         fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
     else:
         fits = name == "attention" and min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
-    order = ("times", "tie", "late") if choices.get("score") is not None else ()
+    masked = name == "attention" and sizes.get("d") == 128 and choices.get("visible") is not None
+    if masked:  # few steps a tile
+        pins = {**pins, **_ENDS, "staging": 1}
+    order = ORDER if choices.get("score") is not None and not masked else ()
     return tuple((n, v) for n, v in pins.items() if fits and n not in order)
 
 

@@ -10,6 +10,7 @@ padded ones for the call, and outputs back.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -25,7 +26,7 @@ from warploom.errors import (
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
-from warploom.kernels.measured import measured
+from warploom.kernels.measured import ORDER, measured
 from warploom.launch.binary import Binary
 from warploom.launch.compiled import Compiled
 from warploom.launch.described import binary_of, moved
@@ -78,6 +79,8 @@ class Calls:
         self.inputs = [i for i, t in enumerate(self.tensors) if t.access is not Access.OUT]
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
         self.pins = tuple(sorted(text.pins.items(), key=str))
+        # Scalars and options of calls that name nothing, by which tensors they leave out.
+        self.bare: dict[tuple[bool, ...], tuple[tuple[float, ...], tuple[Any, ...]]] = {}
         names = [t.name for t in self.tensors]
         teller = self.inputs[min(1, len(self.inputs) - 1)]  # weights, keys
         self.runner = Runner(names, self._binary, viewed, usual, self._mended, teller)
@@ -85,7 +88,15 @@ class Calls:
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Launch with a call's arguments; the outputs."""
-        tensors, scalars, options, stream = self.arguments(args, given)
+        which = tuple([a is None for a in args])
+        if not given and which in self.bare:  # nothing but tensors: the rest is as it was before
+            tensors, (scalars, options), stream = [None] * len(self.tensors), self.bare[which], None
+            for i, tensor in zip(self.inputs, args, strict=False):
+                tensors[i] = tensor
+        else:
+            tensors, scalars, options, stream = self.arguments(args, given)
+            if not given:
+                self.bare[which] = scalars, options
         done = self.launch(tensors, scalars, options, stream)
         wanted = options[3]
         made = [done[i] for i in self.outputs if self.tensors[i].name in wanted]
@@ -300,11 +311,12 @@ def _measured_or_chosen(
     pins: tuple[tuple[str, object], ...],
     positive: frozenset[str],
 ) -> Compiled:
-    """With what was measured for kernels of its kind, unless this one has no place for it."""
-    made = _compiled(kernel, sizes, pins, positive)
-    if pins:
-        try:
+    """With what was measured for kernels of its kind, unless this one has no place for it: then
+    with another order of its own, or with nothing of it.
+    """
+    for mine in dict.fromkeys((pins, tuple(p for p in pins if p[0] not in ORDER))) if pins else ():
+        made = _compiled(kernel, sizes, mine, positive)
+        with suppress(BackendError, GeometryError, KernelError, SchedulingError):
             made.built  # noqa: B018 (kept)
-        except (BackendError, GeometryError, KernelError, SchedulingError):
-            return _compiled(kernel, sizes, (), positive)
-    return made
+            return made
+    return _compiled(kernel, sizes, (), positive)

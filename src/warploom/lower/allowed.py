@@ -8,7 +8,6 @@ from warploom.kernel.values import (
     DType,
     Fn,
     Given,
-    Op,
     Pointwise,
     Store,
     operands,
@@ -141,25 +140,34 @@ def is_narrow(layout: Layout, value: str, bits: int) -> bool:
 
 def any_order(body: Body) -> bool:
     """Whether iterations may run in any order: carried values are sums, maxima or minima of what
-    each iteration computes by itself.
+    iterations compute by themselves, and none is stored on the way.
     """
-    carried = {c.inside.name for c in body.loop.carried}
-    bound: set[str] = set(carried)
+    bound = {c.inside.name for c in body.loop.carried}
     for op in body.loop.body:
         if set(operands(op)) & bound:
+            if isinstance(op, Store):
+                return False
             bound |= {v.name for v in results(op)}
-    return all(_gathers(body.ops.get(c.last), c, bound) for c in body.loop.carried)
+    return all(_gathers(body, c, bound) for c in body.loop.carried)
 
 
-def _gathers(last: Op | None, c: Carried, bound: set[str]) -> bool:
-    if c.last == c.inside.name:
-        return True
-    if isinstance(last, Dot):
-        return last.into == c.inside.name and not {last.a, last.b} & bound
-    if not (isinstance(last, Pointwise) and last.fn in SUMS and c.inside.name in last.args):
-        return False
-    others = [a for a in last.args if a != c.inside.name]
-    return len(others) == 1 and others[0] not in bound
+def _gathers(body: Body, c: Carried, bound: set[str]) -> bool:
+    """Whether all that is done to a carried value is one kind of sum, step after step."""
+    name, kinds = c.last, set[Fn]()
+    while name != c.inside.name:
+        op = body.ops.get(name)
+        if isinstance(op, Dot) and op.into in bound:
+            rest, kind = {op.a, op.b}, Fn.ADD
+            name = op.into
+        elif isinstance(op, Pointwise) and op.fn in SUMS and len(set(op.args)) == 2:
+            kind, mine = op.fn, [a for a in op.args if a in bound]
+            rest, name = set(op.args) - set(mine[:1]), (mine or [""])[0]
+        else:
+            return False
+        kinds.add(kind)
+        if rest & bound or len(kinds) > 1:
+            return False
+    return True
 
 
 def adds_zeros(body: Body, op: Store) -> bool:

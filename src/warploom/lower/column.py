@@ -166,5 +166,7 @@ def schedule(
         return candidates_of(problem, plan, options=options).named(layout.tiling.program).result
     turns = layout.tiling.consumers if takes_turns(layout) else 0
     roles, names = tuple(f"{CONSUMER}{i}" for i in range(turns)), dict(plan.aliases)
-    solve = partial(solve_alike, problem, roles, names, options)
-    return keep(problem, f"{roles} {names} {options}", solve) if keep else solve()
+    steps = layout.body.loop.times if turns else 1
+    solve = partial(solve_alike, problem, roles, names, options, steps)
+    how = f"{roles} {names} {options}" + (f" {steps}" if steps > 1 else "")
+    return keep(problem, how, solve) if keep else solve()

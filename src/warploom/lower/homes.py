@@ -31,9 +31,16 @@ class _Classes:
 
 
 def homes_of(
-    body: Body, steps: tuple[Step, ...], kept: Mapping[str, Value], forms: Mapping[str, object]
+    body: Body,
+    steps: tuple[Step, ...],
+    kept: Mapping[str, Value],
+    forms: Mapping[str, object],
+    *,
+    in_turn: bool = False,
 ) -> dict[str, str]:
-    """The array of each kept value."""
+    """The array of each kept value. ``in_turn``: fresh products of an unrolled loop follow one
+    another in one array; each is used up before the next.
+    """
     classes = _Classes(kept)
     for c in body.loop.carried:
         for name in (c.last, c.result.name, *([c.first] if c.first in kept else [])):
@@ -41,6 +48,10 @@ def homes_of(
     for _, op in body.placed:
         if isinstance(op, Dot) and op.into is not None and op.into in kept:
             classes.join(op.into, op.result.name)
+    fresh = [n for n in kept if isinstance(dot := body.ops.get(n), Dot) and dot.into is None]
+    if in_turn and not any(len({*fresh} & {*s.reads}) > 1 for s in steps):
+        for name in fresh[1:]:
+            classes.join(fresh[0], name)
     for step in steps:
         taken: set[str] = set()
         for result in step.results:

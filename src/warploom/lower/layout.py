@@ -136,8 +136,10 @@ def lay_out(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> Layout:
     kept = _kept_values(body, tiling, steps)
     forms = _forms(body, kept)
     homes = homes_of(body, steps, kept, forms)
-    names = dict.fromkeys(homes.values())
-    arrays = tuple(_array(body, tiling, name, homes, forms) for name in names)
+    arrays = _arrays(body, tiling, homes, forms)
+    if body.loop.times > 1 and sum(a.registers for a in arrays) > ROOMY_REGISTERS:
+        homes = homes_of(body, steps, kept, forms, in_turn=True)
+        arrays = _arrays(body, tiling, homes, forms)
     layout = Layout(
         body=body,
         tiling=tiling,
@@ -227,6 +229,13 @@ def _only_in_sums(body: Body, name: str, found: set[str]) -> bool:
             return False
     lasts = [c for c in body.loop.carried if c.last == name]
     return all(body.is_zero(c.first) for c in lasts)
+
+
+def _arrays(
+    body: Body, tiling: Tiling, homes: dict[str, str], forms: dict[str, Form]
+) -> tuple[Array, ...]:
+    names = dict.fromkeys(homes.values())
+    return tuple(_array(body, tiling, name, homes, forms) for name in names)
 
 
 def _array(

@@ -29,21 +29,51 @@ def solve_alike(
     roles: Sequence[str],
     names: Mapping[str, str],
     options: ModuloOptions | None = None,
+    steps: int = 1,
 ) -> ModuloResult:
     """The schedule of least interval with one program for all ``roles``.
 
-    ``names`` gives equal ops one name. ``proven`` means that no schedule of a smaller interval
-    exists at all, alike or not. Raises ``SchedulingError`` when no interval tried keeps the tie.
+    ``names`` gives equal ops one name. An iteration has ``steps`` alike: where roles a share of the
+    interval apart are not the least, a share of a step is tried too. ``proven`` means that no
+    schedule of a smaller interval exists at all, alike or not. Raises ``SchedulingError`` when no
+    interval tried keeps the tie.
     """
     if len(roles) < 2:
         return solve_modulo(problem, options)
     options = options or ModuloOptions()
-    quick, clock = replace(options, goals=()), Deadline(options.seconds)
-    free = solve_modulo(problem, quick)
-    bound, least = free.lower_bound, len(roles) * problem.handoff  # less has no room to hand over
-    ii = max(free.ii, least)
+    clock = Deadline(options.seconds)
+    free = solve_modulo(problem, replace(options, goals=()))
+    best: ModuloResult | None = None
+    for parts in dict.fromkeys((1, steps)):
+        found = _apart(problem, roles, names, free, parts, options, clock)
+        if found is not None and (best is None or found.ii < best.ii):
+            best = found
+        if best is not None and best.proven:
+            break
+    if best is not None:
+        return best
+    raise SchedulingError(
+        f"no program serves all of {', '.join(roles)} at intervals from {free.lower_bound} on",
+        where=f"problem {problem.name!r}",
+        why="an even shift between the roles breaks a unit, an edge or a ring",
+        fix="emit one program for each role",
+    )
+
+
+def _apart(
+    problem: ModuloProblem,
+    roles: Sequence[str],
+    names: Mapping[str, str],
+    free: ModuloResult,
+    parts: int,
+    options: ModuloOptions,
+    clock: Deadline,
+) -> ModuloResult | None:
+    """The best schedule with roles a share of the interval's ``parts`` apart, if any was found."""
+    quick, bound = replace(options, goals=()), free.lower_bound
+    ii = max(free.ii, len(roles) * problem.handoff)  # less has no room to hand over
     for _ in range(TRIES):
-        there = tied(problem, roles, names, ii)
+        there = tied(problem, roles, names, ii, parts)
         result = solve_modulo(there, _left(quick, clock))
         if result.ii == ii:
             result = solve_modulo(there, _left(options, clock)) if options.goals else result
@@ -52,12 +82,7 @@ def solve_alike(
             check_result(found)
             return found
         ii = result.ii
-    raise SchedulingError(
-        f"no program serves all of {', '.join(roles)} at intervals from {bound} to {ii} cycles",
-        where=f"problem {problem.name!r}",
-        why="an even shift between the roles breaks a unit, an edge or a ring",
-        fix="emit one program for each role",
-    )
+    return None
 
 
 def _left(options: ModuloOptions, clock: Deadline) -> ModuloOptions:
@@ -67,13 +92,17 @@ def _left(options: ModuloOptions, clock: Deadline) -> ModuloOptions:
 
 
 def tied(
-    problem: ModuloProblem, roles: Sequence[str], names: Mapping[str, str], ii: int
+    problem: ModuloProblem,
+    roles: Sequence[str],
+    names: Mapping[str, str],
+    ii: int,
+    parts: int = 1,
 ) -> ModuloProblem:
-    """The problem with role number ``i + 1`` an even share of ``ii`` behind role number ``i``."""
+    """The problem with each role an even share of a part of ``ii`` after the one before."""
     ops = [_ops(problem, role, names) for role in roles]
     if any(set(found) != set(ops[0]) for found in ops):
         raise SchedulingError(f"roles {', '.join(roles)} have different ops", where="solve_alike")
-    shift = ii // len(roles)
+    shift = ii // (len(roles) * parts)
     ties = []
     for first, second in pairwise(ops):
         for name, v in first.items():

@@ -16,9 +16,12 @@ groups until its next tile lies in one, and is done after the last. ``end_VAR`` 
 
 from __future__ import annotations
 
+from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Load, Store, Walk
+from warploom.lower.body import only_products
 from warploom.lower.choose import SIDE
+from warploom.lower.layout import Layout
 from warploom.lower.ranges import Cut
 from warploom.lower.slots import grouped_vars
 from warploom.lower.visits import differ
@@ -143,25 +146,58 @@ def _groups(context: Context) -> list[str]:
         "int here = 0;  // row tiles of the group",
         f"while (group < count_{groups}) {{",
         f"  here = ({starts}[group + 1] - {starts}[group] + {extent - 1}) / {extent};",
-        "  if (tile / across < before + here) break;",
+        "  if (tile < (before + here) * across) break;",
         "  before += here;",
         "  ++group;",
         "}",
         f"if (group == count_{groups}) break;",
         f"const int pos_{groups} = group, end_{grouped} = {starts}[group + 1];",
-        f"const int inside = tile - before * across, band = inside / ({tall} * across) * {tall};",
-        f"const int tall = min(here - band, {tall}), place = inside - band * across;",
+        "const unsigned inside = tile - before * across;",  # divided faster, by fewer registers
+        f"const int band = here > {tall} ? inside / ({tall} * across) * {tall} : 0;",
+        f"const int tall = min(here - band, {tall});",
+        "const unsigned place = inside - band * across;",
         f"const int pos_{grouped} = {starts}[group] + (band + place % tall) * {extent};",
         "int rest = place / tall;",
     ]
-    for name in reversed(context.kernel.grid.vars):
-        if name in (groups, grouped):
-            continue
+    names = [n for n in reversed(context.kernel.grid.vars) if n not in (groups, grouped)]
+    for name in names:
         tiled = context.kernel.var(name).walk is Walk.TILE
         extent = context.layout.extent(name) if tiled else 1
-        place = f"rest % count_{name}" + (f" * {extent}" if tiled else "")
-        lines += [f"const int pos_{name} = {place};", f"rest /= count_{name};"]
+        last = name == names[-1]  # nothing is left but it
+        place = "rest" if last else f"rest % count_{name}"
+        lines.append(f"const int pos_{name} = {place}" + (f" * {extent};" if tiled else ";"))
+        lines += [] if last else [f"rest /= count_{name};"]
     return lines
+
+
+def finds_early(layout: Layout) -> bool:
+    """Whether consumers look for their next tile while the first product of one runs."""
+    kernel, shared = layout.body.kernel, layout.tiling.alternate == 1
+    return kernel.grid.kind == "groups" and only_products(layout.body) and shared
+
+
+def early_lines(context: Context, cut: Cut | None) -> list[str]:
+    """``find``: whether tile ``next`` exists, and where it lies."""
+    grouped = grouped_vars(context.kernel)[1]
+    names = [f"end_{grouped}", *(f"pos_{n}" for n in context.kernel.grid.vars)]
+    found = [
+        "return false;".join(x.rsplit("break;", 1)) if x.startswith("if (group ==") else x
+        for x in place_lines(context, cut)
+    ]
+    return [
+        walk_lines(context, cut)[0],
+        f"int {', '.join(f'next_{n} = 0' for n in names)};",
+        "auto find = [&](int tile) {",
+        *indent([*found, *(f"next_{n} = {n};" for n in names), "return true;"], 2),
+        "};",
+        "int next = blockIdx.x;",
+        "bool more = find(next);",
+        "while (more) {",
+        f"  const int {', '.join(f'{n} = next_{n}' for n in names)};",
+    ]
+
+
+NEXT = "more = find(next += gridDim.x);"
 
 
 def _split(context: Context) -> tuple[list[str], list[str]]:

@@ -349,12 +349,12 @@ TILE_HELPERS: dict[str, str] = {
         "  return r;\n}\n"
     ),
     "keep_pace": (
-        "// All CTAs but a few have come as far. Only a hint: whoever has waited long lets all of\n"
+        "// All CTAs but some have come as far. Only a hint: whoever has waited long lets all of\n"
         "// them go on alone.\n"
-        "DEVICE void keep_pace(unsigned* at, unsigned nth) {\n"
+        "DEVICE void keep_pace(unsigned* at, unsigned nth, unsigned late) {\n"
         "  atomicAdd(at, 1u);\n"
         "  for (int asked = 0; asked < 512; ++asked) {\n"
-        "    if (load_acquire(at) + gridDim.x / 16 >= gridDim.x * nth) return;\n"
+        "    if (load_acquire(at) + late >= gridDim.x * nth) return;\n"
         "    __nanosleep(20);\n  }\n"
         "  atomicOr(at, 1u << 31);\n}\n"
     ),

@@ -21,7 +21,7 @@ from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent, number
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.gathered import gathered_lines
-from warploom.emit.cuda.tile.grid import again_lines, count_lines
+from warploom.emit.cuda.tile.grid import NEXT, again_lines, count_lines, finds_early
 from warploom.emit.cuda.tile.iterations import MIRRORED, list_lines, range_lines
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
@@ -48,9 +48,11 @@ from warploom.lower.gather import GATHERER
 from warploom.lower.hand_over import early_array, early_vectors, puts
 from warploom.lower.landed import interrupted
 from warploom.lower.layout import Array, Form, Layout
+from warploom.lower.loop_ops import CONSUMER
 from warploom.lower.meet import MEET
 from warploom.lower.plan import held_loads, part_name
 from warploom.lower.ranges import cut_of, moves
+from warploom.lower.slots import grouped_vars
 from warploom.lower.storage import staged_stores
 
 
@@ -115,7 +117,28 @@ class Part:
         copies = masked if self.masked and not self.layout.crowded else None
         role = self.role("consumer")
         others = others_lines(self.document, role, shared=self.layout.crowded)
-        return [*self.trip_lines(), *others, *steps, *self.role_tile(role, self.plain, copies)]
+        tile = self.role_tile(role, self.plain, copies)
+        if self.rests():
+            rows = grouped_vars(self.context.kernel)[1]
+            first = f"pos_{rows} + {64 * self.layout.blocks} * instance"
+            idle = self.role_tile(role, self.waits_only(role), None)
+            idle = ["} else {  // the group has no rows here", *indent(idle, 2), "}"]
+            tile = [f"if ({first} < end_{rows}) {{", *indent(tile, 2), *idle]
+        return [*self.trip_lines(), *others, *steps, *tile]
+
+    def rests(self) -> bool:
+        """Whether a consumer whose rows lie past the end of a group leaves its products out: where
+        CTAs keep one pace, for else they come apart and read again what they share.
+        """
+        tiling = self.layout.tiling
+        return bool(tiling.pace) and tiling.consumers > 1 and finds_early(self.layout)
+
+    def waits_only(self, program: RoleProgram) -> LoweringTable:
+        """What a consumer runs that has no rows: all that others wait for, and no op."""
+        table = self.plain
+        for name in {e.op for _, row in program.phases() for e in row if hasattr(e, "op")}:
+            table = table.with_op(name, lambda e, s: [])
+        return table
 
     def places(self) -> list[str]:
         """Where a consumer's thread finds its elements."""
@@ -283,6 +306,8 @@ class Part:
         once = advance_lines(self.document, program, Per.TILE, shared=shared)
         lines = [stamped_line(program)] if self.stamps else []
         lines += [*self.list_lines(program, "prologue", table), *step * program.peel]
+        if program.name == CONSUMER and finds_early(self.layout):
+            lines.append(NEXT)
         lines.append(f"int k = {program.peel};")
         loops = [("k_tiles", table)]
         if masked is not None:
@@ -309,7 +334,8 @@ class Part:
     def pace_lines(self, program: RoleProgram) -> list[str]:
         """Where the producer waits for those of other CTAs."""
         pace = self.layout.tiling.pace if program.name == "producer" else 0
-        meet = f"keep_pace((unsigned*){self.context.work()}, ++paces);" if pace else ""
+        late = "gridDim.x / 4" if self.rests() else "gridDim.x / 16"  # who rests is early
+        meet = f"keep_pace((unsigned*){self.context.work()}, ++paces, {late});" if pace else ""
         return [f"if (k % {pace} == 0) {meet}"] if pace else []
 
     def epilogue(self, program: RoleProgram, table: LoweringTable) -> list[str]:

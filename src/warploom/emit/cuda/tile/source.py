@@ -18,6 +18,8 @@ from warploom.emit.cuda.roles import barrier_setup, indent, number
 from warploom.emit.cuda.tile.grid import (
     again_lines,
     count_lines,
+    early_lines,
+    finds_early,
     place_lines,
     turned_line,
     walk_lines,
@@ -217,9 +219,11 @@ class _Writer:
         last = (e for p in self.document.programs for e in p.finish[-1:])
         return ["  cluster_sync();"] if any(isinstance(e, ClusterSync) for e in last) else []
 
-    def tile_loop(self, bodies: Sequence[list[str]]) -> list[str]:
+    def tile_loop(self, bodies: Sequence[list[str]], *, early: bool = False) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
         context = self.last.context
+        if early:
+            return [*early_lines(context, self.last.walked), *indent(bodies[0], 2), "}"]
         turn = []
         if self.last.layout.tiling.serpentine:
             turn = ["turned = !turned;", turned_line(context, self.last.walked)]
@@ -321,7 +325,7 @@ class _Writer:
             *([_FIRST_TURN] if self.counts else ()),
             *(() if several else self.last.places()),
             *(line for p in self.parts for line in p.arrays()),
-            *self.around("consumer", self.tile_loop(tiles)),
+            *self.around("consumer", self.tile_loop(tiles, early=finds_early(self.last.layout))),
         ]
 
 
