@@ -185,11 +185,7 @@ _IN_TURN = {"consumers": 1, "alternate": 2}
 # else they drift apart, and what they share is read again.
 _PACED = {"pace": 16, "split": 1}
 _OFTEN = {**_PACED, "pace": 4}  # consumers without rows rest, so that CTAs are not alike
-_BY_GROUPS = (
-    ({"t": 4096, "n": 8192}, {"t": 128, "n": 256, **_OFTEN}),
-    ({"t": 4096, "n": 2048, "k": 4096}, {"t": 128, "n": 208, **_IN_TURN, **_PACED, "pace": 8}),
-    ({"t": 4096, "n": 1024}, {"t": 128, "n": 256, **_OFTEN}),
-)
+_BY_GROUPS = (({"t": 4096, "n": 1024}, {"t": 128, "n": 256, **_OFTEN}),)
 _TO_AND_FRO = {"serpentine": True, "pace": 32}  # what is left of x in the L2 is read first
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
     "swiglu": (
@@ -204,7 +200,7 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
     ),
     "grouped": _BY_GROUPS,
     "grouped_scattered": _BY_GROUPS,
-    "grouped_input": _BY_GROUPS[2:],
+    "grouped_input": _BY_GROUPS,
     "grouped_weights": (({"n": 1024, "k": 1024}, {"n": 128, "k": 192, **_IN_TURN}),),
     "grouped_gathered": (({"t": 4096, "n": 1024}, {"t": 128, "n": 256}),),
     "grouped_scaled": (({"t": 1024, "n": 1024}, {"t": 128, **_TWO_PRODUCTS}),),

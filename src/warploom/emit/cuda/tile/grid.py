@@ -138,7 +138,7 @@ def _group_counts(context: Context) -> list[str]:
     return [*lines, f"const int across = {' * '.join(factors) or '1'};"]
 
 
-def _groups(context: Context) -> list[str]:
+def _groups(context: Context, none: str = "break;") -> list[str]:
     groups, grouped = grouped_vars(context.kernel)
     starts = context.pointer(context.kernel.grid.starts[0])
     extent, tall = context.layout.extent(grouped), context.layout.tiling.group
@@ -150,11 +150,13 @@ def _groups(context: Context) -> list[str]:
         "  before += here;",
         "  ++group;",
         "}",
-        f"if (group == count_{groups}) break;",
+        f"if (group == count_{groups}) {none}",
         f"const int pos_{groups} = group, end_{grouped} = {starts}[group + 1];",
         "const unsigned inside = tile - before * across;",  # divided faster, by fewer registers
-        f"const int band = here > {tall} ? inside / ({tall} * across) * {tall} : 0;",
-        f"const int tall = min(here - band, {tall});",
+        f"const unsigned bands = max((here + {tall // 2}) / {tall}, 1);  // of one height, or less",
+        "const int high = bands > 1 ? (here + bands - 1) / bands : here;",
+        "const int band = bands > 1 ? inside / (high * across) * high : 0;",
+        "const int tall = min(here - band, high);",
         "const unsigned place = inside - band * across;",
         f"const int pos_{grouped} = {starts}[group] + (band + place % tall) * {extent};",
         "int rest = place / tall;",
@@ -180,20 +182,18 @@ def early_lines(context: Context, cut: Cut | None) -> list[str]:
     """``find``: whether tile ``next`` exists, and where it lies."""
     grouped = grouped_vars(context.kernel)[1]
     names = [f"end_{grouped}", *(f"pos_{n}" for n in context.kernel.grid.vars)]
-    found = [
-        "return false;".join(x.rsplit("break;", 1)) if x.startswith("if (group ==") else x
-        for x in place_lines(context, cut)
-    ]
+    found = [*_groups(context, "return false;"), *(f"next_{n} = {n};" for n in names)]
     return [
         walk_lines(context, cut)[0],
         f"int {', '.join(f'next_{n} = 0' for n in names)};",
         "auto find = [&](int tile) {",
-        *indent([*found, *(f"next_{n} = {n};" for n in names), "return true;"], 2),
+        *indent([*found, "return true;"], 2),
         "};",
         "int next = blockIdx.x;",
         "bool more = find(next);",
         "while (more) {",
         f"  const int {', '.join(f'{n} = next_{n}' for n in names)};",
+        *indent(_whole(context), 2),
     ]
 
 
@@ -210,11 +210,8 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     """Positions of the grid's variables in tile number ``tile``."""
     tiled, units = _split(context)
     walk = _walk(context, cut)
-    whole = [
-        f"constexpr int pos_{v.name} = 0;" for v in context.kernel.vars if v.walk is Walk.WHOLE
-    ]
     if walk == "groups":
-        return [*_groups(context), *whole]
+        return [*_groups(context), *_whole(context)]
     lines = ["int rest = tile;"] if units or walk != "plane" else []
     if walk == "plane":
         lines += _plane(context, *tiled, alone=not units)
@@ -228,7 +225,11 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
             ]
     for n in reversed(units):
         lines += [f"const int pos_{n} = rest % count_{n};", f"rest /= count_{n};"]
-    return [*lines, *whole]
+    return [*lines, *_whole(context)]
+
+
+def _whole(context: Context) -> list[str]:
+    return [f"constexpr int pos_{v.name} = 0;" for v in context.kernel.vars if v.walk is Walk.WHOLE]
 
 
 def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:

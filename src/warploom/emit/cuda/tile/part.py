@@ -119,26 +119,21 @@ class Part:
         others = others_lines(self.document, role, shared=self.layout.crowded)
         tile = self.role_tile(role, self.plain, copies)
         if self.rests():
-            rows = grouped_vars(self.context.kernel)[1]
+            rows, table = grouped_vars(self.context.kernel)[1], self.plain
+            for name in {e.op for _, row in role.phases() for e in row if hasattr(e, "op")}:
+                table = table.with_op(name, lambda e, s: [])  # what others wait for is left
+            idle = indent(self.role_tile(role, table, None), 2)
             first = f"pos_{rows} + {64 * self.layout.blocks} * instance"
-            idle = self.role_tile(role, self.waits_only(role), None)
-            idle = ["} else {  // the group has no rows here", *indent(idle, 2), "}"]
-            tile = [f"if ({first} < end_{rows}) {{", *indent(tile, 2), *idle]
+            tile = [f"if ({first} < end_{rows}) {{", *indent(tile, 2)]
+            tile += ["} else {  // the group has no rows here", *idle, "}"]
         return [*self.trip_lines(), *others, *steps, *tile]
 
     def rests(self) -> bool:
-        """Whether a consumer whose rows lie past the end of a group leaves its products out: where
-        CTAs keep one pace, for else they come apart and read again what they share.
+        """Whether a consumer whose rows lie past a group's end leaves its products out: where CTAs
+        keep one pace, else they come apart and read again what they share.
         """
         tiling = self.layout.tiling
         return bool(tiling.pace) and tiling.consumers > 1 and finds_early(self.layout)
-
-    def waits_only(self, program: RoleProgram) -> LoweringTable:
-        """What a consumer runs that has no rows: all that others wait for, and no op."""
-        table = self.plain
-        for name in {e.op for _, row in program.phases() for e in row if hasattr(e, "op")}:
-            table = table.with_op(name, lambda e, s: [])
-        return table
 
     def places(self) -> list[str]:
         """Where a consumer's thread finds its elements."""
