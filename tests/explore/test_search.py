@@ -169,7 +169,7 @@ def test_without_a_limit_a_search_counts_and_looks_at_no_clock():
 
 
 def test_nonsense_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="cannot keep scores"):
+    with pytest.raises(ConfigError, match="cannot keep results"):
         warploom.search(MODEL, store=tmp_path)
     for wrong in ({"evaluations": 0}, {"seconds": 0}):
         with pytest.raises(ConfigError):

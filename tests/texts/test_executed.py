@@ -509,8 +509,15 @@ def test_half_bytes_of_several_steps(k):
     assert len(loaded) == 2  # each step converts by itself, so that products of others run
 
 
-def test_products_of_several_steps_follow_one_another_where_registers_are_few():
-    pins = {"m": 128, "n": 64, "consumers": 1, "unroll": 2}
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"n": 64, "consumers": 1},
+        pytest.param({"n": 128, "consumers": 2, "turns": True}, marks=pytest.mark.slow),
+    ],
+)
+def test_products_of_several_steps_follow_one_another_where_registers_are_few(rows):
+    pins = {"m": 128, "unroll": 2, **rows}
     made = check(case(HALF_BYTES.format(less=" - 8"), m=140, n=70, k=270), pins)
     products = [op for op in made.layout.body.loop.body if isinstance(op, Dot)]
     assert len({dict(made.layout.homes)[op.result.name] for op in products}) == 1

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 
 from warploom.errors import ConfigError, CostModelError, CycleError, GraphError, InfeasibleError
+from warploom.order.bounds.paths import Cycle, Paths
+from warploom.order.bounds.system import Arc
 from warploom.order.model import ModuloProblem, Read, Ring, RingKind
 
 MAX_OPS = 4096
@@ -158,9 +160,10 @@ def _check_budgets(problem: ModuloProblem) -> None:
 
 def _check_cycles(problem: ModuloProblem) -> None:
     """Distance-0 edges must admit an order; a cycle of latency 0 only ties its ops together."""
-    found = _zero_cycle(problem)
-    if found:
-        names = " -> ".join(problem.ops[v].name for v in found)
+    arcs = [Arc(e.src, e.dst, e.latency, 0, e.why) for e in problem.edges if e.distance == 0]
+    found = Paths(len(problem.ops), arcs).at(0)
+    if isinstance(found, Cycle):
+        names = " -> ".join(problem.ops[v].name for v in (*(a.src for a in found), found[0].src))
         raise CycleError(
             "edges of loop distance 0 form a cycle",
             where=names,
@@ -222,29 +225,6 @@ def _tied_groups(problem: ModuloProblem) -> list[list[int]]:
         reach.append(seen)
     groups = {frozenset([v, *(w for w in reach[v] if v in reach[w])]) for v in range(n)}
     return sorted(sorted(g) for g in groups if len(g) > 1)
-
-
-def _zero_cycle(problem: ModuloProblem) -> list[int] | None:
-    n = len(problem.ops)
-    edges = [e for e in problem.edges if e.distance == 0]
-    dist, parent = [0] * n, [-1] * n
-    last = -1
-    for _ in range(n + 1):
-        last = -1
-        for e in edges:
-            if dist[e.src] + e.latency > dist[e.dst]:
-                dist[e.dst] = dist[e.src] + e.latency
-                parent[e.dst] = e.src
-                last = e.dst
-        if last < 0:
-            return None
-    for _ in range(n):
-        last = parent[last]
-    cycle, at = [last], parent[last]
-    while at != last:
-        cycle.append(at)
-        at = parent[at]
-    return [*reversed(cycle), cycle[-1]]
 
 
 def _check_reads(problem: ModuloProblem, where: str, reads: Iterable[Read]) -> None:

@@ -1,15 +1,15 @@
 """Scores on disk: one JSON line each, appended as they come, so that a search can be resumed."""
 
 import hashlib
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf, isfinite
 from pathlib import Path
+from typing import Any
 
-from warploom.errors import ConfigError
 from warploom.order.hunt import Evaluate, Task
 from warploom.order.sequence import Program
 from warploom.order.starts import Start
+from warploom.search.lines import Lines
 
 SCHEMA = "warploom.search/2"
 RESUMED = 8
@@ -22,35 +22,16 @@ def digest_of(subject: object, measure: Callable[..., float] | None) -> str:
 
 
 class Scores:
-    """Known scores of one subject; without a path they live in memory only.
-
-    A line cut off by a killed process is ignored and measured again.
-    """
+    """Known scores of one subject; without a path they live in memory only."""
 
     def __init__(self, path: Path | str | None, key: str) -> None:
-        self.path, self.key = None if path is None else Path(path), key
+        self.lines, self.key = None if path is None else Lines(path), key
         self.known: dict[Task, float] = {}
-        self._cut = False  # the last line, and so the next one begins anew
-        if self.path is None:
-            return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a+", errors="replace") as file:
-                file.seek(0)
-                text = file.read()
-        except OSError as error:
-            raise ConfigError(
-                f"cannot keep scores in {self.path}: {error.strerror}",
-                where="store",
-                fix="a file that can be read and written",
-            ) from None
-        self._cut = text != "" and not text.endswith("\n")
-        for line in text.splitlines():
-            self._read(line)
+        for data in self.lines.known if self.lines else ():
+            self._read(data)
 
-    def _read(self, line: str) -> None:
+    def _read(self, data: Mapping[str, Any]) -> None:
         try:
-            data = json.loads(line)
             if data["key"] != self.key:
                 return
             program = Program(tuple(data["sequence"]), tuple(data["depths"]))
@@ -79,7 +60,7 @@ class Scores:
 
     def _add(self, task: Task, score: float) -> None:
         self.known[task] = score
-        if self.path is None:
+        if self.lines is None:
             return
         row = {
             "key": self.key,
@@ -88,6 +69,4 @@ class Scores:
             "effort": task.effort,
             "score": score if isfinite(score) else None,
         }
-        with self.path.open("a") as file:
-            file.write("\n" * self._cut + json.dumps(row) + "\n")
-        self._cut = False
+        self.lines.add(row)

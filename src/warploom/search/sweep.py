@@ -9,6 +9,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 from warploom.document.ops import OpRole
 from warploom.errors import WarploomError, WarploomWarning
+from warploom.search.lines import Lines
 from warploom.seed.compile import CompiledSchedule, compile_schedule
 from warploom.seed.config.pipeline import SchedulingStrategy
 from warploom.seed.schedule import PipelineSchedule
@@ -142,25 +144,14 @@ _RANK = {"clean": 0, "timing": 1, "race": 2, "refused": 3}
 
 
 class Cache:
-    """Outcomes by content hash, one JSON line each, appended as they are known.
-
-    A line cut off by a killed process is ignored and computed again.
-    """
+    """Outcomes by content hash, one JSON line each, appended as they are known."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self._lines = Lines(path)
         self._known: dict[str, Outcome] = {}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            self._read()
-
-    def _read(self) -> None:
-        for line in self.path.read_text().splitlines():
-            try:
-                data = json.loads(line)
+        for data in self._lines.known:
+            with suppress(ValueError, KeyError, TypeError):
                 self._known[data["key"]] = outcome_from_json(data["outcome"])
-            except (ValueError, KeyError, TypeError):
-                continue
 
     def get(self, point: Point) -> Outcome | None:
         """The outcome of a point, if known."""
@@ -170,8 +161,7 @@ class Cache:
         """Keep an outcome, on disk at once."""
         key = outcome.point.key()
         self._known[key] = outcome
-        with self.path.open("a") as file:
-            file.write(json.dumps({"key": key, "outcome": asdict(outcome)}) + "\n")
+        self._lines.add({"key": key, "outcome": asdict(outcome)})
 
 
 def outcome_from_json(data: dict[str, Any]) -> Outcome:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from warploom.document.ops import DepEdge, DepKind
 from warploom.errors import CycleError
+from warploom.order.bounds.paths import Cycle, Paths
+from warploom.order.bounds.system import Arc
 from warploom.view.palette import op_colour, op_word
 from warploom.view.recurrence import Node, Recurrence, check_graph, critical_recurrence
 from warploom.view.svg import Drawing, number
@@ -39,29 +41,13 @@ def layered_layout(nodes: int, edges: Sequence[DepEdge]) -> tuple[Point, ...]:
 
 def _layers(nodes: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
     """Longest path from the left; then sources move right, next to what they feed."""
-    preds: list[list[int]] = [[] for _ in range(nodes)]
-    succs: list[list[int]] = [[] for _ in range(nodes)]
-    for a, b in pairs:
-        preds[b].append(a)
-        succs[a].append(b)
-    waiting = [len(p) for p in preds]
-    order = [n for n in range(nodes) if not waiting[n]]
-    for node in order:
-        for after in succs[node]:
-            waiting[after] -= 1
-            if not waiting[after]:
-                order.append(after)
-    if len(order) < nodes:
-        raise CycleError(
-            "edges of distance 0 form a cycle",
-            where=f"ops {sorted(set(range(nodes)) - set(order))}",
-        )
-    layer = [0] * nodes
-    for node in order:
-        layer[node] = max((layer[p] + 1 for p in preds[node]), default=0)
-    for node in reversed(order):
-        if not preds[node] and succs[node]:
-            layer[node] = min(layer[s] for s in succs[node]) - 1
+    layer = Paths(nodes, [Arc(a, b, 1, 0, "") for a, b in pairs]).at(0)
+    if isinstance(layer, Cycle):
+        where = f"ops {sorted(arc.src for arc in layer)}"
+        raise CycleError("edges of distance 0 form a cycle", where=where)
+    fed = {b for _, b in pairs}
+    for source in {a for a, _ in pairs} - fed:
+        layer[source] = min(layer[b] for a, b in pairs if a == source) - 1
     return layer
 
 

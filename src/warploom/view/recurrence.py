@@ -2,7 +2,7 @@
 
 A cycle whose edges carry ``latency`` cycles in all over ``distance`` iterations needs
 ``II >= latency / distance``. Every edge is taken to cost its producer's latency, as the dependence
-graph does. This is for showing; the exact scheduler has its own bound on its own model.
+graph does.
 
 Nodes are the ops of the roles' loops. A copy feeds whoever reads its part of the slot, a reader
 frees the slot for the copy ``depth`` iterations later, registers flow in program order and around
@@ -18,6 +18,8 @@ from warploom.document.ops import DepEdge, DepKind, OpRole
 from warploom.document.rings import Per
 from warploom.document.roles import BulkStore, Compute, Load, Mma, RoleEntry, RolesDocument
 from warploom.errors import CycleError, GraphError
+from warploom.order.bounds.paths import Cycle, Paths
+from warploom.order.bounds.system import Arc
 
 
 class Node(Protocol):
@@ -63,61 +65,36 @@ def check_graph(body: Sequence[Node], edges: Sequence[DepEdge]) -> None:
 def critical_recurrence(body: Sequence[Node], edges: Sequence[DepEdge]) -> Recurrence | None:
     """The cycle with the largest latency per iteration, or None when there is no cycle.
 
-    Each round looks for a cycle that is too long for the best interval so far, and takes its
-    interval; there are finitely many cycles and the interval only grows, so this ends.
+    Each cycle found is too long for the best interval so far, and gives the next one; there are
+    finitely many cycles and the interval only grows, so this ends.
     """
     check_graph(body, edges)
     best: Recurrence | None = None
     bound = Fraction(-1)  # below every interval, so that a cycle of latency 0 is found too
     while True:
-        cycle = _positive_cycle(body, edges, bound)
-        if cycle is None:
+        # Times in parts of a cycle: then the interval is a whole number of them.
+        arcs = {
+            Arc(
+                e.producer_idx,
+                e.consumer_idx,
+                body[e.producer_idx].latency * bound.denominator,
+                e.loop_distance,
+                str(i),
+            ): i
+            for i, e in enumerate(edges)
+        }
+        cycle = Paths(len(body), tuple(arcs)).at(bound.numerator)
+        if not isinstance(cycle, Cycle):
             return best
         found = Recurrence(
-            edges=tuple(cycle),
-            latency=sum(body[edges[i].producer_idx].latency for i in cycle),
-            distance=sum(edges[i].loop_distance for i in cycle),
+            edges=tuple(arcs[a] for a in cycle),
+            latency=sum(body[a.src].latency for a in cycle),
+            distance=sum(a.distance for a in cycle),
         )
         if found.distance == 0:
-            names = " > ".join(body[edges[i].producer_idx].label() for i in cycle)
+            names = " > ".join(body[a.src].label() for a in cycle)
             raise CycleError("edges of distance 0 form a cycle", where=names)
         best, bound = found, found.interval
-
-
-def _positive_cycle(
-    body: Sequence[Node], edges: Sequence[DepEdge], interval: Fraction
-) -> list[int] | None:
-    """A cycle with more latency than ``interval`` allows (Bellman-Ford), as edge indices."""
-    start = [Fraction(0)] * len(body)
-    reached: list[int | None] = [None] * len(body)
-    last: int | None = None
-    for _ in range(len(body) + 1):
-        last = None
-        for i, edge in enumerate(edges):
-            weight = body[edge.producer_idx].latency - interval * edge.loop_distance
-            time = start[edge.producer_idx] + weight
-            if time > start[edge.consumer_idx]:
-                start[edge.consumer_idx], reached[edge.consumer_idx] = time, i
-                last = edge.consumer_idx
-        if last is None:
-            return None
-    return _walk_back(edges, reached, last)
-
-
-def _walk_back(
-    edges: Sequence[DepEdge], reached: Sequence[int | None], node: int | None
-) -> list[int] | None:
-    """Follow the edges that last moved each op until an op repeats: that loop is the cycle."""
-    path: list[int] = []
-    seen: dict[int, int] = {}
-    while node is not None and node not in seen:
-        seen[node] = len(path)
-        edge = reached[node]
-        if edge is None:
-            return None
-        path.append(edge)
-        node = edges[edge].producer_idx
-    return None if node is None else path[seen[node] :][::-1]
 
 
 Op = Load | Mma | Compute | BulkStore
