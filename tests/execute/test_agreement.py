@@ -29,7 +29,7 @@ def agree(document, *, limit=0):
     if wrong is None:
         wrong = decide(document).defective
     report = verify(document)
-    assert report.is_clean != wrong, report.text()
+    assert (report.verdict == "clean") != wrong, report.text()
     for finding in report.findings[:3]:
         if finding.severity is not Severity.INFO:
             run = execute(document, timing=Scripted(witness(document, finding)))
@@ -100,6 +100,6 @@ def test_a_race_that_needs_three_iterations():
     )
     verdicts = [decide(document, trips=(n,)).defective for n in range(5)]
     assert verdicts == [False, False, False, True, True]
-    assert verify(document, trips=range(3)).is_clean
+    assert verify(document, trips=range(3)).verdict == "clean"
     assert min(f.trip_count for f in verify(document).races()) == 3
     agree(document)

@@ -80,7 +80,7 @@ def reference_four_wave():
 
 def test_no_barrier_after_a_vm_drain(clean_four_wave):
     """1. A vm wait drains the wave's own loads; other waves' shares need a barrier after it."""
-    assert verify(clean_four_wave).is_clean
+    assert verify(clean_four_wave).verdict == "clean"
     barriers = positions(clean_four_wave, K, tag=ScheduleOps.BARRIER)
     faulty = drop(clean_four_wave, K, barriers[:1])
     found = named(faulty, Code.RAW_LDS)
@@ -92,7 +92,7 @@ def test_no_barrier_after_a_vm_drain(clean_four_wave):
 
 def test_no_lgkm_drain_in_the_epilogue(clean_ping_pong):
     """2. Epilogue MMAs consumed stale fragment registers."""
-    assert verify(clean_ping_pong).is_clean
+    assert verify(clean_ping_pong).verdict == "clean"
     faulty = drop(clean_ping_pong, E, positions(clean_ping_pong, E, tag=ScheduleOps.WAIT_LGKM))
     found = named(faulty, Code.RAW_REG, phases=(E, E))
     assert found

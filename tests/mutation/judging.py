@@ -14,7 +14,7 @@ _WITNESSES = 3
 def judge_by_verifier(document: ScheduleDocument) -> Verdict:
     """Racy when the verifier reports more than information."""
     report = verify(document)
-    if report.is_clean:
+    if report.verdict == "clean":
         return Verdict(racy=False)
     races = report.races() or report.findings
     return Verdict(

@@ -46,4 +46,4 @@ def test_the_witnesses_behind_the_fourwave_deviation():
     for finding in races.values():
         timing = Scripted(witness(ruled.document(), finding))
         assert not execute(ruled.document(), timing=timing).correct
-    assert compile_schedule(schedule).report.is_clean
+    assert compile_schedule(schedule).report.verdict == "clean"

@@ -25,7 +25,7 @@ def judge(document):
     undecided = Truth.UNDECIDED in truths and not wrong
     last = report.trips_checked[-1]
     later = []
-    if report.is_clean:
+    if report.verdict == "clean":
         later = [n for n in range(last + 1, last + 4) if _races(document, n)]
     return report, None if undecided else wrong, later
 
@@ -62,8 +62,8 @@ def compare(seed):
     """What disagrees for one seed, and what was found."""
     report, wrong, later = judge(drawn(seed))
     certain = wrong is not None and report.verdict != "timing"
-    if later or (certain and report.is_clean == wrong):
-        return ("missed" if report.is_clean else "false"), report.verdict
+    if later or (certain and (report.verdict == "clean") == wrong):
+        return ("missed" if report.verdict == "clean" else "false"), report.verdict
     return ("undecided" if wrong is None else "wrong" if wrong else "right"), report.verdict
 
 
@@ -88,5 +88,5 @@ def test_what_repair_gives_back_is_clean():
         except OrderError:
             refused += 1
             continue
-        assert verify(done.document).is_clean, seed
+        assert verify(done.document).verdict == "clean", seed
     assert 20 < refused < 90

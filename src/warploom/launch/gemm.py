@@ -19,8 +19,8 @@ from warploom.launch.runner import Layouts
 from warploom.launch.tensors import Foreign
 from warploom.launch.texts import Calls
 from warploom.launch.tune import tune_call
-from warploom.lower.layout import WGMMA_ROWS
 from warploom.lower.tiling import Tiling
+from warploom.target.h200 import WGMMA_ROWS
 
 ACTIVATIONS = {"none": None, "relu": words.relu, "gelu": words.gelu, "silu": words.silu}
 OUT_TYPES = {"bf16": DType.BF16, "fp16": DType.F16, "fp32": DType.F32}

@@ -8,13 +8,13 @@ from math import prod
 
 from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
 from warploom.lower.hand_over import chunks_of
-from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.layout import Layout
 from warploom.lower.loop_ops import loop_ops, takes_turns
 from warploom.lower.meet import inbox_bytes, part_bytes
 from warploom.lower.price import in_registers
 from warploom.lower.slots import LINE_BYTES, SlotRing
 from warploom.lower.storage import ring_depth, staged_stores
-from warploom.target.h200 import HopperTarget
+from warploom.target.h200 import WGMMA_ROWS, HopperTarget
 
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
 

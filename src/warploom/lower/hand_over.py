@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from warploom.document.flow import When
 from warploom.kernel.values import Dot, Load, Store
 from warploom.lower.body import Body, refusal
-from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.layout import Layout
 from warploom.lower.price import Cost
 from warploom.lower.slots import LINE_BYTES, SlotRing
-from warploom.target.h200 import HopperTarget
+from warploom.target.h200 import WGMMA_ROWS, HopperTarget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

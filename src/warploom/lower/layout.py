@@ -39,8 +39,8 @@ from warploom.lower.fuse import Step
 from warploom.lower.homes import homes_of
 from warploom.lower.slots import MOST_COLUMNS, SlotRing, SlotTile, filled_rings, rings_of
 from warploom.lower.tiling import Tiling
+from warploom.target.h200 import WGMMA_ROWS
 
-WGMMA_ROWS = 64
 ROOMY_REGISTERS = 200  # of arrays: more must not all live at once
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from warploom.kernel.values import Dot, DType, Fn, Pointwise, Reduce
 from warploom.lower.fuse import Step
-from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.layout import Layout
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import SlotRing
-from warploom.target.h200 import HopperTarget
+from warploom.target.h200 import WGMMA_ROWS, HopperTarget
 
 EXPONENTIALS = {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.SIN, Fn.COS}
 COMPARES = {Fn.MAX, Fn.MIN, Fn.WHERE, Fn.ABS, Fn.CAST, Fn.FLOOR}

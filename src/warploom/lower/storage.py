@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from warploom.errors import GeometryError
 from warploom.kernel.values import Store
-from warploom.lower.layout import WGMMA_ROWS, Layout
+from warploom.lower.layout import Layout
 from warploom.lower.meet import inbox_bytes
 from warploom.lower.slots import LINE_BYTES, SlotRing
 from warploom.lower.visits import takes_turns
-from warploom.target.h200 import HopperTarget
+from warploom.target.h200 import WGMMA_ROWS, HopperTarget
 
 BARRIER_BYTES = 16
 ALIGNMENT = 1024

@@ -224,11 +224,6 @@ class Report(Pictured):
         return "timing" if Severity.TIMING in found else "clean"
 
     @property
-    def is_clean(self) -> bool:
-        """No race and no timing finding, and everything judged."""
-        return self.verdict == "clean"
-
-    @property
     def clean(self) -> bool:
         """No race, and everything judged: what a proof needs if the stated assumptions hold."""
         return self.verdict in ("clean", "timing")

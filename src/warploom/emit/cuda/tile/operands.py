@@ -13,10 +13,10 @@ from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Dot, DType, Load
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import early_array, early_vectors
-from warploom.lower.layout import WGMMA_ROWS
 from warploom.lower.parted import FIRST, REST
 from warploom.lower.plan import part_name
 from warploom.lower.slots import LINE_BYTES, SlotTile
+from warploom.target.h200 import WGMMA_ROWS
 
 WGMMA_DTYPES = {DType.BF16: "bf16", DType.F16: "fp16", DType.E4M3: "e4m3", DType.E5M2: "e5m2"}
 STEPS_OF_LINE = 4  # k-steps of 32 bytes in a 128-byte row
