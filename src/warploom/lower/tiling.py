@@ -100,10 +100,12 @@ class Tiling:
 
     def __post_init__(self) -> None:
         """Tilings that mean nothing do not exist."""
-        mine = {f.name: getattr(self, f.name) for f in fields(self)[1:]}
-        if mine["consumers"] == 0:  # a text without a loop has none
-            del mine["consumers"]
-        check_choices(mine, "Tiling")
+        for name, kinds, least in _rules():
+            value = getattr(self, name)
+            if type(value) in kinds and (type(value) is not int or least <= value <= MOST):
+                continue  # most often
+            if (name, value) != ("consumers", 0):  # a text without a loop has none
+                check_choices({name: value}, "Tiling")
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -161,6 +163,12 @@ def check_choices(given: Mapping[str, object], where: str) -> None:
             raise ConfigError(f"{name}={value!r}", where=where, fix=said)
         if type(value) is int and not least <= value <= MOST:
             raise ConfigError(f"{name}={value!r}", where=where, fix=f"{least} to {MOST}")
+
+
+@cache
+def _rules() -> tuple[tuple[str, tuple[type, ...], int], ...]:
+    """Types and the least number of every choice."""
+    return tuple((f.name, _kinds()[f.name], LEAST.get(f.name, 1)) for f in fields(Tiling)[1:])
 
 
 @cache
