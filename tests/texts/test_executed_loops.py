@@ -151,6 +151,7 @@ def kernel(x: wl.In["m", "k"], w: wl.In["k", "n"], out: wl.Out["k", "m", "n", wl
         (RECURRENCE, {"serpentine": True}, "depends on the order"),
         (SUMS_ON_THE_WAY, {"serpentine": True}, "depends on the order"),
         (GEMM, {"direct": False, "n": 32}, "move 128 bytes of a row"),
+        (ROW_SOFTMAX, {"consumers": 2, "m": 128, "turns": True}, "this loop has no product"),
     ],
 )
 def test_choices_that_change_the_meaning_are_refused(text, pins, said):
