@@ -108,3 +108,20 @@ def test_the_call_of_flexible_attention_is_judged():
     for given in ((tensor((4, 4)), k, k), (q, tensor(()), k), (None, k, k), (q, k, "v")):
         with pytest.raises(BackendError, match=r"flex_attention: (query|key|value) is"):
             wt.flex_attention(*given)
+
+
+@pytest.mark.parametrize("name", [n for n in CALLS if n != "grouped_gemm"])
+def test_gradients_that_an_op_lacks_are_refused(name):
+    given = {n: tensor(s) for n, s in CALLS[name].items()}
+    for wanted in ("x", "a", "q"):
+        if wanted in given:
+            given[wanted].requires_grad_()
+    with torch.no_grad():
+        getattr(OPS, name)(**given)
+
+    def backward():
+        made = getattr(OPS, name)(**given)
+        (made if isinstance(made, torch.Tensor) else made[0]).float().sum().backward()
+
+    with pytest.raises(BackendError, match=f"a gradient of warploom.{name} is asked for"):
+        backward()

@@ -1,7 +1,7 @@
 """``torch.ops.warploom`` of the fused products and the scan.
 
-``grouped_gemm`` has a gradient, the others have none. On the CPU they compute by torch, for tests
-of models.
+``grouped_gemm`` has a gradient, the others have none and say so when one is asked for. On the CPU
+they compute by torch, for tests of models.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from warploom.errors import BackendError
 from warploom.launch import fused
 from warploom.torch import schema
+from warploom.torch.autograd import needs_grad
 from warploom.torch.ops import LIBRARY
 
 BLOCK = 128
@@ -137,6 +139,44 @@ def _by_name(call: Callable[..., Any], text: str) -> Callable[..., Any]:
     def kernel(*given: Any) -> Any:  # noqa: ANN401
         made = call(**dict(zip(names, given, strict=False)))
         return None if nothing else made
+
+    return kernel
+
+
+class _Ungiven(torch.autograd.Function):
+    """A call whose results have no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, op: str, call: Callable[..., Any], *given: Any) -> Any:  # noqa: ANN401
+        """The call."""
+        ctx.op = op
+        return call(*given)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Tensor) -> None:  # noqa: ANN401
+        """Refused."""
+        raise _no_gradient(ctx.op)
+
+
+def _no_gradient(op: str) -> BackendError:
+    return BackendError(
+        f"a gradient of warploom.{op} is asked for",
+        where=f"torch.ops.warploom.{op}",
+        why="it has none",
+        fix="torch.no_grad(), or detached tensors; torch's own ops where gradients are needed",
+    )
+
+
+def _ungiven(text: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of an op without a gradient: it refuses when one is asked for."""
+    op, nothing = text.partition("(")[0], text.endswith("-> ()")
+
+    def kernel(*given: Any) -> Any:  # noqa: ANN401
+        if not needs_grad(*(x for x in given if isinstance(x, Tensor))):
+            return call(*given)
+        if nothing:  # results are added to a tensor that the graph knows already
+            raise _no_gradient(op)
+        return _Ungiven.apply(op, call, *given)
 
     return kernel
 
@@ -294,7 +334,10 @@ KERNELS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., 
 
 
 for _text, _call, _cpu, _fake in KERNELS:
-    schema.define(LIBRARY, _text, _by_name(_call, _text), _cpu, _fake)
+    _kernels = _by_name(_call, _text), _cpu
+    if not _text.startswith("grouped_gemm("):
+        _kernels = _ungiven(_text, _kernels[0]), _ungiven(_text, _kernels[1])
+    schema.define(LIBRARY, _text, *_kernels, _fake)
 torch.library.register_autograd(
     "warploom::grouped_gemm", _grad_grouped, setup_context=_keep_grouped, lib=LIBRARY
 )
