@@ -61,6 +61,10 @@ def passing(monkeypatch, calls, results):
     monkeypatch.setattr(calls, "launch", run)
 
 
+def sums_of(rows):
+    return Tensor(*rows.shape[:3], dtype=F32)
+
+
 @pytest.fixture
 def chip(monkeypatch):
     fake_driver.install(monkeypatch)
@@ -72,6 +76,7 @@ def chip(monkeypatch):
     for module in (runner, fused, attention_grad):
         monkeypatch.setattr(module, "allocator", made)
     passing(monkeypatch, fused.SCAN_PARTS, lambda given: given)
+    passing(monkeypatch, attention_grad.PREPARED, lambda g: (*g[:2], sums_of(g[0]), g[3], None))
     passing(monkeypatch, fused.PICKED, lambda g: (*g[:2], Tensor(*g[1].shape, *g[0].shape[1:])))
 
 
@@ -135,6 +140,17 @@ CALLS = {
         wl.attention_backward,
         HEADS
         | {"grad": HEADS["q"], "out": HEADS["q"], "lse": Tensor(1, 4, 256, dtype=F32)},
+    ),
+    "packed backward": (
+        wl.attention_packed_backward,
+        ROWS
+        | {"grad": ROWS["q"], "out": ROWS["q"], "lse": Tensor(4, 100, dtype=F32)}
+        | {"q_starts": starts(3), "k_starts": starts(3)},
+    ),
+    "paged": (
+        wl.attention,
+        {"q": Tensor(2, 4, 3, 64), "k": Tensor(9, 2, 64, 64), "v": Tensor(9, 2, 64, 64)}
+        | {"pages": Tensor(2, 4, dtype=I32), "lengths": Tensor(2, dtype=I32)},
     ),
 }  # fmt: skip
 
@@ -225,9 +241,7 @@ def test_errors_use_the_names_of_the_call(chip):
         ("backward", {"scale": 1j}, "scale is 1j"),
     ],
 )
-def test_wrong_words_and_numbers_are_told(chip, monkeypatch, name, other, says):
-    if name == "backward":
-        passing(monkeypatch, attention_grad.PREPARED, lambda g: (*g[:2], None, g[3], None))
+def test_wrong_words_and_numbers_are_told(chip, name, other, says):
     call, given = CALLS[name]
     assert says in spoken(call, **{**given, **other})
 
