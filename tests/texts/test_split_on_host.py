@@ -21,6 +21,8 @@ PRODUCTS = [
     (gemm, (72, 40, 200), {**ONE, "split": 3}),
     (gemm, (100, 100, 300), {"m": 128, "n": 64, "consumers": 2, "split": 2}),
     (gemm, (200, 104, 200), {**ONE, "serpentine": True, "group": 2, "cluster": 2}),
+    (gemm, (288, 104, 192), {**ONE, "serpentine": True, "cluster": 2}),  # only some rows pulled
+    (gemm, (416, 200, 192), {"m": 64, "n": 64, "consumers": 1, "serpentine": True, "cluster": 4}),
     (turned, (9, 100, 200), {**FEW, "split": 2}),
     (gemm, (300, 40, 300), {**ONE, "cluster": 2}),  # an odd number of rows of tiles
     (gemm, (260, 72, 200), {"m": 64, "n": 64, "consumers": 1, "cluster": 4}),

@@ -282,13 +282,18 @@ def _is_pulled(context: Context, var: str) -> bool:
 
 def turned_line(context: Context, cut: Cut | None) -> str:
     """Whether a tile walks its loop backwards: every other one of a CTA. Tiles that share elements
-    all go forwards, so that they store the same bits.
+    all go forwards, so that they store the same bits; then all of a cluster do, which fetch one
+    another's steps.
     """
-    alone = []
-    for var in _split(context)[0] if _walk(context, cut) == "plane" else ():
+    alone, ctas = [], context.layout.tiling.cluster
+    tiled = _split(context)[0] if _walk(context, cut) == "plane" else []
+    for var in tiled:
         if _is_pulled(context, var):
             size, extent = context.size(context.kernel.var(var).axis), context.layout.extent(var)
-            alone.append(f"({size} % {extent} == 0 || pos_{var} + {2 * extent} <= {size})")
+            end = f"pos_{var} + {2 * extent}"
+            if ctas > 1 and var == tiled[0]:
+                end = f"((band + inside % tall) * {ctas} + {ctas + 1}) * {extent}"
+            alone.append(f"({size} % {extent} == 0 || {end} <= {size})")
     return f"const bool backwards = {' && '.join(['turned', *alone])};"
 
 
