@@ -66,10 +66,11 @@ def asked(
 ) -> tuple[tuple[Any, ...], tuple[float, ...]]:
     """Options and scalars of a call."""
     scale = number(alpha, "alpha")
-    one_of(activation, ACTIVATIONS, "activation")
-    if out_dtype is not None:
-        one_of(out_dtype, OUT_TYPES, "out_dtype")
-    options = _options(activation, out_dtype, scale > 0, tiles(choice, "choice"), scale == 1.0)
+    given = (activation, out_dtype, scale > 0, choice, scale == 1.0)
+    try:
+        options = _options(*given)
+    except TypeError:  # one of them cannot be a key: it is told
+        options = _options.__wrapped__(*given)
     return options, NO_SCALARS if scale == 1.0 else (scale,)
 
 
@@ -82,12 +83,15 @@ def _options(
     unscaled: bool = True,
 ) -> tuple[Any, ...]:
     """The options of a plan; a scale of 1 is built in, so that nothing multiplies by it."""
+    own = tiles(choice, "choice")
+    kind = None if out_dtype is None else one_of(out_dtype, OUT_TYPES, "out_dtype")
+    word = one_of(activation, ACTIVATIONS, "activation")
     return (
-        (("out", OUT_TYPES[out_dtype]),) if out_dtype else (),
-        (("activation", ACTIVATIONS[activation]), *((("alpha", 1.0),) if unscaled else ())),
+        (("out", kind),) if kind else (),
+        (("activation", word), *((("alpha", 1.0),) if unscaled else ())),
         frozenset({"alpha"}) if positive else frozenset(),
         frozenset({"out"}),
-        choice.pins if choice is not None else (),
+        own.pins if own is not None else (),
     )
 
 
