@@ -14,12 +14,17 @@ KINDS = {"bf16": torch.bfloat16, "f16": torch.float16}
 
 
 class Draw:
-    """Random numbers of one call, and tensors made of them."""
+    """Random numbers of one call, and tensors made of them.
 
-    def __init__(self, seed):
+    ``again`` keeps all but the sizes, which stay of the same kind: most such calls take a kernel
+    that is there already.
+    """
+
+    def __init__(self, seed, again=0):
         self.rng = random.Random(seed)
+        self.sizes = random.Random(f"{seed} {again}")
         self.said = {}
-        torch.manual_seed(self.rng.getrandbits(40))
+        torch.manual_seed(self.sizes.getrandbits(40))
 
     def pick(self, name, *options):
         self.said[name] = self.rng.choice(options)
@@ -27,7 +32,7 @@ class Draw:
 
     def size(self, name, most, step=1):
         """Few, some, many; often beside a multiple of what tiles have."""
-        how, r = self.rng.randrange(5), self.rng
+        how, r = self.rng.randrange(5), self.sizes
         top = min(most, (40, 300, 1200, most, most)[how])
         n = r.randint(1, top)
         if how == 4:
@@ -113,7 +118,8 @@ def swiglu(d):
 def starts_of(d, most):
     """Offsets of groups, some of which are empty."""
     e = d.pick("e", 1, 2, 3, 5, 8, 17, 64)
-    sizes = [d.rng.choice((0, 1, d.rng.randint(0, 70), d.rng.randint(0, most))) for _ in range(e)]
+    r = d.sizes
+    sizes = [r.choice((0, 1, r.randint(0, 70), r.randint(0, most))) for _ in range(e)]
     d.said["sizes"] = sizes
     if not sum(sizes):
         sizes[0] = 5
@@ -238,7 +244,8 @@ def plain(q, k, v, causal, score, mask, lengths):
     shown = torch.ones(b, h, s, t, dtype=torch.bool, device="cuda")
     shown = shown & mask(*at) if mask else shown
     if causal:
-        shown = shown & (at[2] + (t - s if causal == "lower_right" else 0) >= at[3])
+        end = t if lengths is None else lengths.view(-1, 1, 1, 1)
+        shown = shown & (at[2] + (end - s if causal == "lower_right" else 0) >= at[3])
     if lengths is not None:
         shown = shown & (at[3] < lengths.view(-1, 1, 1, 1))
     x = x.masked_fill(~shown, float("-inf"))
@@ -286,13 +293,11 @@ def attention(d):
 
 def packed(d):
     """Sequences one after another, queries and keys of other lengths."""
-    lengths = [
-        d.rng.choice((0, 1, d.rng.randint(1, 130), d.rng.randint(1, 1500)))
-        for _ in range(d.pick("b", 1, 2, 5, 9))
-    ]
+    r, many = d.sizes, d.pick("b", 1, 2, 5, 9)
+    lengths = [r.choice((0, 1, r.randint(1, 130), r.randint(1, 1500))) for _ in range(many)]
     lengths[0] = max(lengths[0], 1)
     alike = d.pick("alike", 0, 1, 1)
-    other = lengths if alike else [d.rng.randint(1, 900) for _ in lengths]
+    other = lengths if alike else [r.randint(1, 900) for _ in lengths]
     d.said |= {"lengths": lengths, "keys": other}
     g, dim = d.pick("g", 1, 2, 4), d.pick("d", 64, 128, 256)
     h, causal = g * d.pick("share", 1, 2, 4), d.pick("causal", False, True, "lower_right")
