@@ -53,14 +53,14 @@ class Draw:
 
 
 def worst(found, wanted):
-    """The farthest row, in units of its own length or of the mean one, whichever is longer."""
+    """The farthest row, in units of its own length or of a usual one, whichever is longer."""
     found, wanted = (x.double().reshape(-1, x.shape[-1]) for x in (found, wanted))
     if not found.numel():
         return 0.0
     if not torch.isfinite(found).all():
         return float("inf")
     size = wanted.norm(dim=-1)
-    size = torch.maximum(size, size.mean()).clamp_min(1e-6)
+    size = torch.maximum(size, size.square().mean().sqrt()).clamp_min(1e-6)
     return ((found - wanted).norm(dim=-1) / size).max().item()
 
 

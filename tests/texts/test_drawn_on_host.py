@@ -48,3 +48,20 @@ def test_tiles_of_groups_walk_to_and_fro(consumers):
     pins = {"m": 64 * consumers, "n": 64, "consumers": consumers, "serpentine": True}
     lowered = check(case(GROUPS, m=285, n=72, k=200, e=4), pins)
     assert lowered.tiling.serpentine
+
+
+SCALED = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], sx: wl.In["m", "k/128", wl.f32], w: wl.In["n", "k"],
+           sw: wl.In["n/128", "k/128", wl.f32], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 128):
+        acc += (x[m, k] @ w[n, k].T) * (sw[n, k] + 0.5) * sx[m, k]
+    out[m, n] = acc
+"""
+
+
+def test_numbers_are_read_where_an_op_asks_whether_copies_have_landed():
+    """A scale of the tile was not read at all."""
+    assert check(case(SCALED, m=74, n=265, k=200), {"n": 32, "seen": True}).tiling.seen
