@@ -65,3 +65,16 @@ def kernel(x: wl.In["m", "k"], sx: wl.In["m", "k/128", wl.f32], w: wl.In["n", "k
 def test_numbers_are_read_where_an_op_asks_whether_copies_have_landed():
     """A scale of the tile was not read at all."""
     assert check(case(SCALED, m=74, n=265, k=200), {"n": 32, "seen": True}).tiling.seen
+
+
+PLAIN = GROWN.replace("{}", "x[m, k]").replace(
+    "        e = wl.exp(wl.index(k) * 2.0 - 140.0)\n", ""
+)
+
+
+@pytest.mark.parametrize("near", [False, True])
+@pytest.mark.parametrize("n", [72, 136])
+def test_parts_meet_in_all_their_columns(n, near):
+    """The last eight of an odd number of eights were those of one part."""
+    pins = {"m": 64, "n": n, "consumers": 1, "split": 2, "near": near}
+    assert check(case(PLAIN, m=70, n=150, k=300), pins).tiling.extent("n") == n
