@@ -236,3 +236,75 @@ def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], gate: wl.In["c", wl
     assert check(
         RandomKernel(text=text, types=types, sizes=sizes, whole={"d": 64}, scalars={}, seed=2)
     )
+
+
+PARTS = """
+@wl.kernel
+def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], v: wl.In["c", "n", "d"],
+           out: wl.Out["p", "m", "d", wl.f32], total: wl.Out["p", "m", wl.f32]):
+    p, m = wl.tile(out, whole="d")
+    acc, l, top = wl.zeros(m, x.d), wl.zeros(m), wl.full(m, -1.0e30)
+    for c in wl.steps(x.c, 1, part=p):
+        y = (x[c, m] @ w[c].T) * 0.1
+        {steps}
+    out[p, m] = acc
+    total[p, m] = l + top
+"""
+SUMS_OF_PARTS = ("e = wl.exp(y)", "l += e.sum(axis=1)", "acc += e.to(x.dtype) @ v[c]")
+SOFTMAX_OF_PARTS = (
+    "new = wl.maximum(top, y.max(axis=1))",
+    "keep, e = wl.exp(top - new), wl.exp(y - new)",
+    "l = l * keep + e.sum(axis=1)",
+    "acc = acc * keep + e.to(x.dtype) @ v[c]",
+    "top = new",
+)
+
+
+@pytest.mark.parametrize("steps", [SUMS_OF_PARTS, SOFTMAX_OF_PARTS], ids=["sums", "softmax"])
+@pytest.mark.parametrize(("c", "p"), [(2, 2), (5, 3), (2, 3)])
+def test_parts_with_fewer_steps_than_a_schedule_begins(c, p, steps):
+    """Steps beyond a part's own lie past the end, not in the next part."""
+    text = PARTS.replace("{steps}", "\n        ".join(steps))
+    sizes = {"c": c, "m": 100, "n": 64, "d": 64, "p": p}
+    types = dict.fromkeys(("x", "w", "v"), "bf16")
+    whole = {"d": 64, "n": 64}
+    made = check(RandomKernel(text, types, sizes, whole=whole, scalars={}, seed=0), {"m": 64})
+    assert made.document.minimum_trips == 2
+
+
+@pytest.mark.parametrize(("c", "split"), [(2, 2), (4, 3)])
+def test_a_part_of_a_loop_is_split_once_more(c, split):
+    text = """
+@wl.kernel
+def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], out: wl.Out["p", "m", "n"]):
+    p, m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for c in wl.steps(x.c, 1, part=p):
+        acc += x[c, m] @ w[c, n].T
+    out[p, m, n] = acc
+"""
+    sizes = {"c": c, "m": 5, "n": 40, "d": 64, "p": 2}
+    types = dict.fromkeys(("x", "w", "out"), "bf16")
+    one = RandomKernel(text, types, sizes, whole={"d": 64}, scalars={}, seed=0)
+    made = check(one, {"split": split, "turns": False}, 0, 1)
+    assert made.tiling.split == split
+
+
+@pytest.mark.parametrize(("k", "p"), [(100, 3), (20, 2)])
+def test_a_loop_may_be_told_to_end_past_its_axis(k, p):
+    text = """
+@wl.kernel
+def kernel(x: wl.In["p", "m", "d"], w: wl.In["k", "d"], out: wl.Out["p", "m", "d", wl.f32],
+           total: wl.Out["p", "m", wl.f32]):
+    p, m = wl.tile(out, whole="d")
+    acc, l = wl.zeros(m, x.d), wl.zeros(m)
+    for k in wl.steps(w.k, until=p * 70 + 30):
+        e = wl.exp((x[p, m] @ w[k].T) * 0.1)
+        l += e.sum(axis=1)
+        acc += e.to(x.dtype) @ w[k]
+    out[p, m] = acc
+    total[p, m] = l
+"""
+    sizes = {"p": p, "m": 5, "d": 64, "k": k}
+    types = dict.fromkeys(("x", "w"), "bf16")
+    assert check(RandomKernel(text, types, sizes, whole={"d": 64}, scalars={}, seed=0))

@@ -42,6 +42,7 @@ from warploom.kernel.values import (
     walk,
 )
 from warploom.lower.body import Body, made_by, refusal
+from warploom.lower.single import is_computed
 
 
 class Outside(StrEnum):
@@ -327,7 +328,7 @@ def _with_condition(edge: _Edge, arg: str, wanted: Outside, user: Op) -> Loop:
 
 
 def _condition_names(loop: Loop) -> set[str]:
-    return {f"edge_{loop.var}", f"at_{loop.var}", _inside(loop)}
+    return {f"edge_{loop.var}", f"before_{loop.var}", f"at_{loop.var}", _inside(loop)}
 
 
 def _inside(loop: Loop) -> str:
@@ -357,10 +358,14 @@ def _condition(
 ) -> Iterator[Pointwise | Indices | Size]:
     """Whether an element of a variable lies before the end, of a loop or of the axis."""
     whole = Value(name=f"edge_{tag}", dims=(), dtype=DType.I32, line=line)
-    if until is None:
-        axis = kernel.var(var).axis
+    axis, computed = kernel.var(var).axis, until is not None and is_computed(kernel, until)
+    if until is None or computed:
         tensor = next(t for t in kernel.tensors if any(a == axis for a in _plain(t.axes)))
         yield Size(result=whole, tensor=tensor.name, axis=axis)
+    if until is not None and computed:  # it may lie past the axis
+        last = replace(whole, name=f"before_{tag}")
+        yield Pointwise(result=last, fn=Fn.MIN, args=(until, whole.name))
+        until = last.name
     index = Value(name=f"at_{tag}", dims=(Dim(var),), dtype=DType.I32, line=line)
     yield Indices(result=index, var=var)
     inside = replace(index, name=f"inside_{tag}", dtype=DType.BOOL)

@@ -20,6 +20,7 @@ from warploom.kernel.values import (
     Op,
     Pointwise,
     Position,
+    Size,
     Spread,
     Transpose,
     Value,
@@ -45,10 +46,16 @@ def _kept(kernel: Kernel, loop: Loop) -> Loop:
     if not changed:
         return loop
     at = Value(name=f"step_{loop.var}", dims=(), dtype=DType.I32, line=loop.line)
+    axis = kernel.var(loop.var).axis
+    tensor = next(t for t in kernel.tensors if any(a.name == axis and a.per == 1 for a in t.axes))
+    every = replace(at, name=f"every_{loop.var}")
+    end = replace(at, name=f"last_{loop.var}")
     exists = replace(at, name=f"exists_{loop.var}", dtype=DType.BOOL)
     more: list[Op] = [
         Position(result=at, var=loop.var),
-        Pointwise(result=exists, fn=Fn.LT, args=(at.name, loop.until)),
+        Size(result=every, tensor=tensor.name, axis=axis),
+        Pointwise(result=end, fn=Fn.MIN, args=(loop.until, every.name)),  # parts may end past it
+        Pointwise(result=exists, fn=Fn.LT, args=(at.name, end.name)),
     ]
     names = {c.last: f"{c.last}_kept" for c in changed}
     for c in changed:
@@ -56,6 +63,12 @@ def _kept(kernel: Kernel, loop: Loop) -> Loop:
         more.append(Pointwise(result=kept, fn=Fn.WHERE, args=(exists.name, c.last, c.inside.name)))
     carried = tuple(replace(c, last=names.get(c.last, c.last)) for c in loop.carried)
     return replace(loop, body=(*loop.body, *more), carried=carried)
+
+
+def is_computed(kernel: Kernel, name: str) -> bool:
+    """Whether a scalar is made of others than those in memory, and is no size by itself."""
+    made = {v.name: op for op in walk(kernel.ops) for v in results(op)}
+    return not isinstance(made.get(name), Size) and not _is_loaded(kernel, name)
 
 
 def _is_loaded(kernel: Kernel, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Walk
 from warploom.lower.ranges import Affine, Cut, begins_at
@@ -10,6 +11,37 @@ MIRRORED = [  # iterations that lie wholly inside, of a loop that is walked from
     "const int last_whole = k_tiles - whole_from;",
     "whole_from = k_tiles - whole_to, whole_to = last_whole;",
 ]
+
+
+def trip_lines(context: Context, cut: Cut | None, least: int, *, masked: bool) -> list[str]:
+    """How many iterations a tile has, and where each begins; at least ``least`` are run."""
+    loop, tiling = context.layout.body.loop, context.layout.tiling
+    if loop.lists:
+        return list_lines(context, cut, least)
+    size = context.size(context.kernel.var(loop.var).axis)
+    extent = context.layout.extent(loop.var) * loop.times
+    start = f"max(0, {context.uniform(loop.start)})" if loop.start else "0"
+    lines, end = [f"int first_{loop.var} = {start};"], size
+    if loop.until:
+        end = f"until_{loop.var}"
+        lines.append(f"const int {end} = min({size}, {context.uniform(loop.until)});")
+    single, split = extent == 1 and bool(loop.until), tiling.split > 1
+    several = single and (least > 1 or (least == 1 and split))
+    if single and least and not several:  # no step at hand: one of zeros past the end
+        lines.append(f"if (first_{loop.var} >= {end}) first_{loop.var} = {size};")
+    fewest = max(least, 0 if single else 1)
+    lines += range_lines(context, cut, end, masked=masked, fewest=fewest)
+    step = f"{extent} * k"
+    if tiling.serpentine:
+        step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
+        lines += ["if (backwards) {", *indent(MIRRORED, 2), "}"] if masked else []
+    position = f"first_{loop.var} + {step}"
+    if several:  # steps beyond the tile's own lie past the end, whatever lies between
+        own = f"end_{loop.var} - first_{loop.var}"
+        own = f"min({own}, k_share)" if split else own
+        lines.append(f"const int own_{loop.var} = {own};")
+        position = f"{step} < own_{loop.var} ? {position} : {size}"
+    return [*lines, f"auto step_{loop.var} = [&](int k) {{ return {position}; }};"]
 
 
 def range_lines(

@@ -22,7 +22,7 @@ from warploom.emit.cuda.roles import indent, number
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.gathered import gathered_lines
 from warploom.emit.cuda.tile.grid import NEXT, again_lines, count_lines, finds_early
-from warploom.emit.cuda.tile.iterations import MIRRORED, list_lines, range_lines
+from warploom.emit.cuda.tile.iterations import trip_lines
 from warploom.emit.cuda.tile.operands import product_functions
 from warploom.emit.cuda.tile.ops import Ops
 from warploom.emit.cuda.tile.positions import advance_lines, others_lines, position_lines
@@ -160,30 +160,8 @@ class Part:
 
     def trip_lines(self) -> list[str]:
         """How many iterations a tile has, and how many of them lie wholly inside."""
-        loop = self.layout.body.loop
-        axis = self.context.kernel.var(loop.var).axis
-        extent = self.layout.extent(loop.var) * loop.times
-        end = self.context.size(axis)
-        if loop.lists:
-            return list_lines(self.context, self.cut, self.document.minimum_trips)
-        start = f"max(0, {self.context.uniform(loop.start)})" if loop.start else "0"
-        lines = [f"int first_{loop.var} = {start};"]
-        if loop.until:
-            until = f"min({end}, {self.context.uniform(loop.until)})"
-            lines.append(f"const int until_{loop.var} = {until};")
-            end = f"until_{loop.var}"
-        single, least = extent == 1 and bool(loop.until), self.document.minimum_trips
-        if single and least:  # no step at hand: one of zeros past the end
-            size = self.context.size(axis)
-            lines.append(f"if (first_{loop.var} >= {end}) first_{loop.var} = {size};")
-        least = max(least, 0 if single else 1)
-        lines += range_lines(self.context, self.cut, end, masked=bool(self.masked), fewest=least)
-        step = f"{extent} * k"
-        if self.layout.tiling.serpentine:
-            step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
-            lines += ["if (backwards) {", *indent(MIRRORED, 2), "}"] if self.masked else []
-        position = f"[&](int k) {{ return first_{loop.var} + {step}; }}"
-        return [*lines, f"auto step_{loop.var} = {position};"]
+        least = self.document.minimum_trips
+        return trip_lines(self.context, self.cut, least, masked=bool(self.masked))
 
     def staging(self) -> list[str]:
         """Where a warp's staging copies begin."""
