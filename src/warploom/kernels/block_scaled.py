@@ -18,6 +18,7 @@ def block_scaled(
     out[m, n] = acc
 
 
+# Columns of both halves of the weights in one tile: rows are fetched once for both.
 @wl.kernel
 def block_scaled_pair(
     a: wl.In["m", "k"],
@@ -26,7 +27,6 @@ def block_scaled_pair(
     sb: wl.In["half", "n/128", "k/128", wl.f32],
     out: wl.Out["m", "half", "n"],
 ):
-    """Columns of both halves of the weights in one tile: rows are fetched once for both."""
     m, n = wl.tile("m", "n")
     left, right = wl.zeros(m, n), wl.zeros(m, n)
     for k in wl.steps(a.k, 128):
