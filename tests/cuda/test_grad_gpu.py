@@ -142,6 +142,20 @@ def test_functions_of_scores(size, mask, form):
     assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 8e-3
 
 
+def steep(x, b, h, i, j):
+    return x + 0.1 * (j - i)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_scores_of_queries_past_the_end_leave_no_trace(size):
+    """Their exponentials are infinite, their gradients 0."""
+    q, k, v, do = drawn(1, 2, 1, 167, 2157, size)
+    rows, columns = (torch.arange(n, device="cuda") for n in (167, 2157))
+    out, lse, want = exact(q, k, v, do, False, lambda x: x + 0.1 * (columns - rows[:, None]))
+    found = warploom.attention_backward(do, q, k, v, out, lse, score=steep)
+    assert max(far(f, w) for f, w in zip(found, want, strict=True)) < 8e-3
+
+
 @pytest.mark.parametrize("mask", [False, True, "lower_right"])
 @pytest.mark.parametrize("size", SIZES)
 def test_lengths_of_keys(size, mask):

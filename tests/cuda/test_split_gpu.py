@@ -14,6 +14,7 @@ RUNS = 200
 # Few tiles (split), few rows (columns of products), a last tile that is pulled inside.
 PRODUCTS = [(128, 4096, 4096), (1024, 1024, 16384), (24, 2048, 4096), (64, 256, 4096)]
 RAGGED = [(1000, 1496, 776), (333, 136, 72), (2112, 8192, 520)]  # the last one by clusters
+RAGGED += [(2711, 544, 1608), (626, 3688, 8696)]  # parts of an odd number of eight columns
 # queries, head dimension: 32 heads share 4 heads of 5000 keys
 FEW = [(1, 64), (1, 128), (3, 128)]
 

@@ -9,12 +9,14 @@ from hypothesis import given, settings
 import warploom as wl
 from tests.kernel.random_kernels import random_kernels
 from tests.kernel.sources import run_source
+from warploom.errors import KernelError
 from warploom.kernel.simplify import simplify
 from warploom.kernel.values import Fn, Loop, Pointwise
 from warploom.kernels.attention import attention
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.lower.charges import shift_is_harmless
 from warploom.lower.rewrite import rewrite
+from warploom.lower.unroll import unrolled
 
 TYPES = dict.fromkeys(("q", "k", "v", "out"), "bf16")
 SCALE = frozenset({"scale"})
@@ -101,3 +103,20 @@ def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32]):
     got = rewrite(kernel).reference(array, extents={"m": 4, "k": 8})
     np.testing.assert_allclose(got, kernel.reference(array, extents={"m": 4, "k": 8}))
     assert functions(rewrite(kernel)).count(Fn.WHERE) == 1  # zeros past the end sum to nothing
+
+
+@wl.kernel
+def grown(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):  # noqa: F821
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        e = wl.exp(wl.minimum(wl.log(wl.abs(x[m, k]) + 1.0), 1.0) * 0.125)
+        acc += (e.to(x.dtype) @ w[n, k].T) * 0.5
+    out[m, n] = wl.maximum(acc, -wl.inf)
+
+
+def test_several_steps_are_refused_whatever_numbers_stand_in_a_kernel():
+    """Fractions and infinity divided a step's extent: a bare error."""
+    kernel = grown.specialise(dict.fromkeys(("x", "w", "out"), "bf16"))
+    with pytest.raises(KernelError, match="several steps"):  # a step past the end would add
+        unrolled(rewrite(simplify(kernel)), 2)

@@ -60,6 +60,8 @@ PINS = st.fixed_dictionaries(
         "straight": st.booleans(),
         "earlier": st.sampled_from((1, 2)),
         "pace": st.sampled_from((1, 3)),
+        "cluster": st.sampled_from((2, 4)),
+        "near": st.booleans(),
     },
 )
 
@@ -70,8 +72,7 @@ class Lowered:
     def __init__(self, case, pins=None):
         self.case = case
         positive = {n for n, v in case.scalars.items() if v > 0}
-        pins = {"cluster": 1, **(pins or {})}  # the host executes CTAs by themselves
-        self.compiled = Compiled(case.kernel, sizes=case.sizes, positive=positive, pins=pins)
+        self.compiled = Compiled(case.kernel, sizes=case.sizes, positive=positive, pins=pins or {})
 
     @cached_property
     def made(self):
@@ -82,11 +83,18 @@ class Lowered:
 
 
 def lowered_with(case, pins):
-    """Lowered with the choices pinned, where that can be, else as the compiler chooses."""
+    """Lowered with the choices pinned that can be together; the others the compiler makes."""
     known = {v.name for v in case.kernel.vars if v.extent is None}
     pins = {n: v for n, v in pins.items() if len(n) > 1 or n in known}
     found = Lowered(case, pins)
-    return found if found.made is not None else Lowered(case)
+    if found.made is not None:
+        return found
+    found, kept = Lowered(case), {}
+    for name, value in pins.items():
+        more = Lowered(case, {**kept, name: value})
+        if more.made is not None:
+            found, kept = more, {**kept, name: value}
+    return found
 
 
 def require_near(found, wanted, said=""):

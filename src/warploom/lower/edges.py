@@ -37,6 +37,7 @@ from warploom.kernel.values import (
     Transpose,
     Value,
     Walk,
+    operands,
     results,
     walk,
 )
@@ -57,6 +58,8 @@ NEUTRAL = {Fn.MAX: Outside.LOWEST, Fn.MIN: Outside.HIGHEST, Fn.ADD: Outside.ZERO
 LOWEST = float("-inf")
 NUMBERS = {Outside.LOWEST: LOWEST, Outside.HIGHEST: -LOWEST, Outside.ZERO: 0.0}
 FEW = 1 << 12  # a number that every 16-bit type comes near to
+# What gives no infinity of numbers: exponentials, logarithms and quotients do.
+TAME = frozenset(Fn) - {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.DIV, Fn.RSQRT, Fn.SQRT}
 
 
 def hide_edges(kernel: Kernel, positive: frozenset[str]) -> Kernel:
@@ -118,7 +121,8 @@ class _Edge:
             return self.outside.get(op.arg, Outside.UNKNOWN)
         if isinstance(op, Dot):  # its columns or rows past the end are products with zeros
             parts = [self.outside.get(n) for n in (op.a, op.b)]
-            zero = Outside.ZERO in parts and op.into is None
+            zero = Outside.ZERO in parts and op.into is None and self._is_tame(op.a)
+            zero = zero and self._is_tame(op.b)
             return Outside.ZERO if zero else Outside.UNKNOWN
         return self._pointwise(op) if isinstance(op, Pointwise) else Outside.UNKNOWN
 
@@ -203,8 +207,19 @@ class _Edge:
         if Outside.LOWEST in args:
             other = op.args[1] if args[0] is Outside.LOWEST else op.args[0]
             return Outside.LOWEST if self._is_positive(other) else Outside.UNKNOWN
-        # 0 times a value of this or another tile; loads are finite or the author's own matter
-        return Outside.ZERO if Outside.ZERO in args else Outside.UNKNOWN
+        zero = Outside.ZERO in args and all(self._is_tame(a) for a in op.args)
+        return Outside.ZERO if zero else Outside.UNKNOWN
+
+    def _is_tame(self, name: str) -> bool:
+        """Whether what lies past the end times 0 is 0. Loads are finite or the author's own matter,
+        and so is what lies in the tile; an exponential of what is not there may be infinite.
+        """
+        known, op = self.outside.get(name), self.ops.get(name)
+        if known is not Outside.UNKNOWN or op is None:
+            return known not in (Outside.LOWEST, Outside.HIGHEST)
+        if isinstance(op, Pointwise) and op.fn not in TAME:
+            return False
+        return isinstance(op, Load) or all(self._is_tame(a) for a in operands(op))
 
     def _is_positive(self, name: str) -> bool:
         op = self.ops.get(name)

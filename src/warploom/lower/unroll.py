@@ -73,7 +73,7 @@ def _comes_again(kernel: Kernel, loop: Loop, name: str) -> bool:
     fits = {
         c.result.name
         for c in every
-        if isinstance(c, Const) and extent % int(c.value or extent + 1) == 0
+        if isinstance(c, Const) and c.value and extent % c.value == 0
     }
     left = [
         isinstance(op, Pointwise) and op.fn is Fn.MOD and op.args[1] in fits

@@ -125,14 +125,15 @@ def _at(array: Array, places: dict[str, int], number: int) -> str:
 
 
 def quads_text(array: Array) -> list[list[str]]:
-    """Four neighbours of a thread each: of a tile, in one row of 16 columns; of rows, both."""
+    """Four neighbours of a thread each: of a tile, in one row of 16 columns (of 8 that are left, in
+    both); of rows, both.
+    """
     if array.form is not Form.TILE:
         return [[f"{array.name}[b][0]", f"{array.name}[b][1]", "0.0f", "0.0f"]]
-    return [
-        [f"{array.name}[b][{8 * g + 2 * i + e}]" for e in (0, 1, 4, 5)]
-        for g in range(array.cols // 16)
-        for i in (0, 1)
-    ]
+    groups = array.cols // 16
+    found = [[8 * g + 2 * i + e for e in (0, 1, 4, 5)] for g in range(groups) for i in (0, 1)]
+    found += [[8 * groups + e for e in range(4)]] if array.cols % 16 else []
+    return [[f"{array.name}[b][{n}]" for n in quad] for quad in found]
 
 
 def _blocks(context: Context, array: Array) -> list[str]:
@@ -266,8 +267,9 @@ def _added(
             for n, _ in some
         ]
         for i, (n, quad) in product(range(step), some):
-            for word, to in zip("xyzw", quad, strict=True):
-                row = n % 2 if tile else "xyzw".index(word)
+            for place, (word, to) in enumerate(zip("xyzw", quad, strict=True)):
+                whole = n < array.cols // 16 * 2  # four of one row
+                row = (n % 2 if whole else place // 2) if tile else place
                 weight = f" * weight[{i}][b][{row}]" if scaled else ""
                 lines += (
                     [] if to == "0.0f" else [f"    {to} += x[{i}][{n - first}].{word}{weight};"]

@@ -182,11 +182,12 @@ def _part(late: int, steps: int, name: str) -> tuple[int, int]:
 
 
 def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
-    """Vectors that lie with the product's tile, where they are read before it."""
+    """Vectors that lie with the product's tile, where they are read before it (and not by the op
+    that asks whether it has landed), and numbers.
+    """
     lines: list[str] = []
-    if context.layout.tiling.seen:
-        return lines
-    for name, (result, columns) in early_vectors(context.layout).items():
+    vectors = {} if context.layout.tiling.seen else early_vectors(context.layout)
+    for name, (result, columns) in vectors.items():
         found = context.layout.slot_of(name)
         assert found is not None
         if result == op.result.name:

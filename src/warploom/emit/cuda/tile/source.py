@@ -223,14 +223,16 @@ class _Writer:
     def tile_loop(self, bodies: Sequence[list[str]], *, early: bool = False) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
         context = self.last.context
-        if early:
-            return [*early_lines(context, self.last.walked), *indent(bodies[0], 2), "}"]
-        turn = []
+        turn, first = [], []
         if self.last.layout.tiling.serpentine:
             turn = ["turned = !turned;", turned_line(context, self.last.walked)]
+            first = ["bool turned = true;"]
+        if early:
+            walked = early_lines(context, self.last.walked)
+            return [*first, *walked, *indent([*turn, *bodies[0]], 2), "}"]
         inner = [["{", *indent(b, 2), "}"] for b in bodies] if len(bodies) > 1 else bodies
         return [
-            *(["bool turned = true;"] if turn else []),
+            *first,
             *walk_lines(context, self.last.walked),
             *indent(
                 [
