@@ -71,9 +71,7 @@ def _comes_again(kernel: Kernel, loop: Loop, name: str) -> bool:
     extent = kernel.var(loop.var).extent or 1
     every = (*kernel.ops, *loop.body)
     fits = {
-        c.result.name
-        for c in every
-        if isinstance(c, Const) and c.value and extent % c.value == 0
+        c.result.name for c in every if isinstance(c, Const) and c.value and extent % c.value == 0
     }
     left = [
         isinstance(op, Pointwise) and op.fn is Fn.MOD and op.args[1] in fits
