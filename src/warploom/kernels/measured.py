@@ -168,8 +168,8 @@ _TWO_PRODUCTS = {
 _COPIED = {"direct": False, "staging": 1}
 _FEW_STEPS = {"m": 128, "n": 128, "consumers": 2, "turns": False, "unroll": 2, **_COPIED}
 _WALKED = {"serpentine": True, "keep": None}  # as one product's tiles follow one another
-_HALVES = {"m": 128, "n": 128, "consumers": 2, "turns": False, "direct": True, "keep": None}
-_HALVES |= {"group": 32}
+_HALVES = {"m": 128, "n": 128, "consumers": 2, "turns": False, "direct": True}
+_HALVES |= {"keep": None, "group": 32}
 _IN_TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
 _FEW = {"n": 64, "consumers": 1, "together": True}
 _BOTH = {"consumers": 2, "turns": True}
@@ -204,10 +204,7 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
         ({"m": 2048, "n": 4096}, {**_FEW_STEPS, **_WALKED, "staging": 2}),
         ({"m": 1024, "n": 1024}, _FEW_STEPS),
     ),
-    "block_scaled_pair": (  # of half the columns each
-        ({"m": 8192, "n": 4096}, {}),
-        ({"m": 2048, "n": 2048}, _HALVES),
-    ),
+    "block_scaled_pair": (({"m": 2048, "n": 2048}, _HALVES),),  # n: half of the columns
     "grouped": _BY_GROUPS,
     "grouped_scattered": _BY_GROUPS,
     "grouped_input": _BY_GROUPS[2:],

@@ -19,6 +19,7 @@ from warploom.target.h200 import h200
 
 BLOCK = 128  # rows of a tile, and columns that share a scale
 RANK, WEIGHTS, RESULT = 2, 2, 4
+MANY = 8192
 GAIN = 1.04  # what rounds of larger tiles may cost more
 
 
@@ -46,7 +47,11 @@ def halves(layouts: Layouts, options: tuple[Any, ...]) -> View:
 
 
 def pays(m: int, n: int, k: int) -> bool:
-    """Whether tiles of twice as many columns are quicker, and leave no more SMs idle."""
+    """Whether tiles of twice as many columns are quicker, and leave no more SMs idle. Of many rows
+    and columns a tile of 192 rows, which is as large, is quicker still.
+    """
+    if min(m, n) >= MANY:
+        return False
     sms, tiles = h200().limits.sms, -(-m // BLOCK) * (n // (2 * BLOCK))
     apart, together = -(-2 * tiles // sms), 2 * -(-tiles // sms)
     sizes = {"m": m, "n": n // 2, "k": k}
