@@ -209,6 +209,10 @@ def launch(torch, case, given, types):
     if "dq" in outs and types["dq"] == "f32":  # it is added to
         more["dq"] = torch.zeros(given["q"].shape, dtype=torch.float32, device="cuda")
         del outs["dq"]
+    if case.text == "grouped_scattered":  # so is its result
+        shape = case.sizes["s"], case.sizes["n"]
+        more["out"] = torch.zeros(shape, dtype=torch.float32, device="cuda")
+        del outs["out"]
     if "turns" in case.optional:
         given = {n: x for n, x in given.items() if n != "turns"}
         more["turns"] = torch.zeros(given["q"].shape[:3], dtype=torch.float32, device="cuda")

@@ -62,7 +62,7 @@ def shipped_cases():
 
 def several_loops():
     """Kernels with two and three loops in a tile."""
-    from tests.texts import test_executed as texts
+    from tests.texts import samples as texts
 
     for name in ("NORM_THEN_PRODUCT", "TWO_SOURCES", "ROW_SOFTMAX"):
         yield name.lower(), texts.case(getattr(texts, name))

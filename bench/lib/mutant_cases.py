@@ -10,27 +10,38 @@ from tests.texts.cases import TEXTS, Case
 import warploom as wl
 from warploom.kernel.pointwise import rounded
 from warploom.kernel.values import DType
-from warploom.kernels.attention import paged
-from warploom.kernels.attention_grad import attention_grad, packed_grad, values_grad
-from warploom.kernels.block_scaled import block_scaled
+from warploom.kernels.attention import blocked, paged
+from warploom.kernels.attention_grad import (
+    attention_grad,
+    blocked_grad,
+    blocked_values,
+    packed_grad,
+    packed_values,
+    values_grad,
+)
+from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
 from warploom.kernels.gemm import turned
 from warploom.kernels.grouped import (
+    gathered_swiglu,
     grouped_gathered,
     grouped_input,
     grouped_scaled,
+    grouped_scattered,
     grouped_swiglu,
+    grouped_weights,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import GRADS, SCANS, measured
+from warploom.kernels.measured import SCANS, measured
 from warploom.kernels.scan import scan, scan_parts
 
 TEXTS.update(
     {
         t.name: t
         for t in (
-            *(paged, attention_grad, packed_grad, values_grad, block_scaled, turned),
-            *(grouped_gathered, grouped_input, grouped_scaled, grouped_swiglu),
-            *(fp8_gemm, int4_gemm, scan, scan_parts),
+            *(paged, attention_grad, packed_grad, values_grad, packed_values, block_scaled, turned),
+            *(blocked, blocked_grad, blocked_values, gathered_swiglu, grouped_scattered),
+            *(grouped_gathered, grouped_input, grouped_scaled, grouped_swiglu, grouped_weights),
+            *(fp8_gemm, int4_gemm, scan, scan_parts, block_scaled_pair),
         )
     }
 )
@@ -40,7 +51,9 @@ PAGES = 3  # more than sequences use
 
 @dataclass(frozen=True)
 class Ranged(Case):
-    """A case whose numbers have ranges of their own: bytes, page tables, gates that decay."""
+    """A case whose numbers have ranges of their own: bytes, page tables, lists of tiles, gates
+    that decay.
+    """
 
     def arrays(self):
         found = super().arrays()
@@ -48,10 +61,14 @@ class Ranged(Case):
         for name, old in found.items():
             if name == "table":
                 found[name] = rng.permutation(self.sizes["p"])[: old.size].reshape(old.shape)
-            elif name == "tokens":
+            elif name in ("tokens", "rows"):
                 found[name] = rng.integers(-1, self.sizes["s"] + 1, old.shape)
+            elif name == "order":
+                found[name] = rng.permutation(old.size)
             elif name == "w" and self.text == "int4_gemm":
                 found[name] = rng.integers(-128, 128, old.shape)
+        if "some" in found:
+            found |= _lists(rng, found["some"].shape)
         if self.text == "scan_parts":
             found |= {n: -0.2 * np.abs(found[n]) for n in ("seen", "all")}
         if self.text == "scan":
@@ -59,6 +76,19 @@ class Ranged(Case):
             gates = rounded(gates, DType.F32)
             found |= {"grown": gates, "seen": gates, "all": gates[..., -1]}
         return found
+
+
+def _lists(rng, shape):
+    """Tiles of each row in any order: those by the function count, those seen whole, or none."""
+    kind = rng.integers(0, 3, shape)
+    found = {}
+    for number, name in ((1, "some"), (2, "full")):
+        tiles = rng.permuted(np.broadcast_to(np.arange(shape[-1]), shape), axis=-1)
+        mine = np.take_along_axis(kind, tiles, -1) == number
+        first = np.argsort(~mine, -1, kind="stable")
+        found[name] = np.take_along_axis(tiles, first, -1)
+        found[f"{name}_count"] = mine.sum(-1)
+    return found
 
 
 def softcap(x, b, h, s, t):
@@ -74,7 +104,7 @@ def _types(*names):
 
 
 def _grad(name, d):
-    return dict(GRADS[name][d, False])
+    return dict(measured(name, {"causal": False}, {"d": d}))
 
 
 _FP8 = {"a": "e4m3", "b": "e4m3", "out": BF16}
@@ -83,6 +113,7 @@ _ATTENTION = _types("q", "k", "v", "out")
 _GRADS = _types("q", "k", "v", "do", "dk", "dv")
 _FEW = {"m": 16, "n": 128, "stages": 3}
 _SCALE = {"scale": 0.125}
+_LISTS = ("order", "some", "some_count", "full", "full_count")
 _SMALL = {"m": 128, "n": 64, "stages": 3, "staging": 1}
 _ALTERNATE = {"consumers": 1, "alternate": 2, **_SMALL}
 _MANY = {"m": 2300, "n": 1032}  # tiles: every CTA has two, so that consumers take turns
@@ -132,6 +163,12 @@ CASES = {
     ),
     "block_scaled": Case(
         "block_scaled", {"m": 1500, "n": 1664, "k": 512}, _FP8, pins={"m": 128, "n": 128}
+    ),
+    "block_scaled_pair": Case(
+        "block_scaled_pair",
+        {"m": 1500, "half": 2, "n": 1664, "k": 512},
+        _FP8,
+        pins={"m": 128, "n": 128},
     ),
     "block_scaled_turns": Case(
         "block_scaled",
@@ -268,6 +305,59 @@ CASES = {
         ("dq", "dv"),
         _SCALE,
         _grad("packed_grad", 64),
+    ),
+    "packed_values": Case(
+        "packed_values",
+        {"i": 3, "h": 16, "g": 4, "s": 600, "t": 1000, "d": 256},
+        _types("q", "k", "do", "dv"),
+        {"causal": False},
+        scalars={"scale": 0.06},
+        pins=_grad("packed_values", 256),
+    ),
+    "blocked": Ranged(
+        "blocked",
+        {"b": 2, "h": 12, "g": 1, "s": 1000, "t": 700, "d": 64, "c": 6, "n": 2 * 12 * 8},
+        _ATTENTION,
+        {"causal": False, "visible": window},
+        _LISTS,
+        _SCALE,
+    ),
+    "blocked_grad": Ranged(
+        "blocked_grad",
+        {**_HEADS, "d": 64, "c": 5, "n": 2 * 16 * 5},
+        _GRADS,
+        {"causal": False, "visible": window},
+        ("dq", "dv", *_LISTS),
+        _SCALE,
+        _grad("blocked_grad", 64),
+    ),
+    "blocked_values": Ranged(
+        "blocked_values",
+        {**_HEADS, "d": 256, "c": 5, "n": 2 * 16 * 5},
+        _types("q", "k", "do", "dv"),
+        {"causal": False, "visible": window},
+        _LISTS,
+        {"scale": 0.06},
+        _grad("blocked_values", 256),
+    ),
+    "grouped_weights": Case(
+        "grouped_weights",
+        {"t": 1200, "n": 1600, "k": 776, "e": 3},
+        _types("y", "x", "out"),
+        pins={"n": 128, "k": 128},
+    ),
+    "grouped_scattered": Ranged(
+        "grouped_scattered",
+        {"s": 700, "t": 1200, "n": 1600, "k": 192, "e": 3},
+        {"x": BF16, "w": BF16, "out": "f32"},
+        optional=("weight",),
+        pins={"t": 128, "n": 128},
+    ),
+    "gathered_swiglu": Ranged(
+        "gathered_swiglu",
+        {"s": 700, "t": 1200, "n": 1600, "k": 192, "e": 3},
+        _types("x", "gate", "up", "out"),
+        pins={"t": 128, "n": 128},
     ),
     "grouped_input": Case(
         "grouped_input",

@@ -1,9 +1,11 @@
 """Every command on every kind of source: a result, or a message that says why not."""
 
+import inspect
 import json
 
 import pytest
 
+from tests.kernel import two_loops
 from warploom.cli.kernels import kernel_names
 
 from .runner import warploom
@@ -35,18 +37,6 @@ def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
     for k in wl.steps(x.k):
         acc += x[m, k] @ w[n, k].T
     out[m, n] = wl.relu(acc)
-
-
-@wl.kernel
-def two_loops(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
-    m, n = wl.tile(out)
-    most = wl.full(m, -1e30)
-    for k in wl.steps(x.k):
-        most = wl.maximum(most, x[m, k].to(wl.f32).max(axis=1))
-    acc = wl.zeros(m, n)
-    for k in wl.steps(x.k):
-        acc += x[m, k] @ w[n, k].T
-    out[m, n] = acc - most
 
 
 slow = replace(h200(), name="slow", l2_bytes_per_cycle=20.0)
@@ -96,7 +86,7 @@ ROLES = (
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sources")
-    (folder / "mine.py").write_text(MINE)
+    (folder / "mine.py").write_text(MINE + inspect.getsource(two_loops))
     assert warploom("compile", "pingpong", "-o", folder / "counters.json").returncode == 0
     assert warploom("compile", "gemm", "-o", folder / "roles.json").returncode == 0
     mine = f"{folder}/mine.py"

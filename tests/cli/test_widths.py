@@ -1,10 +1,12 @@
 """Whatever a command writes, to standard output or error, fits 60, 80 and 120 columns."""
 
+import inspect
 import json
 
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.kernel import two_loops
 from tests.view.test_pages_in_a_browser import stamps
 from warploom.cli.screen import fit, wrapped
 
@@ -98,21 +100,6 @@ REFUSED = (
     ("emulate", "folder.json"),
     ("nothing",),
 )
-MINE = """
-import warploom as wl
-
-
-@wl.kernel
-def two_loops(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
-    m, n = wl.tile(out)
-    most = wl.full(m, -1e30)
-    for k in wl.steps(x.k):
-        most = wl.maximum(most, x[m, k].to(wl.f32).max(axis=1))
-    acc = wl.zeros(m, n)
-    for k in wl.steps(x.k):
-        acc += x[m, k] @ w[n, k].T
-    out[m, n] = acc - most
-"""
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +107,7 @@ def folder(tmp_path_factory):
     """Sources of every kind, right ones, racy ones and such as nobody can read."""
     folder = tmp_path_factory.mktemp("s")
     (folder / "folder.json").mkdir()
-    (folder / "mine.py").write_text(MINE)
+    (folder / "mine.py").write_text(inspect.getsource(two_loops))
     (folder / "fails.py").write_text("def make():\n    raise ValueError('no ' * 60)\n")
     (folder / "broken.json").write_text('{"schema": "warploom.schedule/1"}')
     (folder / "binary.json").write_bytes(bytes(range(256)))

@@ -43,7 +43,7 @@ def test_every_documented_field_and_method_is_an_item():
 
 def test_the_page_is_generated_from_the_table():
     page = c.PAGE.read_text()
-    assert page == c.page(c.table_of_defaults(page)), "run python tests/compile/conformance.py"
+    assert page == c.page(c.table_of_defaults(page)), "run python -m tests.compile.conformance"
 
 
 def test_a_missing_test_is_noticed():

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
+
+from tests.host_cuda import NEEDS_COMPILER, run_case
 from warploom.document.roles import (
     Commit,
     Compute,
@@ -15,7 +19,11 @@ from warploom.document.roles import (
 )
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.emit.cuda.tile.ties import drawn_after
+from warploom.kernel.pointwise import rounded
+from warploom.kernel.values import DType
 from warploom.kernels.attention import attention
+from warploom.launch.compiled import Compiled
+from warploom.lower.column import Lowered
 from warploom.target.h200 import h200
 
 QK = Mma(op="qk", slots=(), accumulator="s")
@@ -43,15 +51,38 @@ def test_steps_that_read_what_a_turn_waited_for_can_be_drawn_into_it() -> None:
 WAITS = (1604, 0, 798, 1481, 778, 1929, 1226, 2314, 1611, 3165, 2462, 2976, 2273, 3468, 2765)
 
 
-def test_only_programs_whose_steps_can_be_drawn_read_the_clock() -> None:
+def _made() -> Compiled:
     sizes = {"b": 1, "h": 1, "g": 1, "s": 4096, "t": 4096, "d": 128}
-    made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
+    return attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
+
+
+def _waiting(made: Compiled) -> Lowered:
+    """Attention over 80 keys an iteration, in the order of WAITS."""
     shipped = made.choices[0].tiling
     extents = tuple((n, 80 if n == "t" else e) for n, e in shipped.extents)
-    waits = replace(shipped, extents=extents, times=WAITS, tie=0)
-    text = emit_kernel(made.lower(waits), h200()).text
+    return made.lower(replace(shipped, extents=extents, times=WAITS, tie=0, cluster=1))
+
+
+def test_only_programs_whose_steps_can_be_drawn_read_the_clock() -> None:
+    made = _made()
+    text = emit_kernel(_waiting(made), h200()).text
     lines = [line.strip() for line in text.splitlines()]
     at = lines.index("turn_given(instance);")
     assert lines[at - 1].startswith("named_arrive(")
     assert lines[at + 1].startswith("make_v13_here(")
-    assert "turn_given" not in emit_kernel(made.lower(shipped), h200()).text
+    assert "turn_given" not in emit_kernel(made.lower(made.choices[0].tiling), h200()).text
+
+
+@NEEDS_COMPILER
+def test_consumers_that_read_the_clock_between_their_turns_compute_attention() -> None:
+    made, rng = _made(), np.random.default_rng(0)
+    lowered = _waiting(made)
+    sizes = {"b": 1, "h": 1, "g": 1, "s": 150, "t": 330, "d": 128}
+    rows = {"q": 150, "k": 330, "v": 330}
+    given = {n: rounded(rng.normal(size=(1, 1, r, 128)), DType.BF16) for n, r in rows.items()}
+    case = SimpleNamespace(sizes=sizes, scalars={"scale": 0.1}, arrays=given.values)
+    source = emit_kernel(lowered, h200())
+    (found,), fault = run_case(case, made.rewritten, source, lowered.tiling, grid=1)
+    assert fault is None
+    (right,) = made.rewritten.reference(*given.values(), scale=0.1)
+    assert np.linalg.norm(found - right) < 0.01 * np.linalg.norm(right)

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 KINDS = {"bf16.bf16": 0, "f16.f16": 1, "e4m3.e4m3": 2, "e5m2.e5m2": 3}
+ORDERS = {"ne": "!=", "gt": ">"}
 _OPERAND = re.compile(r'"[^"]*"\s*\(')
 
 
@@ -77,10 +78,10 @@ def host_text(asm: Asm) -> str:
     keeps = None
     made = []
     for line in lines:
-        given = re.fullmatch(r"setp\.ne\.[bu]32 p, (\S+), 0", line)
+        given = re.fullmatch(r"setp\.(ne|gt)\.[bu]32 p, (\S+), (\d+)", line)
         asked = re.fullmatch(r"bar\.red\.or\.pred q, (\S+), 128, p", line)
         if given:
-            keeps = asm.value(given[1])
+            keeps = f"((host_u32)({asm.value(given[2])}) {ORDERS[given[1]]} {given[3]}u)"
         elif asked:
             made.append(f"{asm.operands[0]} = host_bar_any({asm.value(asked[1])}, {keeps});")
         elif line.startswith("mov.b32"):
@@ -125,6 +126,7 @@ _NOTHING = (
     "barrier.cluster.arrive.",
     "fence.mbarrier_init.",
     "prefetch.tensormap",
+    "mov.u32 now, %%clock",
     "wgmma.fence.",
     "setmaxnreg.",
     "griddepcontrol.",
@@ -228,6 +230,8 @@ def _simple(asm: Asm, line: str) -> str:
         cast = "multicast" in word
         loads = moved[3][0] == "s"
         return _copy(asm, rest, int(moved[2]), adds=bool(moved[1]), loads=loads, cast=cast)
+    if rest.endswith("], now"):
+        return "host_trap();"  # a time is no result: nobody may store it
     if word not in _PLAIN:
         raise NotImplementedError(f"no host meaning of `{line}`")
     return _PLAIN[word].format(*asm.operands)

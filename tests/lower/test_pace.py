@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import warploom as wl
 from tests.host_cuda import NEEDS_COMPILER, run_case
+from tests.kernel.two_loops import two_loops
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
 from warploom.kernels.gemm import gemm
@@ -129,18 +129,6 @@ def test_loops_that_differ_cannot_keep_pace(text, pins, why):
     tiling = replace(made.choices[0].tiling, pace=2)
     with pytest.raises(KernelError, match=why):
         made.lower(tiling)
-
-
-@wl.kernel
-def two_loops(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):  # noqa: F821
-    m, n = wl.tile(out)
-    most = wl.full(m, -1e30)
-    for k in wl.steps(x.k):
-        most = wl.maximum(most, x[m, k].to(wl.f32).max(axis=1))
-    acc = wl.zeros(m, n)
-    for k in wl.steps(x.k):
-        acc += x[m, k] @ w[n, k].T
-    out[m, n] = acc - most
 
 
 def test_a_loop_after_another_is_chosen_without_a_pace():

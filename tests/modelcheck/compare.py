@@ -8,7 +8,8 @@ from warploom.errors import DocumentError
 from warploom.verify.roles import verify_roles
 
 from .checker import UNDECIDED, check
-from .programs import ALTERNATING, edited, random_program
+from .edits import ALTERNATING, edited
+from .programs import random_program
 
 RUNS = ((1, 1), (2, 1), (3,), (1, 1, 1), (2, 2))
 TURNS = ((1, 1, 1, 1), (2, 1, 1), (1, 2, 1))  # where instances take tiles in turn

@@ -18,7 +18,8 @@ from warploom.errors import DocumentError
 from warploom.run.roles import first_fault
 from warploom.verify.roles import verify_roles
 
-from .programs import edited, random_program
+from .edits import edited
+from .programs import random_program
 
 SEQUENCES, SEEDS = 6, range(6)
 

@@ -2,7 +2,7 @@
 
 Waits and barriers stay as they are; vector ops count as any other. Whether a mutant computes
 something else is decided by running every agent alone in program order
-(``tests.modelcheck.checker.alone``), which knows nothing of the verifier.
+(``tests.modelcheck.alone``), which knows nothing of the verifier.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tests.modelcheck.checker import alone
+from tests.modelcheck.alone import alone
 from tests.mutation.role_mutants import RoleMutant, label
 from tests.mutation.role_score import RoleOutcome, lengthened
 from warploom.document.roles import (

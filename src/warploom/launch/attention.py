@@ -17,11 +17,12 @@ from warploom.kernels.attention import (
     packed as packed_text,
     paged as paged_text,
 )
+from warploom.launch.arguments import count, tiles
 from warploom.launch.attention_checks import (
     causal_choice,
     check_heads,
-    check_longest,
     check_pages,
+    check_sinks,
     checked_scale,
     usual_scale,
 )
@@ -105,6 +106,8 @@ def _launched(
     if pages is not None:
         _check_plain(score is not None or visible is not None or sinks is not None)
         return PAGED.launch((q, k, v, pages, lengths, out, None), factor, options, stream)[2:]
+    if sinks is not None:
+        check_sinks(sinks, q)
     calls = CALLS
     if is_block_mask(visible):
         calls, tensors = BLOCKED, tensors + block_lists(visible, q, k)
@@ -122,7 +125,8 @@ def asked(
 ) -> tuple[tuple[Any, ...], tuple[float] | None]:
     """Options and scalars of a call; with one query the last one sees every key."""
     mask = False if causal == "lower_right" and _queries(q) == 1 else causal
-    return _options(mask, return_lse, kernel), None if scale is None else (checked_scale(scale),)
+    options = _options(causal_choice(mask), bool(return_lse), tiles(kernel, "kernel"))
+    return options, None if scale is None else (checked_scale(scale),)
 
 
 def _check_plain(own: bool) -> None:
@@ -162,7 +166,8 @@ def attention_packed(
     longest lengths. ``lse`` is [heads, rows]. ``score`` and ``visible`` are given the number of the
     sequence as batch, and query and key as counted in it. All else as in ``attention``.
     """
-    check_longest(most_queries, most_keys)
+    count(most_queries, "most_queries")
+    count(most_keys, "most_keys")
     if is_block_mask(visible):
         raise ConfigError(
             "a block mask for packed sequences",
@@ -173,6 +178,8 @@ def attention_packed(
     calls: Calls = PACKED
     (options, factor), given = asked(None, causal, scale, return_lse, kernel), ()
     if score is not None or visible is not None or sinks is not None:
+        if sinks is not None:
+            check_sinks(sinks, q)
         calls, options, given = flexible(calls, score, visible, options, sinks)
     tensors = q, k, v, q_starts, k_starts, out, None, *given
     done = calls.launch(tensors, factor, options, stream)
@@ -180,10 +187,10 @@ def attention_packed(
 
 
 @lru_cache(maxsize=256)
-def _options(causal: bool | str, return_lse: bool, kernel: Tiling | None) -> tuple[Any, ...]:
+def _options(mask: bool | str, return_lse: bool, kernel: Tiling | None) -> tuple[Any, ...]:
     return (
         (),
-        (("causal", causal_choice(causal)),),
+        (("causal", mask),),
         frozenset({"scale"}),
         frozenset({"out", "lse"} if return_lse else {"out"}),
         kernel.pins if kernel is not None else (),

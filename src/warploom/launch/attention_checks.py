@@ -8,8 +8,9 @@ from typing import Any
 
 from warploom.errors import BackendError
 from warploom.kernel.values import DType
+from warploom.launch.arguments import number, one_of
 from warploom.launch.layout import Layout
-from warploom.launch.tensors import not_a_tensor
+from warploom.launch.tensors import not_a_tensor, view_of
 
 CAUSAL: dict[bool | str, bool | str] = {
     False: False,
@@ -25,13 +26,8 @@ HEADS = "q [batch, heads, length, head dim], lse [batch, heads, length]"
 
 def causal_choice(causal: bool | str) -> bool | str:
     """The mask in the words of the text: none, from the first key, or to the last."""
-    if causal not in CAUSAL:
-        raise BackendError(
-            f"causal={causal!r}",
-            where="argument causal",
-            fix="False, True ('upper_left': query i sees keys 0..i) or 'lower_right'",
-        )
-    return CAUSAL[causal]
+    usual = "False, True ('upper_left': query i sees keys 0..i) or 'lower_right'"
+    return one_of(causal, CAUSAL, "causal", fix=usual)
 
 
 def usual_scale(layouts: Sequence[Layout | None]) -> tuple[float]:
@@ -42,7 +38,7 @@ def usual_scale(layouts: Sequence[Layout | None]) -> tuple[float]:
 
 def checked_scale(scale: float) -> float:
     """A positive, finite softmax scale."""
-    value = float(scale)
+    value = number(scale, "scale")
     if not (math.isfinite(value) and value > 0.0):
         raise BackendError(
             f"scale is {value}",
@@ -94,13 +90,14 @@ def check_pages(k: Layout) -> None:
         )
 
 
-def check_longest(queries: int, keys: int) -> None:
-    """Longest lengths that can be."""
-    if min(queries, keys) < 1:
+def check_sinks(sinks: object, q: Any) -> None:  # noqa: ANN401
+    """A float of every head."""
+    found, shape = view_of(sinks, "sinks").layout, getattr(q, "shape", ())
+    if found.shape != tuple(shape[1:2]) or not found.dtype.is_float:
         raise BackendError(
-            f"longest lengths {queries} and {keys}",
-            where="attention_packed",
-            fix="most_queries and most_keys of 1 or more",
+            f"sinks are {list(found.shape)} of {found.dtype}, q is {list(shape)}",
+            where="argument sinks",
+            fix="float32 [heads]",
         )
 
 

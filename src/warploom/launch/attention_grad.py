@@ -19,6 +19,7 @@ from warploom.kernels.attention_grad import (
     values_grad,
 )
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
+from warploom.launch.arguments import tiles
 from warploom.launch.attention import KEYS, ROWS
 from warploom.launch.attention_checks import (
     causal_choice,
@@ -78,7 +79,7 @@ def attention_backward(
     own = score is not None or visible is not None
     apart = q.shape[3] > TOGETHER
     walked = is_block_mask(visible) and not deterministic
-    options = _options(mask, DType.F32 if each > 1 else kind, apart, kernel)
+    options = _options(mask, DType.F32 if each > 1 else kind, apart, tiles(kernel, "kernel"))
     lists = block_lists(visible, q, k, turned=True) if walked else ()
     calls, values = (BLOCKED, BLOCKED_VALUES) if walked else (CALLS, VALUES)
     in_turn = () if walked else (turns,)

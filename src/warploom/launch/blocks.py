@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from warploom.errors import KernelCallError
 
-BLOCK = 128
+BLOCK, RANK = 128, 4
 QUERIES = 64  # of a tile that the backward pass walks
 NARROW, WIDE_HEAD = 64, 192  # keys of a tile where heads are wider: registers are short
 L2_SHARE = 16 * 1024 * 1024  # bytes of keys and values that are walked side by side
@@ -22,7 +22,8 @@ Lists = tuple[Any, Any, Any, Any, Any]  # order, some, how many, full, how many
 
 def is_block_mask(visible: object) -> bool:
     """Whether a mask lists its blocks."""
-    return hasattr(visible, "kv_num_blocks") and hasattr(visible, "kv_indices")
+    lists = (getattr(visible, n, None) for n in ("kv_num_blocks", "kv_indices"))
+    return all(x is not None for x in lists)
 
 
 def tile_keys(k: Any) -> int:  # noqa: ANN401
@@ -35,6 +36,13 @@ def block_lists(mask: Any, q: Any, k: Any, *, turned: bool = False) -> Lists:  #
 
     Of every block of queries, or ``turned`` of every block of keys.
     """
+    for name, x in (("q", q), ("k", k)):
+        if len(getattr(x, "shape", ())) != RANK:
+            raise KernelCallError(
+                f"{name} is {tuple(x.shape) if hasattr(x, 'shape') else type(x).__name__}",
+                where=f"argument {name}",
+                fix="a tensor [batch, heads, length, head dim]",
+            )
     parts = [getattr(mask, n) for n in ("kv_num_blocks", "kv_indices")]
     parts += [getattr(mask, f"full_{n}", None) for n in ("kv_num_blocks", "kv_indices")]
     held = tuple(None if t is None else (t.data_ptr(), t._version) for t in parts)
@@ -50,22 +58,23 @@ def _made(mask: Any, parts: list[Any], q: Any, k: Any, turned: bool) -> Lists:  
     keys = k.shape[2]
     size = mask.BLOCK_SIZE
     sizes = tuple(size) if isinstance(size, tuple | list) else (size, size)
-    lengths = tuple(getattr(mask, "seq_lengths", (queries, keys)))
+    whole = len(sizes) == 2 and all(isinstance(n, int) and n > 0 for n in sizes)
+    if not whole or any(n % BLOCK for n in sizes):
+        raise KernelCallError(
+            f"a block mask with blocks of {sizes}",
+            where="argument visible",
+            why="a block is made of whole tiles, which have that many queries and keys",
+            fix=f"BLOCK_SIZE={BLOCK}, or multiples of it",
+        )
+    lengths = tuple(getattr(mask, "seq_lengths", None) or (queries, keys))
     rows, units = -(-queries // sizes[0]), parts[0].shape[:2]
-    fits = lengths == (queries, keys) and parts[0].shape[2] == rows
+    fits = lengths == (queries, keys) and tuple(parts[0].shape[2:]) == (rows,)
     if not fits or any(m not in (1, n) for m, n in zip(units, (batch, heads), strict=True)):
         raise KernelCallError(
             f"a block mask of {tuple(units)} batches and heads, {lengths} queries and keys",
             where="argument visible",
             why=f"the tensors have {(batch, heads)} and {(queries, keys)}",
             fix="create_block_mask with these sizes, None for batches or heads that are alike",
-        )
-    if any(n % BLOCK for n in sizes):
-        raise KernelCallError(
-            f"a block mask with blocks of {sizes}",
-            where="argument visible",
-            why="a block is made of whole tiles, which have that many queries and keys",
-            fix=f"BLOCK_SIZE={BLOCK}, or multiples of it",
         )
     count, tiles, full_count, full = parts
     pairs = [(count, tiles), *([(full_count, full)] if full is not None else [])]

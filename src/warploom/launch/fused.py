@@ -27,6 +27,7 @@ from warploom.kernels.grouped import (
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.scan import scan as scan_text, scan_parts
 from warploom.kernels.swiglu import swiglu as swiglu_text
+from warploom.launch.arguments import count, one_of
 from warploom.launch.halves import Halved
 from warploom.launch.runner import Layouts
 from warploom.launch.tensors import allocator, on_stream, view_of
@@ -55,7 +56,14 @@ def swiglu(
     both weights with their rows in turn, [2 N, K].
     """
     if up is None:
-        view_of(gate, "gate")
+        rows = view_of(gate, "gate").layout.shape
+        if len(rows) != 2 or rows[0] % 2:
+            raise BackendError(
+                f"gate has shape {rows}",
+                where="argument gate",
+                why="without up it holds both weights, their rows in turn",
+                fix="gate [2 N, K], or gate and up [N, K]",
+            )
         gate, up = gate[0::2], gate[1::2]
     return SWIGLU.launch((x, gate, up, out), (), _gated(activation), stream)[3]
 
@@ -221,17 +229,12 @@ def scan(
     Where heads leave SMs idle, ``parts`` of the sequence are scanned side by side (None: chosen).
     The same bits come out every time.
     """
-    view_of(grown, "grown")
+    sums = view_of(grown, "grown").layout.shape
     shape, like = view_of(v, "v").layout.shape, view_of(k, "k").layout.shape
-    if len(shape) != 5 or len(like) != 5:
-        raise BackendError(
-            f"v is {list(shape)}, k is {list(like)}",
-            where="scan",
-            fix="v [batch, heads, chunks, t, e], q and k [batch, groups, chunks, t, d]",
-        )
+    _check_scan(shape, like, sums)
     batch, heads, chunks, _, e = shape
     usual = scan_parts_of(batch * heads, chunks, like[3], like[4], e)
-    parts = usual if parts is None else max(1, min(parts, chunks))
+    parts = usual if parts is None else min(count(parts, "parts"), chunks)
     with on_stream(v, stream):
         room = allocator(v, (parts, batch, heads, like[4], e), DType.F32)
         state, left, gone = room().swapaxes(0, 1).swapaxes(1, 2), None, None
@@ -243,6 +246,18 @@ def scan(
         SCAN_PARTS.launch((k, v, grown, ends, left, gone), (), PARTED, stream)
     given = (q, k, v, grown, grown, ends, out, state, left, gone)
     return SCAN.launch(given, (), SCANNED, stream)[6], state[:, :, -1]
+
+
+def _check_scan(shape: tuple[int, ...], like: tuple[int, ...], sums: tuple[int, ...]) -> None:
+    ranks = (len(shape), len(like), len(sums)) == (5, 5, 4)
+    if not ranks or 0 in (*shape, *like, *sums) or shape[1] % like[1]:
+        raise BackendError(
+            f"v is {list(shape)}, k is {list(like)}, grown is {list(sums)}",
+            where="scan",
+            why="every group of q and k serves equally many heads; nothing is empty",
+            fix="v [batch, heads, chunks, t, e], q and k [batch, groups, chunks, t, d], "
+            "grown [batch, heads, chunks, t]",
+        )
 
 
 def scan_parts_of(heads: int, chunks: int, t: int, d: int, e: int) -> int:
@@ -262,27 +277,29 @@ def _options(*outputs: str, **choices: object) -> tuple[Any, ...]:
 
 
 def _gated(activation: str) -> tuple[Any, ...]:
-    if activation not in GATED:
-        raise BackendError(
-            f"unknown activation {activation!r}", where="argument activation", fix=", ".join(GATES)
-        )
-    return GATED[activation]
+    return one_of(activation, GATED, "activation")
 
 
 def _calls(
-    text: Text, kinds: Callable[[dict[str, DType]], str], **spelled: tuple[str, ...]
+    text: Text,
+    kinds: Callable[[dict[str, DType]], str],
+    called: dict[str, str] | None = None,
+    **spelled: tuple[str, ...],
 ) -> Calls:
-    """Calls of a text; ``kinds`` says what is wrong with the element types of a call's tensors."""
+    """Calls of a text; ``kinds`` says what is wrong with the element types of a call's tensors.
+
+    ``called``: what callers call tensors, where the text has other names.
+    """
+    names = [t.name for t in text.signature.tensors]
 
     def check(layouts: Layouts, options: tuple[Any, ...]) -> None:
-        names = [t.name for t in text.signature.tensors]
         given = {n: w.dtype for n, w in zip(names, layouts, strict=True) if w is not None}
         wrong = kinds(given)
         if wrong:
-            said = ", ".join(f"{n} {d}" for n, d in given.items())
+            said = ", ".join(f"{(called or {}).get(n, n)} {d}" for n, d in given.items())
             raise BackendError(f"tensors are {said}", where=text.name, fix=wrong)
 
-    return Calls(text, spelled, check=check)
+    return Calls(text, spelled, check=check, called=called)
 
 
 def _same_halves(given: dict[str, DType]) -> str:
@@ -316,17 +333,19 @@ PLAIN, SCANNED, PARTED = _options(), _options("out", "state"), _options("left", 
 GATED = {name: _options(activation=word) for name, word in GATES.items()}
 SWIGLU = _calls(swiglu_text, _same_halves)
 GROUPED, GROUPED_INPUT = _calls(grouped, _same_halves), _calls(grouped_input, _same_halves)
-GROUPED_SWIGLU = _calls(grouped_swiglu, _same_halves)
+GROUPED_SWIGLU = _calls(grouped_swiglu, _same_halves, {"gate": "w"})
 GROUPED_WEIGHTS = _calls(grouped_weights, _same_halves)
 PICKED = _calls(picked_rows, _same_halves)
 GATHERED = _calls(grouped_gathered, _same_halves)
-GATHERED_SWIGLU = _calls(gathered_swiglu, _same_halves)
+GATHERED_SWIGLU = _calls(gathered_swiglu, _same_halves, {"gate": "w"})
 SCATTERED = _calls(grouped_scattered, _scatters)
+SCALES = {"sa": "scale_a", "sb": "scale_b"}
 SCALED = Halved(
-    _calls(block_scaled, _fp8_with_scales, sa=("m", "k")),
-    _calls(block_scaled_pair, _fp8_with_scales, sa=("m", "k")),
+    _calls(block_scaled, _fp8_with_scales, SCALES, sa=("m", "k")),
+    _calls(block_scaled_pair, _fp8_with_scales, SCALES, sa=("m", "k")),
 )
-GROUPED_SCALED = _calls(grouped_scaled, _fp8_with_scales, sx=("t", "k"))
+BY_GROUPS = {"x": "a", "sx": "scale_a", "w": "b", "sw": "scale_b"}
+GROUPED_SCALED = _calls(grouped_scaled, _fp8_with_scales, BY_GROUPS, sx=("t", "k"))
 INT4 = _calls(int4_gemm, _quantised, scale=("n", "k"))
 FP8 = _calls(fp8_gemm, _quantised, scale=("n", "k"))
 SCAN, SCAN_PARTS = _calls(scan_text, _same_halves), _calls(scan_parts, _same_halves)

@@ -15,6 +15,7 @@ from warploom.kernel import words
 from warploom.kernel.text import Text
 from warploom.kernel.values import DType
 from warploom.kernels.gemm import gemm as text, turned
+from warploom.launch.arguments import number, one_of, tiles
 from warploom.launch.runner import Layouts
 from warploom.launch.tensors import Foreign
 from warploom.launch.texts import Calls
@@ -64,8 +65,12 @@ def asked(
     alpha: float, activation: str, out_dtype: str | None = None, choice: Tiling | None = None
 ) -> tuple[tuple[Any, ...], tuple[float, ...]]:
     """Options and scalars of a call."""
-    scale = float(alpha)
-    options = _options(activation, out_dtype, scale > 0, choice, scale == 1.0)
+    scale = number(alpha, "alpha")
+    given = (activation, out_dtype, scale > 0, choice, scale == 1.0)
+    try:
+        options = _options(*given)
+    except TypeError:  # one of them cannot be a key: it is told
+        options = _options.__wrapped__(*given)
     return options, NO_SCALARS if scale == 1.0 else (scale,)
 
 
@@ -78,16 +83,15 @@ def _options(
     unscaled: bool = True,
 ) -> tuple[Any, ...]:
     """The options of a plan; a scale of 1 is built in, so that nothing multiplies by it."""
-    if activation not in ACTIVATIONS:
-        raise BackendError(f"unknown activation {activation!r}", fix=", ".join(ACTIVATIONS))
-    if out_dtype is not None and out_dtype not in OUT_TYPES:
-        raise BackendError(f"unknown out_dtype {out_dtype!r}", fix=", ".join(OUT_TYPES))
+    own = tiles(choice, "choice")
+    kind = None if out_dtype is None else one_of(out_dtype, OUT_TYPES, "out_dtype")
+    word = one_of(activation, ACTIVATIONS, "activation")
     return (
-        (("out", OUT_TYPES[out_dtype]),) if out_dtype else (),
-        (("activation", ACTIVATIONS[activation]), *((("alpha", 1.0),) if unscaled else ())),
+        (("out", kind),) if kind else (),
+        (("activation", word), *((("alpha", 1.0),) if unscaled else ())),
         frozenset({"alpha"}) if positive else frozenset(),
         frozenset({"out"}),
-        choice.pins if choice is not None else (),
+        own.pins if own is not None else (),
     )
 
 

@@ -125,6 +125,8 @@ def _torch_stream(device: int) -> Callable[[], int]:
         torch = importlib.import_module("torch")
     except ImportError:  # a tensor that only looks like torch's
         return lambda: 0
+    if not torch.backends.cuda.is_built():  # so does this one
+        return lambda: 0
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # 20 times as fast as its wrapper
     if raw is not None:
         return partial(raw, device)
@@ -273,8 +275,7 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _dtype_error(name: str, found: str) -> BackendError:
+    whole = "int32 for offsets, rows and lengths; else " if "int" in found else ""
     return BackendError(
-        f"{name} has dtype {found}",
-        where=f"argument {name}",
-        fix=", ".join(_TORCH),
+        f"{name} has dtype {found}", where=f"argument {name}", fix=whole + ", ".join(_TORCH)
     )

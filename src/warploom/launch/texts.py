@@ -55,7 +55,8 @@ class Calls:
     ``spelled``: axes of tensors that callers order otherwise than the text does, by tensor.
     ``check``: judges layouts, which fit together, and options of a first call. ``viewed``: how
     the kernel takes tensors of a call, where that differs. ``usual`` scalars of one that names
-    none (``Runner``). ``pick``: another text of the same signature.
+    none (``Runner``). ``pick``: another text of the same signature. ``called``: what callers call
+    tensors that have other names in the text; errors speak their language.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Calls:
         viewed: Callable[[Layouts, tuple[Any, ...]], View] | None = None,
         usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
         pick: Callable[[Layouts, tuple[Any, ...]], Text] | None = None,
+        called: Mapping[str, str] | None = None,
     ) -> None:
         self.text, self.check, self.viewed, self.pick = text, check, viewed, pick
         self.spelled = spelled
@@ -81,9 +83,9 @@ class Calls:
         self.pins = tuple(sorted(text.pins.items(), key=str))
         # Scalars and options of calls that name nothing, by which tensors they leave out.
         self.bare: dict[tuple[bool, ...], tuple[tuple[float, ...], tuple[Any, ...]]] = {}
-        names = [t.name for t in self.tensors]
+        self.names = [(called or {}).get(t.name, t.name) for t in self.tensors]
         teller = self.inputs[min(1, len(self.inputs) - 1)]  # weights, keys
-        self.runner = Runner(names, self._binary, viewed, usual, self._mended, teller)
+        self.runner = Runner(self.names, self._binary, viewed, usual, self._mended, teller)
         self.launch = self.runner.launch  # tensors that do not fit are copied for the call
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -139,9 +141,27 @@ class Calls:
         scalars = {n: v for n, v in scalars.items() if n not in built_in}
         choices |= built_in
         positive = frozenset(n for n, v in scalars.items() if v > 0)
-        kinds = tuple(sorted((n, DType(k)) for n, k in types.items()))
-        options = (kinds, tuple(choices.items()), positive, frozenset(wanted), self.pins)
+        options = (
+            self._stated(types),
+            tuple(choices.items()),
+            positive,
+            frozenset(wanted),
+            self.pins,
+        )
         return tensors, tuple(scalars.values()), options, stream
+
+    def _stated(self, types: object) -> tuple[tuple[str, DType], ...]:
+        """Element types of outputs, by name."""
+        outs = [self.tensors[i].name for i in self.outputs]
+        try:
+            kinds = dict(types)  # type: ignore[call-overload]
+            found = tuple(sorted((str(n), DType(k)) for n, k in kinds.items()))
+        except (TypeError, ValueError):
+            raise self._wrong(f"types={types!r}", fix=f'types={{"{outs[0]}": "bf16"}}') from None
+        for name, _ in found:
+            if name not in outs:
+                raise self._wrong(f"types={types!r}: no output {name!r}", fix=", ".join(outs))
+        return found
 
     def _check_given(self, tensors: list[Any]) -> None:
         for i in self.inputs:
@@ -218,14 +238,15 @@ class Calls:
     def _made(
         self, layouts: Layouts, options: tuple[Any, ...]
     ) -> tuple[Compiled, tuple[Tensor, ...], dict[str, int]]:
-        for t, layout in zip(self.tensors, layouts, strict=True):
-            if layout is None and t.access is Access.IN and not t.optional:
-                raise not_a_tensor(None, t.name)
+        for t, name, layout in zip(self.tensors, self.names, layouts, strict=True):
+            if layout is None and t.access is not Access.OUT and not t.optional:
+                raise not_a_tensor(None, name)
         types, choices, positive, wanted, pins = options
         without = self._left_out(layouts, wanted)
         kinds = self._types(layouts, dict(types), without)
         tensors = self._declared(kinds, without)
-        given = [(t, w) for t, w in zip(tensors, layouts, strict=True) if w is not None]
+        named = (replace(t, name=n) for t, n in zip(tensors, self.names, strict=True))
+        given = [(t, w) for t, w in zip(named, layouts, strict=True) if w is not None]
         sizes = bind([t for t, _ in given], [w for _, w in given])
         if self.check is not None:
             self.check(layouts, options)

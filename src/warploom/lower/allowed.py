@@ -34,6 +34,7 @@ def check_allowed(layout: Layout) -> None:
     check_near(layout)
     check_gathered(body, tiling, layout.rings)
     _check_alternate(layout)
+    _check_turns(layout)
     _check_pace(layout)
     if tiling.serpentine and not any_order(body):
         raise refusal(
@@ -89,6 +90,20 @@ def _check_alternate(layout: Layout) -> None:
         fix = "alternate=1"
         what = f"{tiling.alternate} consumers that take tiles in turn"
         raise refusal(what, body.loop.line, why=why, fix=fix)
+
+
+def _check_turns(layout: Layout) -> None:
+    """Consumers take turns at products."""
+    body, tiling = layout.body, layout.tiling
+    if not tiling.turns or tiling.consumers == 1:
+        return
+    if not any(isinstance(op, Dot) for op in body.loop.body):
+        raise refusal(
+            f"{tiling.consumers} consumers that take turns on the tensor cores",
+            body.loop.line,
+            why="this loop has no product",
+            fix="turns=False",
+        )
 
 
 def _check_pace(layout: Layout) -> None:

@@ -130,7 +130,7 @@ def _settled(
         layout = again(layout, direct=True)
     if "staging" not in pins:
         layout = again(layout, staging=_staging(layout, target))
-    if "stages" not in pins and turns:
+    if "stages" not in pins and turns and layout.rings:
         slot = sum(r.bytes for r in layout.rings if not r.per_tile)
         fit = ring_depth(layout, layout.rings[0], target)
         layout = again(layout, stages=min(fit, max(2, IN_FLIGHT // max(1, slot))))

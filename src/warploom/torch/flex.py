@@ -42,7 +42,11 @@ def flex_attention(
             raise _wrong("the largest scores are asked for", "AuxRequest(lse=True)")
         asked = (query, key, value, score_mod, block_mask, scale, enable_gqa)
         out, lse = flex_attention(*asked, return_lse=True)
-        return out, AuxOutput(lse=lse if return_aux.lse else None)
+        return out, AuxOutput(lse=lse if getattr(return_aux, "lse", False) else None)
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if not isinstance(x, Tensor) or x.dim() != 4:
+            said = list(x.shape) if isinstance(x, Tensor) else f"a {type(x).__name__}"
+            raise _wrong(f"{name} is {said}", "tensors [batch, heads, length, head dim]")
     if not enable_gqa and query.shape[1] != key.shape[1]:
         raise _wrong(
             f"{query.shape[1]} heads of queries, {key.shape[1]} of keys", "enable_gqa=True"

@@ -1,7 +1,7 @@
 """``torch.ops.warploom`` of the fused products and the scan.
 
-``grouped_gemm`` has a gradient, the others have none. On the CPU they compute by torch, for tests
-of models.
+``grouped_gemm`` has a gradient, the others have none and say so when one is asked for. On the CPU
+they compute by torch, for tests of models.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from warploom.errors import BackendError
 from warploom.launch import fused
 from warploom.torch import schema
+from warploom.torch.autograd import needs_grad
 from warploom.torch.ops import LIBRARY
 
 BLOCK = 128
@@ -73,7 +75,8 @@ def _cpu_scattered(
 ) -> None:
     made = _cpu_grouped(x.float(), w.float(), starts)
     made = made if weight is None else made * weight[:, None]
-    out.index_add_(0, rows.long(), made.to(out.dtype))
+    exists = (rows >= 0) & (rows < out.shape[0])
+    out.index_add_(0, rows[exists].long(), made[exists].to(out.dtype))
 
 
 def _keep_grouped(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401
@@ -140,6 +143,44 @@ def _by_name(call: Callable[..., Any], text: str) -> Callable[..., Any]:
     return kernel
 
 
+class _Ungiven(torch.autograd.Function):
+    """A call whose results have no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, op: str, call: Callable[..., Any], *given: Any) -> Any:  # noqa: ANN401
+        """The call."""
+        ctx.op = op
+        return call(*given)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Tensor) -> None:  # noqa: ANN401
+        """Refused."""
+        raise _no_gradient(ctx.op)
+
+
+def _no_gradient(op: str) -> BackendError:
+    return BackendError(
+        f"a gradient of warploom.{op} is asked for",
+        where=f"torch.ops.warploom.{op}",
+        why="it has none",
+        fix="torch.no_grad(), or detached tensors; torch's own ops where gradients are needed",
+    )
+
+
+def _ungiven(text: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of an op without a gradient: it refuses when one is asked for."""
+    op, nothing = text.partition("(")[0], text.endswith("-> ()")
+
+    def kernel(*given: Any) -> Any:  # noqa: ANN401
+        if not needs_grad(*(x for x in given if isinstance(x, Tensor))):
+            return call(*given)
+        if nothing:  # results are added to a tensor that the graph knows already
+            raise _no_gradient(op)
+        return _Ungiven.apply(op, call, *given)
+
+    return kernel
+
+
 def _run_grouped_swiglu(gate: Tensor, **given: Any) -> Tensor:  # noqa: ANN401
     made: Tensor = fused.grouped_gemm(w=gate, **given)
     return made
@@ -149,71 +190,154 @@ def _state(q: Tensor, v: Tensor) -> Tensor:
     return q.new_empty((*v.shape[:2], q.shape[-1], v.shape[-1]), dtype=torch.float32)
 
 
+def _check_gate(op: str, activation: str) -> None:
+    schema.require(activation in GATES, f"warploom.{op}: unknown activation {activation!r}")
+
+
+def _fake_swiglu(
+    x: Tensor, gate: Tensor, up: Tensor | None = None, activation: str = "silu"
+) -> Tensor:
+    schema.check_axes("swiglu", "x m k, gate n k, up n k", x, gate, up)
+    _check_gate("swiglu", activation)
+    if up is None:
+        schema.require(gate.shape[0] % 2 == 0, "warploom.swiglu: without up, gate is [2 n, k]")
+    return x.new_empty((x.shape[0], gate.shape[0] // (2 if up is None else 1)))
+
+
+def _fake_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
+    weights = "e k n" if transposed else "e n k"
+    schema.check_axes("grouped_gemm", f"x t k, w {weights}, starts e+1 int32", x, w, starts)
+    return x.new_empty((x.shape[0], w.shape[2 if transposed else 1]))
+
+
+def _fake_gathered(
+    x: Tensor,
+    w: Tensor,
+    starts: Tensor,
+    tokens: Tensor,
+    up: Tensor | None = None,
+    activation: str = "silu",
+) -> Tensor:
+    axes = "x s k, w e n k, starts e+1 int32, tokens t int32, up e n k"
+    schema.check_axes("grouped_gemm_gathered", axes, x, w, starts, tokens, up)
+    _check_gate("grouped_gemm_gathered", activation)
+    return x.new_empty((tokens.shape[0], w.shape[1]))
+
+
+def _fake_grouped_swiglu(
+    x: Tensor, gate: Tensor, up: Tensor, starts: Tensor, activation: str = "silu"
+) -> Tensor:
+    axes = "x t k, gate e n k, up e n k, starts e+1 int32"
+    schema.check_axes("grouped_swiglu", axes, x, gate, up, starts)
+    _check_gate("grouped_swiglu", activation)
+    return x.new_empty((x.shape[0], gate.shape[1]))
+
+
+def _fake_weights(y: Tensor, x: Tensor, starts: Tensor) -> Tensor:
+    schema.check_axes("grouped_gemm_weights", "y t n, x t k, starts e+1 int32", y, x, starts)
+    return x.new_empty((starts.shape[0] - 1, y.shape[1], x.shape[1]))
+
+
+def _fake_scattered(
+    out: Tensor, x: Tensor, w: Tensor, starts: Tensor, rows: Tensor, weight: Tensor | None = None
+) -> None:
+    axes = "out s n any, x t k, w e n k, starts e+1 int32, rows t int32, weight t float32"
+    schema.check_axes("grouped_gemm_add", axes, out, x, w, starts, rows, weight)
+
+
+def _fake_scaled(
+    a: Tensor, scale_a: Tensor, b: Tensor, scale_b: Tensor, starts: Tensor | None = None
+) -> Tensor:
+    e = "" if starts is None else "e "
+    axes = f"a m k, b {e}n k, scale_a m k/128 float32, scale_b {e}n/128 k/128 float32"
+    given = (a, b, scale_a, scale_b, starts)
+    schema.check_axes("gemm_block_scaled", f"{axes}, starts e+1 int32", *given)
+    return a.new_empty((a.shape[0], b.shape[-2]), dtype=torch.bfloat16)
+
+
+def _fake_quantised(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+    columns = "k/2" if _is_packed(w) else "k"
+    axes = f"x m k, w n {columns} any, scale n k/128 float32"
+    schema.check_axes("gemm_quantised", axes, x, w, scale)
+    return x.new_empty((x.shape[0], w.shape[0]))
+
+
+def _fake_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, Tensor]:
+    axes = "q b g c t d, k b g c t d, v b h c t e, grown b h c t float32"
+    schema.check_axes("scan", axes, q, k, v, grown)
+    even = v.shape[1] % q.shape[1] == 0
+    schema.require(even, "warploom.scan: heads of q and k do not divide those of v")
+    return v.new_empty(v.shape), _state(q, v)
+
+
 # Each op: its schema, our call, what it is on the CPU, and what its results look like.
 KERNELS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., Any]], ...] = (
     (
         "swiglu(Tensor x, Tensor gate, Tensor? up=None, str activation='silu') -> Tensor",
         fused.swiglu,
         _cpu_swiglu,
-        lambda x, gate, up=None, *_: x.new_empty((x.shape[0], _halves(gate, up)[0].shape[0])),
+        _fake_swiglu,
     ),
     (
         "grouped_gemm(Tensor x, Tensor w, Tensor starts, bool transposed=False) -> Tensor",
         fused.grouped_gemm,
         _cpu_grouped,
-        lambda x, w, _, turned=False: x.new_empty((x.shape[0], w.shape[2 if turned else 1])),
+        _fake_grouped,
     ),
     (
         "grouped_gemm_gathered(Tensor x, Tensor w, Tensor starts, Tensor tokens, Tensor? up=None,"
         " str activation='silu') -> Tensor",
         fused.grouped_gemm,
         _cpu_gathered,
-        lambda x, w, _, tokens, *__: x.new_empty((tokens.shape[0], w.shape[1])),
+        _fake_gathered,
     ),
     (
         "grouped_swiglu(Tensor x, Tensor gate, Tensor up, Tensor starts, str activation='silu')"
         " -> Tensor",
         _run_grouped_swiglu,
         _cpu_grouped_swiglu,
-        lambda x, gate, *_: x.new_empty((x.shape[0], gate.shape[1])),
+        _fake_grouped_swiglu,
     ),
     (
         "grouped_gemm_weights(Tensor y, Tensor x, Tensor starts) -> Tensor",
         fused.grouped_gemm_weights,
         _cpu_weights,
-        lambda y, x, starts: x.new_empty((starts.shape[0] - 1, y.shape[1], x.shape[1])),
+        _fake_weights,
     ),
     (
         "grouped_gemm_add(Tensor(a!) out, Tensor x, Tensor w, Tensor starts, Tensor rows,"
         " Tensor? weight=None) -> ()",
         fused.grouped_gemm,
         _cpu_scattered,
-        lambda *_: None,
+        _fake_scattered,
     ),
     (
         "gemm_block_scaled(Tensor a, Tensor scale_a, Tensor b, Tensor scale_b, Tensor? starts=None)"
         " -> Tensor",
         fused.gemm_block_scaled,
         _cpu_scaled,
-        lambda a, _, b, *__: a.new_empty((a.shape[0], b.shape[-2]), dtype=torch.bfloat16),
+        _fake_scaled,
     ),
     (
         "gemm_quantised(Tensor x, Tensor w, Tensor scale) -> Tensor",
         fused.gemm_quantised,
         _cpu_quantised,
-        lambda x, w, _: x.new_empty((x.shape[0], w.shape[0])),
+        _fake_quantised,
     ),
     (
         "scan(Tensor q, Tensor k, Tensor v, Tensor grown) -> (Tensor out, Tensor state)",
         fused.scan,
         _cpu_scan,
-        lambda q, _, v, __: (v.new_empty(v.shape), _state(q, v)),
+        _fake_scan,
     ),
 )
 
 
 for _text, _call, _cpu, _fake in KERNELS:
-    schema.define(LIBRARY, _text, _by_name(_call, _text), _cpu, _fake)
+    _kernels = _by_name(_call, _text), _cpu
+    if not _text.startswith("grouped_gemm("):
+        _kernels = _ungiven(_text, _kernels[0]), _ungiven(_text, _kernels[1])
+    schema.define(LIBRARY, _text, *_kernels, _fake)
 torch.library.register_autograd(
     "warploom::grouped_gemm", _grad_grouped, setup_context=_keep_grouped, lib=LIBRARY
 )

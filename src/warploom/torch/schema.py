@@ -39,16 +39,66 @@ ACTIVATIONS = {
 
 
 def define(library: torch.library.Library, text: str, cuda: Any, cpu: Any, fake: Any) -> None:  # noqa: ANN401
-    """An op with its kernels; strides are part of what a kernel takes."""
+    """An op with its kernels; strides are part of what a kernel takes.
+
+    ``fake`` judges a call and says what its results look like, on the CPU as while tracing.
+    """
     name = text.partition("(")[0]
     exact = getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order)
     library.define(text, tags=(torch.Tag.pt2_compliant_tag, exact))
     library.impl(name, cuda, "CUDA")
-    library.impl(name, cpu, "CPU")
+    library.impl(name, _judged(cpu, fake), "CPU")
     torch.library.register_fake(f"warploom::{name}", fake, lib=library)
 
 
-def _require(condition: Any, says: str) -> None:  # noqa: ANN401 (may be symbolic)
+def _judged(cpu: Any, fake: Any) -> Any:  # noqa: ANN401
+    def run(*given: Any) -> Any:  # noqa: ANN401
+        fake(*given)
+        return cpu(*given)
+
+    return run
+
+
+def check_axes(op: str, axes: str, *tensors: Tensor | None) -> None:
+    """Refuse tensors whose axes differ where their names agree.
+
+    ``axes``: of each tensor its name and its axes, as in ``x t k, starts e+1 int32``: ``k/128`` is
+    counted in blocks, ``e+1`` is one longer. A type ends the row of a tensor that has its own; the
+    others share theirs.
+    """
+    sizes: dict[str, tuple[Any, str]] = {}
+    first: Tensor | None = None
+    for text, tensor in zip(axes.split(", "), tensors, strict=True):
+        name, *names = text.split()
+        if tensor is None:
+            continue
+        own = getattr(torch, names[-1], None) if names else None
+        if isinstance(own, torch.dtype):
+            del names[-1]
+            require(tensor.dtype == own, f"warploom.{op}: {name} is {tensor.dtype}, not {own}")
+        elif names[-1:] == ["any"]:
+            del names[-1]
+        else:
+            first = tensor if first is None else first
+            says = f"warploom.{op}: operands are {first.dtype} and {tensor.dtype}"
+            require(tensor.dtype == first.dtype, says)
+        require(tensor.dim() == len(names), f"warploom.{op}: {name} is [{', '.join(names)}]")
+        for i, axis in enumerate(names):
+            plain = axis.partition("/")[0].removesuffix("+1")
+            size: Any = tensor.shape[i] - axis.endswith("+1")
+            require(
+                size > 0, f"warploom.{op}: {name} has no {plain}; kernels take no empty tensors"
+            )
+            if plain not in sizes:
+                sizes[plain] = size, name
+                continue
+            (known, whose), per = sizes[plain], int(axis.partition("/")[2] or 1)
+            says = f"warploom.{op}: {name} and {whose} differ in {plain}"
+            require(size == (known + per - 1) // per, says)
+
+
+def require(condition: Any, says: str) -> None:  # noqa: ANN401 (may be symbolic)
+    """Refuse a call as torch's own ops do."""
     torch._check(condition, lambda: says)
 
 
@@ -56,10 +106,10 @@ def fake_gemm(
     a: Tensor, b: Tensor, bias: Tensor | None = None, alpha: float = 1.0, activation: str = "none"
 ) -> Tensor:
     """Shape and dtype of the product, without running anything."""
-    _require(a.dim() == 2 and b.dim() == 2, "warploom.gemm takes matrices")
-    _require(a.shape[1] == b.shape[0], "warploom.gemm: inner sizes differ")
-    _require(a.dtype == b.dtype, "warploom.gemm: operands differ in dtype")
-    _require(activation in ACTIVATIONS, f"warploom.gemm: unknown activation {activation!r}")
+    require(a.dim() == 2 and b.dim() == 2, "warploom.gemm takes matrices")
+    require(a.shape[1] == b.shape[0], "warploom.gemm: inner sizes differ")
+    require(a.dtype == b.dtype, "warploom.gemm: operands differ in dtype")
+    require(activation in ACTIVATIONS, f"warploom.gemm: unknown activation {activation!r}")
     kind = torch.bfloat16 if a.dtype == torch.float8_e4m3fn else a.dtype
     return a.new_empty((a.shape[0], b.shape[1]), dtype=kind)
 
@@ -67,16 +117,16 @@ def fake_gemm(
 def fake_attention(q: Tensor, k: Tensor, v: Tensor, *_: object) -> tuple[Tensor, Tensor]:
     """Shapes and dtypes of out and lse."""
     say = "warploom.attention: "
-    _require(
+    require(
         q.dim() == 4 and k.dim() == 4 and v.dim() == 4,
         say + "q, k and v are [batch, heads, length, head dimension]",
     )
-    _require(q.dtype == k.dtype and k.dtype == v.dtype, say + "q, k and v differ in dtype")
+    require(q.dtype == k.dtype and k.dtype == v.dtype, say + "q, k and v differ in dtype")
     for i in range(4):
-        _require(k.shape[i] == v.shape[i], say + f"k and v differ in dimension {i}")
-    _require(q.shape[0] == k.shape[0], say + "batches of q and k differ")
-    _require(q.shape[3] == k.shape[3], say + "head dimensions of q and k differ")
-    _require(q.shape[1] % k.shape[1] == 0, say + "kv heads do not divide the heads of q")
+        require(k.shape[i] == v.shape[i], say + f"k and v differ in dimension {i}")
+    require(q.shape[0] == k.shape[0], say + "batches of q and k differ")
+    require(q.shape[3] == k.shape[3], say + "head dimensions of q and k differ")
+    require(q.shape[1] % k.shape[1] == 0, say + "kv heads do not divide the heads of q")
     return q.new_empty(q.shape), q.new_empty(q.shape[:3], dtype=torch.float32)
 
 
@@ -84,8 +134,8 @@ def fake_packed(q: Tensor, k: Tensor, v: Tensor, *_: object) -> tuple[Tensor, Te
     """Shapes and dtypes of out and lse."""
     say = "warploom.attention_packed: "
     ranks = q.dim() == 3 and k.dim() == 3 and v.dim() == 3
-    _require(ranks, say + "q, k and v are [rows, heads, head dimension]")
-    _require(q.shape[1] % k.shape[1] == 0, say + "kv heads do not divide the heads of q")
+    require(ranks, say + "q, k and v are [rows, heads, head dimension]")
+    require(q.shape[1] % k.shape[1] == 0, say + "kv heads do not divide the heads of q")
     return q.new_empty(q.shape), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
 
 
