@@ -6,7 +6,6 @@ import time
 
 from warploom.errors import WarploomError
 from warploom.kernel.values import DType
-from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.grouped import (
     grouped,
     grouped_gathered,
@@ -103,9 +102,9 @@ def scattered_calls():
 
 def scaled_calls():
     for m, n, k in SCALED:
-        a, sa = layout((m, k), E4M3), layout((k // 128, m), F32)
+        a, sa = layout((m, k), E4M3), Layout((m, k // 128), (1, m), F32)
         b, sb = layout((n, k), E4M3), layout((n // 128, k // 128), F32)
-        yield (m, n, k), block_scaled, (a, sa, b, sb, None)
+        yield (m, n, k), fused.SCALED, (a, sa, b, sb, None), fused.PLAIN
 
 
 def int4_calls():

@@ -19,7 +19,7 @@ from warploom.kernels.attention_grad import (
     packed_values,
     values_grad,
 )
-from warploom.kernels.block_scaled import block_scaled
+from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
 from warploom.kernels.gemm import turned
 from warploom.kernels.grouped import (
     gathered_swiglu,
@@ -41,7 +41,7 @@ TEXTS.update(
             *(paged, attention_grad, packed_grad, values_grad, packed_values, block_scaled, turned),
             *(blocked, blocked_grad, blocked_values, gathered_swiglu, grouped_scattered),
             *(grouped_gathered, grouped_input, grouped_scaled, grouped_swiglu, grouped_weights),
-            *(fp8_gemm, int4_gemm, scan, scan_parts),
+            *(fp8_gemm, int4_gemm, scan, scan_parts, block_scaled_pair),
         )
     }
 )
@@ -163,6 +163,12 @@ CASES = {
     ),
     "block_scaled": Case(
         "block_scaled", {"m": 1500, "n": 1664, "k": 512}, _FP8, pins={"m": 128, "n": 128}
+    ),
+    "block_scaled_pair": Case(
+        "block_scaled_pair",
+        {"m": 1500, "half": 2, "n": 1664, "k": 512},
+        _FP8,
+        pins={"m": 128, "n": 128},
     ),
     "block_scaled_turns": Case(
         "block_scaled",

@@ -130,6 +130,22 @@ def test_block_scales(shape):
     close(warploom.gemm_block_scaled(a, sa, b, sb), left @ (b.double() * wide).T)
 
 
+def test_block_scales_in_halves_go_into_a_part_of_a_tensor():
+    """A tile stores to two places, and nowhere else; the same bits 200 times."""
+    m, n, k = 4096, 4096, 512
+    a, b = (torch.randn(r, k, device="cuda").to(torch.float8_e4m3fn) for r in (m, n))
+    sa, sb = torch.rand(k // 128, m, device="cuda").T, torch.rand(n // 128, k // 128, device="cuda")
+    first, whole = warploom.gemm_block_scaled(a, sa, b, sb), None
+    for _ in range(200):
+        whole = torch.full((m, n + 64), float("nan"), device="cuda", dtype=torch.bfloat16)
+        warploom.gemm_block_scaled(a, sa, b, sb, out=whole[:, :n])
+        assert torch.equal(whole[:, :n], first)
+        assert whole[:, n:].isnan().all()
+    left = a.double() * sa.double().repeat_interleave(128, 1)
+    wide = sb.double().repeat_interleave(128, 0).repeat_interleave(128, 1)
+    close(first, left @ (b.double() * wide).T)
+
+
 @pytest.mark.parametrize("sizes", [(5, 0, 300), (5, 0, 300, 1200)], ids=str)
 def test_block_scales_of_groups(sizes):
     n, k, starts = 1152, 640, torch.tensor([0, *sizes]).cumsum(0).int().cuda()

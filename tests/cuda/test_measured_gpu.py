@@ -53,10 +53,10 @@ def wide(scale, rows=1):
     return scale.repeat_interleave(128, -1).repeat_interleave(rows, -2)
 
 
-def swiglu():
-    x, w = randn(4100, 136), randn(2 * 8200, 136)
+def swiglu(k=136):
+    x, w = randn(4100, k), randn(2 * 8200, k)
     wanted = gated(x.float() @ w[0::2].float().T, x.float() @ w[1::2].float().T)
-    return {"m": 4100, "n": 8200}, lambda: warploom.swiglu(x, w), wanted
+    return {"m": 4100, "n": 8200, "k": k}, lambda: warploom.swiglu(x, w), wanted
 
 
 def grouped():
@@ -202,8 +202,12 @@ CASES = {
     )
 }
 CASES |= {f"block_scaled {m}": lambda m=m: block_scaled(m, m - m % 128, 640) for m in (1100, 8200)}
+CASES |= {"swiglu of many steps": lambda: swiglu(8192)}
 CASES |= {"block_scaled of many steps": lambda: block_scaled(1100, 1024, 4224)}
 CASES |= {f"block_scaled walked {k}": lambda k=k: block_scaled(2060, 4096, k) for k in (640, 4224)}
+CASES |= {
+    f"block_scaled in halves {k}": lambda k=k: block_scaled(4100, 4096, k) for k in (640, 2176)
+}
 CASES |= {f"int4_gemm {m}": lambda m=m: int4_gemm(m) for m in (1, 16, 40, 100, 200)}
 CASES |= {f"fp8_gemm {m}": lambda m=m: fp8_gemm(m) for m in (16, 100)}
 CASES |= {"grouped_gathered copied": lambda: grouped_gathered(320)}

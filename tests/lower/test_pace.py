@@ -47,6 +47,17 @@ def test_only_the_producer_keeps_pace_and_leaves():
     assert "pace" not in emit_kernel(lowered(pace=0)).text
 
 
+def test_copies_out_leave_the_l2_first_where_a_tensor_is_to_stay():
+    kernel = gemm.compile(dict.fromkeys(("a", "b", "out"), "bf16"), without={"bias", "residual"})
+    pins = {"m": 64, "n": 64, "consumers": 1, "direct": False, "pace": 2}
+    for keep, pace, call in (("a", 2, "stream"), (None, 2, "store"), ("a", 0, "store")):
+        own = {**pins, "keep": keep, "pace": pace}
+        made = Compiled(kernel.kernel, sizes={"m": 512, "n": 512, "k": 256}, pins=own)
+        text = emit_kernel(made.lower(made.choices[0].tiling)).text
+        assert f"tma_{call}_2d(&map_out" in text
+        assert ("bulk_group.L2::cache_hint" in text) == (call == "stream")
+
+
 def test_consumers_that_share_a_tile_look_for_the_next_one_while_its_first_product_runs():
     made = lowered(t=128, consumers=2, alternate=1, pace=0)
     consumer = emit_kernel(made).text.split("registers_up<")[1]

@@ -21,7 +21,7 @@ from warploom.kernels.attention_grad import (
     packed_values,
     values_grad,
 )
-from warploom.kernels.block_scaled import block_scaled
+from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import (
     gathered_swiglu,
@@ -195,6 +195,9 @@ SHIPPED: dict[str, Shipped] = {
     "grouped_scattered": Shipped(grouped_scattered, given=frozenset({"weight"})),
     "block_scaled_turns": Shipped(block_scaled, E4M3, pins=TURNS),
     "block_scaled_measured": Shipped(block_scaled, E4M3, pins=PRODUCTS["block_scaled"][-1][1]),
+    "block_scaled_pair": Shipped(
+        block_scaled_pair, E4M3, pins=PRODUCTS["block_scaled_pair"][-1][1]
+    ),
     "grouped_scaled_measured": Shipped(
         grouped_scaled,
         {"x": "e4m3", "w": "e4m3", "out": "bf16"},
@@ -214,6 +217,7 @@ QUANTISED = {"x": "bf16", "out": "bf16"}
 SCALED = {"x": "e4m3", "w": "e4m3", "out": "bf16"}
 TYPES: dict[str, dict[str, str]] = {
     "block_scaled": E4M3,
+    "block_scaled_pair": E4M3,
     "grouped_scaled": SCALED,
     "int4_gemm": QUANTISED,
     "fp8_gemm": QUANTISED | {"w": "e4m3"},

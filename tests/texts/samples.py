@@ -117,6 +117,18 @@ def kernel(x: wl.In["m", "k"], sx: wl.In["m", "k/64", wl.f32], w: wl.In["n", "k"
         acc += (x[m, k] @ w[n, k].T) * sx[m, k] * sw[n, k]
     out[m, n] = acc
 """
+HALVES = """
+@wl.kernel
+def kernel(x: wl.In["m", "k"], sx: wl.In["m", "k/64", wl.f32], w: wl.In["h", "n", "k"],
+           out: wl.Out["m", "h", "n"]):
+    m, n = wl.tile("m", "n")
+    left, right = wl.zeros(m, n), wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        left += (x[m, k] @ w[0, n, k].T) * sx[m, k]
+        right += (x[m, k] @ w[1, n, k].T) * sx[m, k]
+    out[m, 0, n] = left
+    out[m, 1, n] = right
+"""
 DECAY = """
 @wl.kernel
 def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], decay: wl.In["k/64", wl.f32],

@@ -12,6 +12,7 @@ from tests.texts.samples import (
     DECAY,
     GEMM,
     HALF_BYTES,
+    HALVES,
     NORM_THEN_PRODUCT,
     ROW_SOFTMAX,
     TWO_SOURCES,
@@ -86,6 +87,16 @@ def test_several_steps_of_an_iteration(k, backwards):
     made = check(case(BLOCK_SCALES, n=88, k=k), pins)
     assert made.tiling.unroll == 2
     assert sum(a.name.startswith("kept_") for a in made.layout.arrays) == 2  # a product each
+
+
+@pytest.mark.parametrize(("columns", "direct"), [(64, True), (128, True), (128, False)])
+def test_a_tensor_is_stored_in_parts_whose_products_share_registers(columns, direct):
+    """Two sums and both their products, of 128 columns each, are more registers than there are."""
+    pins = {"m": 64, "n": columns, "consumers": 1, "alternate": 1, "direct": direct}
+    made = check(case(HALVES, m=72, h=2, n=136, k=136), pins)
+    stores = {op.name for op in made.document.flow.ops if op.name.startswith("store_out")}
+    assert stores == {"store_out_0", "store_out_1"}
+    assert sum(a.name.startswith("kept_") for a in made.layout.arrays) == (1 + (columns == 64))
 
 
 @pytest.mark.parametrize("text", [GEMM, DECAY.replace("{added}", "x[m, k] @ w[n, k].T")])

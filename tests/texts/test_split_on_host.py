@@ -28,6 +28,11 @@ PRODUCTS = [
     (gemm, (260, 72, 200), {"m": 64, "n": 64, "consumers": 1, "cluster": 4}),
     (gemm, (200, 40, 520), {**ONE, "cluster": 2, "split": 2}),
     (gemm, (300, 40, 300), {**ONE, "pace": 2}),
+    (
+        gemm,
+        (300, 104, 200),
+        {"m": 64, "n": 64, "consumers": 1, "pace": 2, "keep": "a", "direct": False},
+    ),
     (gemm, (300, 40, 300), {**ONE, "cluster": 2, "pace": 3}),
     (gemm, (200, 40, 200), {**ONE, "split": 2, "near": True}),  # several tiles a cluster
     (gemm, (140, 100, 300), {"m": 128, "n": 64, "consumers": 2, "split": 2, "near": True}),

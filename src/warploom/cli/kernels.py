@@ -18,7 +18,7 @@ from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Walk
 from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.attention_grad import attention_grad, packed_grad, packed_values, values_grad
-from warploom.kernels.block_scaled import block_scaled
+from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import (
     gathered_swiglu,
@@ -81,19 +81,22 @@ def built_in(
 TEXTS = {
     t.name: t
     for t in (
-        *(gemm, turned, swiglu, rms_gemm, block_scaled, int4_gemm, fp8_gemm),
+        *(gemm, turned, swiglu, rms_gemm, block_scaled, block_scaled_pair, int4_gemm, fp8_gemm),
         *(grouped, grouped_input, grouped_weights, grouped_scattered, grouped_swiglu),
         *(grouped_gathered, gathered_swiglu, grouped_scaled, attention, packed, paged, scan),
         *(scan_parts, attention_grad, values_grad, packed_grad, packed_values),
     )
 }
-USUAL = {"block_scaled": "fp8", "grouped_scaled": "fp8"}  # element types other than bf16
+USUAL = dict.fromkeys(
+    ("block_scaled", "block_scaled_pair", "grouped_scaled"), "fp8"
+)  # element types other than bf16
 OWN_TYPES = {"fp8_gemm": {"w": DType.E4M3}}  # tensors whose type is not that of the others
 WANTED = {  # optional outputs that are a kernel's results
     "attention_grad": frozenset({"dq", "dv"}),
     "packed_grad": frozenset({"dv"}),
 }
-OWN_SIZES = {  # axes used whole, and parts of a sequence
+OWN_SIZES = {  # axes used whole, parts of a sequence, halves
+    "block_scaled_pair": {"half": 2},
     "scan": {"t": 64, "j": 64, "d": 128, "e": 64, "p": 1},
     "scan_parts": {"j": 64, "d": 128, "e": 64, "r": 2},
 }

@@ -168,6 +168,8 @@ _TWO_PRODUCTS = {
 _COPIED = {"direct": False, "staging": 1}
 _FEW_STEPS = {"m": 128, "n": 128, "consumers": 2, "turns": False, "unroll": 2, **_COPIED}
 _WALKED = {"serpentine": True, "keep": None}  # as one product's tiles follow one another
+_HALVES = {"m": 128, "n": 128, "consumers": 2, "turns": False, "direct": True}
+_HALVES |= {"keep": None, "group": 32}
 _IN_TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
 _FEW = {"n": 64, "consumers": 1, "together": True}
 _BOTH = {"consumers": 2, "turns": True}
@@ -190,10 +192,10 @@ _BY_GROUPS = (
     ({"t": 4096, "n": 2048, "k": 4096}, {"t": 128, "n": 208, **_IN_TURN, **_PACED, "pace": 8}),
     ({"t": 4096, "n": 1024}, {"t": 128, "n": 256, **_OFTEN}),
 )
-_TO_AND_FRO = {"serpentine": True, "pace": 32}  # what is left of x in the L2 is read first
+_TO_AND_FRO = {"serpentine": True, "pace": 4}  # what is left of x in the L2 is read first
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
     "swiglu": (
-        ({"m": 4096, "n": 8192, "k": 8192}, {"m": 128, "n": 184, **_PACED, **_TO_AND_FRO}),
+        ({"m": 4096, "n": 8192, "k": 8192}, {"m": 128, "n": 192, **_PACED, **_TO_AND_FRO}),
         ({"m": 4096, "n": 8192}, {"m": 128, "n": 176, **_PACED}),
     ),
     "block_scaled": (
@@ -202,6 +204,7 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
         ({"m": 2048, "n": 4096}, {**_FEW_STEPS, **_WALKED, "staging": 2}),
         ({"m": 1024, "n": 1024}, _FEW_STEPS),
     ),
+    "block_scaled_pair": (({"m": 2048, "n": 2048}, _HALVES),),  # n: half of the columns
     "grouped": _BY_GROUPS,
     "grouped_scattered": _BY_GROUPS,
     "grouped_input": _BY_GROUPS[2:],

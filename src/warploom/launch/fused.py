@@ -12,7 +12,7 @@ from warploom.errors import BackendError
 from warploom.kernel import words
 from warploom.kernel.text import Text
 from warploom.kernel.values import DType
-from warploom.kernels.block_scaled import block_scaled
+from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
 from warploom.kernels.grouped import (
     gathered_swiglu,
     grouped,
@@ -28,6 +28,7 @@ from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.scan import scan as scan_text, scan_parts
 from warploom.kernels.swiglu import swiglu as swiglu_text
 from warploom.launch.arguments import count, one_of
+from warploom.launch.halves import Halved
 from warploom.launch.runner import Layouts
 from warploom.launch.tensors import allocator, on_stream, view_of
 from warploom.launch.texts import Calls
@@ -339,7 +340,10 @@ GATHERED = _calls(grouped_gathered, _same_halves)
 GATHERED_SWIGLU = _calls(gathered_swiglu, _same_halves, {"gate": "w"})
 SCATTERED = _calls(grouped_scattered, _scatters)
 SCALES = {"sa": "scale_a", "sb": "scale_b"}
-SCALED = _calls(block_scaled, _fp8_with_scales, SCALES, sa=("m", "k"))
+SCALED = Halved(
+    _calls(block_scaled, _fp8_with_scales, SCALES, sa=("m", "k")),
+    _calls(block_scaled_pair, _fp8_with_scales, SCALES, sa=("m", "k")),
+)
 BY_GROUPS = {"x": "a", "sx": "scale_a", "w": "b", "sw": "scale_b"}
 GROUPED_SCALED = _calls(grouped_scaled, _fp8_with_scales, BY_GROUPS, sx=("t", "k"))
 INT4 = _calls(int4_gemm, _quantised, scale=("n", "k"))

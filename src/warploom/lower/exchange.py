@@ -40,7 +40,7 @@ def exchanges_of(layout: Layout) -> tuple[Exchange, ...]:
         found.append(
             Exchange(
                 role=CONSUMER,
-                op=store_name(adds),
+                op=store_name(layout, adds),
                 across=Across.TURNS,
                 steps=TURNS,
                 slots=TURN_SLOTS,

@@ -39,6 +39,7 @@ from warploom.lower.plan import (
     staged_chunks,
     started,
     store_name,
+    stored,
     tile_slots,
 )
 from warploom.lower.reads import values_behind
@@ -67,7 +68,7 @@ def _places(layout: Layout) -> Iterator[tuple[str, str]]:
             name = in_slot(name) if ring.filled else name
             yield name, f"{ring.name}.{part_name(tile.value)}"
     yield from ((read_early(v), early_array(v)) for x in sees(layout) for v, _ in x.early)
-    yield from ((_chunk_value(op, c), f"out#{n}") for op, c, n in staged_chunks(layout))
+    yield from ((_chunk_value(layout, op, c), f"out#{n}") for op, c, n in staged_chunks(layout))
     for c in layout.body.loop.carried:
         if layout.tiling.split > 1:
             yield f"{c.result.name}.met", dict(layout.homes)[c.result.name]
@@ -213,17 +214,17 @@ def _store_flow(
     if not chunks:
         in_turn = when is When.LOOP and takes_turns(layout.body.kernel)
         across = Across.TURNS if in_turn else Across.NOTHING
-        yield _op(store_name(op), when, operands, stores=True, across=across, line=line)
+        yield _op(store_name(layout, op), when, operands, stores=True, across=across, line=line)
     for chunk in chunks:
-        args, value = (chunk.block, chunk.column), _chunk_value(op, chunk)
-        yield _op(f"fill_{op.tensor}", when, operands, [value], args=args, line=line)
+        args, value = (chunk.block, chunk.column), _chunk_value(layout, op, chunk)
+        yield _op(f"fill_{stored(layout, op)}", when, operands, [value], args=args, line=line)
         source = [FlowOperand(value=value)]
         own: dict[str, Any] = {"args": args, "adds": op.add, "line": line}
-        yield _op(store_name(op), when, source, stores=True, **own)
+        yield _op(store_name(layout, op), when, source, stores=True, **own)
 
 
-def _chunk_value(op: Store, chunk: Chunk) -> str:
-    return f"{op.tensor}.{chunk.block}.{chunk.column}"
+def _chunk_value(layout: Layout, op: Store, chunk: Chunk) -> str:
+    return f"{stored(layout, op)}.{chunk.block}.{chunk.column}"
 
 
 def _line(layout: Layout, value: str) -> str:

@@ -39,9 +39,11 @@ from warploom.lower.fuse import Step
 from warploom.lower.homes import homes_of
 from warploom.lower.slots import MOST_COLUMNS, SlotRing, SlotTile, filled_rings, rings_of
 from warploom.lower.tiling import Tiling
+from warploom.lower.unroll import adds_products
 from warploom.target.h200 import WGMMA_ROWS
 
 ROOMY_REGISTERS = 200  # of arrays: more must not all live at once
+FULL_REGISTERS = 216  # of arrays: more cannot
 
 
 class Form(StrEnum):
@@ -137,7 +139,10 @@ def lay_out(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> Layout:
     forms = _forms(body, kept)
     homes = homes_of(body, steps, kept, forms)
     arrays = _arrays(body, tiling, homes, forms)
-    if body.loop.times > 1 and sum(a.registers for a in arrays) > ROOMY_REGISTERS:
+    several, used = body.loop.times > 1, sum(a.registers for a in arrays)
+    if used > (ROOMY_REGISTERS if several else FULL_REGISTERS) and (
+        several or adds_products(body.loop)
+    ):
         homes = homes_of(body, steps, kept, forms, in_turn=True)
         arrays = _arrays(body, tiling, homes, forms)
     layout = Layout(

@@ -180,7 +180,7 @@ def _send(layout: Layout, op: Store) -> Stores | Work:
             fix=f"a tiling with staging={len(chunks)} or more",
         )
     return Stores(
-        fill=f"fill_{op.tensor}",
+        fill=f"fill_{stored(layout, op)}",
         reads=reads,
         buffer="out",
         chunks=tuple((n, (c.block, c.column)) for n, c in enumerate(chunks)),
@@ -320,13 +320,13 @@ def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
             continue
         reads = tuple(dict.fromkeys(homes[v] for v in values_behind(layout, op.value)))
         if op not in staged:
-            yield store_name(op), Work(reads=reads)
+            yield store_name(layout, op), Work(reads=reads)
             continue
         for chunk, copy in [(c, n) for o, c, n in chunks if o is op]:
             yield (
-                store_name(op),
+                store_name(layout, op),
                 StagedStore(
-                    fill=f"fill_{op.tensor}",
+                    fill=f"fill_{stored(layout, op)}",
                     reads=reads,
                     buffer="out",
                     copy=copy,
@@ -336,9 +336,16 @@ def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
             )
 
 
-def store_name(op: Store) -> str:
+def stored(layout: Layout, op: Store) -> str:
+    """What a store is called by: its tensor, and a number where it stores several tiles there."""
+    body = layout.body
+    every = [o for _, o in body.placed if isinstance(o, Store) and o.tensor == op.tensor]
+    return op.tensor if len(every) == 1 else f"{op.tensor}_{every.index(op)}"
+
+
+def store_name(layout: Layout, op: Store) -> str:
     """The op of a store."""
-    return f"store_{op.tensor}"
+    return f"store_{stored(layout, op)}"
 
 
 def staged_chunks(layout: Layout) -> Iterator[tuple[Store, Chunk, int]]:

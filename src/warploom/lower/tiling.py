@@ -61,7 +61,7 @@ class Tiling:
     ``earlier``: slots of every ring of the loops before the last one.
     ``pace``: after so many iterations CTAs wait for one another (0: never; a while at most: it is a
     hint), so that what several of them read comes from memory once, and is asked of the L2
-    together. Tiles stored from registers are the first to leave the L2, too.
+    together. Tiles stored are the first to leave the L2, too; by copies, where ``keep`` names one.
     """
 
     extents: tuple[tuple[str, int], ...]

@@ -53,8 +53,7 @@ def _loop(kernel: Kernel, loop: Loop, times: int) -> Loop:
 def _check(kernel: Kernel, loop: Loop) -> None:
     """Refuse loops in which a step past the end might leave a trace."""
     made = {v.name: op for op in loop.body for v in results(op)}
-    fits = loop.start is None and loop.until is None and loop.times == 1
-    fits = fits and all(_adds_products(made, c) for c in loop.carried)
+    fits = loop.start is None and loop.until is None and loop.times == 1 and adds_products(loop)
     counted = [
         op for op in made.values() if isinstance(op, Indices | Position) and op.var == loop.var
     ]
@@ -82,8 +81,13 @@ def _comes_again(kernel: Kernel, loop: Loop, name: str) -> bool:
     return all(left)
 
 
+def adds_products(loop: Loop) -> bool:
+    """Whether all carried values grow by products of what copies bring, times other values."""
+    made = {v.name: op for op in loop.body for v in results(op)}
+    return all(_adds_products(made, c) for c in loop.carried)
+
+
 def _adds_products(made: dict[str, Op], c: Carried) -> bool:
-    """Whether a carried value grows by products of what copies bring, times other values."""
     op = made.get(c.last)
     if not isinstance(op, Pointwise) or op.fn is not Fn.ADD or op.args[0] != c.inside.name:
         return False

@@ -30,17 +30,20 @@ def _load(rank: int, *, hint: bool, cast: bool = False) -> str:
     )
 
 
-def _store(rank: int, *, add: bool = False) -> str:
-    names = _COORDINATES[:rank]
+def _store(rank: int, how: str) -> str:
+    """A copy out; ``stream``: of what is the first to leave the L2."""
+    names, add = _COORDINATES[:rank], how == "add"
+    hint, policy = ("", "") if how != "stream" else (".L2::cache_hint", f", %{2 + rank}")
     places = ", ".join(f"%{2 + n}" for n in range(rank))
     inputs = "".join(f', "r"({c})' for c in names)
+    inputs += ', "l"(policy_evict_first())' if hint else ""
     move = _MOVE.format(rank=rank)
     move = move.replace("cp.async", "cp.reduce.async") if add else move
     return (
-        f"DEVICE void tma_{'add' if add else 'store'}_{rank}d(const TensorMap* map, uint32_t src,"
+        f"DEVICE void tma_{how}_{rank}d(const TensorMap* map, uint32_t src,"
         f" {', '.join(f'int {c}' for c in names)}) {{\n"
-        f'  asm volatile("{move}.global.shared::cta{".add" if add else ""}.bulk_group'
-        f' [%0, {{{places}}}], [%1];"\n'
+        f'  asm volatile("{move}.global.shared::cta{".add" if add else ""}.bulk_group{hint}'
+        f' [%0, {{{places}}}], [%1]{policy};"\n'
         f'               :: "l"(map), "r"(src){inputs} : "memory");\n}}\n'
     )
 
@@ -195,8 +198,7 @@ TILE_HELPERS: dict[str, str] = {
     **{f"tma_load_{r}d_hint": _load(r, hint=True) for r in range(1, 6)},
     **{f"tma_cast_{r}d": _load(r, hint=False, cast=True) for r in range(1, 6)},
     **{f"tma_cast_{r}d_hint": _load(r, hint=True, cast=True) for r in range(1, 6)},
-    **{f"tma_store_{r}d": _store(r) for r in range(1, 6)},
-    **{f"tma_add_{r}d": _store(r, add=True) for r in range(1, 6)},
+    **{f"tma_{h}_{r}d": _store(r, h) for h in ("store", "add", "stream") for r in range(1, 6)},
     "stamp": (
         "// The clock into memory, where asked for; no branch, so that products stay in flight.\n"
         "DEVICE void stamp(int* at, bool on) {\n"

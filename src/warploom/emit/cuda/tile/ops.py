@@ -43,6 +43,7 @@ from warploom.lower.plan import (
     part_name,
     started,
     store_name,
+    stored,
 )
 from warploom.lower.storage import is_straight, staged_stores
 
@@ -192,6 +193,7 @@ class Ops:
         return lowering
 
     def _with_store(self, table: LoweringTable, op: Store, *, staged: bool) -> LoweringTable:
+        name = store_name(self.layout, op)
         if is_straight(self.layout, op):
 
             def add(e: RoleEntry, site: Site) -> list[str]:
@@ -201,16 +203,16 @@ class Ops:
                     return ["{", *indent(stored, 2), "}"]
                 return straight_text(self.context, site, op, site.iteration(e.k))
 
-            return table.with_op(store_name(op), add)
+            return table.with_op(name, add)
         if not staged:
             return table.with_op(
-                store_name(op), lambda e, s: ["{", *indent(direct_text(self.context, op), 2), "}"]
+                name, lambda e, s: ["{", *indent(direct_text(self.context, op), 2), "}"]
             )
 
         def fill(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, Compute)
             block, column = e.args
-            return [f"fill_{op.tensor}({block}, {column}, {_copy(e.fills[0].copy)});"]
+            return [f"fill_{stored(self.layout, op)}({block}, {column}, {_copy(e.fills[0].copy)});"]
 
         def store(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, BulkStore)
@@ -219,7 +221,7 @@ class Ops:
             at = site.iteration(e.k) if loops else None
             return store_call(self.context, op, block, column, _copy(e.source.copy), at)
 
-        return table.with_op(f"fill_{op.tensor}", fill).with_op(store_name(op), store)
+        return table.with_op(f"fill_{stored(self.layout, op)}", fill).with_op(name, store)
 
     def fetch_lines(self, op: Load, site: Site) -> list[str]:
         """A loaded tile into registers, as left operand."""

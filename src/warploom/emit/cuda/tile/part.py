@@ -50,7 +50,7 @@ from warploom.lower.landed import interrupted
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.loop_ops import CONSUMER
 from warploom.lower.meet import MEET
-from warploom.lower.plan import held_loads, part_name
+from warploom.lower.plan import held_loads, part_name, stored
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import grouped_vars
 from warploom.lower.storage import staged_stores
@@ -216,7 +216,7 @@ class Part:
             before, text = fill_text(self.context, op)
             lines += [
                 *before,
-                f"auto fill_{op.tensor} = [&](int b, int column, uint32_t buffer) {{",
+                f"auto fill_{stored(self.layout, op)} = [&](int b, int column, uint32_t buffer) {{",
                 *indent(text, 2),
                 "};",
             ]

@@ -30,13 +30,14 @@ from warploom.emit.cuda.tile.part import Part
 from warploom.emit.cuda.tile.signature import Param, PointerParam
 from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
 from warploom.emit.cuda.tile.turns import clerk_tile, turn_barriers, turn_bytes, usher_tile
-from warploom.kernel.values import DType
+from warploom.kernel.values import Dot, DType
 from warploom.lower.body import only_products
 from warploom.lower.column import Lowered, programs_of
 from warploom.lower.exchange import exchanges_of
 from warploom.lower.gather import GATHERER
 from warploom.lower.loop_ops import takes_turns
 from warploom.lower.meet import inbox_bytes, part_bytes
+from warploom.lower.unroll import adds_products
 from warploom.target.h200 import HopperTarget, h200
 
 ENTRY = "warploom_kernel"
@@ -312,7 +313,9 @@ class _Writer:
         layout = self.last.layout
         roomy = registers <= ROOMY or bool(again_lines(self.last.context, self.last.walked))
         uniform = takes_turns(layout) and roomy
-        uniform |= layout.body.loop.times > 1 and not layout.crowded
+        loop = layout.body.loop
+        several = sum(isinstance(op, Dot) for op in loop.body) > 1 and adds_products(loop)
+        uniform |= (loop.times > 1 or several) and not layout.crowded
         uniform |= all(only_products(p.layout.body) for p in self.parts)
         return f"__shfl_sync(~0u, {own}, 0)" if uniform else own
 

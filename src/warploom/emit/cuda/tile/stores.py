@@ -134,7 +134,7 @@ def straight_text(context: Context, site: Site, op: Store, iteration: str) -> li
             "}",
         ]
     if takes_turns(context.kernel):
-        exchange = exchange_at(site.document, store_name(op))
+        exchange = exchange_at(site.document, store_name(context.layout, op))
         lines = consumer_turn(context, exchange, op, site, iteration, lines)
     return ["{", *indent([*vector.scopes.step, *lines], 2), "}"]
 
@@ -342,5 +342,7 @@ def store_call(
         elif at.var == value.vars[1] and across:
             shift[n] = " + ".join(across)
     place = ", ".join(context.coordinates(op, iteration, shift))
-    call = f"tma_{'add' if op.add else 'store'}_{len(op.at)}d"
+    tiling = context.layout.tiling
+    how = "stream" if tiling.pace and tiling.keep is not None else "store"
+    call = f"tma_{'add' if op.add else how}_{len(op.at)}d"
     return [f"if (lane == 0) {call}(&{name}, {source}, {place});"]
