@@ -83,19 +83,21 @@ def all_jobs(args):
 def summary(ended):
     """By part: how many were right, refused and why, wrong; and how jobs ended."""
     found = [x for _, lines in ended for x in lines if "kind" in x]
-    table, wrong = {}, []
+    table, wrong, refused = {}, [], {}
     for x in found:
-        row = table.setdefault(x["part"], {"right": 0, "worst": 0.0, "wrong": 0, "refused": {}})
+        row = table.setdefault(x["part"], {"right": 0, "worst": 0.0, "wrong": 0, "refused": 0})
         if x["kind"] == "refused":
-            row["refused"][x["error"]] = row["refused"].get(x["error"], 0) + 1
+            row["refused"] += 1
+            refused[x["error"]] = refused.get(x["error"], 0) + 1
         elif x["error"] < LIMIT.get(x["kind"], USUAL):
             row["right"] += 1
             row["worst"] = max(row["worst"], x["error"])
         else:
             row["wrong"] += 1
             wrong.append(x)
-    died = [(status, lines[-1:]) for status, lines in ended if status != 0]
-    return {"table": table, "wrong": wrong, "died": died}
+    died = [{"status": s, "last": lines[-1:]} for s, lines in ended if s != 0]
+    rows = [{"part": part, **row} for part, row in table.items()]
+    return {"table": rows, "refusals": refused, "wrong": wrong, "died": died}
 
 
 def main():
@@ -112,8 +114,8 @@ def main():
         work(args, args.only[0] if args.only else args.job)
         return
     made = summary(all_jobs(args))
-    for name, row in made["table"].items():
-        print(name, row)
+    for row in made["table"]:
+        print(row)
     for name in ("wrong", "died"):
         for x in made[name]:
             print(name, x)
