@@ -343,8 +343,10 @@ def _chained(draw, hopper):
 
 
 def _parts(draw, hopper):
-    """Single steps of a share of an axis, with a sum that decays."""
+    """Single steps of a share of an axis, with a sum that decays, or with products of products."""
     w = Writer(draw, "m", "n", "c")
+    if w.chance():
+        return _chained_parts(w)
     head = (
         'def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], gate: wl.In["c", wl.f32], '
         'out: wl.Out["p", "m", "n"], *, alpha: float):\n'
@@ -357,6 +359,29 @@ def _parts(draw, hopper):
         "for c in wl.steps(x.c, 1, part=p):",
         f"    acc = {keep} + x[c, m] @ w[c, n].T",
         f"out[p, m, n] = {w.expr(('m', 'n'))}",
+    ]
+    return head, body, ["x", "w", "out"]
+
+
+def _chained_parts(w):
+    """What a step makes of one product is an operand of the next, whose schedule begins early."""
+    head = (
+        'def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "f", "d"], gate: wl.In["c", wl.f32], '
+        'out: wl.Out["p", "m", "d"], sums: wl.Out["p", "m", wl.f32], *, alpha: float):\n'
+    )
+    rise = w.pick("gate[c]", "e.sum(axis=1) * 0.1", "wl.abs(gate[c]) + 1.0")
+    keep = w.pick("acc", "acc * 0.5", "acc * wl.exp(-wl.abs(gate[c]))")
+    body = [
+        "p, m = wl.tile(out, whole='d')",
+        "acc, l, top = wl.zeros(m, x.d), wl.zeros(m), wl.full(m, -8.0)",
+        "for c in wl.steps(x.c, 1, part=p):",
+        "    y = (x[c, m] @ w[c].T) * 0.1",
+        w.pick("    e = wl.exp(y)", "    e = wl.tanh(y) + 0.5", "    e = y"),
+        "    top = wl.maximum(top, y.max(axis=1))",
+        f"    l = l + {rise}",
+        f"    acc = {keep} + e.to(x.dtype) @ w[c]",
+        "out[p, m] = acc * 0.1",
+        "sums[p, m] = l + top",
     ]
     return head, body, ["x", "w", "out"]
 

@@ -80,7 +80,7 @@ def random_kernels(
     head, body, tensors = MAKE[form](draw, hopper)
     size = st.integers(1, largest)
     sizes = {name: draw(size) for name in ("m", "n", "k")}
-    sizes["d"] = draw(st.sampled_from(whole))
+    sizes |= {"d": draw(st.sampled_from(whole)), "f": 64}
     sizes["b"] = draw(st.integers(1, 3))
     sizes |= {"g": (sizes["b"] + 1) // 2, "e": draw(st.integers(1, 4))}
     sizes |= {"s": draw(size), "c": draw(st.integers(1, 6)), "p": draw(st.integers(1, 4))}
@@ -90,7 +90,7 @@ def random_kernels(
         text="@wl.kernel\n" + head + "".join(f"    {line}\n" for line in body),
         types=kinds,
         sizes=sizes,
-        whole={"d": sizes["d"]} if '"d"' in head else {},
+        whole={a: sizes[a] for a in ("d", "f") if f'"{a}"' in head},
         scalars={"alpha": draw(st.sampled_from((0.25, -0.5, 1.0)))},
         seed=draw(st.integers(0, 2**16)),
     )

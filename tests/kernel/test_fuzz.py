@@ -114,7 +114,7 @@ def _has(made, axis):
 def try_meaning(made, kernel):
     """A kernel that can be read can be computed."""
     sizes = {"d": 8, "m": 5, "n": 6, "k": 7, "b": 1, "h": 2, "g": 1, "s": 3, "t": 4, "e": 2, "i": 2}
-    sizes["c"] = 1
+    sizes |= {"c": 1, "half": 2}
     arrays = []
     for text in made.signature.inputs:
         shape = [-(-sizes[a.name] // a.per) for a in text.axes]

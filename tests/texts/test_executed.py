@@ -154,7 +154,8 @@ def test_bytes_of_the_next_product_are_awaited_amid_vector_work(stages, tie):
 
 def test_of_a_single_slot_nothing_is_awaited_early():
     one = case(SOFTMAX.format(score=MASKED_SCORE), m=130, k=260)
-    made = check(one, {"tie": 8, "consumers": 2, "k": 64, "stages": 1})
+    made = check(one, {"tie": 8, "consumers": 2, "k": 64, "stages": 1, "turns": False})
+    assert (made.tiling.stages, made.tiling.tie) == (1, 8)
     assert "computed(" not in emit_kernel(made).text
 
 

@@ -319,3 +319,54 @@ def kernel(x: wl.In["p", "m", "d"], w: wl.In["k", "d"], out: wl.Out["p", "m", "d
     sizes = {"p": p, "m": 5, "d": 64, "k": k}
     types = dict.fromkeys(("x", "w"), "bf16")
     assert check(RandomKernel(text, types, sizes, whole={"d": 64}, scalars={}, seed=0))
+
+
+STEP_BY_STEP = """
+@wl.kernel
+def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "f", "d"], gate: wl.In["c", wl.f32],
+           out: wl.Out["m", "d", wl.f32], sums: wl.Out["m", wl.f32]):
+    m = wl.tile(out, whole="d")
+    acc, l = wl.zeros(m, x.d), wl.zeros(m)
+    for c in wl.steps(x.c, 1):
+        y = (x[c, m] @ w[c].T) * 0.1
+        e = wl.exp(y)
+        l = {l}
+        acc += e.to(x.dtype) @ w[c]
+    out[m] = acc
+    sums[m] = l
+"""
+
+
+@pytest.mark.parametrize("c", [1, 3])
+@pytest.mark.parametrize(
+    "l",
+    [
+        *("l + gate[c]", "l + 1.0"),  # iterations that are not there do not count
+        "wl.maximum(l, y.max(axis=1))",  # of what its exponentials overwrite
+        "wl.where(l > -5.0, l + e.sum(axis=1) * 0.1, l)",  # a sum of all lanes, though scaled
+    ],
+)
+def test_rows_carried_beside_products(c, l):  # noqa: E741
+    sizes, whole = {"c": c, "m": 5, "f": 64, "d": 64}, {"d": 64, "f": 64}
+    types = {"x": "bf16", "w": "bf16"}
+    text = STEP_BY_STEP.replace("{l}", l)
+    assert check(RandomKernel(text, types, sizes, whole=whole, scalars={}, seed=0))
+
+
+@pytest.mark.parametrize("k", [10, 100])
+def test_iterations_are_counted(k):
+    text = """
+@wl.kernel
+def kernel(q: wl.In["m", "d"], keys: wl.In["k", "d"], out: wl.Out["m", "d", wl.f32],
+           count: wl.Out["m", wl.f32]):
+    m = wl.tile(out, whole="d")
+    qs = q[m]
+    acc, n = wl.zeros(m, q.d), wl.zeros(m)
+    for k in wl.steps(keys.k, 64):
+        n = n + 1.0
+        acc += wl.exp((qs @ keys[k].T) * 0.1).to(q.dtype) @ keys[k]
+    out[m] = acc
+    count[m] = n
+"""
+    types, sizes = {"q": "bf16", "keys": "bf16"}, {"m": 5, "k": k, "d": 64}
+    assert check(RandomKernel(text, types, sizes, whole={"d": 64}, scalars={}, seed=0))

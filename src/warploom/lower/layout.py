@@ -201,21 +201,24 @@ def part_sums(body: Body) -> frozenset[str]:
     A sum along the columns is partial; so are sums of partial values and their products with whole
     ones. A carried value is partial if it starts at 0 and is partial again at the end.
     """
-    found: set[str] = set()
     carried = {c.inside.name for c in body.loop.carried if body.is_zero(c.first)}
     carried = {n for n in carried if len(body.values[n].dims) == 1}
+    whole: set[str] = set()
     while True:
         found = set(carried)
         for op in body.loop.body:  # in order: an op's arguments come before it
-            found |= {v.name for v in results(op)} if _is_partial(op, found) else set()
+            names = {v.name for v in results(op)} - whole
+            found |= names if _is_partial(op, found) else set()
         kept = {n for n in carried if body.inside[n].last in found}
-        if kept == carried:
-            break
-        carried = kept
-    whole = {n for n in found if not _only_in_sums(body, n, found)}
-    if whole & {body.inside[n].last for n in carried} or whole & carried:
-        return frozenset()
-    return frozenset(found - whole)
+        if kept != carried:
+            carried = kept
+            continue
+        more = {n for n in found if not _only_in_sums(body, n, found)}
+        if more & {body.inside[n].last for n in carried} or more & carried:
+            return frozenset()
+        if not more:
+            return frozenset(found)
+        whole |= more  # and so may be what they are made of
 
 
 def _is_partial(op: Op, found: set[str]) -> bool:

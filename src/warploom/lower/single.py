@@ -1,8 +1,9 @@
-"""Loops of single steps: a tile that has none of them leaves everything as it was.
+"""Iterations that a tile does not have leave everything as it was.
 
 A schedule runs at least as many iterations as it has begun before its loop. One too many has a step
 past the end of the axis, where loads read zeros. Where that does not leave a carried value as it
-was, it is kept by a condition.
+was, it is kept by a condition: in loops of single steps, and elsewhere where the value is made of
+nothing that lies along the loop (what does is hidden past the end by other conditions).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from warploom.kernel.values import (
     Dot,
     DType,
     Fn,
+    Indices,
     Kernel,
     Load,
     Loop,
@@ -24,6 +26,7 @@ from warploom.kernel.values import (
     Spread,
     Transpose,
     Value,
+    Whole,
     operands,
     results,
     walk,
@@ -39,10 +42,12 @@ def keep_carried(kernel: Kernel, _: frozenset[str] = frozenset()) -> Kernel:
 
 
 def _kept(kernel: Kernel, loop: Loop) -> Loop:
-    if kernel.var(loop.var).extent != 1 or loop.until is None or _is_loaded(kernel, loop.until):
+    if loop.lists or (loop.until is not None and _is_loaded(kernel, loop.until)):
         return loop  # lengths that were loaded hide what lies past them in the text
     known = _past_the_end(loop)
     changed = [c for c in loop.carried if known.get(c.last, c.last) != c.inside.name]
+    if kernel.var(loop.var).extent != 1:
+        changed = [c for c in changed if not _lies_along(loop, c.last)]
     if not changed:
         return loop
     at = Value(name=f"step_{loop.var}", dims=(), dtype=DType.I32, line=loop.line)
@@ -54,15 +59,32 @@ def _kept(kernel: Kernel, loop: Loop) -> Loop:
     more: list[Op] = [
         Position(result=at, var=loop.var),
         Size(result=every, tensor=tensor.name, axis=axis),
-        Pointwise(result=end, fn=Fn.MIN, args=(loop.until, every.name)),  # parts may end past it
-        Pointwise(result=exists, fn=Fn.LT, args=(at.name, end.name)),
     ]
+    if loop.until is not None:  # parts may end past it
+        more.append(Pointwise(result=end, fn=Fn.MIN, args=(loop.until, every.name)))
+    last = every if loop.until is None else end
+    more.append(Pointwise(result=exists, fn=Fn.LT, args=(at.name, last.name)))
     names = {c.last: f"{c.last}_kept" for c in changed}
     for c in changed:
         kept = replace(c.inside, name=names[c.last], line=loop.line)
         more.append(Pointwise(result=kept, fn=Fn.WHERE, args=(exists.name, c.last, c.inside.name)))
     carried = tuple(replace(c, last=names.get(c.last, c.last)) for c in loop.carried)
     return replace(loop, body=(*loop.body, *more), carried=carried)
+
+
+def _lies_along(loop: Loop, name: str) -> bool:
+    """Whether a value is made of something that lies along the loop."""
+    made = {v.name: op for op in loop.body for v in results(op)}
+    left, seen = [name], set[str]()
+    while left:
+        op = made.get(here := left.pop())
+        if op is None or here in seen:
+            continue
+        if isinstance(op, Load | Indices | Position | Whole):
+            return True
+        seen.add(here)
+        left += operands(op)
+    return False
 
 
 def is_computed(kernel: Kernel, name: str) -> bool:

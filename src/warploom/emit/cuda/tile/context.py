@@ -214,7 +214,7 @@ class Context:
                 text = f"({text}) / {axis.per}"
             if at.var == self.layout.body.loop.var:
                 size = self.size_of(op.tensor, axis.name)
-                if self.ends_early() and self.layout.extent(at.var) == 1:
+                if self.layout.extent(at.var) == 1:
                     exists = f"{text} < {size}"
                 text = f"min({text}, {size} - 1)"
             indices.append(text)

@@ -74,12 +74,25 @@ def step_text(
             f"for (int b = 0; b < {blocks}; ++b) {label}[b][0] = {label}[b][1] = {first};",
         ]
     if step.cols is not None:
-        loop = (stores + sums, packs, blocks, step.cols, after)
+        loop = (_read_first(stores + sums), packs, blocks, step.cols, after)
         lines += tile_loop(context, inner, *loop, _cut(context, step, cut) if cut else ())
     if maxima:
         lines += ["#pragma unroll", f"for (int b = 0; b < {blocks}; ++b) {{", *maxima, "}"]
     lines += _row_loop(outer, row_stores, blocks) if row_stores else []
     return list(inner.scopes.ahead.values()), lines
+
+
+def _read_first(lines: list[str]) -> list[str]:
+    """Assignments in their order, but each after those that read what it overwrites."""
+    left, found = [line.partition(" = ") for line in lines], []
+    while left:
+        free = (
+            n
+            for n, (cell, _, _) in enumerate(left)
+            if not any(cell in read for m, (_, _, read) in enumerate(left) if m != n)
+        )
+        found.append("".join(left.pop(next(free, 0))))
+    return found
 
 
 def start_text(context: Context, array: Array, first: str) -> list[str]:
