@@ -155,10 +155,26 @@ def kernel(x: wl.In["m", "k"], w: wl.In["k", "n"], out: wl.Out["k", "m", "n", wl
         out[k, m, n] = acc
 """
 
+HANDED_OVER = """
+@wl.kernel
+def kernel(x: wl.In["m", "d"], q: wl.In["k", "d"], out: wl.Out["m", "d"],
+           sums: wl.Out["k", "d", wl.f32]):
+    m = wl.tile(out, whole="d")
+    xs = x[m]
+    acc = wl.zeros(m, q.d)
+    for k in wl.steps(q.k):
+        qs = q[k]
+        p = wl.exp(xs @ qs.T).to(q.dtype)
+        acc += p @ qs
+        sums[k] += p.T @ xs
+    out[m] = acc
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "pins", "said"),
     [
+        (HANDED_OVER, {"consumers": 2, "m": 128, "turns": True}, "what others hand over"),
         (RECURRENCE, {"serpentine": True}, "depends on the order"),
         (SUMS_ON_THE_WAY, {"serpentine": True}, "depends on the order"),
         (GEMM, {"direct": False, "n": 32}, "move 128 bytes of a row"),

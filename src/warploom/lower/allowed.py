@@ -97,13 +97,14 @@ def _check_turns(layout: Layout) -> None:
     body, tiling = layout.body, layout.tiling
     if not tiling.turns or tiling.consumers == 1:
         return
+    why = ""
     if not any(isinstance(op, Dot) for op in body.loop.body):
-        raise refusal(
-            f"{tiling.consumers} consumers that take turns on the tensor cores",
-            body.loop.line,
-            why="this loop has no product",
-            fix="turns=False",
-        )
+        why = "this loop has no product"
+    elif any(ring.filled for ring in layout.rings):
+        why = "a consumer waits for what others hand over, whose turn may be the next one"
+    if why:
+        what = f"{tiling.consumers} consumers that take turns on the tensor cores"
+        raise refusal(what, body.loop.line, why=why, fix="turns=False")
 
 
 def _check_pace(layout: Layout) -> None:
