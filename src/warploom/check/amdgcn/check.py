@@ -1,0 +1,275 @@
+"""``check_amdgcn``: one launch of one kernel, judged for every timing."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from warploom.check.amdgcn.findings import Findings
+from warploom.check.amdgcn.hazards import matrix_hazards
+from warploom.check.amdgcn.launching import (
+    block_of,
+    make_groups,
+    pack_arguments,
+    place_tensors,
+)
+from warploom.check.amdgcn.machine import Machine, Settings
+from warploom.check.amdgcn.memory import GlobalMemory
+from warploom.check.amdgcn.reader import TARGETS, Kernel, read_kernel
+from warploom.check.axioms import stated
+from warploom.check.formats import decode
+from warploom.check.launch import Launch, Tensor
+from warploom.errors import CheckError, UnsupportedCodeError, WarploomError
+from warploom.report import AddressRange, CodeFinding, CodeReport, Verdict
+
+Against = Callable[..., Any]
+MAX_WAVES = 4096
+TOLERANCE = {"f32": 1e-4, "f64": 1e-9, "f16": 4e-3, "bf16": 2e-2, "e4m3": 0.13, "e5m2": 0.26}
+
+
+def check_amdgcn(
+    text: str,
+    launch: Launch,
+    *,
+    axioms: Mapping[str, bool] | None = None,
+    against: Against | None = None,
+    entry: str = "",
+    seed: int = 0,
+    file: str = "<source>",
+    max_steps: int = 20_000_000,
+    schedules: tuple[str, ...] = (),
+    tolerance: float | None = None,
+) -> CodeReport:
+    """Judge AMDGCN assembly for one launch.
+
+    ``schedules`` are the orders in which waves run (``forward``, ``reverse``, ``random``,
+    ``starve0`` ...); one is enough unless control flow depends on what other waves wrote, and then
+    several are run anyway.
+    """
+    name = entry or launch.entry
+    try:
+        kernel = read_kernel(text, name or None)
+        _known_target(kernel)
+        return _Check(
+            kernel, launch, dict(axioms or {}), against, seed, file, max_steps, tolerance
+        ).report(schedules)
+    except UnsupportedCodeError as error:
+        return CodeReport(file=file, entry=name, unsupported=_one_line(error))
+    except (MemoryError, RecursionError):
+        return CodeReport(file=file, entry=name, error="the file or launch is too large to check")
+    except CheckError as error:
+        return CodeReport(file=file, entry=name, error=str(error))
+
+
+def _one_line(error: WarploomError) -> str:
+    return f"{error.what} ({error.where})" if error.where else error.what
+
+
+def _known_target(kernel: Kernel) -> None:
+    if kernel.target not in TARGETS:
+        raise UnsupportedCodeError(
+            f"the target {kernel.target or 'of the file, which it does not name,'} is not modelled",
+            fix=f"known: {', '.join(TARGETS)}; name it with .amdgcn_target",
+        )
+
+
+class _Check:
+    """One kernel and one launch."""
+
+    def __init__(
+        self, kernel: Kernel, launch: Launch, axioms: dict[str, bool], against: Against | None,
+        seed: int, file: str, max_steps: int, tolerance: float | None,
+    ) -> None:  # fmt: skip
+        self.kernel, self.launch, self.axioms = kernel, launch, axioms
+        self.against, self.seed, self.file, self.max_steps = against, seed, file, max_steps
+        self.tolerance = tolerance
+        self.block = block_of(kernel, launch)
+        waves = -(-(self.block[0] * self.block[1] * self.block[2]) // 64) * launch.ctas
+        if waves > MAX_WAVES:
+            raise CheckError(
+                f"a launch of {waves} waves", where="grid", fix="a small launch shows every order"
+            )
+        self.findings: list[CodeFinding] = []
+        self.assumes: list[str] = []
+        self.used: set[str] = set()
+        self.figures: dict[str, Any] = {}
+        self.ran = np.zeros(len(kernel.instructions), np.bool_)
+        self._unsupported = ""
+
+    def report(self, schedules: tuple[str, ...]) -> CodeReport:
+        """Run the launch and say what was found."""
+        text = Findings(self.launch.described())
+        self._wait_states(text)
+        self.findings += text.all()
+        machine = self._run(schedules[0] if schedules else "forward")
+        more = schedules[1:] or (("reverse", "random") if self._drawn(machine) else ())
+        for order in more:
+            if self._unsupported:
+                break
+            self._run(order)
+        return self._made()
+
+    def _drawn(self, machine: Machine) -> bool:
+        """Whether values depend on the order of waves by design."""
+        if machine.findings.stopped:
+            return False
+        atomic = any(a.kind == "a" for a in machine.journal.accesses)
+        if atomic or machine.draws:
+            self.assumes.append(
+                "draws: atomics or clocks are read; the orders forward, reverse and random were run"
+            )
+        return atomic or bool(machine.draws)
+
+    def _run(self, order: str) -> Machine:
+        memory, addresses = place_tensors(self.launch, self.seed)
+        arguments, assumed = pack_arguments(self.kernel, self.launch, addresses, self.block)
+        findings = Findings(self.launch.described())
+        settings = Settings(
+            axioms=self.axioms, order=order, seed=self.seed, max_steps=self.max_steps
+        )
+        groups = make_groups(self.kernel, self.launch, self.block, memory, arguments)
+        machine = Machine(self.kernel, memory, settings, findings)
+        try:
+            machine.run(groups)
+            machine.finish()
+        except UnsupportedCodeError as error:
+            self._unsupported = _one_line(error)
+        self.ran |= machine.ran
+        self.used |= machine.used
+        self.assumes += [a for a in (*assumed, *sorted(machine.draws)) if a not in self.assumes]
+        known = {_key(f) for f in self.findings}
+        self.findings += [f for f in findings.all() if _key(f) not in known]
+        if not findings.stopped and not self._unsupported:
+            self._compare(memory)
+        self.figures["instructions"] = self.figures.get("instructions", 0) + machine.steps
+        self.figures["bytes read"] = machine.journal.bytes["read"]
+        self.figures["bytes written"] = machine.journal.bytes["written"]
+        return machine
+
+    def _wait_states(self, findings: Findings) -> None:
+        if self.axioms.get("mfma_interlock"):
+            self.used.add("mfma_interlock")
+            return
+        for first, second, states, need, what in matrix_hazards(self.kernel):
+            findings.invalid(
+                "wait-states",
+                f"line {second.line} uses {what} {states} wait states after line {first.line}; "
+                f"{need} are needed",
+                f"s_nop {min(15, need - states - 1)} before line {second.line}",
+                (first, second),
+            )
+
+    def _compare(self, memory: GlobalMemory) -> None:
+        """Outputs against the given function."""
+        if self.against is None or any(f.code == "wrong" for f in self.findings):
+            return
+        before = self.launch.initial(self.seed)
+        given = {
+            name: _values(before[name], tensor)
+            for name, tensor in self.launch.tensors.items()
+            if tensor.role != "out"
+        }
+        expected = self.against(**given)
+        outputs = [t for t in self.launch.tensors.values() if t.role != "in"]
+        if not isinstance(expected, Mapping):
+            if len(outputs) != 1:
+                raise CheckError(
+                    f"the function returns one array, but the launch has {len(outputs)} outputs",
+                    where="against",
+                    fix="return a mapping from tensor name to array",
+                )
+            expected = {outputs[0].name: expected}
+        for tensor in outputs:
+            if tensor.name in expected:
+                self._compare_one(tensor, memory.contents(tensor.name), expected[tensor.name])
+
+    def _compare_one(self, tensor: Tensor, raw: np.ndarray, expected: Any) -> None:  # noqa: ANN401
+        got = _values(raw, tensor).astype(np.float64)
+        want = np.broadcast_to(np.asarray(expected, np.float64), got.shape)
+        limit = self.tolerance if self.tolerance is not None else TOLERANCE.get(tensor.dtype, 0.0)
+        scale = float(np.nanmax(np.abs(want), initial=0.0)) or 1.0
+        both_nan = np.isnan(got) & np.isnan(want)
+        error = np.where(both_nan | (got == want), 0.0, np.abs(got - want))
+        error = np.where(np.isnan(error), np.inf, error)
+        self.figures[f"error {tensor.name}"] = float(error.max(initial=0.0))
+        bad = np.argwhere(error > limit * scale)
+        if not bad.size:
+            return
+        place = tuple(int(i) for i in bad[0])
+        size = raw.size // max(1, got.size)
+        start = int(np.ravel_multi_index(place, got.shape)) * size if place else 0
+        self.findings.append(
+            CodeFinding(
+                kind=Verdict.WRONG,
+                code="wrong",
+                why=f"{len(bad)} of {got.size} elements of {tensor.name} differ; at {place} the "
+                f"kernel gives {got[place]:.6g}, the function {want[place]:.6g}",
+                address=AddressRange(
+                    space="global", start=start, stop=start + size, name=tensor.name
+                ),
+                launch=self.launch.described(),
+            )
+        )
+
+    def _made(self) -> CodeReport:
+        off = [f for f in self.findings if f.axiom]
+        kept = [f for f in self.findings if not f.axiom]
+        for name in sorted({f.axiom for f in off}):
+            self.used.add(name)
+        assumes = [self._stated(name, off) for name in sorted(self.used)]
+        for f in off:
+            kept.append(
+                CodeFinding(
+                    kind=Verdict.NOTE, code=f.code, why=f.why, fix=f.fix, events=f.events,
+                    address=f.address, witness=f.witness, axiom=f"{f.axiom}=off: {f.kind.value}",
+                    count=f.count, launch=f.launch,
+                )
+            )  # fmt: skip
+        never = [
+            f"line {i.line}: {i.text}"
+            for i, ran in zip(self.kernel.instructions, self.ran, strict=True)
+            if not ran and not i.mnemonic.startswith(("s_nop", "s_code_end", "s_endpgm"))
+        ]
+        return CodeReport(
+            file=self.file,
+            entry=self.kernel.name,
+            findings=tuple(kept),
+            launches=(self.launch.described(),),
+            assumes=(*assumes, *dict.fromkeys(self.assumes)),
+            never_run=tuple(never),
+            unsupported=self._unsupported,
+            figures=self.figures,
+        )
+
+    def _stated(self, name: str, off: list[CodeFinding]) -> str:
+        line = _stated(name, self.axioms.get(name))
+        if any(f.axiom == name for f in off):
+            line += f" Turned off, the verdict is {off[0].kind.value}."
+        elif name == "vm_order" and self.axioms.get(name, True):
+            line += " Turned off, the verdict is the same."
+        return line
+
+
+def _stated(name: str, on: bool | None) -> str:
+    try:
+        return stated(name, on=on)
+    except KeyError:
+        return f"{name}: {OWN_AXIOMS[name]}"
+
+
+OWN_AXIOMS = {
+    "cu_order": "vector accesses to global memory by waves of one workgroup reach its cache in the "
+    "order of issue, so a barrier alone orders them (workgroups are not split over compute units).",
+    "mfma_interlock": "the hardware holds instructions back that touch registers of a matrix "
+    "instruction too early.",
+}
+
+
+def _key(finding: CodeFinding) -> tuple[object, ...]:
+    return (
+        finding.kind, finding.code, finding.axiom, tuple((e.line, e.what) for e in finding.events),
+    )  # fmt: skip
+
+
+def _values(raw: np.ndarray, tensor: Tensor) -> np.ndarray:
+    return decode(raw, tensor.dtype).reshape(tensor.shape)

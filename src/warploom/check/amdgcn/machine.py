@@ -1,0 +1,707 @@
+"""Runs all workgroups of a launch and orders every access against the earlier ones."""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.check.amdgcn.findings import Findings
+from warploom.check.amdgcn.matrix import make_mfma
+from warploom.check.amdgcn.memory import (
+    Access,
+    Addresses,
+    Bytes,
+    GlobalMemory,
+    Journal,
+    Lds,
+    snapshot_of,
+)
+from warploom.check.amdgcn.operands import register_ids, write_scalar
+from warploom.check.amdgcn.reader import Instruction, Kernel, Waits, read_waits
+from warploom.check.amdgcn.scalar import SCALAR
+from warploom.check.amdgcn.state import (
+    LANES,
+    FaultError,
+    Operation,
+    Queue,
+    Wave,
+    merge,
+)
+from warploom.check.amdgcn.transfer import make_transfer
+from warploom.check.amdgcn.vector import make_vector
+from warploom.errors import UnsupportedCodeError as UnsupportedError
+
+Effect = Callable[[Wave], None]
+SLICE = 100_000  # instructions a workgroup runs before others get their turn
+LOADS = ("global_load", "buffer_load", "flat_load", "scratch_load")
+
+
+@dataclass(slots=True)
+class Settings:
+    """How a launch is run."""
+
+    axioms: dict[str, bool]
+    order: str = "forward"
+    seed: int = 0
+    max_steps: int = 20_000_000
+
+
+@dataclass(slots=True)
+class Group:
+    """One workgroup."""
+
+    index: int
+    waves: list[Wave]
+    lds: Lds
+    steps: int = 0
+    barriers: int = 0
+    marks: dict[int, set[int]] = field(default_factory=dict)
+
+    @property
+    def done(self) -> bool:
+        """Every wave has ended."""
+        return all(w.ended for w in self.waves)
+
+
+class Machine:
+    """The chip, as far as one launch sees it."""
+
+    def __init__(
+        self, kernel: Kernel, memory: GlobalMemory, settings: Settings, findings: Findings
+    ) -> None:
+        self.kernel, self.memory, self.settings = kernel, memory, settings
+        self.findings = findings
+        self.journal = Journal(memory)
+        self.lds = Lds(0, 1, 4, dma=False, atomics=False)
+        self.steps = 0
+        self.used: set[str] = set()  # axioms that a verdict rests on
+        self.draws: set[str] = set()
+        self.ran = np.zeros(len(kernel.instructions), np.bool_)
+        self._code = kernel.instructions
+        self._touched = [_registers(i) for i in self._code]
+        self._loads = [i.mnemonic.startswith(LOADS) and not i.flag("lds") for i in self._code]
+        self._program: list[Effect | None] = [None] * len(self._code)
+        self._group: Group | None = None
+        self._messages: dict[int, dict[int, int]] = {}  # what a location hands to its readers
+        self._changes = 0
+        self._random = random.Random(settings.seed)
+        self._has_dma = any(i.flag("lds") or "_load_lds_" in i.mnemonic for i in self._code)
+        self._in_order = settings.axioms.get("vm_order", True)
+        self._stalls = settings.axioms.get("counter_stall", False)
+
+    # Running.
+
+    def run(self, groups: Iterator[Group]) -> None:
+        """Run every workgroup; those that wait for others let them run."""
+        active: list[Group] = []
+        with np.errstate(all="ignore"):
+            for group in groups:
+                active.append(group)
+                self._slice(group)
+                if self.findings.stopped:
+                    return
+                active = [g for g in active if not g.done]
+                if len(active) > 64:
+                    self._round(active)
+                    active = [g for g in active if not g.done]
+            while active and not self.findings.stopped:
+                before = self._changes
+                self._round(active)
+                active = [g for g in active if not g.done]
+                if active and self._changes == before and self._stuck(active):
+                    return
+
+    def _round(self, active: list[Group]) -> None:
+        for group in active:
+            if not self.findings.stopped:
+                self._slice(group)
+
+    def _stuck(self, active: list[Group]) -> bool:
+        """Nothing in memory changed for a whole round: run once more and look for repetition."""
+        for group in active:
+            group.marks = {w.uid: set() for w in group.waves}
+        before = self._changes
+        self._round(active)
+        if self._changes != before or any(g.done for g in active):
+            return False
+        spinning = [w for g in active for w in g.waves if not w.ended and not w.at_barrier]
+        repeats = all(
+            -1 in g.marks.get(w.uid, ()) for g in active for w in g.waves if w in spinning
+        )
+        for group in active:
+            group.marks = {}
+        if repeats and spinning:
+            wave = spinning[0]
+            self.findings.deadlock(
+                self._code, wave, self._group_of(wave, active),
+                "it polls memory that nobody changes any more: every state it can reach repeats",
+                "the store or atomic that the loop waits for must be reached by somebody",
+            )  # fmt: skip
+            return True
+        return False
+
+    @staticmethod
+    def _group_of(wave: Wave, active: list[Group]) -> int:
+        return next((g.index for g in active if wave in g.waves), 0)
+
+    def _slice(self, group: Group) -> None:
+        """Run one workgroup until it ends or has used its turn."""
+        self._group, self.lds = group, group.lds
+        budget = SLICE * len(group.waves)
+        turn = 0
+        while not group.done and budget > 0:
+            ready = [w for w in group.waves if not w.ended and not w.at_barrier]
+            if not ready:
+                self._barrier(group)
+                if self.findings.stopped:
+                    return
+                continue
+            for wave in self._ordered(ready, turn):
+                limit = self._limit()
+                ran = self._advance(wave, limit)
+                budget -= ran
+                self.steps += ran
+                group.steps += ran
+            turn += 1
+            if self.steps > self.settings.max_steps:
+                raise UnsupportedError(
+                    f"the launch does not end within {self.settings.max_steps} instructions",
+                    fix="a smaller launch, or a larger max_steps",
+                )
+
+    def _ordered(self, ready: list[Wave], turn: int) -> list[Wave]:
+        order = self.settings.order
+        if order == "reverse":
+            return ready[::-1]
+        if order == "random":
+            self._random.shuffle(ready)
+        elif order.startswith("starve"):
+            last = int(order.removeprefix("starve") or 0)
+            return [w for w in ready if w.index != last] or ready
+        return ready
+
+    def _limit(self) -> int:
+        return self._random.randint(1, 200) if self.settings.order == "random" else SLICE
+
+    def _barrier(self, group: Group) -> None:
+        waiting = [w for w in group.waves if w.at_barrier]
+        ended = [w for w in group.waves if w.ended]
+        if ended:
+            self.findings.barrier(self._code, waiting, ended, group.index)
+            if self.findings.stopped:
+                return
+        for wave in waiting:
+            wave.at_barrier = False
+        waiting[0].join(waiting)
+        group.barriers += 1
+
+    def _advance(self, w: Wave, limit: int) -> int:
+        """Run one wave until it blocks, ends, or has used its turn."""
+        program, code, ran = self._program, self._code, self.ran
+        touched = self._touched
+        steps = 0
+        count = len(code)
+        while steps < limit:
+            at = w.pc
+            if at >= count:
+                raise UnsupportedError(
+                    "the code ends without s_endpgm",
+                    where=f"line {code[-1].line}",
+                    line=code[-1].line,
+                )
+            effect = program[at]
+            if effect is None:
+                effect = program[at] = self._decode(at)
+            ran[at] = True
+            if w.flying or w.flying_off:
+                self._in_flight(w, at, touched[at])
+            if w.tainted:
+                self._taint(w, at)
+            w.pc = at + 1
+            w.steps += 1
+            steps += 1
+            self._execute(w, at, effect)
+            if w.ended or w.at_barrier:
+                break
+        return steps
+
+    def _execute(self, w: Wave, at: int, effect: Effect) -> None:
+        instruction = self._code[at]
+        try:
+            effect(w)
+        except FaultError as fault:
+            self.findings.fault(instruction, at, w, self._group_index(), fault)
+            w.ended = True
+        except UnsupportedError as error:
+            raise self._located(error, instruction) from None
+        except (IndexError, ValueError, OverflowError, TypeError, KeyError) as error:
+            raise self._located(
+                UnsupportedError(f"{instruction.mnemonic} cannot be executed: {error}"), instruction
+            ) from None
+
+    def _group_index(self) -> int:
+        return self._group.index if self._group else 0
+
+    @staticmethod
+    def _located(error: UnsupportedError, instruction: Instruction) -> UnsupportedError:
+        return UnsupportedError(
+            error.what,
+            line=instruction.line,
+            where=f"line {instruction.line}: {instruction.text}",
+            why=error.why,
+            fix=error.fix,
+        )
+
+    # Decoding.
+
+    def _decode(self, at: int) -> Effect:
+        instruction = self._code[at]
+        try:
+            return self._effect(instruction, at)
+        except UnsupportedError as error:
+            raise self._located(error, instruction) from None
+        except (IndexError, KeyError, ValueError, TypeError) as error:
+            raise UnsupportedError(
+                f"the operands of {instruction.mnemonic} are not understood: {error}",
+                line=instruction.line,
+                where=f"line {instruction.line}: {instruction.text}",
+            ) from None
+
+    def _effect(self, instruction: Instruction, at: int) -> Effect:
+        name, symbols, target = instruction.mnemonic, self.kernel.symbols, self.kernel.target
+        control = self._control(instruction, at)
+        if control is not None:
+            return control
+        if name in SCALAR:
+            return SCALAR[name](instruction, symbols)
+        effect = (
+            make_mfma(instruction, target)
+            or make_transfer(instruction, at, self, symbols)
+            or make_vector(instruction, target, symbols)
+        )
+        if effect is None:
+            raise UnsupportedError(f"the instruction {name!r} is not modelled")
+        return effect
+
+    def _control(self, instruction: Instruction, at: int) -> Effect | None:
+        name = instruction.mnemonic
+        if name == "s_waitcnt":
+            waits = read_waits(instruction)
+            return lambda w: self.wait(w, waits)
+        if name in ("s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt"):
+            raise UnsupportedError(f"{name} of other chips")
+        if name == "s_barrier":
+            return self._at_barrier
+        if name in ("s_endpgm", "s_endpgm_saved"):
+            return self._end
+        if name.startswith(("s_branch", "s_cbranch")):
+            test = _BRANCHES.get(name)
+            if test is None:
+                raise UnsupportedError(f"the branch {name}")
+            return self._jump(self.kernel.target_of(instruction), at, test)
+        if name in ("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32", "s_sendmsg", "s_trap"):
+            return self._special(instruction)
+        return None
+
+    def _special(self, instruction: Instruction) -> Effect:
+        name, body = instruction.mnemonic, instruction.operands[0] if instruction.operands else ""
+        if name == "s_getreg_b32":
+            write = write_scalar(body.split(",")[0].strip())
+            self.draws.add("hardware registers read with s_getreg_b32 are taken as 0")
+            return lambda w: write(w, 0)
+        if name == "s_trap":
+            raise UnsupportedError(
+                "the kernel reaches s_trap", why="an assertion of the kernel failed"
+            )
+        if name == "s_sendmsg" and "dealloc" not in body.lower():
+            raise UnsupportedError(f"s_sendmsg {body}")
+        if name.startswith("s_setreg"):
+            self.draws.add("modes set with s_setreg (rounding, denormals) are not modelled")
+        return lambda w: None
+
+    def _jump(self, target: int, at: int, test: Callable[[Wave], bool]) -> Effect:
+        if target > at:
+
+            def forward(w: Wave) -> None:
+                if test(w):
+                    w.pc = target
+
+            return forward
+
+        def backward(w: Wave) -> None:
+            if test(w):
+                w.pc = target
+                group = self._group
+                if group is not None and group.marks:
+                    self._mark(group, w)
+
+        return backward
+
+    @staticmethod
+    def _mark(group: Group, w: Wave) -> None:
+        """Remember the state of a wave that goes round; -1 says that one came back."""
+        marks = group.marks.setdefault(w.uid, set())
+        state = hash((w.pc, tuple(w.s), w.exec, w.scc, w.v.tobytes()))
+        if state in marks:
+            marks.add(-1)
+        elif len(marks) < 4096:
+            marks.add(state)
+
+    @staticmethod
+    def _at_barrier(w: Wave) -> None:
+        w.at_barrier = True
+        w.barriers += 1
+
+    def _end(self, w: Wave) -> None:
+        if w.vm.dmas:
+            self.findings.dma_at_end(self._code, w, self._group_index())
+        w.ended = True
+        self._changes += 1
+
+    # Counters.
+
+    def issue_vm(
+        self, w: Wave, at: int, registers: tuple[int, ...], *, dma: bool = False, flat: bool = False
+    ) -> int:
+        """Count one vector access; its number."""
+        queue = w.vm
+        self._make_room(w, queue)
+        operation = self._append(w, queue, at, registers)
+        operation.dma, operation.flat = dma, flat
+        queue.scalars += flat
+        queue.dmas += dma
+        if self._has_dma and not dma:
+            w.loads_off.append(operation)
+            for register in registers:
+                w.flying_off[register] = operation
+        return operation.number
+
+    def issue_lgkm(
+        self, w: Wave, at: int, registers: tuple[int, ...], *, scalar: bool = False,
+        flat: bool = False,
+    ) -> int:  # fmt: skip
+        """Count one LDS or scalar access; its number."""
+        queue = w.lgkm
+        self._make_room(w, queue)
+        operation = self._append(w, queue, at, registers)
+        operation.scalar, operation.flat = scalar, flat
+        queue.scalars += scalar or flat
+        return operation.number
+
+    def _append(self, w: Wave, queue: Queue, at: int, registers: tuple[int, ...]) -> Operation:
+        queue.issued += 1
+        visit = w.visit(at)
+        operation = Operation(at, queue.issued, registers, visit=visit)
+        queue.items.append(operation)
+        queue.log.append((at, visit))
+        for register in registers:
+            w.flying[register] = operation
+        return operation
+
+    def _make_room(self, w: Wave, queue: Queue) -> None:
+        """A full counter: the oldest retires before the next can issue."""
+        if self._stalls and len(queue.items) >= queue.capacity and not queue.scalars:
+            self.used.add("counter_stall")
+            self._retire(w, queue, queue.capacity - 1)
+            self._publish(w)
+
+    def wait(self, w: Wave, waits: Waits) -> None:
+        """``s_waitcnt``: what the counts prove complete is complete."""
+        self._wait_queue(w, w.vm, waits.vm)
+        self._wait_queue(w, w.lgkm, waits.lgkm)
+        self._publish(w)
+
+    def _wait_queue(self, w: Wave, queue: Queue, count: int) -> None:
+        if count >= queue.capacity:
+            return
+        if queue is w.vm and w.loads_off:
+            self._retire_off(w, count)
+        if count and queue.scalars and len(queue.items) > count:
+            return  # out of order: a partial count proves nothing
+        if queue is w.vm and queue.dmas and count and len(queue.items) > count:
+            if not self._in_order:
+                self._retire_loads(w, queue, count)
+                return
+            if any(o.dma for o in list(queue.items)[: len(queue.items) - count]):
+                self.used.add("vm_order")
+        elif queue is w.lgkm and count and len(queue.items) > count:
+            self.used.add("lds_order")
+        self._retire(w, queue, count)
+
+    @staticmethod
+    def _retire(w: Wave, queue: Queue, count: int) -> None:
+        items = queue.items
+        while len(items) > count:
+            operation = items.popleft()
+            queue.scalars -= operation.scalar or operation.flat
+            queue.dmas -= operation.dma
+            for register in operation.registers:
+                if w.flying.get(register) is operation:
+                    del w.flying[register]
+            if operation.done is not None:
+                operation.done()
+
+    @staticmethod
+    def _retire_off(w: Wave, count: int) -> None:
+        """The same where LDS-DMA may complete in any order: only loads count against loads."""
+        items = w.loads_off
+        while len(items) > count:
+            operation = items.popleft()
+            for register in operation.registers:
+                if w.flying_off.get(register) is operation:
+                    del w.flying_off[register]
+
+    def _retire_loads(self, w: Wave, queue: Queue, count: int) -> None:
+        """DMA out of order: a partial count proves older loads to registers only."""
+        loads = [o for o in queue.items if not o.dma]
+        for operation in loads[: max(0, len(loads) - count)]:
+            queue.items.remove(operation)
+            for register in operation.registers:
+                if w.flying.get(register) is operation:
+                    del w.flying[register]
+
+    @staticmethod
+    def _publish(w: Wave) -> None:
+        """Keep the wave's own clock entries."""
+        vm, lgkm = w.vm, w.lgkm
+        first = vm.items[0].number if vm.items else vm.issued + 1
+        w.know_vm[w.index] = first - 1
+        if not vm.items:
+            w.know_off[w.index] = vm.issued
+        first = lgkm.items[0].number if lgkm.items else lgkm.issued + 1
+        w.know_lgkm[w.index] = first - 1
+        w.snapshot = None
+
+    def _in_flight(self, w: Wave, at: int, registers: frozenset[int]) -> None:
+        """Registers that an instruction names while a load is on its way to them."""
+        hit = [r for r in registers if r in w.flying]
+        for register in hit:
+            operation = w.flying[register]
+            if self._loads[at] and self._loads[operation.at] and not operation.flat:
+                continue  # vector loads write their registers in order
+            if self._same_queue_read(at, operation):
+                continue
+            self.findings.in_flight(self._code, w, at, operation, register, self._group_index(), "")
+            w.flying.pop(register, None)
+            w.flying_off.pop(register, None)
+        if w.flying_off:
+            for register in registers:
+                late = w.flying_off.get(register)
+                if late is None or register in w.flying or self._loads[at]:
+                    continue
+                self.findings.in_flight(
+                    self._code, w, at, late, register, self._group_index(), "vm_order"
+                )
+                del w.flying_off[register]
+
+    def _same_queue_read(self, at: int, operation: Operation) -> bool:
+        """An LDS read into a register that an older LDS read writes: they return in order."""
+        first, second = self._code[operation.at], self._code[at]
+        if not (first.mnemonic.startswith("ds_read") and second.mnemonic.startswith("ds_read")):
+            return False
+        address = register_ids(second.operands[1])
+        return not any(r in address for r in operation.registers)
+
+    def _taint(self, w: Wave, at: int) -> None:
+        """A racing read counts when something uses what it read."""
+        instruction = self._code[at]
+        reads = _sources(instruction)
+        for register in reads:
+            for late in w.tainted.pop(register, ()):
+                self.findings.confirm(late)
+        for register in self._touched[at]:
+            w.tainted.pop(register, None)
+
+    # Order.
+
+    def touch_lds(
+        self, w: Wave, at: int, addresses: Addresses, width: int, kind: str, number: int,
+        data: Bytes | None = None, registers: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        """Order one access to LDS against the earlier ones."""
+        lds = self.lds
+        if not addresses.size:
+            return
+        cells = lds.cells(addresses, width)
+        for earlier, axiom, part, clock in lds.clashes(w, cells, kind):
+            bad = np.argwhere(part > clock)
+            cell, wave = int(bad[0][0]), int(bad[0][1])
+            same = data is not None and earlier != "r" and self._same(lds, addresses, data, bad)
+            pending = self.findings.lds(
+                self._code, w, at, kind, earlier, self._other(wave), int(part[cell, wave]),
+                int(cells[cell]) * lds.grain, lds.grain, axiom, same=same,
+                group=self._group_index(),
+            )  # fmt: skip
+            if pending is not None:
+                for register in registers:
+                    w.tainted.setdefault(register, []).append(pending)
+        if kind in ("w", "d") and data is not None and addresses.size > 1:
+            self._lanes_clash(w, at, addresses, width, data)
+        lds.record(w, cells, kind, number)
+
+    def _other(self, index: int) -> Wave:
+        assert self._group is not None
+        return self._group.waves[index]
+
+    @staticmethod
+    def _same(lds: Lds, addresses: Addresses, data: Bytes, bad: NDArray[np.int64]) -> bool:
+        """Whether the bytes to be written are there already, where the accesses clash."""
+        per = max(1, data.shape[1] // lds.grain)
+        lanes = np.unique(bad[:, 0] // per)
+        old = lds.bytes[addresses[lanes][:, None] + np.arange(data.shape[1])]
+        return bool((old == data[lanes]).all())
+
+    def _lanes_clash(self, w: Wave, at: int, addresses: Addresses, width: int, data: Bytes) -> None:
+        """Two lanes of one instruction that write different values to the same place."""
+        order = np.argsort(addresses, kind="stable")
+        sorted_at = addresses[order]
+        near = np.flatnonzero(np.diff(sorted_at) < width)
+        for place in near.tolist():
+            a, b = int(order[place]), int(order[place + 1])
+            gap = int(sorted_at[place + 1] - sorted_at[place])
+            if (data[a][gap:] != data[b][: width - gap]).any():
+                self.findings.lanes(
+                    self._code, w, at, (a, b), int(sorted_at[place + 1]), self._group_index()
+                )
+                return
+
+    def touch_global(
+        self, w: Wave, at: int, offsets: Addresses, size: int, kind: str, number: int,
+        data: Bytes | None = None, *, scalar: bool = False, bypass: bool = False,
+    ) -> None:  # fmt: skip
+        """Record one access to global memory."""
+        if kind != "r":
+            self._changes += 1
+        known = w.vm.log if not scalar else w.lgkm.log
+        self.journal.add(
+            Access(
+                kind, offsets, size, w, self._group_index(), number, at, known[number][1],
+                snapshot_of(w), data, scalar, bypass,
+            )
+        )  # fmt: skip
+
+    def synchronise(self, w: Wave, offsets: Addresses, kind: str) -> None:
+        """An access that can carry order from workgroup to workgroup.
+
+        A release hands on what its wave knows to be complete and written back; an acquire is of
+        use for later reads once the caches are invalidated.
+        """
+        if kind == "writeback":
+            w.released = w.vm.issued - 1
+            return
+        if kind == "invalidate":
+            if w.acquired:
+                merge(w.known, w.acquired)
+                w.acquired = {}
+                w.snapshot = None
+            return
+        if not kind:
+            return
+        for place in np.unique(offsets).tolist():
+            message = self._messages.get(place)
+            if message and kind in ("r", "a"):
+                merge(w.acquired, message)
+            if kind in ("w", "a"):
+                sent = self._messages.setdefault(place, {})
+                merge(sent, w.known)
+                merge(sent, w.acquired)
+                assert self._group is not None
+                for other in self._group.waves:
+                    done = int(w.know_vm[other.index])
+                    done = min(done, w.released) if other is w else done
+                    if done > sent.get(other.uid, 0):
+                        sent[other.uid] = done
+
+    def finish(self) -> None:
+        """Compare all accesses to global memory."""
+        relaxed = self.settings.axioms.get("cu_order", True)
+        for a, b, at in self.journal.conflicts():
+            if _ordered_pair(a, b) or _ordered_pair(b, a):
+                continue
+            if relaxed and a.group == b.group and (_issued_before(a, b) or _issued_before(b, a)):
+                self.used.add("cu_order")
+                continue
+            same = a.data is not None and b.data is not None and _same_values(a, b)
+            region = self.memory.region_of(at)
+            self.findings.memory(
+                self._code, a, b, region.name if region else "?",
+                at - (region.start if region else 0), same=same,
+            )  # fmt: skip
+
+
+def _ordered_pair(a: Access, b: Access) -> bool:
+    """Whether ``a`` is known to be complete when ``b`` is issued."""
+    if a.group == b.group:
+        return bool(b.snapshot.vm[a.wave.index] >= a.number) and not a.scalar
+    if a.scalar:
+        return False
+    return b.snapshot.known.get(a.wave.uid, 0) >= a.number
+
+
+def _issued_before(a: Access, b: Access) -> bool:
+    return bool(b.snapshot.issued[a.wave.index] >= a.number) and not (a.scalar or b.scalar)
+
+
+def _same_values(a: Access, b: Access) -> bool:
+    """Whether two stores write the same values wherever they overlap."""
+    assert a.data is not None
+    assert b.data is not None
+    first = dict(
+        zip(
+            (a.at[:, None] + np.arange(a.size)).ravel().tolist(),
+            a.data.ravel().tolist(),
+            strict=True,
+        )
+    )
+    second = zip(
+        (b.at[:, None] + np.arange(b.size)).ravel().tolist(), b.data.ravel().tolist(), strict=True
+    )
+    return all(first.get(at, value) == value for at, value in second)
+
+
+_BRANCHES: dict[str, Callable[[Wave], bool]] = {
+    "s_branch": lambda w: True,
+    "s_cbranch_scc0": lambda w: not w.scc,
+    "s_cbranch_scc1": lambda w: bool(w.scc),
+    "s_cbranch_vccz": lambda w: not (w.s[106] | w.s[107]),
+    "s_cbranch_vccnz": lambda w: bool(w.s[106] | w.s[107]),
+    "s_cbranch_execz": lambda w: not w.exec,
+    "s_cbranch_execnz": lambda w: bool(w.exec),
+    "s_cbranch_cdbgsys": lambda w: False,
+    "s_cbranch_cdbguser": lambda w: False,
+}
+
+
+def _registers(instruction: Instruction) -> frozenset[int]:
+    """Every register that the operands name."""
+    name = instruction.mnemonic
+    if name.startswith(("s_waitcnt", "s_branch", "s_cbranch", "s_sendmsg")):
+        return frozenset()
+    try:
+        return frozenset(r for text in instruction.operands for r in register_ids(text))
+    except UnsupportedError:
+        return frozenset()
+
+
+def _sources(instruction: Instruction) -> frozenset[int]:
+    """Registers that an instruction reads."""
+    name = instruction.mnemonic
+    first = 1
+    if (
+        name.startswith(("ds_write", "s_cmp", "s_bitcmp"))
+        or "_store_" in name
+        or "_atomic_" in name
+    ):
+        first = 0
+    if name.startswith(("v_fmac", "v_mac", "v_swap", "v_permlane", "ds_add", "v_dot2c")):
+        first = 0
+    if instruction.flag("lds"):
+        first = 0
+    return frozenset(r for text in instruction.operands[first:] for r in register_ids(text))
+
+
+def start_wave(w: Wave) -> None:
+    """Lane numbers in the first register."""
+    w.v[0] = w.index * LANES + np.arange(LANES)

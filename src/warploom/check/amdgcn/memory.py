@@ -1,0 +1,322 @@
+"""Global memory and LDS: contents, and which accesses nothing orders.
+
+LDS keeps, for every granule and wave, the number of the last access of each kind. An access races
+with an earlier one of another wave (or of another queue of its own wave) whose number is above what
+its wave knows to be complete. Accesses to global memory are recorded and compared at the end.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.check.amdgcn.state import Clock, FaultError, Wave
+
+Bytes = NDArray[np.uint8]
+Addresses = NDArray[np.int64]
+
+BASE = 0x0000_7A00_0000_0000  # where tensors begin: addresses need all their upper bits
+GUARD = 1 << 16
+ALIGN = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One allocation."""
+
+    name: str
+    start: int
+    stop: int
+    writable: bool = True
+
+
+class GlobalMemory:
+    """A flat byte array with allocations; accesses outside of them are faults."""
+
+    def __init__(self, size: int) -> None:
+        self.bytes: Bytes = np.zeros((size + 3) // 4 * 4, np.uint8)
+        self.words: NDArray[np.uint32] = self.bytes.view(np.uint32)
+        self.regions: list[Region] = []
+        self._top = GUARD
+        self._starts: Addresses = np.zeros(0, np.int64)
+        self._stops: Addresses = np.zeros(0, np.int64)
+
+    def allocate(self, name: str, data: Bytes, *, writable: bool = True) -> int:
+        """Copy ``data`` in and return its address."""
+        start = -(-self._top // ALIGN) * ALIGN
+        if start + data.size + GUARD > self.bytes.size:
+            raise FaultError("memory", "the modelled memory is too small")
+        self.bytes[start : start + data.size] = data
+        self.regions.append(Region(name, start, start + data.size, writable))
+        self._top = start + data.size + GUARD
+        self._starts = np.array([r.start for r in self.regions], np.int64)
+        self._stops = np.array([r.stop for r in self.regions], np.int64)
+        return BASE + start
+
+    def contents(self, name: str) -> Bytes:
+        """The bytes of an allocation now."""
+        region = next(r for r in self.regions if r.name == name)
+        return self.bytes[region.start : region.stop].copy()
+
+    def region_of(self, offset: int) -> Region | None:
+        """The allocation that holds a byte."""
+        return next((r for r in self.regions if r.start <= offset < r.stop), None)
+
+    def offsets(self, addresses: Addresses, size: int, *, write: bool = False) -> Addresses:
+        """Addresses as offsets; a fault where one lies outside every allocation."""
+        at = addresses - BASE
+        if at.size == 0:
+            return at
+        low, high = int(at.min()), int(at.max()) + size
+        for region in self.regions:
+            if region.start <= low and high <= region.stop:
+                if write and not region.writable:
+                    raise FaultError("oob-global", f"a write to {region.name}, which is constant")
+                return at
+        index = np.searchsorted(self._starts, at, "right") - 1
+        inside = (index >= 0) & (at + size <= self._stops[np.maximum(index, 0)])
+        if not inside.all():
+            lane = int(np.flatnonzero(~inside)[0])
+            raise FaultError("oob-global", self._outside(int(at[lane]), size))
+        return at
+
+    def _outside(self, at: int, size: int) -> str:
+        near = min(
+            self.regions,
+            key=lambda r: max(r.start - at, at + size - r.stop, 0),
+            default=None,
+        )
+        if near is None or max(near.start - at, at - near.stop) > 1 << 28:
+            return f"an access to address {at + BASE:#x}, which is in no tensor of the launch"
+        if at < near.start:
+            return f"an access to {near.start - at} bytes before tensor {near.name}"
+        return (
+            f"an access to bytes {at - near.start}..{at - near.start + size - 1} of tensor "
+            f"{near.name}, which has {near.stop - near.start}"
+        )
+
+    def gather(self, at: Addresses, size: int) -> Bytes:
+        """``size`` bytes at each offset, as ``[lane, byte]``."""
+        if size % 4 == 0 and not (at & 3).any():
+            words = self.words[(at >> 2)[:, None] + np.arange(size // 4)]
+            found: Bytes = words.view(np.uint8)
+        else:
+            found = self.bytes[at[:, None] + np.arange(size)]
+        return found
+
+    def scatter(self, at: Addresses, data: Bytes) -> None:
+        """Write rows of bytes at each offset."""
+        self.bytes[at[:, None] + np.arange(data.shape[1])] = data
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a wave knew at one moment."""
+
+    vm: Clock
+    issued: Clock
+    known: dict[int, int]
+
+
+@dataclass(eq=False, slots=True)
+class Access:
+    """One recorded access to global memory."""
+
+    kind: str  # r, w, a (atomic)
+    at: Addresses
+    size: int
+    wave: Wave
+    group: int
+    number: int
+    pc: int
+    visit: int
+    snapshot: Snapshot
+    data: Bytes | None = None
+    scalar: bool = False
+    bypass: bool = False
+
+    @property
+    def atomic(self) -> bool:
+        """An atomic, or a load or store of device scope: it may meet others of its kind."""
+        return self.kind == "a" or (self.bypass and self.size <= 8)
+
+
+def snapshot_of(w: Wave) -> Snapshot:
+    """What the wave knows now; shared between accesses until it learns something."""
+    found = w.snapshot
+    if not isinstance(found, Snapshot):
+        found = Snapshot(w.know_vm.copy(), w.know_issued.copy(), dict(w.known))
+        w.snapshot = found
+    return found
+
+
+class Journal:
+    """All accesses of a launch to global memory."""
+
+    def __init__(self, memory: GlobalMemory) -> None:
+        self._memory = memory
+        self.accesses: list[Access] = []
+        self.bytes = {"read": 0, "written": 0}
+
+    def add(self, access: Access) -> None:
+        """Record one access."""
+        moved = access.at.size * access.size
+        self.bytes["read" if access.kind == "r" else "written"] += moved
+        if access.at.size:
+            self.accesses.append(access)
+
+    def conflicts(self) -> Iterable[tuple[Access, Access, int]]:
+        """Pairs of accesses of different waves to the same byte, one a write, each pair once."""
+        written = [a for a in self.accesses if a.kind != "r"]
+        if not written:
+            return
+        for region in self._memory.regions:
+            touched = [a for a in self.accesses if region.start <= int(a.at[0]) < region.stop]
+            if any(a.kind != "r" for a in touched) and len({a.wave.uid for a in touched}) > 1:
+                yield from _pairs(touched, region)
+
+    def written_bytes(self, region: Region) -> NDArray[np.bool_]:
+        """Which bytes of a region somebody wrote."""
+        found = np.zeros(region.stop - region.start, np.bool_)
+        for a in self.accesses:
+            if a.kind != "r" and region.start <= int(a.at[0]) < region.stop:
+                found[(a.at[:, None] + np.arange(a.size) - region.start).ravel()] = True
+        return found
+
+
+def _pairs(touched: list[Access], region: Region) -> Iterable[tuple[Access, Access, int]]:
+    grain = 4
+    for a in touched:
+        while grain > 1 and (a.size % grain or bool((a.at % grain).any())):
+            grain //= 2
+    writes = np.zeros((region.stop - region.start) // grain + 1, np.bool_)
+    cells = []
+    for a in touched:
+        cell = ((a.at[:, None] + np.arange(0, a.size, grain)) // grain).ravel()
+        cell = np.unique(cell - region.start // grain)
+        cells.append(cell)
+        if a.kind != "r":
+            writes[cell] = True
+    kept = [c[writes[c]] for c in cells]
+    cell = np.concatenate(kept)
+    owner = np.repeat(np.arange(len(kept)), [k.size for k in kept])
+    order = np.argsort(cell, kind="stable")
+    cell, owner = cell[order], owner[order]
+    edges = np.flatnonzero(np.diff(cell)) + 1
+    starts = np.concatenate([[0], edges])
+    stops = np.concatenate([edges, [cell.size]])
+    waves = np.array([a.wave.uid for a in touched])
+    seen: set[tuple[int, int]] = set()
+    for start, stop in zip(starts, stops, strict=True):
+        group = owner[start:stop]
+        if group.size < 2 or (waves[group] == waves[group[0]]).all():
+            continue
+        at = int(cell[start]) * grain + region.start // grain * grain
+        yield from _group_pairs(touched, group.tolist(), seen, at)
+
+
+def _group_pairs(
+    touched: list[Access], group: list[int], seen: set[tuple[int, int]], at: int
+) -> Iterable[tuple[Access, Access, int]]:
+    """Pairs of one granule; long lists (counters) are compared with their neighbours only."""
+    reach = len(group) if len(group) <= 64 else 64
+    for i, first in enumerate(group):
+        for second in group[i + 1 : i + 1 + reach]:
+            a, b = touched[first], touched[second]
+            if a.wave is b.wave or a.kind == b.kind == "r" or (a.atomic and b.atomic):
+                continue
+            if (first, second) not in seen:
+                seen.add((first, second))
+                yield a, b, at
+
+
+class Lds:
+    """The local memory of one workgroup."""
+
+    def __init__(self, size: int, waves: int, grain: int, *, dma: bool, atomics: bool) -> None:
+        self.size, self.grain = size, grain
+        self.bytes: Bytes = np.full((size + 15) // 16 * 16, 0xFF, np.uint8)
+        self.words: NDArray[np.uint32] = self.bytes.view(np.uint32)
+        cells = size // grain + 1
+        self.reads = np.zeros((cells, waves), np.int32)
+        self.writes = np.zeros((cells, waves), np.int32)
+        self.dmas = np.zeros((cells if dma else 1, waves), np.int32)
+        self.atomics = np.zeros((cells if atomics else 1, waves), np.int32)
+        self._dma, self._atomic = dma, atomics
+        self.moved = {"read": 0, "written": 0}
+
+    def cells(self, at: Addresses, width: int) -> NDArray[np.int64]:
+        """Granules of accesses of ``width`` bytes."""
+        if width <= self.grain:
+            return at // self.grain
+        step = np.arange(0, width, self.grain) // self.grain
+        return ((at // self.grain)[:, None] + step).ravel()
+
+    def check(self, at: Addresses, width: int) -> None:
+        """Raise where an access leaves the allocation."""
+        if at.size and (int(at.max()) + width > self.size or int(at.min()) < 0):
+            bad = int(at.max()) if int(at.max()) + width > self.size else int(at.min())
+            raise FaultError(
+                "oob-lds",
+                f"an access to LDS bytes {bad}..{bad + width - 1}; the workgroup has {self.size}",
+                fix="give the LDS size in the descriptor, or as the launch's shared_bytes",
+            )
+
+    def clashes(
+        self, w: Wave, cells: NDArray[np.int64], kind: str
+    ) -> list[tuple[str, str, NDArray[np.int32], Clock]]:
+        """Earlier accesses that are not known to be complete, by kind.
+
+        Each as (kind of the earlier one, axiom, its numbers, the clock they exceed).
+        """
+        found: list[tuple[str, str, NDArray[np.int32], Clock]] = []
+        for earlier, axiom, numbers, clock in self._against(w, kind):
+            if axiom and found and found[-1][0] == earlier:
+                continue  # it races anyway
+            part = numbers[cells]
+            if (part > clock).any():
+                found.append((earlier, axiom, part, clock))
+        return found
+
+    def _against(self, w: Wave, kind: str) -> list[tuple[str, str, NDArray[np.int32], Clock]]:
+        local = w.know_lgkm if kind == "d" else w.seen_lgkm
+        found = [("w", "", self.writes, local)]
+        if kind != "r":
+            found.append(("r", "", self.reads, local))
+        if self._dma:
+            clock = w.seen_vm if kind == "d" else w.know_vm
+            found.append(("d", "", self.dmas, clock))
+            if w.know_off is not w.know_vm and (w.know_off != w.know_vm).any():
+                found.append(("d", "vm_order", self.dmas, w.know_off))
+        if self._atomic and kind != "a":
+            found.append(("a", "", self.atomics, local))
+        return found
+
+    def record(self, w: Wave, cells: NDArray[np.int64], kind: str, number: int) -> None:
+        """Note an access."""
+        table = {"r": self.reads, "w": self.writes, "d": self.dmas, "a": self.atomics}[kind]
+        table[cells, w.index] = number
+
+    def gather(self, at: Addresses, width: int) -> Bytes:
+        """``width`` bytes at each address."""
+        self.moved["read"] += at.size * width
+        if width % 4 == 0 and not (at & 3).any():
+            found: Bytes = self.words[(at >> 2)[:, None] + np.arange(width // 4)].view(np.uint8)
+        else:
+            found = self.bytes[at[:, None] + np.arange(width)]
+        return found
+
+    def scatter(self, at: Addresses, data: Bytes) -> None:
+        """Write rows of bytes."""
+        self.moved["written"] += data.size
+        width = data.shape[1]
+        if width % 4 == 0 and not (at & 3).any():
+            self.words[(at >> 2)[:, None] + np.arange(width // 4)] = np.ascontiguousarray(
+                data
+            ).view(np.uint32)
+        else:
+            self.bytes[at[:, None] + np.arange(width)] = data
+
+
+Report = Callable[..., None]

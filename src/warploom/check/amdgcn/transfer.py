@@ -1,0 +1,959 @@
+"""Memory instructions: scalar, LDS, buffer, global, flat and private accesses, LDS-DMA, atomics.
+
+Each takes its values at issue and is in flight until a wait covers it; whether the values could
+have been others is a question of order, which the machine asks for every access.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.check.amdgcn.formats import from_bf16, from_half, to_bf16, to_half
+from warploom.check.amdgcn.memory import BASE, Addresses, Bytes, GlobalMemory, Lds
+from warploom.check.amdgcn.operands import (
+    is_vector,
+    literal,
+    read_pair,
+    read_scalar,
+    rows,
+    scalar_row,
+)
+from warploom.check.amdgcn.reader import Instruction
+from warploom.check.amdgcn.state import (
+    LANES,
+    M0,
+    MASK32,
+    MASK64,
+    PRIVATE_APERTURE,
+    SGPR,
+    SHARED_APERTURE,
+    FaultError,
+    Wave,
+    Words,
+)
+from warploom.errors import UnsupportedCodeError as UnsupportedError
+
+Effect = Callable[[Wave], None]
+_LANE = np.arange(LANES, dtype=np.int64)
+
+
+class Machine(Protocol):
+    """What memory instructions need of the machine that runs them."""
+
+    memory: GlobalMemory
+    lds: Lds
+
+    def issue_vm(
+        self, w: Wave, at: int, registers: tuple[int, ...], *, dma: bool = False, flat: bool = False
+    ) -> int:
+        """Count one vector access; its number."""
+
+    def issue_lgkm(
+        self, w: Wave, at: int, registers: tuple[int, ...], *, scalar: bool = False,
+        flat: bool = False,
+    ) -> int:  # fmt: skip
+        """Count one LDS or scalar access; its number."""
+
+    def touch_lds(
+        self, w: Wave, at: int, addresses: Addresses, width: int, kind: str, number: int,
+        data: Bytes | None = None, registers: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        """Order one access to LDS against the earlier ones."""
+
+    def touch_global(
+        self, w: Wave, at: int, offsets: Addresses, size: int, kind: str, number: int,
+        data: Bytes | None = None, *, scalar: bool = False, bypass: bool = False,
+    ) -> None:  # fmt: skip
+        """Record one access to global memory."""
+
+    def synchronise(self, w: Wave, offsets: Addresses, kind: str) -> None:
+        """An access that can carry order from workgroup to workgroup."""
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """Bytes a lane moves and how they sit in registers."""
+
+    size: int
+    signed: bool = False
+    d16: str = ""  # "", "lo" or "hi": only that half of the register
+
+
+_LOADS: Mapping[str, Width] = {
+    "ubyte": Width(1), "sbyte": Width(1, signed=True), "ushort": Width(2),
+    "sshort": Width(2, signed=True), "dword": Width(4), "dwordx2": Width(8),
+    "dwordx3": Width(12), "dwordx4": Width(16), "short_d16": Width(2, d16="lo"),
+    "short_d16_hi": Width(2, d16="hi"), "ubyte_d16": Width(1, d16="lo"),
+    "ubyte_d16_hi": Width(1, d16="hi"), "sbyte_d16": Width(1, signed=True, d16="lo"),
+    "sbyte_d16_hi": Width(1, signed=True, d16="hi"),
+}  # fmt: skip
+_STORES: Mapping[str, Width] = {
+    "byte": Width(1), "short": Width(2), "byte_d16_hi": Width(1, d16="hi"),
+    "short_d16_hi": Width(2, d16="hi"), "dword": Width(4), "dwordx2": Width(8),
+    "dwordx3": Width(12), "dwordx4": Width(16),
+}  # fmt: skip
+_DS_READS: Mapping[str, Width] = {
+    "b32": Width(4), "b64": Width(8), "b96": Width(12), "b128": Width(16), "u8": Width(1),
+    "i8": Width(1, signed=True), "u16": Width(2), "i16": Width(2, signed=True),
+    "u8_d16": Width(1, d16="lo"), "u8_d16_hi": Width(1, d16="hi"),
+    "i8_d16": Width(1, signed=True, d16="lo"), "i8_d16_hi": Width(1, signed=True, d16="hi"),
+    "u16_d16": Width(2, d16="lo"), "u16_d16_hi": Width(2, d16="hi"),
+    "addtid_b32": Width(4),
+}  # fmt: skip
+_DS_WRITES: Mapping[str, Width] = {
+    "b8": Width(1), "b16": Width(2), "b32": Width(4), "b64": Width(8), "b96": Width(12),
+    "b128": Width(16), "b8_d16_hi": Width(1, d16="hi"), "b16_d16_hi": Width(2, d16="hi"),
+}  # fmt: skip
+
+
+def to_words(data: Bytes, width: Width, old: Words) -> Words:
+    """Bytes ``[lane, byte]`` as register rows ``[register, lane]``."""
+    if width.size >= 4:
+        return np.ascontiguousarray(data).view(np.uint32).T
+    value: NDArray[np.uint32]
+    if width.size == 1:
+        value = data[:, 0].astype(np.uint32)
+    else:
+        value = np.ascontiguousarray(data).view(np.uint16)[:, 0].astype(np.uint32)
+    if width.signed:
+        sign = np.uint32(0x80 if width.size == 1 else 0x8000)
+        value = (value ^ sign) - sign
+    if width.d16 == "lo":
+        value = old & np.uint32(0xFFFF0000) | value & np.uint32(0xFFFF)
+    elif width.d16 == "hi":
+        value = old & np.uint32(0xFFFF) | value << np.uint32(16)
+    return value[None, :]
+
+
+def to_bytes(words: Words, width: Width) -> Bytes:
+    """Register rows ``[register, lane]`` as bytes ``[lane, byte]``."""
+    if width.d16 == "hi":
+        words = words >> np.uint32(16)
+    return np.ascontiguousarray(words.T).view(np.uint8)[:, : width.size]
+
+
+def make_transfer(
+    instruction: Instruction, at: int, machine: Machine, symbols: Mapping[str, int]
+) -> Effect | None:
+    """The effect of a memory instruction, or None for other mnemonics."""
+    family = instruction.mnemonic.split("_", 1)[0]
+    maker = _FAMILIES.get(family)
+    if instruction.mnemonic == "ds_nop":
+        return lambda w: None
+    if maker is not None:
+        return maker(instruction, at, machine)
+    if instruction.mnemonic.startswith(
+        ("s_load_", "s_buffer_load_", "s_mem", "s_store_", "s_scratch_")
+    ):
+        return _scalar(instruction, at, machine, symbols)
+    return None
+
+
+# Scalar loads.
+
+
+def _scalar(
+    instruction: Instruction, at: int, machine: Machine, symbols: Mapping[str, int]
+) -> Effect:
+    name = instruction.mnemonic
+    if name in ("s_memtime", "s_memrealtime"):
+        return _clock(instruction, at, machine)
+    match = re.match(r"s_(buffer_)?load_dword(?:x(\d+))?$", name)
+    if match is None:
+        raise UnsupportedError(f"{name}")
+    count = int(match[2] or 1)
+    to, held = scalar_row(instruction.operands[0])
+    if held != count:
+        raise UnsupportedError(f"{name} to {held} registers")
+    base, _ = scalar_row(instruction.operands[1])
+    offset = (
+        read_scalar(instruction.operands[2], symbols) if len(instruction.operands) > 2 else None
+    )
+    constant = literal(instruction.operands[2]) if len(instruction.operands) > 2 else 0
+    extra = instruction.number("offset")
+    buffered = bool(match[1])
+    registers = tuple(range(SGPR + to, SGPR + to + count))
+
+    def effect(w: Wave) -> None:
+        more = (offset(w) if offset else 0) + extra
+        if constant is not None and more >> 31 & 1:
+            more -= 1 << 32
+        start = w.s[base] | w.s[base + 1] << 32
+        size = 4 * count
+        if buffered:
+            start &= (1 << 48) - 1
+            if more + size > w.s[base + 2]:
+                w.s[to : to + count] = [0] * count
+                machine.issue_lgkm(w, at, registers, scalar=True)
+                return
+        place = (start + more) & MASK64 & ~3
+        place = place - (1 << 64) if place >> 63 else place
+        where = machine.memory.offsets(np.array([place], np.int64), size)
+        number = machine.issue_lgkm(w, at, registers, scalar=True)
+        machine.touch_global(w, at, where, size, "r", number, scalar=True)
+        w.s[to : to + count] = machine.memory.gather(where, size).view(np.uint32)[0].tolist()
+
+    return effect
+
+
+def _clock(instruction: Instruction, at: int, machine: Machine) -> Effect:
+    to, _ = scalar_row(instruction.operands[0])
+
+    def effect(w: Wave) -> None:
+        machine.issue_lgkm(w, at, (SGPR + to, SGPR + to + 1), scalar=True)
+        w.s[to], w.s[to + 1] = w.steps & MASK32, 0
+
+    return effect
+
+
+# LDS.
+
+
+def _ds(instruction: Instruction, at: int, machine: Machine) -> Effect:
+    name = instruction.mnemonic
+    if instruction.flag("gds"):
+        raise UnsupportedError(f"{name} of global data share")
+    if name in ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32"):
+        return _lane_exchange(instruction, at, machine)
+    match = re.match(r"ds_(read|write)2(st64)?_b(32|64)$", name)
+    if match:
+        make = _ds_read2 if match[1] == "read" else _ds_write2
+        return make(instruction, at, machine, int(match[3]) // 8, 64 if match[2] else 1)
+    match = re.match(r"ds_read_b(64|96)_tr_b(16|8|4|6)$", name)
+    if match:
+        return _ds_transposed(instruction, at, machine, int(match[2]))
+    kind, _, rest = name.removeprefix("ds_").partition("_")
+    if kind == "read" and rest in _DS_READS and rest != "addtid_b32":
+        return _ds_read(instruction, at, machine, _DS_READS[rest])
+    if kind == "write" and rest in _DS_WRITES:
+        return _ds_write(instruction, at, machine, _DS_WRITES[rest])
+    return _ds_atomic(instruction, at, machine)
+
+
+def _lds_at(w: Wave, row: int, offset: int, on: NDArray[np.bool_] | None) -> Addresses:
+    at: Addresses = w.v[row].astype(np.int64) + offset
+    return at if on is None else at[on]
+
+
+def _ds_read(instruction: Instruction, at: int, machine: Machine, width: Width) -> Effect:
+    to, count = rows(instruction.operands[0])
+    row = rows(instruction.operands[1])[0]
+    offset = instruction.number("offset")
+    need = max(1, width.size // 4)
+    if count != need:
+        raise UnsupportedError(f"{instruction.mnemonic} to {count} registers")
+    registers = tuple(range(to, to + count))
+
+    def effect(w: Wave) -> None:
+        on = w.mask
+        lds = machine.lds
+        addresses = _lds_at(w, row, offset, on)
+        lds.check(addresses, width.size)
+        number = machine.issue_lgkm(w, at, registers)
+        machine.touch_lds(w, at, addresses, width.size, "r", number, registers=registers)
+        data = lds.gather(addresses, width.size)
+        if on is None:
+            w.v[to : to + need] = to_words(data, width, w.v[to])
+        else:
+            w.v[to : to + need, on] = to_words(data, width, w.v[to][on])
+
+    return effect
+
+
+def _ds_write(instruction: Instruction, at: int, machine: Machine, width: Width) -> Effect:
+    row = rows(instruction.operands[0])[0]
+    source, _ = rows(instruction.operands[1])
+    offset = instruction.number("offset")
+    need = max(1, width.size // 4)
+
+    def effect(w: Wave) -> None:
+        on = w.mask
+        addresses = _lds_at(w, row, offset, on)
+        machine.lds.check(addresses, width.size)
+        words = w.v[source : source + need]
+        data = to_bytes(words if on is None else words[:, on], width)
+        number = machine.issue_lgkm(w, at, ())
+        machine.touch_lds(w, at, addresses, width.size, "w", number, data)
+        machine.lds.scatter(addresses, data)
+
+    return effect
+
+
+def _ds_read2(
+    instruction: Instruction, at: int, machine: Machine, size: int, stride: int
+) -> Effect:
+    to, _ = rows(instruction.operands[0])
+    row = rows(instruction.operands[1])[0]
+    offsets = [instruction.number(f"offset{i}") * size * stride for i in range(2)]
+    words = size // 4
+    registers = tuple(range(to, to + 2 * words))
+    width = Width(size)
+
+    def effect(w: Wave) -> None:
+        on = w.mask
+        number = machine.issue_lgkm(w, at, registers)
+        results = []
+        for offset in offsets:
+            addresses = _lds_at(w, row, offset, on)
+            machine.lds.check(addresses, size)
+            machine.touch_lds(w, at, addresses, size, "r", number, registers=registers)
+            results.append(to_words(machine.lds.gather(addresses, size), width, w.v[to]))
+        for place, value in zip((to, to + words), results, strict=True):
+            if on is None:
+                w.v[place : place + words] = value
+            else:
+                w.v[place : place + words, on] = value
+
+    return effect
+
+
+def _ds_write2(
+    instruction: Instruction, at: int, machine: Machine, size: int, stride: int
+) -> Effect:
+    row = rows(instruction.operands[0])[0]
+    sources = [rows(t)[0] for t in instruction.operands[1:3]]
+    offsets = [instruction.number(f"offset{i}") * size * stride for i in range(2)]
+    width = Width(size)
+
+    def effect(w: Wave) -> None:
+        on = w.mask
+        number = machine.issue_lgkm(w, at, ())
+        for offset, source in zip(offsets, sources, strict=True):
+            addresses = _lds_at(w, row, offset, on)
+            machine.lds.check(addresses, size)
+            words = w.v[source : source + size // 4]
+            data = to_bytes(words if on is None else words[:, on], width)
+            machine.touch_lds(w, at, addresses, size, "w", number, data)
+            machine.lds.scatter(addresses, data)
+
+    return effect
+
+
+def _ds_transposed(instruction: Instruction, at: int, machine: Machine, bits: int) -> Effect:
+    """Sixteen lanes read rows of sixteen elements and get a column each."""
+    if bits == 6:
+        raise UnsupportedError(f"{instruction.mnemonic}")
+    to, _ = rows(instruction.operands[0])
+    row = rows(instruction.operands[1])[0]
+    offset = instruction.number("offset")
+    registers = (to, to + 1)
+    each = 64 // bits
+
+    def effect(w: Wave) -> None:
+        if w.mask is not None:
+            raise UnsupportedError(f"{instruction.mnemonic} with lanes switched off")
+        addresses = _lds_at(w, row, offset, None)
+        machine.lds.check(addresses, 8)
+        number = machine.issue_lgkm(w, at, registers)
+        machine.touch_lds(w, at, addresses, 8, "r", number, registers=registers)
+        data = machine.lds.gather(addresses, 8)
+        if bits == 4:
+            low, high = data & np.uint8(15), data >> np.uint8(4)
+            elements = np.stack([low, high], axis=2).reshape(LANES, 16)
+        else:
+            elements = np.ascontiguousarray(data).view(np.uint16 if bits == 16 else np.uint8)
+        turned = elements.reshape(4, each, 16).transpose(0, 2, 1).reshape(LANES, each)
+        if bits == 4:
+            turned = turned[:, 0::2] | turned[:, 1::2] << np.uint8(4)
+        w.v[to : to + 2] = np.ascontiguousarray(turned).view(np.uint32).T
+
+    return effect
+
+
+def _lane_exchange(instruction: Instruction, at: int, machine: Machine) -> Effect:
+    """Exchange between lanes through the LDS unit; it touches no LDS memory."""
+    to = rows(instruction.operands[0])[0]
+    name = instruction.mnemonic
+    offset = instruction.number("offset")
+    if name == "ds_swizzle_b32":
+        source = rows(instruction.operands[1])[0]
+        order = _swizzle(instruction)
+
+        def swizzle(w: Wave) -> None:
+            machine.issue_lgkm(w, at, (to,))
+            value = w.v[source][order]
+            if w.mask is not None:
+                value = np.where(w.mask[order], value, np.uint32(0))
+            w.put(to, value)
+
+        return swizzle
+    where, source = rows(instruction.operands[1])[0], rows(instruction.operands[2])[0]
+
+    def effect(w: Wave) -> None:
+        machine.issue_lgkm(w, at, (to,))
+        lane = (w.v[where].astype(np.int64) + offset) // 4 % LANES
+        on = w.active()
+        if name == "ds_bpermute_b32":
+            value = np.where(on[lane], w.v[source][lane], np.uint32(0))
+        else:
+            value = np.zeros(LANES, np.uint32)
+            value[lane[on]] = w.v[source][on]
+        w.put(to, value)
+
+    return effect
+
+
+def _swizzle(instruction: Instruction) -> NDArray[np.int64]:
+    spelled = instruction.modifiers.get("offset", "0")
+    lane = _LANE
+    match = re.match(r"swizzle\((\w+),(.*)\)$", spelled)
+    if match:
+        return _named_swizzle(match[1], [p.strip().strip('"') for p in match[2].split(",")])
+    code = instruction.number("offset")
+    if code >> 15:
+        picks = np.array([code >> 2 * i & 3 for i in range(4)])
+        quads: NDArray[np.int64] = (lane & ~3) + picks[lane & 3]
+        return quads
+    within = (lane & 31 & (code & 31) | code >> 5 & 31) ^ (code >> 10 & 31)
+    return (lane & 32) + within
+
+
+def _named_swizzle(kind: str, rest: list[str]) -> NDArray[np.int64]:
+    lane = _LANE
+    if kind == "BITMASK_PERM":
+        return _bitmask(rest[0])
+    numbers = [int(p, 0) for p in rest]
+    order: NDArray[np.int64]
+    if kind == "QUAD_PERM":
+        order = (lane & ~3) + np.array(numbers)[lane & 3]
+    elif kind == "SWAP":
+        order = lane ^ numbers[0]
+    elif kind == "REVERSE":
+        order = lane ^ (numbers[0] - 1)
+    elif kind == "BROADCAST":
+        order = (lane & ~(numbers[0] - 1)) + numbers[1]
+    else:
+        raise UnsupportedError(f"ds_swizzle_b32 {kind}")
+    return order
+
+
+def _bitmask(pattern: str) -> NDArray[np.int64]:
+    lane = _LANE & 31
+    result = np.zeros(LANES, np.int64)
+    for place, char in enumerate(pattern):
+        bit = 4 - place
+        value = {"0": 0, "1": 1, "p": lane >> bit & 1, "i": ~(lane >> bit) & 1}.get(char.lower())
+        if value is None:
+            raise UnsupportedError(f"the swizzle pattern {pattern!r}")
+        result |= np.asarray(value, np.int64) << bit
+    return (_LANE & 32) + result
+
+
+# Atomics, in LDS and in global memory.
+
+_U32, _I32, _F32 = np.dtype(np.uint32), np.dtype(np.int32), np.dtype(np.float32)
+_U64, _I64, _F64 = np.dtype(np.uint64), np.dtype(np.int64), np.dtype(np.float64)
+Combine = Callable[[int | float, int | float], int | float]
+
+_INTEGER: Mapping[str, tuple[bool, Combine]] = {
+    "add": (False, lambda a, b: a + b),
+    "sub": (False, lambda a, b: a - b),
+    "rsub": (False, lambda a, b: b - a),
+    "min": (True, min), "smin": (True, min), "umin": (False, min),
+    "max": (True, max), "smax": (True, max), "umax": (False, max),
+    "and": (False, lambda a, b: int(a) & int(b)),
+    "or": (False, lambda a, b: int(a) | int(b)),
+    "xor": (False, lambda a, b: int(a) ^ int(b)),
+    "inc": (False, lambda a, b: 0 if a >= b else a + 1),
+    "dec": (False, lambda a, b: b if a == 0 or a > b else a - 1),
+    "swap": (False, lambda a, b: b),
+    "wrxchg": (False, lambda a, b: b),
+}  # fmt: skip
+_FLOATS: Mapping[str, Combine] = {
+    "add": lambda a, b: a + b,
+    "min": min,
+    "max": max,
+}
+
+
+def _pk_add(kind: str) -> Callable[[int, int], int]:
+    """Two halves added at once."""
+    decode = from_half if kind == "f16" else from_bf16
+    encode = to_half if kind == "f16" else to_bf16
+
+    def combine(a: int, b: int) -> int:
+        result = 0
+        for shift in (0, 16):
+            x, y = (decode(np.array([v >> shift & 0xFFFF], np.uint32)) for v in (a, b))
+            result |= int(encode(x + y)[0]) << shift
+        return result
+
+    return combine
+
+
+def apply_atomic(
+    combine: Combine, dtype: np.dtype[np.generic], old: Bytes, given: Bytes, compare: Bytes | None
+) -> Bytes:
+    """New contents of one location."""
+    before, value = old.view(dtype)[0], given.view(dtype)[0]
+    if compare is not None:
+        new = value if before == compare.view(dtype)[0] else before
+    elif dtype.kind == "f":
+        new = combine(before, value)
+    else:
+        new = combine(int(before), int(value))
+    if dtype.kind != "f":
+        bits = 8 * dtype.itemsize
+        new = int(new) & ((1 << bits) - 1)
+        return np.array([new], np.dtype(f"u{dtype.itemsize}")).view(np.uint8)
+    return np.array([new], dtype).view(np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """What an atomic instruction does."""
+
+    combine: Combine
+    dtype: np.dtype[np.generic]
+    compare: bool = False
+
+
+def _atomic_named(name: str) -> Atomic | None:
+    """``add``, ``add_x2``, ``add_f32``, ``cmpswap``, ``pk_add_bf16`` and so on."""
+    match = re.match(r"pk_add_(?:rtn_)?(f16|bf16)$", name)
+    if match:
+        return Atomic(_pk_add(match[1]), _U32)  # type: ignore[arg-type]
+    match = re.match(r"(\w+?)_(f32|f64)$", name)
+    if match and match[1] in _FLOATS:
+        return Atomic(_FLOATS[match[1]], _F32 if match[2] == "f32" else _F64)
+    match = re.match(r"(cmpswap|[a-z]+)(_x2)?$", name)
+    if match is None:
+        return None
+    wide = bool(match[2])
+    if match[1] == "cmpswap":
+        return Atomic(lambda a, b: b, _U64 if wide else _U32, compare=True)
+    found = _INTEGER.get(match[1])
+    if found is None:
+        return None
+    signed, combine = found
+    return Atomic(combine, (_I64 if wide else _I32) if signed else (_U64 if wide else _U32))
+
+
+def _ds_atomic(instruction: Instruction, at: int, machine: Machine) -> Effect:
+    name = instruction.mnemonic.removeprefix("ds_")
+    returns = "_rtn" in name
+    name = name.replace("_rtn", "")
+    match = re.match(r"(\w+?)_(u32|i32|b32|u64|i64|b64|f32|f64)$", name)
+    packed = name in ("pk_add_f16", "pk_add_bf16")
+    if match is None and not packed:
+        raise UnsupportedError(f"{instruction.mnemonic}")
+    atomic = _atomic_named(name) if packed else _ds_kind(match[1], match[2])  # type: ignore[index]
+    if atomic is None:
+        raise UnsupportedError(f"{instruction.mnemonic}")
+    operands = instruction.operands[1:] if returns else instruction.operands
+    row = rows(operands[0])[0]
+    sources = [rows(t)[0] for t in operands[1:]]
+    size = atomic.dtype.itemsize
+    words = size // 4
+    to = rows(instruction.operands[0])[0] if returns else 0
+    registers = tuple(range(to, to + words)) if returns else ()
+    offset = instruction.number("offset")
+    width = Width(size)
+
+    def effect(w: Wave) -> None:
+        on = w.active()
+        addresses = _lds_at(w, row, offset, on)
+        machine.lds.check(addresses, size)
+        number = machine.issue_lgkm(w, at, registers)
+        machine.touch_lds(w, at, addresses, size, "a", number)
+        values = [to_bytes(w.v[s : s + words][:, on], width) for s in sources]
+        given, compare = (values[1], values[0]) if atomic.compare else (values[0], None)
+        old = _run_atomic(machine.lds.bytes, addresses, atomic, given, compare)
+        if returns:
+            w.v[to : to + words, on] = old.view(np.uint32).T
+
+    return effect
+
+
+def _ds_kind(name: str, kind: str) -> Atomic | None:
+    wide = kind.endswith("64")
+    if kind[0] == "f":
+        combine = _FLOATS.get(name)
+        return Atomic(combine, _F64 if wide else _F32) if combine else None
+    if name == "cmpst":
+        return Atomic(lambda a, b: b, _U64 if wide else _U32, compare=True)
+    found = _INTEGER.get(name)
+    if found is None:
+        return None
+    signed = kind[0] == "i"
+    return Atomic(found[1], (_I64 if wide else _I32) if signed else (_U64 if wide else _U32))
+
+
+def _run_atomic(
+    memory: Bytes, at: Addresses, atomic: Atomic, given: Bytes, compare: Bytes | None
+) -> Bytes:
+    """Lane after lane; the old contents of every lane's location."""
+    size = atomic.dtype.itemsize
+    old = np.zeros((at.size, size), np.uint8)
+    for lane, place in enumerate(at.tolist()):
+        cell = memory[place : place + size]
+        old[lane] = cell
+        memory[place : place + size] = apply_atomic(
+            atomic.combine, atomic.dtype, cell.copy(), np.ascontiguousarray(given[lane]),
+            None if compare is None else np.ascontiguousarray(compare[lane]),
+        )  # fmt: skip
+    return old
+
+
+# Global, flat, buffer and private memory.
+
+Resolve = Callable[[Wave], tuple[Addresses, NDArray[np.bool_]]]
+
+
+def _global(instruction: Instruction, at: int, machine: Machine) -> Effect:
+    name = instruction.mnemonic
+    rest = name.removeprefix("global_")
+    if rest.startswith("load_lds_"):
+        width = _LOADS.get(rest.removeprefix("load_lds_"))
+        if width is None:
+            raise UnsupportedError(name)
+        resolve = _flat_address(instruction, 0)
+        return _dma(instruction, at, machine, resolve, width)
+    if rest.startswith("load_"):
+        width = _LOADS.get(rest.removeprefix("load_"))
+        if width is not None:
+            return _load(instruction, at, machine, _flat_address(instruction, 1), width)
+    if rest.startswith("store_"):
+        width = _STORES.get(rest.removeprefix("store_"))
+        if width is not None:
+            resolve = _flat_address(instruction, 0, store=True)
+            return _store(instruction, at, machine, resolve, width, instruction.operands[1])
+    if rest.startswith("atomic_"):
+        return _atomic(instruction, at, machine, rest.removeprefix("atomic_"))
+    raise UnsupportedError(name)
+
+
+def _flat_address(instruction: Instruction, first: int, *, store: bool = False) -> Resolve:
+    """``v[0:1], off`` or ``v0, s[0:1]``; stores have their data between."""
+    operands = instruction.operands
+    base = operands[first]
+    saddr = operands[first + (2 if store else 1)] if len(operands) > first + 1 + store else "off"
+    offset = instruction.number("offset")
+    row, count = rows(base)
+    if saddr == "off" or count == 2:
+        if count != 2:
+            raise UnsupportedError(f"the address {base} of {instruction.mnemonic}")
+
+        def wide(w: Wave) -> tuple[Addresses, NDArray[np.bool_]]:
+            return w.get64(row).view(np.int64) + offset, w.active()
+
+        return wide
+    scalar = read_pair(saddr)
+
+    def effect(w: Wave) -> tuple[Addresses, NDArray[np.bool_]]:
+        start = scalar(w)
+        start = start - (1 << 64) if start >> 63 else start
+        return w.v[row].astype(np.int64) + (start + offset), w.active()
+
+    return effect
+
+
+def _flat(instruction: Instruction, at: int, machine: Machine) -> Effect:
+    """Generic addresses: LDS, private or global by their upper half."""
+    name = instruction.mnemonic
+    rest = name.removeprefix("flat_")
+    store = rest.startswith("store_")
+    resolve = _flat_address(instruction, 0 if store else 1, store=store)
+    if rest.startswith("atomic_"):
+        return _atomic(instruction, at, machine, rest.removeprefix("atomic_"), flat=True)
+    kind, _, short = rest.partition("_")
+    width = (_STORES if store else _LOADS).get(short)
+    if kind not in ("load", "store") or width is None:
+        raise UnsupportedError(name)
+    source = instruction.operands[1] if store else instruction.operands[0]
+    if store:
+        generic = _store(instruction, at, machine, resolve, width, source, flat=True)
+    else:
+        generic = _load(instruction, at, machine, resolve, width, flat=True)
+    need = max(1, width.size // 4)
+    place = rows(source)[0]
+
+    def effect(w: Wave) -> None:
+        addresses, on = resolve(w)
+        upper = addresses[on] >> 32
+        if not upper.size or not np.isin(upper, (SHARED_APERTURE, PRIVATE_APERTURE)).any():
+            generic(w)
+            return
+        if not (upper == SHARED_APERTURE).all():
+            raise UnsupportedError(f"{name} to private memory, or to several kinds of memory")
+        local = addresses[on] & MASK32
+        machine.lds.check(local, width.size)
+        registers = () if store else tuple(range(place, place + need))
+        machine.issue_vm(w, at, registers, flat=True)
+        number = machine.issue_lgkm(w, at, registers, flat=True)
+        if store:
+            data = to_bytes(w.v[place : place + need][:, on], width)
+            machine.touch_lds(w, at, local, width.size, "w", number, data)
+            machine.lds.scatter(local, data)
+        else:
+            machine.touch_lds(w, at, local, width.size, "r", number, registers=registers)
+            data = machine.lds.gather(local, width.size)
+            w.v[place : place + need, on] = to_words(data, width, w.v[place][on])
+
+    return effect
+
+
+def _load(
+    instruction: Instruction, at: int, machine: Machine, resolve: Resolve, width: Width,
+    *, flat: bool = False,
+) -> Effect:  # fmt: skip
+    to, count = rows(instruction.operands[0])
+    need = max(1, width.size // 4)
+    if count != need:
+        raise UnsupportedError(f"{instruction.mnemonic} to {count} registers")
+    registers = tuple(range(to, to + need))
+    bypass = instruction.flag("sc1")
+
+    def effect(w: Wave) -> None:
+        addresses, inside = resolve(w)
+        on = w.mask
+        where = machine.memory.offsets(addresses[inside], width.size)
+        number = machine.issue_vm(w, at, registers, flat=flat)
+        if flat:
+            machine.issue_lgkm(w, at, registers, flat=True)
+        if bypass:
+            machine.synchronise(w, where, "r")
+        machine.touch_global(w, at, where, width.size, "r", number, bypass=bypass)
+        data = np.zeros((LANES, width.size), np.uint8)
+        data[inside] = machine.memory.gather(where, width.size)
+        if on is None:
+            w.v[to : to + need] = to_words(data, width, w.v[to])
+        else:
+            w.v[to : to + need, on] = to_words(data, width, w.v[to])[:, on]
+
+    return effect
+
+
+def _store(
+    instruction: Instruction, at: int, machine: Machine, resolve: Resolve, width: Width,
+    source: str, *, flat: bool = False,
+) -> Effect:  # fmt: skip
+    place, _ = rows(source)
+    need = max(1, width.size // 4)
+    bypass = instruction.flag("sc1")
+
+    def effect(w: Wave) -> None:
+        addresses, inside = resolve(w)
+        where = machine.memory.offsets(addresses[inside], width.size, write=True)
+        data = to_bytes(w.v[place : place + need][:, inside], width)
+        number = machine.issue_vm(w, at, (), flat=flat)
+        if flat:
+            machine.issue_lgkm(w, at, (), flat=True)
+        machine.touch_global(w, at, where, width.size, "w", number, data, bypass=bypass)
+        if bypass:
+            machine.synchronise(w, where, "w")
+        machine.memory.scatter(where, data)
+
+    return effect
+
+
+def _dma(
+    instruction: Instruction, at: int, machine: Machine, resolve: Resolve, width: Width
+) -> Effect:
+    """From memory to LDS: lane i writes behind lane i - 1, from where M0 points."""
+    offset = instruction.number("offset")
+    step = max(4, width.size)
+
+    def effect(w: Wave) -> None:
+        addresses, inside = resolve(w)
+        on = w.mask
+        where = machine.memory.offsets(addresses[inside], width.size)
+        place = (w.s[M0] & 0x3FFFF) + offset + step * _LANE
+        place = place if on is None else place[on]
+        machine.lds.check(place, step)
+        data = np.zeros((LANES, step), np.uint8)
+        fetched = machine.memory.gather(where, width.size)
+        if width.size < 4:
+            fetched = np.ascontiguousarray(
+                to_words(fetched, width, np.zeros(where.size, np.uint32)).T
+            ).view(np.uint8)
+        data[inside] = fetched
+        landed = data if on is None else data[on]
+        number = machine.issue_vm(w, at, (), dma=True)
+        machine.touch_global(w, at, where, width.size, "r", number)
+        machine.touch_lds(w, at, place, step, "d", number, landed)
+        machine.lds.scatter(place, landed)
+
+    return effect
+
+
+def _buffer(instruction: Instruction, at: int, machine: Machine) -> Effect:
+    name = instruction.mnemonic
+    if name in (
+        "buffer_wbl2",
+        "buffer_inv",
+        "buffer_wbinvl1",
+        "buffer_wbinvl1_vol",
+        "buffer_invl2",
+    ):
+        return _cache(instruction, at, machine)
+    rest = name.removeprefix("buffer_")
+    if rest.startswith("load_"):
+        width = _LOADS.get(rest.removeprefix("load_"))
+        if width is not None and instruction.flag("lds"):
+            first = 1 if len(instruction.operands) == 4 else 0
+            return _dma(instruction, at, machine, _resource(instruction, first, width), width)
+        if width is not None:
+            return _load(instruction, at, machine, _resource(instruction, 1, width), width)
+    if rest.startswith("store_"):
+        width = _STORES.get(rest.removeprefix("store_"))
+        if width is not None:
+            resolve = _resource(instruction, 1, width)
+            return _store(instruction, at, machine, resolve, width, instruction.operands[0])
+    if rest.startswith("atomic_"):
+        return _atomic(instruction, at, machine, rest.removeprefix("atomic_"), buffered=True)
+    raise UnsupportedError(name)
+
+
+def _resource(instruction: Instruction, first: int, width: Width) -> Resolve:
+    """``[voffset,] resource, soffset``: addresses, and which lanes are in range."""
+    operands = instruction.operands
+    offen, idxen = instruction.flag("offen"), instruction.flag("idxen")
+    if len(operands) < first + 2:
+        raise UnsupportedError(f"the operands of {instruction.mnemonic}")
+    lane = operands[first]
+    if not is_vector(lane) and lane != "off":
+        raise UnsupportedError(f"the lane offset {lane} of {instruction.mnemonic}")
+    base, count = scalar_row(operands[first + 1])
+    if count != 4:
+        raise UnsupportedError(f"{operands[first + 1]} is no buffer resource")
+    scalar = read_scalar(operands[first + 2]) if len(operands) > first + 2 else None
+    constant = instruction.number("offset")
+    row = rows(lane)[0] if is_vector(lane) else None
+
+    def resolve(w: Wave) -> tuple[Addresses, NDArray[np.bool_]]:
+        s = w.s
+        start = s[base] | (s[base + 1] & 0xFFFF) << 32
+        stride, records = s[base + 1] >> 16 & 0x3FFF, s[base + 2]
+        if s[base + 1] >> 31:
+            raise UnsupportedError("a swizzled buffer resource")
+        if s[base + 3] >> 23 & 1:
+            raise UnsupportedError("a buffer resource that adds the lane number")
+        uniform = scalar(w) if scalar else 0
+        offset = np.full(LANES, constant, np.int64)
+        if offen and row is not None:
+            offset += w.v[row + (1 if idxen else 0)].astype(np.int64)
+        if idxen and row is not None:
+            offset += stride * w.v[row].astype(np.int64)
+        limit = records * stride if idxen and stride else records
+        inside = offset + uniform + width.size <= limit
+        return start + uniform + offset, inside & w.active()
+
+    return resolve
+
+
+def _cache(instruction: Instruction, at: int, machine: Machine) -> Effect:
+    """Write-back and invalidation of caches."""
+    name = instruction.mnemonic
+    wide = instruction.flag("sc1") or name in ("buffer_wbinvl1_vol", "buffer_wbinvl1")
+
+    def effect(w: Wave) -> None:
+        if name == "buffer_wbl2":
+            machine.issue_vm(w, at, ())
+            machine.synchronise(w, np.zeros(0, np.int64), "writeback" if wide else "")
+        else:
+            machine.synchronise(w, np.zeros(0, np.int64), "invalidate" if wide else "")
+
+    return effect
+
+
+def _atomic(
+    instruction: Instruction, at: int, machine: Machine, name: str, *, buffered: bool = False,
+    flat: bool = False,
+) -> Effect:  # fmt: skip
+    atomic = _atomic_named(name)
+    if atomic is None:
+        raise UnsupportedError(instruction.mnemonic)
+    returns = instruction.flag("sc0") or instruction.flag("glc")
+    size = atomic.dtype.itemsize
+    words = size // 4
+    width = Width(size)
+    operands = instruction.operands
+    if buffered:
+        data = to = rows(operands[0])[0]
+        resolve = _resource(instruction, 1, width)
+    else:
+        first = 1 if returns else 0
+        to = rows(operands[0])[0] if returns else 0
+        data = rows(operands[first + 1])[0]
+        resolve = _flat_address(instruction, first, store=True)
+    registers = tuple(range(to, to + words)) if returns else ()
+
+    def effect(w: Wave) -> None:
+        addresses, inside = resolve(w)
+        if flat and np.isin(addresses[inside] >> 32, (SHARED_APERTURE, PRIVATE_APERTURE)).any():
+            raise UnsupportedError(f"{instruction.mnemonic} to LDS")
+        where = machine.memory.offsets(addresses[inside], size, write=True)
+        number = machine.issue_vm(w, at, registers, flat=flat)
+        if flat:
+            machine.issue_lgkm(w, at, registers, flat=True)
+        machine.touch_global(w, at, where, size, "a", number)
+        machine.synchronise(w, where, "a")
+        values = to_bytes(w.v[data : data + words * (2 if atomic.compare else 1)][:, inside],
+                          Width(size * (2 if atomic.compare else 1)))  # fmt: skip
+        given = values[:, :size]
+        compare = values[:, size:] if atomic.compare else None
+        old = _run_atomic(machine.memory.bytes, where, atomic, given, compare)
+        if returns:
+            w.v[to : to + words, inside] = old.view(np.uint32).T
+
+    return effect
+
+
+def _scratch(instruction: Instruction, at: int, machine: Machine) -> Effect:
+    """Private memory of the lanes: spilled registers and arrays."""
+    name = instruction.mnemonic
+    match = re.match(r"scratch_(load|store)_(\w+)$", name)
+    if match is None:
+        raise UnsupportedError(name)
+    store = match[1] == "store"
+    width = (_STORES if store else _LOADS).get(match[2])
+    if width is None:
+        raise UnsupportedError(name)
+    operands = instruction.operands
+    # loads: data, address, saddr; stores: address, data, saddr
+    data, address = (operands[1], operands[0]) if store else (operands[0], operands[1])
+    saddr = operands[2] if len(operands) > 2 else "off"
+    row = rows(address)[0] if is_vector(address) else None
+    scalar = read_scalar(saddr) if saddr != "off" else None
+    offset = instruction.number("offset")
+    place, _ = rows(data)
+    need = max(1, width.size // 4)
+    registers = () if store else tuple(range(place, place + need))
+
+    def effect(w: Wave) -> None:
+        if w.scratch is None:
+            raise FaultError("oob-private", "the kernel declares no private memory")
+        start = offset + (scalar(w) if scalar else 0)
+        start = start - (1 << 32) if start >> 31 & 1 else start
+        where = np.full(LANES, start, np.int64)
+        if row is not None:
+            where = where + w.v[row].astype(np.int64)
+        on = w.active()
+        if where[on].size and (
+            int(where[on].min()) < 0 or int(where[on].max()) + width.size > w.scratch.shape[1]
+        ):
+            raise FaultError(
+                "oob-private", f"an access to byte {int(where[on].max())} of private memory of "
+                f"{w.scratch.shape[1]} bytes",
+            )  # fmt: skip
+        machine.issue_vm(w, at, registers)
+        cells = where[on][:, None] + np.arange(width.size)
+        lanes = _LANE[on][:, None]
+        if store:
+            w.scratch[lanes, cells] = to_bytes(w.v[place : place + need][:, on], width)
+        else:
+            w.v[place : place + need, on] = to_words(w.scratch[lanes, cells], width, w.v[place][on])
+
+    return effect
+
+
+Maker = Callable[[Instruction, int, Machine], Effect]
+_FAMILIES: Mapping[str, Maker] = {
+    "ds": _ds, "global": _global, "flat": _flat, "buffer": _buffer, "scratch": _scratch,
+}  # fmt: skip
+NULL = BASE

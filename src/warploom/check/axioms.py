@@ -1,0 +1,189 @@
+"""Axioms: what a verdict takes for granted about hardware and tools.
+
+Each axiom has a name, a statement, where it comes from, what is doubtful about it, a default and
+the parts that rely on it. A report names the axioms that its verdict used; ``--axiom NAME=off``
+turns one off. ``docs/reference/axioms.md`` is generated from this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from warploom.errors import CheckError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axiom:
+    """One assumption; ``switch`` is whether it can be turned off."""
+
+    name: str
+    statement: str
+    source: str
+    doubt: str
+    default: bool = True
+    used_by: str = "check (PTX)"
+    switch: bool = True
+
+
+AXIOMS: tuple[Axiom, ...] = (
+    Axiom(
+        name="war_proxy",
+        statement=(
+            "A generic read that a barrier orders before an asynchronous overwrite "
+            "(bulk copy) "
+            "of the same shared memory needs no proxy fence."
+        ),
+        source="All vendors' own kernels release a slot that was read by ordinary loads with a "
+        "barrier alone.",
+        doubt="The letter of the PTX memory model asks for a proxy fence between any accesses "
+        "through different proxies.",
+    ),
+    Axiom(
+        name="wgmma_per_warp",
+        statement="wgmma.wait_group completes the products of the executing warp only: it says "
+        "nothing of the accumulators and operand reads of the other three warps.",
+        source="PTX describes the wait by executing threads; kernels that arrive once a warp are "
+        "right either way.",
+        doubt="Common libraries arrive once a warpgroup after one thread's wait, and this has been "
+        "correct in every run measured. Turned off, a wait covers the whole warpgroup.",
+    ),
+    Axiom(
+        name="warp_wait",
+        statement="Lanes of a warp may leave a try_wait loop at different times, and each lane "
+        "knows only what it waited for itself; a later bar.warp.sync shares it. The warp's own "
+        "wgmma counts as ordered when one lane waited.",
+        source="Independent thread scheduling (PTX, Volta and later).",
+        doubt="Compilers usually reconverge the warp after the loop, so one lane's wait holds the "
+        "others as well. Turned off, what one lane knows its whole warp knows.",
+    ),
+    Axiom(
+        name="read_done",
+        statement="A load or an awaited wgmma that precedes an arrival in program order has read "
+        "its bytes when the arrival is seen, also where the arrival is relaxed or of a narrower "
+        "scope than its observer.",
+        source="Remote arrivals on empty barriers without .release.cluster in vendors' kernels.",
+        doubt="The memory model gives a relaxed operation no order. It is used for slots that were "
+        "only read; writes need a release of sufficient scope.",
+    ),
+    Axiom(
+        name="writer_fence",
+        statement="A writer's fence of GPU scope, then a CTA barrier, then a relaxed atomic by "
+        "another thread of the CTA publish the writes.",
+        source="The usual order __threadfence(); __syncthreads(); if (thread 0) atomicAdd(...).",
+        doubt="By the letter the fence has to stand in the thread that makes the atomic.",
+    ),
+    Axiom(
+        name="reconvergence",
+        statement="Lanes that diverged at a branch meet again at its immediate post-dominator "
+        "unless one of them blocks.",
+        source="What ptxas emits (BSSY/BSYNC) for structured control flow.",
+        doubt="PTX promises reconvergence only at instructions that carry a member mask.",
+        switch=False,
+    ),
+    Axiom(
+        name="same_control",
+        statement=(
+            "Control flow and addresses depend on the launch, not on timing, except "
+            "where the "
+            "report lists draws (atomics, flags, clocks); of these, several orders are run."
+        ),
+        source="How pipelined kernels are written; reads of such values are seen and listed.",
+        doubt="Orders of draws are sampled, not enumerated.",
+        switch=False,
+    ),
+    Axiom(
+        name="progress",
+        statement="Every thread that can go on goes on eventually, and all CTAs of the launch that "
+        "wait for each other are resident.",
+        source="Forward-progress guarantee of sm_70 and later; the launch is small.",
+        doubt="A grid larger than the GPU with CTAs that wait for later CTAs hangs on hardware.",
+        switch=False,
+    ),
+    Axiom(
+        name="vm_order",
+        statement="On gfx942 and gfx950 a partial vmcnt orders LDS-DMA loads: they complete in "
+        "order of issue.",
+        source="LLVM and rocjitsu derive partial waits from it.",
+        doubt="ROCm/aiter#3413 and iree-org/wave#534 report completion out of order. Turned off, "
+        "only vmcnt(0) proves that an LDS-DMA load has landed.",
+        used_by="check (AMDGCN); verify of counter schedules (A1); the emitted MI355X kernels",
+    ),
+    Axiom(
+        name="lds_order",
+        statement="LDS operations of one wave complete in order, so a partial lgkmcnt orders them "
+        "as long as no scalar load is in flight.",
+        source="CDNA3 and CDNA4 ISA documents, counters; LLVM SIInsertWaitcnts.",
+        doubt="None known.",
+        used_by="check (AMDGCN); verify of counter schedules (A2)",
+    ),
+    Axiom(
+        name="counter_stall",
+        statement="Issuing beyond the capacity of a counter waits until the oldest operation "
+        "retires, so what is older than the capacity is complete.",
+        source="CDNA ISA documents: counters saturate and issue stalls.",
+        doubt="No kernel should need it.",
+        default=False,
+        used_by="check (AMDGCN); verify of counter schedules (A3)",
+    ),
+)
+_BY_NAME = {a.name: a for a in AXIOMS}
+
+
+def resolve(given: Mapping[str, bool] | None = None) -> dict[str, bool]:
+    """Every axiom's setting: the defaults, and what is given."""
+    found = {a.name: a.default for a in AXIOMS}
+    for name, value in (given or {}).items():
+        axiom = _BY_NAME.get(name)
+        if axiom is None:
+            raise CheckError(
+                f"no axiom {name[:40]!r}", where="axioms", fix=f"one of {', '.join(_BY_NAME)}"
+            )
+        if not axiom.switch and bool(value) != axiom.default:
+            raise CheckError(f"the axiom {name} has no switch", where="axioms", why=axiom.doubt)
+        found[name] = bool(value)
+    return found
+
+
+def parse_axiom(text: str) -> tuple[str, bool]:
+    """``NAME=on`` or ``NAME=off``."""
+    name, _, value = text.partition("=")
+    if value not in ("on", "off"):
+        raise CheckError(
+            f"{text[:40]!r} is no setting of an axiom", fix="write NAME=on or NAME=off"
+        )
+    resolve({name: _BY_NAME[name].default if name in _BY_NAME else True})
+    return name, value == "on"
+
+
+def stated(name: str, *, on: bool | None = None) -> str:
+    """An axiom as a report's ``assumes`` line."""
+    axiom = _BY_NAME[name]
+    setting = axiom.default if on is None else on
+    return f"{name}={'on' if setting else 'off'}: {axiom.statement}"
+
+
+def page() -> str:
+    """The page of axioms in Markdown."""
+    lines = [
+        "# Axioms",
+        "",
+        "Everything a verdict of `warploom verify` or `warploom check` takes for granted about",
+        "hardware and tools. Generated from `warploom.check.axioms`; a report names the axioms its",
+        "verdict used, and `warploom check --axiom NAME=off` turns one off where it has a switch.",
+        "",
+    ]
+    for a in AXIOMS:
+        switch = f"`--axiom {a.name}={'off' if a.default else 'on'}`" if a.switch else "none"
+        lines += [
+            f"## {a.name}",
+            "",
+            a.statement,
+            "",
+            f"- Source: {a.source}",
+            f"- Doubt: {a.doubt}",
+            f"- Default: {'on' if a.default else 'off'}. Switch: {switch}.",
+            f"- Relied on by: {a.used_by}.",
+            "",
+        ]
+    return "\n".join(lines)

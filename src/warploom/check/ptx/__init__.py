@@ -1,0 +1,1 @@
+"""PTX: reader, interpreter, clocks, barriers, asynchronous copies and products."""

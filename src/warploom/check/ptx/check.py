@@ -1,0 +1,225 @@
+"""``check_ptx``: read, run under several orders, compare, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.check.axioms import stated
+from warploom.check.formats import decode
+from warploom.check.launch import Launch
+from warploom.check.ptx.machine import Halt
+from warploom.check.ptx.parse import parse
+from warploom.check.ptx.program import Program, link
+from warploom.check.ptx.results import Findings
+from warploom.check.ptx.tensor import Whole
+from warploom.errors import CheckError, UnsupportedCodeError
+from warploom.report import CodeFinding, CodeReport, Verdict
+
+Array = NDArray[Any]
+ORDERS = ("forward", "reverse", "random")
+MORE_SECONDS = 20.0  # further orders are run while less has been spent
+TOLERANCE = {"f32": 2e-3, "f64": 2e-3, "f16": 1e-2, "bf16": 2e-2, "e4m3": 0.13, "e5m2": 0.26}
+
+
+def check_ptx(
+    text: str,
+    launch: Launch,
+    *,
+    axioms: Mapping[str, bool],
+    against: Callable[..., Any] | None = None,
+    entry: str = "",
+    seed: int = 0,
+    file: str = "<source>",
+    orders: tuple[str, ...] | None = None,
+    budget: int = 4_000_000,
+    outputs: dict[str, Array] | None = None,
+) -> CodeReport:
+    """The report on one entry point of a PTX file under one launch.
+
+    ``orders``: schedules to run; by default as many as fit in a few seconds. ``outputs``: filled
+    with the tensors after the first run.
+    """
+    module = parse(text)
+    program = link(module, entry or launch.entry)
+    findings = Findings()
+    ran = bytearray(len(program.instrs))
+    used: set[str] = set()
+    draws: dict[str, int] = {}
+    unsupported, tried, figures = "", [], {}
+    began = time.perf_counter()
+    wanted = list(orders or ORDERS)
+    for k, order in enumerate(wanted):
+        if k and orders is None and time.perf_counter() - began > MORE_SECONDS / (k + 1):
+            break
+        machine = Whole(
+            module,
+            program,
+            launch,
+            axioms=dict(axioms),
+            findings=findings,
+            seed=seed,
+            order=order,
+            budget=budget,
+        )
+        whole = False
+        try:
+            machine.prepare()
+            machine.run()
+            whole = True
+        except Halt:
+            pass
+        except UnsupportedCodeError as error:
+            unsupported = str(error)
+        tried.append(order)
+        ran = bytearray(a | b for a, b in zip(ran, machine.ran, strict=True))
+        used |= machine.used
+        draws.update(machine.draws)
+        if k == 0:
+            figures = _figures(machine)
+            if outputs is not None:
+                outputs.update(_outputs(machine, launch))
+        if whole and against is not None:
+            _compare(machine, launch, against, findings, seed, order)
+        if unsupported:
+            break
+    found = list(findings.found.values())
+    stopped = next((f for f in found if f.kind is Verdict.UNSUPPORTED), None)
+    if stopped is not None and not unsupported:
+        unsupported = f"{stopped.why}\n  where line {stopped.events[0].line}"
+    return CodeReport(
+        file=file,
+        entry=program.name,
+        findings=tuple(_sorted([f for f in found if f.kind is not Verdict.UNSUPPORTED])),
+        launches=(f"{launch.described()}; orders: {', '.join(tried)}",),
+        assumes=_assumes(axioms, used, draws, program),
+        never_run=_never_run(program, ran),
+        unsupported=unsupported,
+        figures=figures,
+    )
+
+
+def _sorted(found: list[CodeFinding]) -> list[CodeFinding]:
+    rank = [Verdict.DEADLOCK, Verdict.RACE, Verdict.INVALID, Verdict.WRONG, Verdict.NOTE]
+    return sorted(found, key=lambda f: rank.index(f.kind) if f.kind in rank else 9)
+
+
+def _assumes(
+    axioms: Mapping[str, bool], used: set[str], draws: Mapping[str, int], program: Program
+) -> tuple[str, ...]:
+    heads = {i.parts[0] for i in program.instrs}
+    ops = {i.op for i in program.instrs}
+    lines = []
+    if "wgmma" in heads:
+        lines.append(stated("wgmma_per_warp", on=axioms["wgmma_per_warp"]))
+    if any("mbarrier::complete_tx" in o for o in ops):
+        lines.append(stated("war_proxy", on=axioms["war_proxy"]))
+    if "mbarrier" in heads:
+        lines.append(stated("warp_wait", on=axioms["warp_wait"]))
+    if "read_done" in used:
+        lines.append(stated("read_done", on=axioms["read_done"]))
+    if "atom" in heads or "red" in heads:
+        lines.append(stated("writer_fence", on=axioms["writer_fence"]))
+    if "registers" in used:
+        lines.append(
+            "setmaxnreg: the launch's register count is not known, so register sums are not judged"
+        )
+    if "griddepcontrol" in heads:
+        lines.append("griddepcontrol: the launch is the only kernel of its stream")
+    lines.append(stated("reconvergence"))
+    lines.append(stated("progress"))
+    lines += [
+        f"draw: {what} ({n} times); several orders were run" for what, n in sorted(draws.items())
+    ]
+    return tuple(lines)
+
+
+def _never_run(program: Program, ran: bytearray) -> tuple[str, ...]:
+    quiet = ("trap", "brkpt")
+    return tuple(
+        f"line {i.line}: {' '.join(i.text.split())[:90]}"
+        for i, done in zip(program.instrs, ran, strict=True)
+        if not done and i.parts[0] not in quiet
+    )
+
+
+def _figures(machine: Whole) -> dict[str, Any]:
+    return {
+        "warp_instructions": machine.steps,
+        "bytes": {k: v for k, v in machine.moved.items() if v},
+        "access_widths": dict(sorted(machine.widths.items())),
+    }
+
+
+def _outputs(machine: Whole, launch: Launch) -> dict[str, Array]:
+    found = {}
+    for name, t in launch.tensors.items():
+        if t.role != "in":
+            at = machine.tensor_at[name]
+            raw = machine.memory.data[at : at + t.nbytes]
+            found[name] = decode(raw, t.dtype).reshape(t.shape)
+    return found
+
+
+def _compare(
+    machine: Whole,
+    launch: Launch,
+    against: Callable[..., Any],
+    findings: Findings,
+    seed: int,
+    order: str,
+) -> None:
+    """Outputs against a function of the inputs."""
+    before = {
+        name: decode(raw, launch.tensors[name].dtype).reshape(launch.tensors[name].shape)
+        for name, raw in launch.initial(seed).items()
+    }
+    given = {n: v for n, v in before.items() if launch.tensors[n].role != "out"}
+    expected = against(**given)
+    have = _outputs(machine, launch)
+    if not isinstance(expected, Mapping):
+        if len(have) != 1:
+            raise CheckError(
+                f"against returned one array for {len(have)} outputs",
+                where="against",
+                fix=f"return a dict with {', '.join(have)}",
+            )
+        expected = {next(iter(have)): expected}
+    for name, value in expected.items():
+        if name not in have:
+            raise CheckError(f"against returned {name!r}, which is no output", where="against")
+        difference(name, have[name], np.asarray(value), launch.tensors[name].dtype, findings, order)
+
+
+def difference(
+    name: str, have: Array, want: Array, dtype: str, findings: Findings, order: str
+) -> None:
+    """A finding where an output is not what it should be."""
+    if want.shape != have.shape:
+        raise CheckError(
+            f"against returned {name} of shape {want.shape}, the launch has {have.shape}",
+            where="against",
+        )
+    a, b = have.astype(np.float64), want.astype(np.float64)
+    if dtype in TOLERANCE:
+        scale = np.sqrt(np.mean(np.square(b[np.isfinite(b)]))) if np.isfinite(b).any() else 1.0
+        limit = TOLERANCE[dtype] * (np.abs(b) + max(float(scale), 1e-6))
+        bad = ~((np.abs(a - b) <= limit) | (a == b) | (np.isnan(a) & np.isnan(b)))
+    else:
+        bad = a != b
+    if not bad.any():
+        return
+    where = tuple(int(x) for x in np.argwhere(bad)[0])
+    findings.add(
+        ("wrong", name),
+        CodeFinding(
+            kind=Verdict.WRONG,
+            code="WRONG",
+            why=f"{name}{list(where)} is {a[where]!r} and should be {b[where]!r}; "
+            f"{int(bad.sum())} of {bad.size} elements differ (order {order})",
+        ),
+    )

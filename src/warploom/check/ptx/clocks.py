@@ -1,0 +1,197 @@
+"""Vector clocks: what each thread knows to have happened.
+
+A *component* is something that makes progress in order: a thread (its epochs), an mbarrier or named
+barrier (its phases), the bulk groups of a thread, the wgmma groups of a warp. A thread knows of a
+component the largest value that happened before its present place. Every access carries one
+component and value; it happened before a thread's access exactly if the thread knows that value.
+
+Knowledge comes in planes:
+
+- ``FULL``: ordered and visible to generic accesses.
+- ``CONTROL``: done before, not necessarily visible; enough for overwriting what was only read.
+- ``SHARED``, ``GLOBAL``: visible to the async proxy too (a proxy fence lay on the path).
+- ``CLUSTER``, ``DEVICE``: made visible by a fence of that scope; what a relaxed operation passes
+  on.
+
+- ``STEP``: executed before; lanes share it at instructions that they execute together. It decides
+  which phase of a barrier a wait or an arrival belongs to, never what memory holds.
+
+- ``SEEN``: published to a relaxed read; a fence that follows, here or behind a barrier, completes
+  the acquire.
+
+Components of one cluster live in one matrix. What is known of other clusters, through global
+memory, is kept apart and only where something was acquired.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+FULL, CONTROL, SHARED, GLOBAL, CLUSTER, DEVICE, STEP, SEEN = range(8)
+PLANES = 8
+CLUSTER_BITS = 18  # a component's number within its cluster; above it the cluster's number
+LOCAL = (1 << CLUSTER_BITS) - 1
+
+Stamp = dict[int, Array]  # cluster -> planes x components
+
+
+def merge(into: Stamp, other: Stamp) -> None:
+    """Join a stamp into another; arrays of ``into`` are its own."""
+    for cluster, rows in other.items():
+        have = into.get(cluster)
+        if have is None:
+            into[cluster] = rows.copy()
+            continue
+        if have.shape[1] < rows.shape[1]:
+            wide = np.zeros_like(rows)
+            wide[:, : have.shape[1]] = have
+            have = into[cluster] = wide
+        k = rows.shape[1]
+        np.maximum(have[:, :k], rows, out=have[:, :k])
+
+
+def relaxed_view(stamp: Stamp) -> Stamp:
+    """What a relaxed read takes: order of control, and visibility from the next fence on."""
+    found: Stamp = {}
+    for cluster, rows in stamp.items():
+        out = np.zeros_like(rows)
+        out[CONTROL], out[STEP], out[SEEN] = rows[CONTROL], rows[STEP], rows[FULL]
+        found[cluster] = out
+    return found
+
+
+def control_only(stamp: Stamp) -> Stamp:
+    """The order of control that a stamp holds, and no visibility."""
+    found: Stamp = {}
+    for cluster, rows in stamp.items():
+        out = np.zeros_like(rows)
+        out[CONTROL], out[STEP] = rows[CONTROL], rows[STEP]
+        found[cluster] = out
+    return found
+
+
+def weakened(stamp: Stamp, fenced: int) -> Stamp:
+    """What a relaxed operation passes on: what a fence published, and control order."""
+    found: Stamp = {}
+    for cluster, rows in stamp.items():
+        out = rows.copy()
+        limit = rows[fenced]
+        out[FULL] = limit
+        out[SHARED] = np.minimum(rows[SHARED], limit)
+        out[GLOBAL] = np.minimum(rows[GLOBAL], limit)
+        found[cluster] = out
+    return found
+
+
+class Clocks:
+    """What the threads of one cluster know."""
+
+    def __init__(self, cluster: int, threads: int) -> None:
+        self.cluster, self.threads, self.count = cluster, threads, threads
+        self.known = np.zeros((PLANES, threads, threads + 64), np.int32)
+        own = np.arange(threads)
+        self.known[FULL, own, own] = 1
+        self.known[CONTROL, own, own] = 1
+        self.known[STEP, own, own] = 1
+        self.foreign: dict[int, Array] = {}
+
+    def component(self) -> int:
+        """A new component."""
+        if self.count == self.known.shape[2]:
+            more = np.zeros((PLANES, self.threads, self.known.shape[2] + 128), np.int32)
+            more[:, :, : self.count] = self.known[:, :, : self.count]
+            self.known = more
+        self.count += 1
+        return self.count - 1
+
+    def tick(self, threads: Array) -> None:
+        """Later accesses of these threads are not covered by what was released."""
+        self.known[FULL, threads, threads] += 1
+        self.known[CONTROL, threads, threads] = self.known[FULL, threads, threads]
+        self.known[STEP, threads, threads] = self.known[FULL, threads, threads]
+
+    def together(self, threads: Array) -> None:
+        """Lanes execute an instruction together: each knows what the others have executed."""
+        part = self.known[STEP, threads, : self.count]
+        self.known[STEP, threads, : self.count] = part.max(axis=0)
+        self.tick(threads)
+
+    def epochs(self, threads: Array) -> Array:
+        """The present epoch of each thread."""
+        found: Array = self.known[FULL, threads, threads]
+        return found
+
+    def stamp(self, threads: Array) -> Stamp:
+        """Everything these threads know together."""
+        part = self.known[:, threads, : self.count]
+        found: Stamp = {self.cluster: part.max(axis=1)}
+        for cluster, rows in self.foreign.items():
+            found[cluster] = rows[:, threads].max(axis=1)
+        return found
+
+    def join(self, threads: Array, stamp: Stamp) -> None:
+        """These threads learn what a stamp holds."""
+        for cluster, rows in stamp.items():
+            k = rows.shape[1]
+            if cluster == self.cluster:
+                part = self.known[:, threads, :k]
+                self.known[:, threads, :k] = np.maximum(part, rows[:, None, :])
+                continue
+            have = self.foreign.get(cluster)
+            if have is None or have.shape[2] < k:
+                wide = np.zeros((PLANES, self.threads, k), np.int32)
+                if have is not None:
+                    wide[:, :, : have.shape[2]] = have
+                have = self.foreign[cluster] = wide
+            have[:, threads, :k] = np.maximum(have[:, threads, :k], rows[:, None, :])
+
+    def learn(self, threads: Array, component: int, value: int) -> None:
+        """Completion of something asynchronous: known in every plane."""
+        part = self.known[:, threads, component]
+        self.known[:, threads, component] = np.maximum(part, value)
+
+    def fence_async(self, threads: Array, planes: tuple[int, ...]) -> None:
+        """A proxy fence: what is known is visible to the async proxy."""
+        for plane in planes:
+            self.known[plane, threads] = np.maximum(
+                self.known[plane, threads], self.known[FULL, threads]
+            )
+            for rows in self.foreign.values():
+                rows[plane, threads] = np.maximum(rows[plane, threads], rows[FULL, threads])
+        self.tick(threads)
+
+    def fence_scope(self, threads: Array, planes: tuple[int, ...]) -> None:
+        """A fence: what relaxed reads have seen is acquired; what is known is published."""
+        every = [self.known, *(self.foreign.values() if planes else ())]
+        for rows in every:
+            rows[FULL, threads] = np.maximum(rows[FULL, threads], rows[SEEN, threads])
+        self.fence_async(threads, planes)
+
+    def look(self, plane: int, threads: Array, components: Array) -> Array:
+        """What each thread (a row) knows of components of any cluster (encoded)."""
+        owner = components >> CLUSTER_BITS
+        local = components & LOCAL
+        if owner.size == 0 or (owner == self.cluster).all():
+            own: Array = self.known[plane, threads[:, None], local]
+            return own
+        found = np.zeros(components.shape, np.int32)
+        rows = np.broadcast_to(threads[:, None], components.shape)
+        for cluster in np.unique(owner):
+            at = owner == cluster
+            if cluster == self.cluster:
+                found[at] = self.known[plane, rows[at], local[at]]
+                continue
+            have = self.foreign.get(int(cluster))
+            if have is not None:
+                inside = local[at] < have.shape[2]
+                value = have[plane, rows[at], np.where(inside, local[at], 0)]
+                found[at] = np.where(inside, value, 0)
+        return found
+
+    def encoded(self, component: int) -> int:
+        """A component's number in shadow memory."""
+        return (self.cluster << CLUSTER_BITS) | component

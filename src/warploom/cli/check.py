@@ -1,0 +1,211 @@
+"""``warploom check``: machine code of any compiler, or of a kernel of ours, without a GPU."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from warploom.check.api import KINDS, check
+from warploom.check.axioms import parse_axiom
+from warploom.check.formats import decode, encode
+from warploom.check.launch import Launch
+from warploom.cli.arguments import complete_source
+from warploom.cli.author import user_object
+from warploom.cli.kernels import TileKernel
+from warploom.cli.knobs import Request, SetOption
+from warploom.cli.problem import Problem, axes_of, distance, in_rows, make_problem
+from warploom.cli.screen import JsonOption, say, working, write
+from warploom.cli.source import look_up
+from warploom.errors import CheckError, ConfigError, WarploomError
+from warploom.kernel.values import DType, Walk
+from warploom.launch.check_launch import launch_of, ptx_of
+from warploom.report import CodeFinding, CodeReport, Verdict, exit_code
+
+STEPS = 5  # of every loop in a launch that is chosen here: past the period of usual rings
+
+
+class Form(StrEnum):
+    """How reports are written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def check_command(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="PTX (.ptx), AMDGCN (.s, .amdgcn), kernels, file.py:kernel.",
+            autocompletion=complete_source,
+        ),
+    ],
+    launch: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The launch: grid, block, parameters (JSON)."),
+    ] = None,
+    entry: Annotated[str, typer.Option(metavar="NAME", help="The entry point.")] = "",
+    sizes: Annotated[
+        str | None, typer.Option(metavar="m=..,n=..", help="Sizes of a kernel's axes.")
+    ] = None,
+    axiom: Annotated[
+        list[str], typer.Option(metavar="NAME=on|off", help="Set an axiom; repeatable.")
+    ] = [],  # noqa: B006 (typer's own way)
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="file.py:function", help="Compare outputs with this function."),
+    ] = None,
+    setting: SetOption = [],  # noqa: B006 (typer's own way)
+    form: Annotated[
+        Form, typer.Option("--format", help="text, or json: one report a line.")
+    ] = Form.TEXT,
+    as_json: JsonOption = False,
+) -> None:
+    """Check machine code for races, deadlocks and broken rules, for every timing of a launch.
+
+    Exit code 0: clean. 1: findings. 2: something is unsupported or cannot be read.
+
+    Example: warploom check kernel.ptx --launch launch.json
+    """
+    form = Form.JSON if as_json else form
+    reports = []
+    try:
+        axioms = dict(parse_axiom(a) for a in axiom)
+    except CheckError as error:
+        raise typer.BadParameter(str(error), param_hint="--axiom") from None
+    function = user_object(against) if against else None
+    for file in files:
+        with working(f"checking {file}"):
+            reports += _reports(file, launch, entry, sizes, axioms, function, setting)
+    for report in reports:
+        if form is Form.JSON:
+            write(json.dumps(report.to_json()))
+        else:
+            say(_printable(report.text()))
+    raise typer.Exit(exit_code(reports))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def _reports(
+    file: str,
+    launch: Path | None,
+    entry: str,
+    sizes: str | None,
+    axioms: Mapping[str, bool],
+    against: Callable[..., Any] | None,
+    settings: list[str],
+) -> list[CodeReport]:
+    if Path(file).suffix.lower() in KINDS or launch is not None:
+        return [check(Path(file), launch, against=against, axioms=axioms, entry=entry)]
+    try:
+        found = look_up(file, Request())
+        if not isinstance(found, TileKernel):
+            if found.kernel is None:
+                raise ConfigError(f"{file} is no kernel", fix="a .ptx or .s file, or a tile kernel")
+            found = found.kernel
+        return check_kernel(found, file, sizes, settings, axioms)
+    except WarploomError as error:
+        return [CodeReport(file=file, error=str(error))]
+
+
+def check_kernel(
+    kernel: TileKernel,
+    name: str,
+    sizes: str | None,
+    settings: list[str],
+    axioms: Mapping[str, bool],
+) -> list[CodeReport]:
+    """Our own kernel: compiled, and its PTX checked and compared with its reference."""
+    if sizes is not None:
+        problems = [make_problem(kernel, sizes, settings, timed=False)]
+    else:
+        problems = [
+            make_problem(kernel, family, settings, timed=False) for family in _family(kernel)
+        ]
+    return [_check_problem(p, name, axioms) for p in problems]
+
+
+def _family(kernel: TileKernel) -> list[str]:
+    """Sizes that fill one tile with several steps, and sizes with ragged ends and few steps."""
+    made = kernel.compiled
+    extents = dict(made.tiling.extents)
+    walked: dict[str, tuple[int, Walk]] = {}
+    for v in made.rewritten.vars:
+        if v.walk in (Walk.TILE, Walk.STEP):
+            walked[v.axis] = (extents.get(v.name, 1), v.walk)
+    whole = kernel.whole_sizes(axes_of(kernel))
+    plain, ragged = {}, {}
+    for axis in axes_of(kernel):
+        extent, walk = walked.get(axis, (0, Walk.UNIT))
+        if not extent:
+            plain[axis] = ragged[axis] = whole[axis] if axis in dict(kernel.whole) else 1
+            continue
+        plain[axis] = extent * (STEPS if walk is Walk.STEP else 1)
+        ragged[axis] = extent + 8 if walk is Walk.TILE else 2 * extent + 8
+    known = {v.axis for v in made.rewritten.vars if v.walk is Walk.WHOLE}
+    return [
+        ",".join(f"{a}={n}" for a, n in sizes.items() if a not in known)
+        for sizes in (plain, ragged)
+    ]
+
+
+def _check_problem(problem: Problem, name: str, axioms: Mapping[str, bool]) -> CodeReport:
+    made = problem.kernel.compiled
+    contents = {}
+    for tensor in problem.whole_numbers:
+        if problem.types.get(tensor) is DType.I32:
+            values = np.asarray(problem.whole_number_input(tensor))
+            contents[tensor] = encode(values, "i32")
+    launch = launch_of(made, problem.sizes, scalars=problem.scalars, contents=contents)
+    zeros = {t: replace(launch.tensors[t], role="inout", init="zero") for t in problem.added}
+    launch = replace(launch, tensors={**launch.tensors, **zeros})
+    outputs: dict[str, Any] = {}
+    report = check(ptx_of(made.cuda), launch, axioms=axioms, outputs=outputs)
+    report = replace(report, file=name)
+    if report.verdict is not Verdict.CLEAN:
+        return report
+    return compared(problem, launch, outputs, report)
+
+
+def compared(
+    problem: Problem, launch: Launch, outputs: Mapping[str, Any], report: CodeReport
+) -> CodeReport:
+    """The report, with a finding where outputs are not the reference's."""
+    inputs = {t.name for t in problem.kernel.text.signature.inputs}
+    before = launch.initial(0)
+    arrays = {
+        n: decode(before[n], t.dtype).reshape(t.shape)
+        for n, t in launch.tensors.items()
+        if n in inputs
+    }
+    expected = problem.meaning(arrays)
+    names = [t.name for t in problem.kernel.text.signature.outputs if t.name in problem.types]
+    found = []
+    for n, want in zip(names, expected, strict=True):
+        have = np.asarray(outputs[n], np.float64)
+        if n in problem.blocked:
+            have = in_rows(have)
+        error = distance(have, np.asarray(want, np.float64))
+        if error > problem.limit(n):
+            found.append(
+                CodeFinding(
+                    kind=Verdict.WRONG,
+                    code="WRONG",
+                    why=(
+                        f"{n} has a relative error of {error:.2e} against the kernel's "
+                        "reference; the "
+                        f"limit is {problem.limit(n):.0e}"
+                    ),
+                )
+            )
+    return replace(report, findings=(*report.findings, *found))

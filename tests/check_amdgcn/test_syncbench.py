@@ -1,0 +1,53 @@
+"""SyncBench, AMD: every wrong form is found, every fixed form is clean."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from warploom.check.amdgcn import check_amdgcn
+from warploom.check.axioms import resolve
+from warploom.check.launch import Launch
+
+FOLDER = Path(__file__).parents[2] / "bench" / "syncbench" / "amd"
+CASES = {c["name"]: c for c in json.loads((FOLDER / "cases.json").read_text())}
+
+
+def verdict(name, form):
+    folder = FOLDER / name
+    text = (folder / f"{form}.s").read_text()
+    return check_amdgcn(text, Launch.read(folder / "launch.json"), axioms=resolve(None))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_wrong_form_is_found_and_the_fixed_form_is_clean(name):
+    wrong = verdict(name, "wrong")
+    assert wrong.verdict.value in CASES[name]["expected"], wrong.text()
+    fixed = verdict(name, "fixed")
+    assert fixed.clean, fixed.text()
+    assert not fixed.never_run
+
+
+def test_enough_cases_with_addresses_and_reasons():
+    assert len(CASES) >= 10
+    for case in CASES.values():
+        assert case["thread"].startswith("https://github.com/")
+        assert case["why"]
+        assert case["target"] in ("gfx942", "gfx950")
+
+
+def test_the_files_are_what_the_script_writes(tmp_path, monkeypatch):
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("build", FOLDER / "build.py")
+    build = importlib.util.module_from_spec(spec)
+    import sys
+
+    monkeypatch.setitem(sys.modules, "build", build)
+    spec.loader.exec_module(build)
+    monkeypatch.setattr(build, "HERE", tmp_path)
+    build.main()
+    made = sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file())
+    assert made
+    for path in made:
+        assert (tmp_path / path).read_text() == (FOLDER / path).read_text(), path
