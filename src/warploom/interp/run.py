@@ -1,0 +1,122 @@
+"""``run_module``: execute a kernel module on NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from warploom.errors import InterpreterError
+from warploom.interp.arithmetic import Array, round_to
+from warploom.interp.hopper import Launch
+from warploom.interp.timing import Scheduler
+from warploom.ir.expr import Sym, SymKind, evaluate
+from warploom.ir.module import Dialect, KernelModule
+from warploom.ir.tile_schedule import SMS
+from warploom.kernel.types import DType
+
+LEAST = -(2**31)
+
+
+def run_module(
+    module: KernelModule,
+    arrays: Mapping[str, Any],
+    scalars: Mapping[str, float] | None = None,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    timing: str = "adversarial",
+    seed: int = 0,
+    sms: int = 132,
+    initial: Mapping[str, Any] | None = None,
+) -> dict[str, Array]:
+    """The outputs of a launch, by name.
+
+    Args:
+        module: what is executed, and nothing beside it.
+        arrays: its inputs, by name; they are rounded to their types.
+        scalars: its scalars, by name.
+        sizes: sizes of axes that no input has.
+        timing: ``in_order``, ``random`` or ``adversarial``.
+        seed: of the timing.
+        sms: what the device runs at once: SMs, of clusters the clusters.
+        initial: what outputs that are added to hold before; 0 where not given.
+    """
+    memory, lengths = bind(module, arrays, sizes or {})
+    for tensor in module.tensors:
+        if tensor.access == "out":
+            shape = tuple(-(-lengths[a.name] // a.per) for a in tensor.axes)
+            memory[tensor.name] = blank(shape, tensor.dtype, (initial or {}).get(tensor.name))
+    given = dict(scalars or {})
+    missing = {s.name for s in module.scalars} - set(given)
+    if missing:
+        raise InterpreterError(
+            f"scalars {', '.join(sorted(missing))} are not given", fix="give each by name"
+        )
+    scheduler = Scheduler(timing, seed)
+    values = {Sym(SymKind.SIZE, n): v for n, v in lengths.items()}
+    for condition in module.launch.requires:
+        if not evaluate(condition, values):
+            raise InterpreterError(
+                f"sizes that the kernel does not take: {condition} does not hold",
+                where=", ".join(f"{n}={v}" for n, v in sorted(lengths.items())),
+                fix="pad that axis with zeros",
+            )
+    grid = evaluate(module.launch.grid, {**values, SMS: sms})
+    if module.dialect is Dialect.MBARRIER:
+        Launch(module, memory, lengths, given, scheduler, grid).start()
+    else:
+        from warploom.interp.counters import start  # noqa: PLC0415 (one dialect at a time)
+
+        start(module, memory, lengths, given, scheduler, grid)
+    scheduler.run()
+    return {t.name: memory[t.name] for t in module.tensors if t.access == "out"}
+
+
+def blank(shape: tuple[int, ...], dtype: DType, given: object) -> Array:
+    """An output before the first store: NaN, or the least integer, where nobody has written."""
+    if given is not None:
+        return np.array(np.broadcast_to(round_to(np.asarray(given), dtype), shape))
+    if dtype.is_float:
+        return np.full(shape, np.nan, np.float32)
+    return np.full(shape, LEAST, np.int64)
+
+
+def bind(  # noqa: C901 (one check after the other)
+    module: KernelModule, arrays: Mapping[str, Any], sizes: Mapping[str, int]
+) -> tuple[dict[str, Array], dict[str, int]]:
+    """Inputs rounded to their types, and the size of every axis."""
+    memory: dict[str, Array] = {}
+    lengths = dict(sizes)
+    for tensor in module.tensors:
+        if tensor.access == "out":
+            continue
+        if tensor.name not in arrays:
+            raise InterpreterError(
+                f"'{tensor.name}' is not given",
+                fix="inputs: " + ", ".join(t.name for t in module.tensors if t.access != "out"),
+            )
+        array = np.asarray(arrays[tensor.name])
+        if array.ndim != len(tensor.axes):
+            raise InterpreterError(
+                f"'{tensor.name}' has {array.ndim} axes, the kernel names {len(tensor.axes)}",
+                fix=f"an array [{', '.join(a.name for a in tensor.axes)}]",
+            )
+        if not tensor.dtype.is_float:
+            array = array.astype(np.int64)
+        memory[tensor.name] = np.ascontiguousarray(round_to(array, tensor.dtype))
+        for axis, length in zip(tensor.axes, array.shape, strict=True):
+            if axis.per == 1 and lengths.setdefault(axis.name, length) != length:
+                raise InterpreterError(
+                    f"axis '{axis.name}' has {length} elements in '{tensor.name}',"
+                    f" elsewhere {lengths[axis.name]}",
+                    fix="arrays whose axes of the same name agree",
+                )
+    for tensor in module.tensors:
+        for axis in tensor.axes:
+            if axis.name not in lengths:
+                raise InterpreterError(
+                    f"the size of axis '{axis.name}' is not known",
+                    fix=f"sizes={{'{axis.name}': ...}}",
+                )
+    return memory, lengths

@@ -1,0 +1,404 @@
+"""Integer expressions of a kernel module: indices, bounds, predicates and trip counts.
+
+An expression is a frozen tree. ``/`` and ``%`` truncate toward zero, because that is what the
+machine code of both targets does; readers must not assume floor division. Symbols have a *kind*
+beside their name, so an axis called ``t`` and an iteration called ``t`` are two symbols.
+
+    Sym(SymKind.SIZE, "m") + 127  ->  Binary(ADD, Sym(SIZE, m), Const(127))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SymKind(StrEnum):
+    """What a symbol stands for."""
+
+    SIZE = "size"  # the size of a named axis
+    LAUNCH = "launch"  # cta (number of this CTA), ctas (of the grid), sms (of the device)
+    TILE = "tile"  # the number of a tile along a variable of the grid
+    VISIT = "visit"  # how many tiles this CTA has begun before
+    LET = "let"  # bound by a ``Let`` of the tile loop
+    STEP = "step"  # iteration of a step loop
+    THREAD = "thread"  # warp, lane, instance, wave, rank
+    FRAGMENT = "fragment"  # an index of a fragment layout
+    ELEMENT = "element"  # row, col: where a fragment element lies in its tile
+    ROW_PITCH = "row_pitch"  # elements between rows of a tensor, by its name
+
+
+class Op(StrEnum):
+    """Binary operations. Comparisons and connectives give 0 or 1."""
+
+    ADD = "+"
+    SUB = "-"
+    MUL = "*"
+    DIV = "/"
+    MOD = "%"
+    XOR = "^"
+    MIN = "min"
+    MAX = "max"
+    LT = "<"
+    LE = "<="
+    GE = ">="
+    EQ = "=="
+    NE = "!="
+    AND = "&&"
+    OR = "||"
+
+
+PRECEDENCE: Mapping[Op, int] = {
+    Op.OR: 1, Op.AND: 2, Op.XOR: 3, Op.EQ: 4, Op.NE: 4, Op.LT: 5, Op.LE: 5, Op.GE: 5,
+    Op.ADD: 6, Op.SUB: 6, Op.MUL: 7, Op.DIV: 7, Op.MOD: 7,
+}  # fmt: skip
+COMPARISONS = frozenset({Op.LT, Op.LE, Op.GE, Op.EQ, Op.NE, Op.AND, Op.OR})
+TERNARY = 0  # binds weaker than every operator
+
+
+class Expr:
+    """Base of all expressions; Python's operators build new ones."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Expr | int) -> Expr:
+        return _made(Op.ADD, self, other)
+
+    def __radd__(self, other: int) -> Expr:
+        return _made(Op.ADD, const(other), self)
+
+    def __sub__(self, other: Expr | int) -> Expr:
+        return _made(Op.SUB, self, other)
+
+    def __rsub__(self, other: int) -> Expr:
+        return _made(Op.SUB, const(other), self)
+
+    def __mul__(self, other: Expr | int) -> Expr:
+        return _made(Op.MUL, self, other)
+
+    def __rmul__(self, other: int) -> Expr:
+        return _made(Op.MUL, const(other), self)
+
+    def __floordiv__(self, other: Expr | int) -> Expr:
+        """Truncating division (the operator is Python's, the meaning the machine's)."""
+        return _made(Op.DIV, self, other)
+
+    def __mod__(self, other: Expr | int) -> Expr:
+        """Truncating remainder."""
+        return _made(Op.MOD, self, other)
+
+    def __xor__(self, other: Expr | int) -> Expr:
+        return _made(Op.XOR, self, other)
+
+    def __lt__(self, other: Expr | int) -> Expr:
+        return _made(Op.LT, self, other)
+
+    def __le__(self, other: Expr | int) -> Expr:
+        return _made(Op.LE, self, other)
+
+    def __ge__(self, other: Expr | int) -> Expr:
+        return _made(Op.GE, self, other)
+
+    def eq(self, other: Expr | int) -> Expr:
+        """1 where both are equal (``==`` compares the trees)."""
+        return _made(Op.EQ, self, other)
+
+    def ne(self, other: Expr | int) -> Expr:
+        """1 where they differ."""
+        return _made(Op.NE, self, other)
+
+    def __and__(self, other: Expr) -> Expr:
+        return _made(Op.AND, self, other)
+
+    def __or__(self, other: Expr) -> Expr:
+        return _made(Op.OR, self, other)
+
+    def __str__(self) -> str:
+        return show(lift(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Expr):
+    """A number."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sym(Expr):
+    """A symbol of a kind."""
+
+    kind: SymKind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expr):
+    """An operation on two expressions."""
+
+    op: Op
+    a: IntExpr
+    b: IntExpr
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Expr):
+    """``then`` where the condition is not 0, else ``otherwise``."""
+
+    condition: IntExpr
+    then: IntExpr
+    otherwise: IntExpr
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Expr):
+    """A function of the tile loop (``Function``) at an argument, such as a step's position."""
+
+    function: str
+    argument: IntExpr
+
+
+IntExpr = Const | Sym | Binary | Select | Apply
+
+
+def const(value: int) -> Const:
+    """The number as an expression."""
+    return Const(int(value))
+
+
+def lift(value: Expr | int) -> IntExpr:
+    """An expression of a number, or the expression itself."""
+    return const(value) if isinstance(value, int) else value  # type: ignore[return-value]
+
+
+def size(axis: str) -> Sym:
+    """The size of an axis."""
+    return Sym(SymKind.SIZE, axis)
+
+
+def least(a: Expr | int, b: Expr | int) -> IntExpr:
+    """``min``."""
+    return _made(Op.MIN, a, b)
+
+
+def most(a: Expr | int, b: Expr | int) -> IntExpr:
+    """``max``."""
+    return _made(Op.MAX, a, b)
+
+
+def ceil_div(a: Expr, b: int) -> IntExpr:
+    """``a / b`` rounded up, for ``a`` >= 0."""
+    return lift((a + (b - 1)) // b) if b != 1 else lift(a)
+
+
+def product(factors: list[IntExpr]) -> IntExpr:
+    """All of them multiplied."""
+    made: Expr = factors[0] if factors else const(1)
+    for factor in factors[1:]:
+        made = made * factor
+    return lift(made)
+
+
+def conjunction(conditions: list[IntExpr]) -> IntExpr | None:
+    """All of them; None of none."""
+    made: Expr | None = None
+    for condition in conditions:
+        made = condition if made is None else made & condition
+    return None if made is None else lift(made)
+
+
+def _made(op: Op, a: Expr | int, b: Expr | int) -> IntExpr:
+    """An operation; sums with 0 and products with 1 are their other operand."""
+    left, right = lift(a), lift(b)
+    if isinstance(left, Const) and isinstance(right, Const):
+        divides = op in (Op.DIV, Op.MOD)
+        if not divides or right.value:
+            return const(apply_op(op, left.value, right.value))
+    if op in (Op.ADD, Op.SUB) and right == Const(0):
+        return left
+    if op is Op.ADD and left == Const(0):
+        return right
+    if op in (Op.MUL, Op.DIV) and right == Const(1):
+        return left
+    if op is Op.MUL and left == Const(1):
+        return right
+    return Binary(op, left, right)
+
+
+def truncated_div(a: int, b: int) -> int:
+    """C's division of whole numbers."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def apply_op(op: Op, a: int, b: int) -> int:
+    """The value of an operation."""
+    return int(_SCALAR[op](a, b))
+
+
+_SCALAR: Mapping[Op, Callable[[int, int], int]] = {
+    Op.ADD: lambda a, b: a + b,
+    Op.SUB: lambda a, b: a - b,
+    Op.MUL: lambda a, b: a * b,
+    Op.DIV: truncated_div,
+    Op.MOD: lambda a, b: a - b * truncated_div(a, b),
+    Op.XOR: lambda a, b: a ^ b,
+    Op.MIN: min,
+    Op.MAX: max,
+    Op.LT: lambda a, b: a < b,
+    Op.LE: lambda a, b: a <= b,
+    Op.GE: lambda a, b: a >= b,
+    Op.EQ: lambda a, b: a == b,
+    Op.NE: lambda a, b: a != b,
+    Op.AND: lambda a, b: bool(a) and bool(b),
+    Op.OR: lambda a, b: bool(a) or bool(b),
+}
+
+Values = Mapping[Sym, int]
+
+
+def evaluate(expr: IntExpr, values: Values, functions: Mapping[str, Function] | None = None) -> int:
+    """The number an expression is; ``KeyError`` for a symbol without a value."""
+    match expr:
+        case Const():
+            return expr.value
+        case Sym():
+            return values[expr]
+        case Binary():
+            a = evaluate(expr.a, values, functions)
+            return apply_op(expr.op, a, evaluate(expr.b, values, functions))
+        case Select():
+            taken = evaluate(expr.condition, values, functions)
+            return evaluate(expr.then if taken else expr.otherwise, values, functions)
+        case Apply():
+            return evaluate(inlined(expr, functions or {}), values, functions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A named function of one argument, in scope of a tile loop."""
+
+    name: str
+    parameter: Sym
+    value: IntExpr
+
+
+def inlined(expr: IntExpr, functions: Mapping[str, Function]) -> IntExpr:
+    """The expression without ``Apply``."""
+
+    def replaced(node: IntExpr) -> IntExpr | None:
+        if not isinstance(node, Apply):
+            return None
+        function = functions[node.function]
+        argument = inlined(node.argument, functions)
+        return inlined(substitute(function.value, {function.parameter: argument}), functions)
+
+    return rewrite(expr, replaced)
+
+
+def substitute(expr: IntExpr, values: Mapping[Sym, IntExpr]) -> IntExpr:
+    """The expression with symbols replaced."""
+    return rewrite(expr, lambda node: values.get(node) if isinstance(node, Sym) else None)
+
+
+def rewrite(expr: IntExpr, change: Callable[[IntExpr], IntExpr | None]) -> IntExpr:
+    """The expression with every node that ``change`` answers for replaced by its answer."""
+    changed = change(expr)
+    if changed is not None:
+        return changed
+    match expr:
+        case Binary():
+            a, b = rewrite(expr.a, change), rewrite(expr.b, change)
+            return expr if a is expr.a and b is expr.b else _made(expr.op, a, b)
+        case Select():
+            parts = [rewrite(e, change) for e in (expr.condition, expr.then, expr.otherwise)]
+            return Select(*parts)
+        case Apply():
+            return Apply(expr.function, rewrite(expr.argument, change))
+        case _:
+            return expr
+
+
+def symbols(expr: IntExpr) -> Iterator[Sym]:
+    """The symbols of an expression, in order, with repetitions."""
+    match expr:
+        case Sym():
+            yield expr
+        case Binary():
+            yield from symbols(expr.a)
+            yield from symbols(expr.b)
+        case Select():
+            for part in (expr.condition, expr.then, expr.otherwise):
+                yield from symbols(part)
+        case Apply():
+            yield from symbols(expr.argument)
+        case Const():
+            return
+
+
+def show(expr: IntExpr, name: Callable[[Sym], str] | None = None) -> str:
+    """The expression with as few brackets as C needs; ``name`` spells symbols."""
+    return _shown(expr, TERNARY, name or (lambda s: s.name))
+
+
+def _shown(expr: IntExpr, outer: int, name: Callable[[Sym], str]) -> str:
+    match expr:
+        case Const():
+            return str(expr.value)
+        case Sym():
+            return name(expr)
+        case Apply():
+            return f"{expr.function}({_shown(expr.argument, TERNARY, name)})"
+        case Select():
+            parts = [_shown(e, TERNARY + 1, name) for e in (expr.condition, expr.then)]
+            text = f"{parts[0]} ? {parts[1]} : {_shown(expr.otherwise, TERNARY, name)}"
+            return f"({text})" if outer > TERNARY else text
+        case Binary() if expr.op in (Op.MIN, Op.MAX):
+            return f"{expr.op}({_shown(expr.a, TERNARY, name)}, {_shown(expr.b, TERNARY, name)})"
+        case Binary():
+            mine = PRECEDENCE[expr.op]
+            text = f"{_shown(expr.a, mine, name)} {expr.op} {_shown(expr.b, mine + 1, name)}"
+            return f"({text})" if mine < outer else text
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """``constant`` + the sum of factor * symbol: the affine form of an expression."""
+
+    constant: int
+    factors: tuple[tuple[Sym, int], ...]
+
+    def factor(self, symbol: Sym) -> int:
+        """The factor of a symbol."""
+        return dict(self.factors).get(symbol, 0)
+
+
+def linear(expr: IntExpr) -> Linear | None:  # noqa: PLR0911 (one line a kind)
+    """The affine form, if the expression is one: sums, differences, products with numbers."""
+    match expr:
+        case Const():
+            return Linear(expr.value, ())
+        case Sym():
+            return Linear(0, ((expr, 1),))
+        case Binary(op=Op.ADD | Op.SUB | Op.MUL):
+            a, b = linear(expr.a), linear(expr.b)
+            if a is None or b is None:
+                return None
+            if expr.op is Op.MUL:
+                if a.factors and b.factors:
+                    return None
+                return _scaled(b, a.constant) if not a.factors else _scaled(a, b.constant)
+            sign = 1 if expr.op is Op.ADD else -1
+            sums = dict(a.factors)
+            for symbol, factor in b.factors:
+                sums[symbol] = sums.get(symbol, 0) + sign * factor
+            kept = tuple((s, f) for s, f in sums.items() if f)
+            return Linear(a.constant + sign * b.constant, kept)
+        case _:
+            return None
+
+
+def _scaled(form: Linear, by: int) -> Linear:
+    factors = tuple((s, f * by) for s, f in form.factors) if by else ()
+    return Linear(form.constant * by, factors)

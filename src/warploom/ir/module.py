@@ -1,0 +1,250 @@
+"""``KernelModule``: everything that decides what a kernel computes, as one frozen value.
+
+Signature, launch, tile IR, the programs of the roles with their tile schedules, indices, predicates
+and trip counts, and all synchronisation. Verifier, interpreter, listing and code generators read it
+and nothing beside it. ``to_json`` and ``from_json`` write and read format 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from warploom.document.counters import Counters, KernelShape, Protocol
+from warploom.document.flow import Flow
+from warploom.document.rings import NamedBarrier, RoleRing, StagingBuffer
+from warploom.document.roles import ProofRecord
+from warploom.ir.expr import Function, IntExpr
+from warploom.ir.operations import Statement
+from warploom.ir.tile_schedule import Let, TileSchedule
+from warploom.kernel.types import Axis, DType
+from warploom.kernel.values import Kernel
+
+
+class Outside(StrEnum):
+    """What a tensor map does with elements outside its tensor."""
+
+    ZERO = "zero"
+    DROP = "drop"
+
+
+class Dialect(StrEnum):
+    """How the operations of a module synchronise."""
+
+    MBARRIER = "mbarrier"
+    COUNTER = "counter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorArg:
+    """A tensor of the call; ``alignment`` of its address and rows, in bytes."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    dtype: DType
+    access: str
+    alignment: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalarArg:
+    """A scalar of the call."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorMap:
+    """How copies see a tensor: box by axis (outermost first), swizzle span in bytes.
+
+    ``l2`` is a hint for the cache, ``evict_last`` or ``evict_first``.
+    """
+
+    name: str
+    tensor: str
+    box: tuple[int, ...]
+    swizzle: int
+    outside: Outside
+    l2: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How a kernel is started; ``grid`` is a formula of sizes and ``sms``.
+
+    ``requires`` are conditions on sizes that a caller must meet.
+    """
+
+    grid: IntExpr
+    block: int
+    cluster: int
+    shared_bytes: int
+    ctas_per_sm: int = 1
+    requires: tuple[IntExpr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartShape:
+    """The tile that a part of a ring slot holds."""
+
+    ring: str
+    part: str
+    rows: int
+    cols: int
+    dtype: DType
+    swizzle: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageShape:
+    """What one warp's share of a staging copy holds."""
+
+    buffer: str
+    rows: int
+    cols: int
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterArray:
+    """An accumulator of a role instance: ``blocks`` of 64 rows by ``cols`` columns, f32."""
+
+    name: str
+    blocks: int
+    cols: int
+    registers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdsShape:
+    """The LDS slots of one operand: ``stages`` x ``subtiles`` of rows x cols elements.
+
+    Chunk ``c`` of row ``r`` lies at chunk ``c ^ ((r >> shift) & mask)`` of that row.
+    """
+
+    channel: int
+    tensor: str
+    stages: int
+    subtiles: int
+    rows: int
+    cols: int
+    chunk: int
+    shift: int
+    mask: int
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Shared memory and registers, each by identity and kind."""
+
+    rings: tuple[RoleRing, ...] = ()
+    parts: tuple[PartShape, ...] = ()
+    buffers: tuple[StagingBuffer, ...] = ()
+    staging: tuple[StageShape, ...] = ()
+    barriers: tuple[NamedBarrier, ...] = ()
+    lds: tuple[LdsShape, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileLoop:
+    """The tiles of a role: ``lets`` and ``functions`` are bound for each. ``bounds`` name the first
+    element of the reduction and the one after its last; ``trips`` is how many iterations it has; at
+    least ``least_trips`` are run, whatever the sizes.
+    """
+
+    schedule: TileSchedule
+    lets: tuple[Let, ...]
+    functions: tuple[Function, ...]
+    trips: IntExpr
+    least_trips: int
+    body: tuple[Statement, ...]
+    bounds: tuple[Let, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """The program of one role: of its instances number i runs every tile, or of ``alternates``
+    tiles i, i + n, ... ``carries_phase``: ring positions run on from tile to tile. ``pace``:
+    after so many iterations CTAs wait a bounded while for one another, a hint for the L2.
+    """
+
+    name: str
+    instances: int
+    threads: int
+    peel: int
+    arrays: tuple[RegisterArray, ...]
+    setup: tuple[Statement, ...]
+    tiles: TileLoop
+    finish: tuple[Statement, ...]
+    carries_phase: bool = True
+    most_registers: int = 0
+    alternates: bool = False
+    pace: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaveFacts:
+    """Facts of the counter dialect: the protocol of the schedule, what its counts count, how the
+    waves of a workgroup share a tile, and the matrix instruction.
+    """
+
+    protocol: Protocol
+    counters: Counters
+    shape: KernelShape | None
+    waves_m: int
+    waves_n: int
+    mma: tuple[int, int, int]
+    stagger_index: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class KernelModule:
+    """A kernel for one configuration on one target."""
+
+    name: str
+    target: str
+    config: str
+    dialect: Dialect
+    kernel: Kernel
+    tensors: tuple[TensorArg, ...]
+    scalars: tuple[ScalarArg, ...]
+    maps: tuple[TensorMap, ...]
+    launch: Launch
+    storage: Storage
+    roles: tuple[Role, ...]
+    strategy: str = ""
+    dtype: str = ""
+    tile: tuple[int, ...] = ()
+    flow: Flow | None = None
+    proof: ProofRecord | None = None
+    waves: WaveFacts | None = None
+
+    def __repr__(self) -> str:
+        return f"<KernelModule {self.name} on {self.target}>"
+
+    def __str__(self) -> str:
+        from warploom.ir.listing import listing  # noqa: PLC0415 (it needs this module)
+
+        return listing(self)
+
+    def role(self, name: str) -> Role:
+        """The role of that name."""
+        return next(r for r in self.roles if r.name == name)
+
+    def tensor(self, name: str) -> TensorArg:
+        """The tensor of that name."""
+        return next(t for t in self.tensors if t.name == name)
+
+    def map(self, name: str) -> TensorMap:
+        """The tensor map of that name."""
+        return next(m for m in self.maps if m.name == name)
+
+    def ring(self, name: str) -> RoleRing:
+        """The ring of that name."""
+        return next(r for r in self.storage.rings if r.name == name)
+
+    def part(self, ring: str, part: str) -> PartShape:
+        """The shape of a part of a ring slot."""
+        return next(p for p in self.storage.parts if (p.ring, p.part) == (ring, part))

@@ -1,0 +1,467 @@
+"""The operations of a kernel module: copies, products, vector work, stores, synchronisation.
+
+Ring uses are named by ``iteration``, an expression: ``t`` is the running one, ``t - 1`` the one
+before it, ``trips - 1`` the last of the tile. Operations of the mbarrier dialect (Hopper) and of
+the counter dialect (AMD) differ in how they synchronise; the rest is common to both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.document.ops import KOffsetKind, OpRole, ResourceKind
+from warploom.document.rings import BufferCopy, Scope, Side, SlotRead
+from warploom.ir.expr import IntExpr
+from warploom.kernel.types import DType, Fn, Line
+
+# Fragments and vector work.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentIndex:
+    """An index of a fragment layout that runs from 0 to ``extent`` - 1."""
+
+    name: str
+    extent: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentLayout:
+    """Which element of a tile each thread holds in which register.
+
+    ``register`` is the register's number in the array, ``row`` and ``col`` say where that element
+    lies in the tile, as functions of the thread (``warp``, ``lane``, ``instance``) and of
+    ``indices``.
+    """
+
+    indices: tuple[FragmentIndex, ...]
+    register: IntExpr
+    row: IntExpr
+    col: IntExpr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorConst:
+    """A number."""
+
+    result: str
+    value: float | int | bool
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorScalar:
+    """A scalar of the call."""
+
+    result: str
+    parameter: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorIndex:
+    """An integer expression as a value."""
+
+    result: str
+    value: IntExpr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorRegister:
+    """The element of a register array that the layout names."""
+
+    result: str
+    array: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorLoad:
+    """An element of a tensor in global memory; 0 where the predicate does not hold."""
+
+    result: str
+    tensor: str
+    at: tuple[IntExpr, ...]
+    predicate: IntExpr | None
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorPointwise:
+    """A pointwise function of values."""
+
+    result: str
+    fn: Fn
+    args: tuple[str, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorStage:
+    """A value into a staging copy of the warp, rounded to its type."""
+
+    value: str
+    target: BufferCopy
+    row: IntExpr
+    col: IntExpr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorStore:
+    """A value to global memory where the predicate holds, rounded to its type."""
+
+    value: str
+    tensor: str
+    at: tuple[IntExpr, ...]
+    predicate: IntExpr | None
+    dtype: DType
+    add: bool = False
+    line: Line | None = None
+
+
+VectorOp = (
+    VectorConst | VectorScalar | VectorIndex | VectorRegister | VectorLoad | VectorPointwise
+    | VectorStage | VectorStore
+)  # fmt: skip
+
+
+# Operations that both dialects have.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vector:
+    """Vector work of a role instance: ``body`` for every element of the fragment.
+
+    ``reads`` and ``writes`` name register arrays, ``fills`` staging copies. ``args`` tell the
+    pieces of one op apart.
+    """
+
+    op: str
+    iteration: IntExpr
+    layout: FragmentLayout
+    body: tuple[VectorOp, ...]
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    slots: tuple[SlotRead, ...] = ()
+    fills: tuple[BufferCopy, ...] = ()
+    args: tuple[int, ...] = ()
+    line: Line | None = None
+    reason: str = ""
+
+
+# The mbarrier dialect.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Wait for a phase of a ring barrier; ``parity`` 0 for full and 1 for empty is right."""
+
+    side: Side
+    ring: str
+    iteration: IntExpr
+    parity: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expect:
+    """Arrive once on ``full`` and announce ``bytes`` of copies."""
+
+    ring: str
+    iteration: IntExpr
+    bytes: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """One box of a copy: where it begins in the tensor (outermost axis first), and where it lands
+    in the part: ``row`` and ``col`` of the tile.
+    """
+
+    at: tuple[IntExpr, ...]
+    row: IntExpr
+    col: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """A bulk tensor copy (TMA) into a part of a ring slot, box by box.
+
+    ``bytes`` complete on ``full`` of the slot. With ``multicast`` = c each CTA of the cluster
+    copies its share into all c of them, and c * bytes land in every one.
+    """
+
+    op: str
+    tensor_map: str
+    ring: str
+    part: str
+    iteration: IntExpr
+    boxes: tuple[Box, ...]
+    bytes: int
+    multicast: int = 1
+    line: Line | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrive:
+    """One arrival per ``scope`` on a barrier of the slot, on each of ``ctas`` CTAs."""
+
+    ring: str
+    iteration: IntExpr
+    scope: Scope
+    ctas: int
+    side: Side
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MmaFence:
+    """Register accesses before it are ordered before the MMAs after it."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotOperand:
+    """A tile of a ring slot as an operand: rows from ``row`` on; ``transposed`` where the
+    contracted axis is the tile's first one.
+    """
+
+    ring: str
+    part: str
+    row: IntExpr
+    rows: int
+    transposed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mma:
+    """Asynchronous ``accumulator += a @ b.T`` of ``shape`` (m, n, k); ``a`` is m x k and ``b``
+    n x k after the transpositions they name. ``accumulate`` false discards the old sums.
+    """
+
+    op: str
+    iteration: IntExpr
+    a: SlotOperand
+    b: SlotOperand
+    accumulator: str
+    accumulate: bool
+    shape: tuple[int, int, int]
+    line: Line | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """Close the group of the MMAs issued since the last commit."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitGroup:
+    """Wait until at most ``pending`` of the newest groups are unfinished."""
+
+    pending: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyFence:
+    """Ordinary writes to shared memory become visible to copies and MMAs."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeSync:
+    """A barrier among the threads of a warp, or of the warpgroup of one instance."""
+
+    scope: Scope
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedBarrierOp:
+    """Arrive on a named barrier, and wait for it if ``waits``.
+
+    Of several it is number ``(instance + turn) % count``; only ``instance`` executes it where one
+    is given.
+    """
+
+    barrier: str
+    waits: bool
+    turn: int
+    instance: int | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkStore:
+    """A bulk tensor copy from a staging copy of each warp to global memory, clipped to the tensor.
+
+    ``at`` is where a warp's box begins (outermost axis first; ``warp`` and ``instance`` occur).
+    """
+
+    op: str
+    tensor_map: str
+    source: BufferCopy
+    at: tuple[IntExpr, ...]
+    scope: Scope
+    args: tuple[int, ...] = ()
+    add: bool = False
+    iteration: IntExpr | None = None
+    line: Line | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkCommit:
+    """Close the group of bulk stores."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkWait:
+    """Wait until at most ``pending`` store groups are unfinished (``source_read``: unread)."""
+
+    pending: int
+    source_read: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSync:
+    """All threads of all CTAs of the cluster meet."""
+
+    reason: str = ""
+
+
+# The counter dialect.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduled:
+    """What a schedule says of an op beside what it does: its tag, prices and place in its phase."""
+
+    tag: int
+    name: str
+    role: OpRole
+    resource: ResourceKind
+    k_offset: KOffsetKind
+    channel: int
+    time_slot: int
+    vm_cost: int = 0
+    lgkm_cost: int = 0
+    latency: int = 0
+    vgpr_def: int = 0
+    vgpr_kill: int = 0
+    is_prefetch: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdsCopy:
+    """A direct copy from global memory into a slot of LDS, ``count`` instructions of a wave.
+
+    With instruction ``i`` thread ``tid`` of the workgroup moves ``chunk`` elements from
+    (``row``, ``col``) of the tensor to (``lds_row``, ``lds_col``) of the slot.
+    """
+
+    tensor: str
+    channel: int
+    stage: int
+    subtile: int
+    count: int
+    chunk: int
+    row: IntExpr
+    col: IntExpr
+    lds_row: IntExpr
+    lds_col: IntExpr
+    scheduled: Scheduled | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentRead:
+    """Reads of a wave's share of an LDS slot into fragment ``subtile`` of an operand.
+
+    With instruction (``tile``, ``read``) a lane reads ``chunk`` elements from (``lds_row``,
+    ``lds_col``); they are elements ``col`` .. along K of row ``row`` of the wave's share.
+    """
+
+    channel: int
+    stage: int
+    subtile: int
+    chunk: int
+    tiles: int
+    reads: int
+    lds_row: IntExpr
+    lds_col: IntExpr
+    row: IntExpr
+    col: IntExpr
+    scheduled: Scheduled | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaveMma:
+    """The matrix instructions of one quadrant: fragment ``a`` times fragment ``b``, ``rows`` x
+    ``columns`` instructions of ``shape`` for every part of K.
+
+    ``valid``: elements along K from there on count as 0; None: all of them count.
+    """
+
+    a: int
+    b: int
+    rows: int
+    columns: int
+    shape: tuple[int, int, int]
+    valid: IntExpr | None = None
+    scheduled: Scheduled | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitCount:
+    """``s_waitcnt``: until at most ``vm`` copies and ``lgkm`` LDS reads are unfinished."""
+
+    vm: int | None = None
+    lgkm: int | None = None
+    scheduled: Scheduled | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkgroupBarrier:
+    """``s_barrier``, executed by the wave groups of ``groups`` (empty: by all)."""
+
+    groups: tuple[int, ...] = ()
+    scheduled: Scheduled | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hint:
+    """An instruction without an effect on values, such as ``s_setprio``."""
+
+    value: int = 0
+    subtile: int = 0
+    scheduled: Scheduled | None = None
+
+
+Operation = (
+    Vector | Wait | Expect | Copy | Arrive | MmaFence | Mma | Commit | WaitGroup | ProxyFence
+    | ScopeSync | NamedBarrierOp | BulkStore | BulkCommit | BulkWait | ClusterSync
+    | LdsCopy | FragmentRead | WaveMma | WaitCount | WorkgroupBarrier | Hint
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLoop:
+    """``for t in start .. stop``: the operations of every iteration."""
+
+    start: IntExpr
+    stop: IntExpr
+    body: tuple[Operation, ...]
+
+
+Statement = Operation | StepLoop

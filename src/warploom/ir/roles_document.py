@@ -1,0 +1,195 @@
+"""The role programs of a module for the verifier of synchronisation (mbarrier dialect).
+
+``roles_document`` drops what decides values (indices, predicates, layouts) and keeps every wait,
+arrival, copy, product and touch of storage, in order. It is derived from the module: what the
+verifier proves is what the code generator prints.
+"""
+
+from __future__ import annotations
+
+from warploom.document import roles
+from warploom.document.rings import Side, SlotRead
+from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
+from warploom.errors import DocumentError
+from warploom.ir import operations as ops
+from warploom.ir.expr import IntExpr, Sym, SymKind, linear
+from warploom.ir.module import Dialect, KernelModule, Role
+from warploom.ir.operations import Operation, Statement, StepLoop
+
+_BASES = {
+    "setup": None,
+    "prologue": None,
+    "kernel": Sym(SymKind.STEP, "t"),
+    "epilogue": Sym(SymKind.LET, "trips"),
+    "finish": Sym(SymKind.LET, "end"),
+}
+
+
+def roles_document(module: KernelModule) -> RolesDocument:
+    """The document the verifier of synchronisation reads."""
+    if module.dialect is not Dialect.MBARRIER:
+        raise DocumentError(
+            f"a module of the {module.dialect} dialect has no roles document",
+            path="$.module.dialect",
+            fix="its counter document: warploom.ir.counter_document",
+        )
+    return RolesDocument(
+        name=module.name,
+        target=module.target,
+        strategy=module.strategy,
+        rings=module.storage.rings,
+        programs=tuple(_program(r) for r in module.roles),
+        buffers=module.storage.buffers,
+        barriers=module.storage.barriers,
+        cluster=module.launch.cluster,
+        proof=module.proof,
+        tile=module.tile,
+        dtype=module.dtype,
+        flow=module.flow,
+    )
+
+
+def _program(role: Role) -> RoleProgram:
+    loops = [i for i, s in enumerate(role.tiles.body) if isinstance(s, StepLoop)]
+    if len(loops) != 1:
+        raise DocumentError(
+            f"{len(loops)} step loops in a tile", path=f"$.module.roles.{role.name}", fix="one"
+        )
+    at = loops[0]
+    loop = role.tiles.body[at]
+    assert isinstance(loop, StepLoop)
+    peel = linear(loop.start)
+    if peel is None or peel.factors or loop.stop != _BASES["epilogue"]:
+        raise DocumentError(
+            f"a step loop from {loop.start} to {loop.stop}",
+            path=f"$.module.roles.{role.name}",
+            fix="from a number to trips: another trip count cannot be compared with other roles'",
+        )
+    before, after = role.tiles.body[:at], role.tiles.body[at + 1 :]
+    lists: dict[str, tuple[Statement, ...]] = {
+        "setup": role.setup,
+        "prologue": before,
+        "kernel": loop.body,
+        "epilogue": after,
+        "finish": role.finish,
+    }
+    return RoleProgram(
+        name=role.name,
+        instances=role.instances,
+        threads=role.threads,
+        peel=peel.constant,
+        registers=tuple((a.name, a.registers) for a in role.arrays),
+        carries_phase=role.carries_phase,
+        most_registers=role.most_registers,
+        alternates=role.alternates,
+        **{name: _entries(role, name, row) for name, row in lists.items()},
+    )
+
+
+def _entries(role: Role, phase: str, row: tuple[Statement, ...]) -> tuple[RoleEntry, ...]:
+    made = []
+    for i, op in enumerate(row):
+        assert not isinstance(op, StepLoop)
+        made.append(_entry(op, phase, f"$.module.roles.{role.name}.{phase}[{i}]"))
+    return tuple(made)
+
+
+def _k(iteration: IntExpr, phase: str, path: str) -> int:
+    """How far an iteration is from the one its list speaks of."""
+    form, base = linear(iteration), _BASES[phase]
+    if form is None or form.factors != (() if base is None else ((base, 1),)):
+        raise DocumentError(
+            f"iteration {iteration} in the {phase}",
+            path=path,
+            fix=f"{base if base is not None else 'a number'} plus a number",
+        )
+    return form.constant
+
+
+def _entry(  # noqa: C901, PLR0911, PLR0912 (one line a kind of operation)
+    op: Operation, phase: str, path: str
+) -> RoleEntry:
+    def k(iteration: IntExpr) -> int:
+        return _k(iteration, phase, path)
+
+    match op:
+        case ops.Wait() if op.side is Side.FULL:
+            return roles.WaitFull(
+                ring=op.ring, k=k(op.iteration), parity=op.parity, reason=op.reason
+            )
+        case ops.Wait():
+            return roles.WaitEmpty(
+                ring=op.ring, k=k(op.iteration), parity=op.parity, reason=op.reason
+            )
+        case ops.Expect():
+            return roles.Expect(ring=op.ring, k=k(op.iteration), bytes=op.bytes, reason=op.reason)
+        case ops.Copy():
+            return roles.Load(
+                op=op.op,
+                ring=op.ring,
+                part=op.part,
+                k=k(op.iteration),
+                bytes=op.bytes,
+                multicast=op.multicast,
+                reason=op.reason,
+            )
+        case ops.Arrive():
+            return roles.Arrive(
+                ring=op.ring,
+                k=k(op.iteration),
+                scope=op.scope,
+                ctas=op.ctas,
+                side=op.side,
+                reason=op.reason,
+            )
+        case ops.MmaFence():
+            return roles.MmaFence(reason=op.reason)
+        case ops.Mma():
+            return roles.Mma(
+                op=op.op,
+                k=k(op.iteration),
+                slots=tuple(SlotRead(ring=x.ring, part=x.part) for x in (op.a, op.b)),
+                accumulator=op.accumulator,
+                accumulate=op.accumulate,
+                reason=op.reason,
+            )
+        case ops.Commit():
+            return roles.Commit(reason=op.reason)
+        case ops.WaitGroup():
+            return roles.WaitGroup(pending=op.pending, reason=op.reason)
+        case ops.Vector():
+            return roles.Compute(
+                op=op.op,
+                k=k(op.iteration),
+                reads=op.reads,
+                writes=op.writes,
+                slots=op.slots,
+                fills=op.fills,
+                args=op.args,
+                reason=op.reason,
+            )
+        case ops.ProxyFence():
+            return roles.ProxyFence(reason=op.reason)
+        case ops.ScopeSync():
+            return roles.ScopeSync(scope=op.scope, reason=op.reason)
+        case ops.NamedBarrierOp():
+            kind = roles.NamedSync if op.waits else roles.NamedArrive
+            return kind(barrier=op.barrier, turn=op.turn, instance=op.instance, reason=op.reason)
+        case ops.BulkStore():
+            return roles.BulkStore(
+                op=op.op,
+                source=op.source,
+                scope=op.scope,
+                args=op.args,
+                k=0 if op.iteration is None else k(op.iteration),
+                reduce=op.add,
+                reason=op.reason,
+            )
+        case ops.BulkCommit():
+            return roles.BulkCommit(reason=op.reason)
+        case ops.BulkWait():
+            return roles.BulkWait(pending=op.pending, source_read=op.source_read, reason=op.reason)
+        case ops.ClusterSync():
+            return roles.ClusterSync(reason=op.reason)
+        case _:
+            raise DocumentError(f"{type(op).__name__} is no operation of this dialect", path=path)

@@ -1,0 +1,269 @@
+"""Kernel modules as JSON, format 2, and back.
+
+Readers follow the type hints of the frozen dataclasses, so a field is described once. A value of a
+union carries its class under ``is``. Expressions are short lists: ``["+", a, b]``,
+``["?", condition, a, b]``, ``["call", function, a]``, ``["size", "m"]``; a number is itself. Every
+error is a ``DocumentError`` that names the path of what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from warploom.document.values import MAX_INT, MAX_LIST, kind_of, mapping
+from warploom.errors import DocumentError
+from warploom.ir.expr import Apply, Binary, Const, IntExpr, Op, Select, Sym, SymKind
+from warploom.ir.module import KernelModule
+
+# ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
+
+FORMAT = 2
+DEEPEST = 200  # nested expressions; deeper ones are refused instead of overflowing the stack
+_EXPRESSIONS = (Const, Sym, Binary, Select, Apply)
+_NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def to_json(module: KernelModule) -> str:
+    """The module as JSON text."""
+    return json.dumps({"format": FORMAT, "module": _plain(module)}, indent=1)
+
+
+def from_json(text: str | bytes) -> KernelModule:
+    """The module that a JSON text holds; ``DocumentError`` says what is wrong and where."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(
+            f"not JSON: {error}", path="$", fix="the output of to_json or --json"
+        ) from None
+    whole = mapping(data, "$", ("format", "module"))
+    if whole["format"] != FORMAT:
+        raise DocumentError(
+            f"format {whole['format']!r} is no kernel module",
+            path="$.format",
+            fix="format 2 holds modules; documents of format 1 are read by RolesDocument",
+        )
+    module: KernelModule = _reader(KernelModule)(whole["module"], "$.module")
+    return module
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, _EXPRESSIONS):
+        return _plain_expression(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if not is_dataclass(value):
+        return value
+    found: dict[str, Any] = {"is": type(value).__name__} if type(value) in _tagged() else {}
+    for f in fields(value):
+        own = getattr(value, f.name)
+        if f.default is MISSING or own != f.default:
+            found[f.name] = _plain(own)
+    return found
+
+
+def _plain_expression(value: IntExpr) -> Any:
+    match value:
+        case Const():
+            return value.value
+        case Sym():
+            return [value.kind.value, value.name]
+        case Binary():
+            return [value.op.value, _plain_expression(value.a), _plain_expression(value.b)]
+        case Select():
+            parts = (value.condition, value.then, value.otherwise)
+            return ["?", *(_plain_expression(p) for p in parts)]
+        case Apply():
+            return ["call", value.function, _plain_expression(value.argument)]
+
+
+@cache
+def _tagged() -> frozenset[type]:
+    """Classes that occur in a union of several, found from the module's own hints."""
+    found: set[type] = set()
+    seen: set[Any] = set()
+    waiting: list[Any] = [KernelModule]
+    while waiting:
+        kind = waiting.pop()
+        if kind in seen:
+            continue
+        seen.add(kind)
+        if get_origin(kind) in (Union, UnionType):
+            members: list[Any] = [
+                a for a in get_args(kind) if is_dataclass(a) and a not in _EXPRESSIONS
+            ]
+            found |= set(members) if len(members) > 1 else set()
+        if isinstance(kind, type) and is_dataclass(kind):
+            waiting += list(get_type_hints(kind).values())
+        waiting += list(get_args(kind))
+    return frozenset(found)
+
+
+Reader = Callable[[Any, str], Any]
+
+
+@cache
+def _reader(kind: Any) -> Reader:  # noqa: PLR0911 (one line a kind of type)
+    if kind is int:
+        return _int
+    if kind is bool:
+        return _bool
+    if kind is str:
+        return _str
+    if kind is float:
+        return _number
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return lambda data, path: _member(kind, data, path)
+    origin = get_origin(kind)
+    if origin is tuple:
+        return _tuple_reader(get_args(kind))
+    if origin in (Union, UnionType):
+        return _union_reader(get_args(kind))
+    if kind in _EXPRESSIONS:
+        return lambda data, path: _expression_of(kind, data, path)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return lambda data, path: _record(kind, data, path)
+    raise AssertionError(kind)
+
+
+@cache
+def _shape(cls: Any) -> tuple[dict[str, Reader], frozenset[str], tuple[str, ...]]:
+    """How each field of a class is read, which may be missing, and the keys that tell it apart."""
+    hints = get_type_hints(cls)
+    readers = {f.name: _reader(hints[f.name]) for f in fields(cls)}
+    optional = frozenset(f.name for f in fields(cls) if f.default is not MISSING)
+    return readers, optional, ("is",) if cls in _tagged() else ()
+
+
+def _expression_of(kind: Any, data: Any, path: str) -> Any:
+    found = _expression(data, path, 0)
+    if not isinstance(found, kind):
+        raise DocumentError(f"expected a {kind.__name__.lower()}, found {found}", path=path)
+    return found
+
+
+def _record(cls: Any, data: Any, path: str) -> Any:
+    readers, optional, tag = _shape(cls)
+    found = mapping(data, path, (*tag, *readers), optional)
+    if tag and found["is"] != cls.__name__:
+        raise DocumentError(f"expected {cls.__name__}", path=f"{path}.is", fix=f'"{cls.__name__}"')
+    return cls(**{n: r(found[n], f"{path}.{n}") for n, r in readers.items() if n in found})
+
+
+def _union_reader(options: tuple[Any, ...]) -> Reader:
+    records: list[Any] = [o for o in options if is_dataclass(o) and o not in _EXPRESSIONS]
+    classes = {o.__name__: o for o in records}
+    expressions = any(o in _EXPRESSIONS for o in options)
+    plain = [o for o in options if not is_dataclass(o) and o is not NoneType]
+
+    def read(data: Any, path: str) -> Any:
+        if data is None and NoneType in options:
+            return None
+        if expressions:
+            return _expression(data, path, 0)
+        if len(classes) == 1 and not plain:
+            return _record(next(iter(classes.values())), data, path)
+        if classes and isinstance(data, dict):
+            name = data.get("is")
+            if not isinstance(name, str) or name not in classes:
+                known = ", ".join(sorted(classes))
+                raise DocumentError(
+                    f"unknown operation {str(name)[:40]!r}",
+                    path=f"{path}.is",
+                    fix=f"known: {known}",
+                )
+            return _record(classes[name], data, path)
+        if set(plain) >= {float, int, bool}:
+            return data if isinstance(data, bool | int) else _number(data, path)
+        if len(plain) == 1:
+            return _reader(plain[0])(data, path)
+        raise DocumentError(f"unexpected {kind_of(data)}", path=path)
+
+    return read
+
+
+def _tuple_reader(kinds: tuple[Any, ...]) -> Reader:
+    repeated = len(kinds) == 2 and kinds[1] is Ellipsis
+
+    def read(data: Any, path: str) -> Any:
+        if not isinstance(data, list):
+            raise DocumentError(f"expected a list, found {kind_of(data)}", path=path)
+        if len(data) > MAX_LIST or (not repeated and len(data) != len(kinds)):
+            raise DocumentError(f"a list of {len(data)} elements", path=path)
+        each = [kinds[0]] * len(data) if repeated else kinds
+        pairs = zip(each, data, strict=True)
+        return tuple(_reader(k)(v, f"{path}[{i}]") for i, (k, v) in enumerate(pairs))
+
+    return read
+
+
+def _expression(data: Any, path: str, depth: int) -> IntExpr:
+    if depth > DEEPEST:
+        raise DocumentError("an expression nested too deeply", path=path)
+    if isinstance(data, int) and not isinstance(data, bool):
+        return Const(_int(data, path))
+    if not isinstance(data, list) or len(data) < 2 or not isinstance(data[0], str):
+        raise DocumentError(
+            f"expected an expression, found {kind_of(data)}", path=path, fix='["+", a, b]'
+        )
+    head, *rest = data
+
+    def part(i: int) -> IntExpr:
+        return _expression(rest[i], f"{path}[{i + 1}]", depth + 1)
+
+    if head == "call" and len(rest) == 2:
+        return Apply(_str(rest[0], f"{path}[1]"), part(1))
+    if head == "?" and len(rest) == 3:
+        return Select(part(0), part(1), part(2))
+    if head in {o.value for o in Op} and len(rest) == 2:
+        return Binary(Op(head), part(0), part(1))
+    if head in {k.value for k in SymKind} and len(rest) == 1:
+        return Sym(SymKind(head), _str(rest[0], f"{path}[1]"))
+    raise DocumentError(f"no expression {head[:20]!r} of {len(rest)} operand(s)", path=path)
+
+
+def _int(data: Any, path: str) -> int:
+    if not isinstance(data, int) or isinstance(data, bool):
+        raise DocumentError(f"expected a whole number, found {kind_of(data)}", path=path)
+    if abs(data) > MAX_INT:
+        raise DocumentError(f"a number outside -{MAX_INT}..{MAX_INT}", path=path)
+    return data
+
+
+def _bool(data: Any, path: str) -> bool:
+    if not isinstance(data, bool):
+        raise DocumentError(f"expected true or false, found {kind_of(data)}", path=path)
+    return data
+
+
+def _str(data: Any, path: str) -> str:
+    if not isinstance(data, str) or len(data) > 10_000:
+        raise DocumentError(f"expected a string, found {kind_of(data)}", path=path)
+    return data
+
+
+def _number(data: Any, path: str) -> float:
+    if isinstance(data, str) and data in _NOT_FINITE:
+        return _NOT_FINITE[data]
+    if isinstance(data, bool) or not isinstance(data, int | float):
+        raise DocumentError(f"expected a number, found {kind_of(data)}", path=path)
+    return float(data)
+
+
+def _member(kind: type[Enum], data: Any, path: str) -> Any:
+    try:
+        return kind(data)
+    except ValueError:
+        known = ", ".join(str(m.value) for m in kind)
+        raise DocumentError(f"{str(data)[:40]!r}", path=path, fix=f"one of {known}") from None

@@ -1,0 +1,232 @@
+"""The tile schedule: which tiles of the output a CTA takes, and in which order.
+
+A ``TileSchedule`` is a primitive of the module. Its meaning is ``expand``: integer expressions that
+code generators print and the interpreter evaluates. That every kind visits every tile exactly once,
+for any number of tiles and CTAs, is verified once per kind (``warploom.verify.coverage.schedules``)
+and not once per kernel.
+
+Kinds, by their fields:
+
+- *raster*: tiles of one variable, the units (batches, heads) outermost.
+- *grouped*: tiles of two variables in bands of ``group`` rows, column by column inside a band, so
+  that tiles which run at the same time share operands in the L2.
+- *serpentine*: every other band is walked from its last column.
+- *neighbours*: CTAs with ``side * side`` successive numbers take a square of tiles.
+- *clustered*: the CTAs of a cluster take tiles one below the other; a cluster counts as one CTA.
+- *split-K*: ``split`` CTAs share the reduction of one tile.
+- *grid*: one CTA a tile, as the launch numbers them: rows first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.ir.expr import (
+    Expr,
+    IntExpr,
+    Select,
+    Sym,
+    SymKind,
+    ceil_div,
+    const,
+    least,
+    lift,
+    product,
+    size,
+)
+
+CTA = Sym(SymKind.LAUNCH, "cta")
+CTAS = Sym(SymKind.LAUNCH, "ctas")
+SMS = Sym(SymKind.LAUNCH, "sms")
+TILE = Sym(SymKind.LET, "tile")
+TILES = Sym(SymKind.LET, "tiles")
+VISIT = Sym(SymKind.VISIT, "visit")
+RANK = Sym(SymKind.LET, "rank")
+PART = Sym(SymKind.LET, "part")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileAxis:
+    """A variable of the grid: its axis and how many elements one tile covers (units: 1)."""
+
+    var: str
+    axis: str
+    extent: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileSchedule:
+    """The order in which the CTAs of a launch take tiles; see the module's text for the kinds."""
+
+    tiled: tuple[TileAxis, ...]
+    units: tuple[TileAxis, ...] = ()
+    group: int = 0
+    serpentine: bool = False
+    neighbours: int = 0
+    cluster: int = 1
+    split: int = 1
+    launched: bool = False  # one CTA a tile, numbered by the launch; no loop over tiles
+
+    @property
+    def name(self) -> str:
+        """The kind in words, as listings print it."""
+        words = ["grid" if self.launched else f"grouped {self.group}" if self.group else "raster"]
+        words += ["serpentine"] if self.serpentine else []
+        words += [f"neighbours {self.neighbours}x{self.neighbours}"] if self.neighbours else []
+        words += [f"clustered {self.cluster}"] if self.cluster > 1 else []
+        words += [f"split-K {self.split}"] if self.split > 1 else []
+        return ", ".join(words)
+
+    @property
+    def axes(self) -> tuple[TileAxis, ...]:
+        """All variables of the grid: units, then tiled ones."""
+        return (*self.units, *self.tiled)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Let:
+    """A name for an expression, in the scope that follows it."""
+
+    name: Sym
+    value: IntExpr
+
+
+def let(name: str) -> Sym:
+    """A symbol that a ``Let`` binds."""
+    return Sym(SymKind.LET, name)
+
+
+def tile_index(var: str) -> Sym:
+    """The number of the tile along a variable."""
+    return Sym(SymKind.TILE, var)
+
+
+def count(var: str) -> Sym:
+    """How many tiles there are along a variable (of the rows of a cluster: clusters)."""
+    return let(f"count_{var}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansion:
+    """What a schedule means: ``counts`` once a kernel, ``start`` before a role's loop, ``place``
+    for tile number ``tile``. The loop runs ``tile = first; tile < total; tile += stride``.
+    """
+
+    counts: tuple[Let, ...]
+    start: tuple[Let, ...]
+    first: IntExpr
+    total: IntExpr
+    stride: IntExpr
+    place: tuple[Let, ...]
+    indices: tuple[tuple[str, IntExpr], ...]
+
+
+def expand(schedule: TileSchedule) -> Expansion:
+    """The expressions of a schedule."""
+    counts = [Let(name=count(a.var), value=_count(schedule, a)) for a in schedule.axes]
+    total = product([count(a.var) for a in schedule.axes])
+    counts.append(Let(name=TILES, value=total))
+    start, first = _first(schedule)
+    place, indices = _place(schedule)
+    units = TILES * schedule.split
+    return Expansion(
+        counts=tuple(counts),
+        start=tuple(start),
+        first=lift(first // schedule.cluster),
+        total=lift(units),
+        stride=lift(CTAS // schedule.cluster),
+        place=tuple(place),
+        indices=tuple(indices),
+    )
+
+
+def grid_of(schedule: TileSchedule, resident: int = 1) -> IntExpr:
+    """CTAs of a launch: no more than the device runs at once, whole clusters.
+
+    ``sms`` counts what runs at once: SMs, of clusters the clusters that fit.
+    """
+    total = expand(schedule)
+    values = {x.name: x.value for x in total.counts}
+    tiles = product([values[count(a.var)] for a in schedule.axes]) * schedule.split
+    if schedule.launched:
+        return lift(tiles)
+    return lift(least(tiles, SMS * resident) * schedule.cluster)
+
+
+def _count(schedule: TileSchedule, axis: TileAxis) -> IntExpr:
+    rows = schedule.tiled[0] if len(schedule.tiled) == 2 else None
+    extent = axis.extent * (schedule.cluster if axis == rows else 1)
+    return ceil_div(size(axis.axis), extent)
+
+
+def _first(schedule: TileSchedule) -> tuple[list[Let], Expr]:
+    """Where a CTA begins. Sixteen CTAs with successive numbers share a part of the chip that asks
+    the L2 once for what they want together, so they take a square of tiles, not a column.
+    """
+    if not schedule.neighbours:
+        return [], CTA
+    side, tall = schedule.neighbours, schedule.group
+    every = side * tall
+    place, moved, first = let("place"), let("moved"), let("first_tile")
+    moved_to = CTA - place + place // side % side * tall
+    moved_to = moved_to + place // (side * side) * side + place % side
+    whole = CTAS // every * every
+    return [
+        Let(name=place, value=lift(CTA % every)),
+        Let(name=moved, value=lift(moved_to)),
+        Let(name=first, value=Select(lift(moved < whole), moved, CTA)),
+    ], first
+
+
+def _place(schedule: TileSchedule) -> tuple[list[Let], list[tuple[str, IntExpr]]]:
+    lets: list[Let] = []
+    indices: list[tuple[str, IntExpr]] = []
+    number: Expr = TILE
+    if schedule.split > 1:
+        number = TILE // schedule.split
+        lets.append(Let(name=PART, value=lift(TILE % schedule.split)))
+    if schedule.launched:
+        rows, cols = (a.var for a in schedule.tiled)
+        return lets, [(rows, lift(number % count(rows))), (cols, lift(number // count(rows)))]
+    if len(schedule.tiled) == 2:
+        number = _plane(schedule, number, lets, indices)
+    else:
+        for axis in reversed(schedule.tiled):
+            indices.append((axis.var, lift(number % count(axis.var))))
+            number = number // count(axis.var)
+    for axis in reversed(schedule.units):
+        indices.append((axis.var, lift(number % count(axis.var))))
+        number = number // count(axis.var)
+    return lets, indices
+
+
+def _plane(
+    schedule: TileSchedule, number: Expr, lets: list[Let], indices: list[tuple[str, IntExpr]]
+) -> Expr:
+    """Two tiled variables; the rest of the number."""
+    rows, cols = (a.var for a in schedule.tiled)
+    area = count(rows) * count(cols)
+    plane, band, tall, inside = let("plane"), let("band"), let("tall"), let("inside")
+    rest: Expr = const(0)
+    if schedule.cluster > 1:
+        lets.append(Let(name=RANK, value=lift(CTA % schedule.cluster)))
+    if schedule.units:
+        lets.append(Let(name=plane, value=lift(number % area)))
+        rest = number // area
+    else:
+        lets.append(Let(name=plane, value=lift(number)))
+    group = schedule.group
+    column: Expr = inside // tall
+    if schedule.serpentine:
+        back = count(cols) - 1 - inside // tall
+        column = Select(lift(band // group % 2), lift(back), lift(column))
+    row: Expr = band + inside % tall
+    if schedule.cluster > 1:
+        row = row * schedule.cluster + RANK
+    lets += [
+        Let(name=band, value=lift(plane // (group * count(cols)) * group)),
+        Let(name=tall, value=least(count(rows) - band, group)),
+        Let(name=inside, value=lift(plane % (group * count(cols)))),
+    ]
+    indices += [(rows, lift(row)), (cols, lift(column))]
+    return rest

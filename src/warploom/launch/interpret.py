@@ -1,0 +1,310 @@
+"""``kernel.interpret(...)``: from the arguments of a call to an execution of its module.
+
+The module is built as for a call with these sizes: what the author pinned, else what measuring
+found, else the first choice of the model that can be scheduled and is proven. A GPU build may step
+to a later choice where the assembler spills registers of the first; that needs a compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import numpy as np
+
+from warploom.emit.gfx950.module import module_of_kernel
+from warploom.errors import ConfigError, GeometryError, KernelCallError, SchedulingError
+from warploom.interp import TIMINGS, run_module
+from warploom.ir.module import KernelModule
+from warploom.kernel.signature import MISSING
+from warploom.kernel.text import Text, Types
+from warploom.kernel.values import Access, DType, Kernel
+from warploom.kernels.measured import measured
+from warploom.launch.compiled import MOST_TRIED, Compiled
+from warploom.launch.tune import recall
+from warploom.lower.tiling import Tiling
+from warploom.verify.roles import require_clean
+
+TARGETS = ("h200", "mi355x")
+_KINDS = {
+    "float16": DType.F16,
+    "bfloat16": DType.BF16,
+    "float32": DType.F32,
+    "float64": DType.F32,
+    "float8_e4m3fn": DType.E4M3,
+    "float8_e5m2": DType.E5M2,
+    "int8": DType.I8,
+    "int32": DType.I32,
+    "int64": DType.I32,
+}
+
+
+def interpret(
+    text: Text,
+    arrays: Sequence[Any],
+    given: Mapping[str, Any],
+    *,
+    types: Types | None,
+    target: str,
+    config: object,
+    timing: str,
+    seed: int,
+    sizes: Mapping[str, int],
+    scalars: Mapping[str, float],
+    initial: Mapping[str, Any],
+) -> Any:  # noqa: ANN401 (arrays of the caller's library)
+    """``Text.interpret``."""
+    if timing not in TIMINGS:
+        raise ConfigError(f"timing={timing!r}", where="interpret", fix=", ".join(TIMINGS))
+    if target not in TARGETS:
+        raise ConfigError(f"target={target!r}", where="interpret", fix=", ".join(TARGETS))
+    named = dict(given)
+    inputs, wanted = _inputs(text, arrays, named)
+    numbers, choices = _numbers(text, named, scalars)
+    held = {n: _array(x) for n, x in inputs.items()}
+    without = frozenset(
+        t.name
+        for t in text.signature.tensors
+        if t.name not in held and (t.access is not Access.OUT or t.name not in wanted)
+    )
+    kinds = _types(text, held, types, without)
+    lengths = _lengths(text, held, sizes)
+    built_in = {
+        n: v for n, v in numbers.items() if text.signature.scalar_defaults.get(n, MISSING) == v
+    }
+    positive = [n for n, v in numbers.items() if n not in built_in and v > 0]
+    kernel = text.value_for(kinds, lengths, choices | built_in, without)
+    known = {a: n for a, n in lengths.items() if a in {v.axis for v in kernel.vars}}
+    if target == "mi355x":
+        module = _wave_module(kernel, config)
+        held, lengths = _padded(text, module, held, lengths)
+    else:
+        module = module_for(kernel, text, known, choices, config, positive)
+    values = {n: v for n, v in held.items() if n in {t.name for t in module.tensors}}
+    parameters = {p.name: numbers[p.name] for p in kernel.parameters}
+    with np.errstate(all="ignore"):
+        made = run_module(
+            module,
+            values,
+            parameters,
+            sizes=lengths,
+            timing=timing,
+            seed=seed,
+            initial=initial,
+        )
+    outputs = [_like(inputs, made[n]) for n in made]
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def module_for(
+    kernel: Kernel,
+    text: Text,
+    sizes: Mapping[str, int],
+    choices: Mapping[str, object],
+    config: object,
+    positive: Sequence[str],
+) -> KernelModule:
+    """The module that a call with these sizes would run."""
+    chosen = {a: max(1, n) for a, n in sizes.items()}
+    pins = _pins(config, text)
+    if not pins:
+        found = recall(kernel, chosen) or measured(kernel.name, dict(choices), chosen)
+        pins = dict(found or ())
+    compiled = Compiled(kernel, sizes=chosen, pins=pins, positive=positive)
+    last: Exception | None = None
+    for choice in compiled.choices[:MOST_TRIED]:
+        try:
+            module = compiled.module_of(choice.tiling)
+            require_clean(compiled.lower(choice.tiling).document)
+        except (GeometryError, SchedulingError) as error:
+            last = error
+            continue
+        return module
+    raise last or GeometryError(f"no tiling of kernel {kernel.name}", fix="pin smaller extents")
+
+
+def _wave_module(kernel: Kernel, config: object) -> KernelModule:
+    """The module for MI355X; ``config`` names a schedule and a block."""
+    chosen = {} if config is None else config
+    if not isinstance(chosen, Mapping) or set(chosen) - {"schedule", "block"}:
+        raise ConfigError(
+            f"config={config!r}",
+            where="interpret",
+            fix="{'schedule': 'fourwave', 'block': (256, 256, 64)}",
+        )
+    return module_of_kernel(kernel, **dict(chosen))
+
+
+def _padded(
+    text: Text, module: KernelModule, held: Mapping[str, Any], lengths: dict[str, int]
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Inputs with the reduced axis filled up with zeros to whole 16-byte chunks, which is what the
+    kernel takes; zeros add nothing to a product.
+    """
+    made, sizes = dict(held), dict(lengths)
+    lds = module.storage.lds[0]
+    axis = module.tensor(lds.tensor).axes[-1].name
+    longer = max(lds.chunk, -(-lengths[axis] // lds.chunk) * lds.chunk)
+    for t in text.signature.tensors:
+        if t.name in made and any(a.name == axis for a in t.axes):
+            by = [(0, longer - lengths[axis] if a.name == axis else 0) for a in t.axes]
+            made[t.name] = np.pad(np.asarray(made[t.name]), by)
+    sizes[axis] = longer
+    return made, sizes
+
+
+def _pins(config: object, text: Text) -> dict[str, object]:
+    if config is None:
+        return dict(text.pins)
+    if isinstance(config, Tiling):
+        return dict(config.pins)
+    if isinstance(config, Mapping):
+        return dict(config)
+    raise ConfigError(
+        f"config={config!r}", where="interpret", fix="a Tiling, or pins such as {'m': 128}"
+    )
+
+
+def _fail(text: Text, what: str, fix: str) -> NoReturn:
+    where = str(text.source.line(text.source.tree))
+    raise KernelCallError(f"interpret of kernel '{text.name}': {what}", where=where, fix=fix)
+
+
+def _inputs(
+    text: Text, arrays: Sequence[Any], named: dict[str, Any]
+) -> tuple[dict[str, Any], set[str]]:
+    """Arrays by tensor, and the outputs that are wanted."""
+    tensors = text.signature.inputs
+    if len(arrays) > len(tensors):
+        _fail(
+            text,
+            f"{len(arrays)} arrays for {len(tensors)} inputs",
+            ", ".join(t.name for t in tensors),
+        )
+    found = {t.name: a for t, a in zip(tensors, arrays, strict=False) if a is not None}
+    for t in tensors:
+        if t.name in named:
+            value = named.pop(t.name)
+            found |= {} if value is None else {t.name: value}
+    for t in tensors:
+        if t.name not in found and not t.optional:
+            _fail(
+                text,
+                f"'{t.name}' is not given",
+                "inputs in order: " + ", ".join(x.name for x in tensors),
+            )
+    wanted = {t.name for t in text.signature.outputs if not t.optional}
+    for t in text.signature.outputs:
+        if t.name in named:
+            wanted = wanted | {t.name} if named.pop(t.name) else wanted - {t.name}
+    return found, wanted
+
+
+def _numbers(
+    text: Text, named: dict[str, Any], scalars: Mapping[str, float]
+) -> tuple[dict[str, float], dict[str, Any]]:
+    signature = text.signature
+    numbers: dict[str, float] = {}
+    for name, dtype in signature.scalars.items():
+        value = scalars.get(name, named.pop(name, signature.scalar_defaults.get(name)))
+        if value is None:
+            _fail(text, f"scalar '{name}' is not given", f"{name}=...")
+        numbers[name] = float(value) if dtype is DType.F32 else int(value)
+    choices = {n: named.pop(n, d) for n, d in signature.choices.items()}
+    missing = [n for n, v in choices.items() if v is MISSING]
+    if missing or named:
+        what = f"choice '{missing[0]}' is not given" if missing else f"no '{next(iter(named))}'"
+        known = [*signature.scalars, *signature.choices, *(t.name for t in signature.tensors)]
+        _fail(text, what, ", ".join(known))
+    return numbers, choices
+
+
+def _is_torch(value: object) -> bool:
+    return type(value).__module__.partition(".")[0] == "torch"
+
+
+def _array(value: Any) -> Any:  # noqa: ANN401 (a NumPy array)
+    """The values of an argument; its element type is asked of the argument itself."""
+    if _is_torch(value):
+        if value.device.type != "cpu":
+            raise KernelCallError(
+                f"a tensor on {value.device}", where="interpret", fix="tensors on the CPU: x.cpu()"
+            )
+        kind = str(value.dtype).rpartition(".")[2]
+        whole = value.detach().to(dtype=value.float().dtype) if "int" not in kind else value
+        return _Typed(whole.detach().numpy(), _KINDS.get(kind))
+    made = np.asarray(value)
+    return _Typed(made if made.dtype.kind in "iub" else made.astype(np.float32), _kind(made))
+
+
+def _kind(array: Any) -> DType | None:  # noqa: ANN401
+    return _KINDS.get(array.dtype.name)
+
+
+class _Typed(np.ndarray):
+    """An array that remembers the element type its caller gave."""
+
+    kind: DType | None
+
+    def __new__(cls, array: Any, kind: DType | None) -> _Typed:  # noqa: ANN401
+        made = np.asarray(array).view(cls)
+        made.kind = kind
+        return made
+
+    def __array_finalize__(self, other: Any) -> None:  # noqa: ANN401
+        self.kind = getattr(other, "kind", None)
+
+
+def _types(
+    text: Text, held: Mapping[str, _Typed], types: Types | None, without: frozenset[str]
+) -> dict[str, str | DType]:
+    """Element types: stated, of the arrays, or for outputs that of the first input."""
+    stated = text.spell(types or {}, without)
+    kinds: dict[str, str | DType] = {}
+    for t in text.signature.tensors:
+        if t.name in without:
+            continue
+        own = held[t.name].kind if t.name in held else None
+        found = t.dtype or stated.get(t.name) or own
+        if found is not None:
+            kinds[t.name] = found
+    first = DType(next(iter(kinds.values()), DType.F32))
+    for t in text.signature.outputs:
+        if t.name not in without and t.name not in kinds:
+            kinds[t.name] = DType.BF16 if first.bits == 8 else first
+    return kinds
+
+
+def _lengths(text: Text, held: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, int]:
+    lengths = dict(sizes)
+    for t in text.signature.tensors:
+        if t.name not in held:
+            continue
+        shape = held[t.name].shape
+        if len(shape) != len(t.axes):
+            axes = ", ".join(a.name for a in t.axes)
+            _fail(text, f"'{t.name}' has {len(shape)} axes", f"an array [{axes}]")
+        for axis, length in zip(t.axes, shape, strict=True):
+            if axis.per != 1 or t.access is Access.STARTS:
+                continue
+            if lengths.setdefault(axis.name, length) != length:
+                _fail(
+                    text,
+                    f"axis '{axis.name}' of '{t.name}' has {length} elements,"
+                    f" elsewhere {lengths[axis.name]}",
+                    "arrays whose axes of the same name agree",
+                )
+    return lengths
+
+
+def _like(inputs: Mapping[str, Any], made: Any) -> Any:  # noqa: ANN401
+    """Torch in, torch out."""
+    given = next((x for x in inputs.values() if _is_torch(x)), None)
+    if given is None:
+        return made
+    with suppress(ImportError):
+        import torch  # noqa: PLC0415 (only where the caller uses it)
+
+        return torch.from_numpy(np.ascontiguousarray(made))
+    return made

@@ -1,0 +1,42 @@
+"""Expressions of a module evaluated over arrays, for the verifier alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from warploom.ir.expr import Apply, Binary, Const, Function, IntExpr, Op, Select, Sym, inlined
+
+Symbols = Mapping[Sym, Any]
+
+
+def value_of(expr: IntExpr, symbols: Symbols, functions: Mapping[str, Function]) -> Any:  # noqa: ANN401
+    """The value of an expression where symbols are numbers or arrays."""
+    if isinstance(expr, Apply):
+        return value_of(inlined(expr, functions), symbols, functions)
+    if isinstance(expr, Const):
+        return expr.value
+    if isinstance(expr, Sym):
+        return symbols[expr]
+    if isinstance(expr, Select):
+        parts = [
+            value_of(e, symbols, functions) for e in (expr.condition, expr.then, expr.otherwise)
+        ]
+        return np.where(*parts)
+    assert isinstance(expr, Binary)
+    a, b = value_of(expr.a, symbols, functions), value_of(expr.b, symbols, functions)
+    if expr.op in (Op.DIV, Op.MOD):
+        divisor = np.where(np.equal(b, 0), 1, b)
+        quotient = (np.abs(a) // np.abs(divisor)) * np.sign(a) * np.sign(divisor)
+        return quotient if expr.op is Op.DIV else a - divisor * quotient
+    return _OPERATIONS[expr.op](a, b)
+
+
+_OPERATIONS: Mapping[Op, Any] = {
+    Op.ADD: np.add, Op.SUB: np.subtract, Op.MUL: np.multiply, Op.XOR: np.bitwise_xor,
+    Op.MIN: np.minimum, Op.MAX: np.maximum, Op.LT: np.less, Op.LE: np.less_equal,
+    Op.GE: np.greater_equal, Op.EQ: np.equal, Op.NE: np.not_equal,
+    Op.AND: np.logical_and, Op.OR: np.logical_or,
+}  # fmt: skip

@@ -1,0 +1,109 @@
+"""Modules: JSON there and back, listings, and the documents derived from them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.ir.modules import KERNELS, compiled, module
+from warploom.errors import DocumentError, KernelError
+from warploom.ir import from_json, to_json
+from warploom.ir.roles_document import roles_document
+from warploom.kernels.attention import attention
+from warploom.kernels.gemm import gemm
+from warploom.verify.roles import require_clean
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_json_there_and_back(name: str) -> None:
+    text = to_json(module(name))
+    assert from_json(text) == module(name)
+    assert json.loads(text)["format"] == 2
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_modules_name_no_folder(name: str) -> None:
+    assert str(Path(__file__).parents[2]) not in to_json(module(name))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_verified_document_is_derived_from_the_module(name: str) -> None:
+    """Equal to what the passes made, but for prices and the folder of lines."""
+    made = compiled(name)
+    lowered = made.lower(made.choices[0].tiling)
+    derived = roles_document(module(name))
+    assert derived == replace(lowered.document, costs=None, flow=derived.flow)
+    assert require_clean(derived).verdict == require_clean(lowered.document).verdict
+
+
+def test_a_wait_removed_from_the_module_is_found_by_the_verifier() -> None:
+    from warploom.errors import VerificationError
+    from warploom.ir.operations import StepLoop, WaitGroup
+
+    found = module("small")
+    consumer = found.role("consumer")
+    body = tuple(
+        replace(s, body=tuple(o for o in s.body if not isinstance(o, WaitGroup)))
+        if isinstance(s, StepLoop)
+        else s
+        for s in consumer.tiles.body
+    )
+    broken = replace(
+        found,
+        roles=tuple(
+            replace(r, tiles=replace(r.tiles, body=body)) if r is consumer else r
+            for r in found.roles
+        ),
+    )
+    with pytest.raises(VerificationError):
+        require_clean(roles_document(broken))
+
+
+@pytest.mark.parametrize("name", ["large", "small"])
+def test_listing(name: str) -> None:
+    assert str(module(name)) == (GOLDEN / f"h200_{name}.txt").read_text()
+
+
+def test_compiled_shows_its_module() -> None:
+    made = gemm.with_tiles(m=128, n=64, k=64).compile("bf16", without=("bias", "residual"))
+    assert made.after("module") == str(made.module)
+    assert made.coverage.verdict == "clean"
+
+
+@pytest.mark.parametrize(
+    ("edit", "path"),
+    [
+        (lambda d: d.update(format=1), "$.format"),
+        (lambda d: d["module"].pop("launch"), "$.module"),
+        (lambda d: d["module"].update(rolls=[]), "$.module"),
+        (lambda d: d["module"]["launch"].update(grid=["**", 1, 2]), "$.module.launch.grid"),
+        (lambda d: d["module"]["launch"].update(block="x"), "$.module.launch.block"),
+        (
+            lambda d: d["module"]["roles"][0]["tiles"]["body"][0].update({"is": "Sleep"}),
+            "$.module.roles[0].tiles.body[0].is",
+        ),
+    ],
+)
+def test_what_is_wrong_in_json_is_named_by_its_path(edit: object, path: str) -> None:
+    data = json.loads(to_json(module("small")))
+    edit(data)  # type: ignore[operator]
+    with pytest.raises(DocumentError) as error:
+        from_json(json.dumps(data))
+    assert error.value.where == path
+
+
+def test_no_json_at_all() -> None:
+    with pytest.raises(DocumentError):
+        from_json("{")
+
+
+def test_kernels_without_a_module_are_refused_at_their_line() -> None:
+    made = attention.compile("bf16", sizes={"d": 64}, without=["lse"])
+    with pytest.raises(KernelError) as error:
+        made.module_of(made.choices[0].tiling)
+    assert "attention.py:" in error.value.where
