@@ -23,7 +23,7 @@ def test_a_derived_schedule_is_clean(tmp_path):
     result = judged(tmp_path, gemm_document(), "--format", "json")
     report = json.loads(result.stdout)
     assert result.exit_code == 0
-    assert (report["verdict"], report["trips_proven"], report["findings"]) == ("clean", "all", [])
+    assert (report["verdict"], report["trips_proven"], report["findings"]) == ("clean", ">= 1", [])
 
 
 def test_a_defect_gives_exit_code_1_and_names_both_ends(tmp_path):

@@ -37,7 +37,9 @@ def test_exit_codes_and_json_lines(files):
     assert done.returncode == 2
     reports = [json.loads(line) for line in done.stdout.splitlines()]
     assert [r["verdict"] for r in reports] == ["clean", "malformed", "race"]
-    assert [set(r) for r in reports] == [{"file", "verdict", "trips_proven", "findings"}] * 3
+    assert [set(r) for r in reports] == [
+        {"file", "verdict", "trips_proven", "assumes", "findings"}
+    ] * 3
     assert reports[0]["trips_proven"] == "all"
     assert "broken.json" in done.stderr
     assert "nmae" in done.stderr

@@ -12,6 +12,14 @@ from warploom.verify import judge_file
 FOLDER = Path(__file__).parent / "defects"
 
 VERDICTS = {
+    "attention_without_rescale_flow_edited_along": ("clean", None),
+    "deep_ring_block_heuristic": ("race", "WAR-SLOT"),
+    "fill_handed_over_by_other_ring_lanes_lag": ("race", "RAW-SLOT"),
+    "peel_1e9_hangs_verify": ("malformed", "1000000000 iterations"),
+    "register_array_named_like_a_slot": ("race", "FLOW"),
+    "setup_waitempty_before_first_use_deadlock": ("race", "DEADLOCK"),
+    "threads_not_whole_warps_48_arrivals_1": ("race", "ARRIVALS"),
+    "tile_of_zero_iterations_deadlock": ("race", "DEADLOCK"),
     "accumulator_overwrites_operand_in_flight": ("race", "WAR-REG"),
     "attention_count_1_deadlock": ("race", "BARRIER"),
     "buffer_of_other_role": ("malformed", "buffer 'c' of role 'producer'"),
@@ -55,3 +63,9 @@ def test_the_verdict_is_right(name):
 def test_given_trip_counts_are_judged_and_said(name):
     plain = judge_file(FOLDER / f"{name}.json", range(1, 5)).to_json()
     assert (plain["verdict"], plain["trips_proven"]) == ("clean", "1..4")
+
+
+def test_a_flow_that_nothing_ties_to_a_kernel_is_an_assumption():
+    found = judge_file(FOLDER / "attention_without_rescale_flow_edited_along.json")
+    assert found.to_json()["assumes"] == ["flow as declared"]
+    assert "assumes: flow as declared" in found.text()

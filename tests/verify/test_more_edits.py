@@ -77,11 +77,6 @@ IMPOSSIBLE = {
         "registers asked for by eights and one": at("consumer", most_registers=241),
         "more registers than there are": at("consumer", most_registers=512),
         "a ring of nothing": at("rings", 0, parts=[]),
-        "an array named like a slot": both(
-            at("consumer", registers=[["ab.A", 64]]),
-            put({"accumulator": "ab.A"}, entry="Mma"),
-            put({"reads": ["ab.A"]}, op="convert_c"),
-        ),
         "a lap beyond counting": put({"k": 10**12}, entry="WaitFull", phase="kernel"),
         "shared memory by a byte": at("buffers", 0, bytes=2**40),
     },
@@ -138,6 +133,11 @@ RIGHT = {
         "nothing in flight": put({"pending": 0}, entry="WaitGroup"),
         "a fence more between products": add("kernel", 1, FENCE),
         "proxy fences by all": add("kernel", 0, PROXY),
+        "an array named like a slot": both(
+            at("consumer", registers=[["ab.A", 64]]),
+            put({"accumulator": "ab.A"}, entry="Mma"),
+            put({"reads": ["ab.A"]}, op="convert_c"),
+        ),
     },
     "attention": {
         "turns by number": put({"turn": 2}, entry="NamedSync", phase="kernel"),

@@ -34,10 +34,18 @@ _FLAGS = {
 }
 _PLACE = re.compile(r"\d{1,3}[.:]\d{1,3}|[A-Za-z_]\w{0,60}")
 
+MOST_STEPS = 64  # of a loop in one iteration
+
 
 def check_document(document: RolesDocument) -> None:
     """``DocumentError`` where a document names what is not declared, or declares what cannot be."""
     check_limits(document)
+    if not 1 <= document.unroll <= MOST_STEPS:
+        raise DocumentError(
+            f"{document.unroll} steps of the loop in an iteration",
+            path="$.unroll",
+            fix=f"1 to {MOST_STEPS}",
+        )
     check_names(document)
     _check_exchanges(document)
 
@@ -224,16 +232,14 @@ def _check_operand(op: FlowOp, operand: FlowOperand, made: dict[str, FlowOp], pa
 
 
 def _check_place(document: RolesDocument, op: FlowOp, place: str, path: str) -> None:
-    ring, dot, part = place.partition(".")
-    buffer, hash_, copy = place.partition("#")
-    registers = {n for n, _ in document.program(op.role).registers}
-    if hash_:
-        copies = {b.name: b.copies for b in document.buffers}
-        known = copy.isdecimal() and len(copy) < 10 and int(copy) < copies.get(buffer, 0)
-    elif dot:
-        known = (ring, part) in {(r.name, p.name) for r in document.rings for p in r.parts}
-    else:
-        known = place in registers
+    """A text that names nothing; which of several it means is the verifier's matter."""
+    parts = {f"{r.name}.{p.name}" for r in document.rings for p in r.parts}
+    arrays = {n for n, _ in document.program(op.role).registers}
+    known = place in parts or place in arrays
+    for buffer in document.buffers:
+        copy = place.removeprefix(f"{buffer.name}#")
+        whole = copy != place and copy.isdecimal() and len(copy) < 10
+        known = known or (whole and int(copy) < buffer.copies)
     if not known:
         raise DocumentError(
             f"no home {place!r} for a value of role {op.role!r}",

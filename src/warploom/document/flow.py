@@ -17,8 +17,9 @@ An entry of a program runs the op of its role, ``op`` and ``args``. An op that s
 piece by piece (a result stored in four parts) is several ops with different ``args``.
 
 In a counter schedule all waves run one program: entries run the ops of role ``wave``, found by tag
-name and sub-tile; those of role ``setup`` and ``store`` stand before the first entry and after the
-last. There ``channel.part`` is a part of an LDS slot, ``channel:index`` a fragment register.
+name and sub-tile, and in a grid of products by the row, too (``args``: sub-tile, row). Those of
+role ``setup`` and ``store`` stand before the first entry and after the last. There ``channel.part``
+is a part of an LDS slot, ``channel:index`` a fragment register.
 
 ``parts``: several CTAs each run a part of a tile's loop; the last one to come takes what the others
 left and ends the tile. ``turns``: tiles add to the same rows of memory one after the other, so that
@@ -95,6 +96,12 @@ class FlowOp:
     across: Across = Across.NOTHING
     line: str = ""
 
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """What an op of a counter schedule is found by."""
+        subtile, row = (*self.args, 0, 0)[:2]
+        return self.name, subtile, row
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
@@ -113,7 +120,7 @@ class Flow:
 
 
 WAVE, SETUP, STORE = "wave", "setup", "store"
-Key = tuple[str, int]  # tag name and sub-tile of an op of a counter schedule
+Key = tuple[str, int, int]  # tag name and sub-tile of an op of a counter schedule; its grid row
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +136,21 @@ class Touch:
 def touches(flow: Flow) -> Mapping[Key, Touch]:
     """By op of a counter schedule."""
     home = {h.value: h.place for h in flow.homes}
+    # A load into registers belongs to the slot that the store of its value fills.
+    filled = {
+        o.value: home[r]
+        for op in flow.ops
+        for r in op.results
+        if "." in home[r]
+        for o in op.operands
+    }
     found = {}
     for op in flow.ops:
         taken = [home[o.value] for o in op.operands]
         slots = [p for p in (*taken, *(home[r] for r in op.results)) if "." in p]
+        slots += [filled[r] for r in op.results if not slots and r in filled]
         fragments = (p.split(":") for p in taken if ":" in p)
-        found[op.name, op.args[0] if op.args else 0] = Touch(
+        found[op.key] = Touch(
             int(slots[0].partition(".")[2]) if slots else 0,
             tuple((int(channel), int(index)) for channel, index in fragments),
         )

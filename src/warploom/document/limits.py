@@ -24,6 +24,11 @@ MAX_CLUSTER = 16
 MAX_ARRIVALS = (1 << 20) - 1
 COPY_UNIT, COPY_START = 16, 128  # bytes of a tensor copy, and where it may begin
 NAMED_BARRIERS = 16  # 0 is the whole CTA's
+MAX_TRIPS = 4096
+"""The most iterations that a document may ask of every tile."""
+
+
+_FEWER = f"{MAX_TRIPS} at most"
 
 
 def refuse(wrong: bool, what: str, path: str, *, why: str = "", fix: str = "") -> None:
@@ -44,6 +49,8 @@ def check_limits(document: RolesDocument) -> None:
     threads = sum(p.instances * (-(-p.threads // 32) * 32) for p in document.programs)
     most = f"{MAX_THREADS} at most"
     refuse(threads > MAX_THREADS, f"{threads} threads in one CTA", "$.programs", fix=most)
+    least = document.least_trips
+    refuse(least > MAX_TRIPS, f"at least {least} iterations a tile", "$.least_trips", fix=_FEWER)
     entries = 0
     owner = {b.name: b.role for b in document.buffers}
     offsets = {(r.name, p.name): p.offset for r in document.rings for p in r.parts}
@@ -65,6 +72,9 @@ def _check_ring(ring: RoleRing, path: str) -> None:
     for side, count in (("full", ring.full_arrivals), ("empty", ring.empty_arrivals)):
         what, at = f"an mbarrier for {count} arrivals", f"{path}.{side}_arrivals"
         refuse(not 1 <= count <= MAX_ARRIVALS, what, at, fix="1..2^20-1")
+    short = 0 < ring.stride < ring.slot_bytes
+    what = f"slots of {ring.slot_bytes} bytes begin {ring.stride} bytes apart"
+    refuse(short, what, f"{path}.stride", why="they overlap", fix=f"{ring.slot_bytes} or more")
     end, last = 0, ""
     for part in sorted(ring.parts, key=lambda p: p.offset):
         refuse(part.bytes < 1, f"part {part.name!r} has no bytes", f"{path}.parts")
@@ -116,6 +126,8 @@ def _check_buffers(document: RolesDocument) -> None:
 def _check_program(program: RoleProgram, path: str) -> None:
     nobody = program.instances < 1 or program.threads < 1 or program.peel < 0
     refuse(nobody, "a role needs at least one instance and one thread", path)
+    what = f"{program.peel} iterations outside of the loop"
+    refuse(program.peel > MAX_TRIPS, what, f"{path}.peel", fix=_FEWER)
     seen: set[str] = set()
     for i, (name, size) in enumerate(program.registers):
         at = f"{path}.registers[{i}]"

@@ -8,11 +8,13 @@ role and register numbers are filled in from a cost model.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Any
 
-from warploom.document.fields import integer, judge, member
+from warploom.document.fields import all_of, instance, integer, judge, member
+from warploom.document.flow import FlowOperand, Key
 
 
 class ResourceKind(Enum):
@@ -60,7 +62,11 @@ class KOffsetKind(Enum):
 
     @classmethod
     def ahead(cls, tiles: int) -> KOffsetKind:
-        """The name of an offset from -1 to 7 tiles."""
+        """The name of an offset from -1 to 7 tiles, as a ring of up to eight buffers needs.
+
+        Partition p of such a ring prefetches ``KOffsetKind.ahead(p)``: K0, K1, K_NEXT, K3 and on.
+        """
+        integer(tiles, "tiles", "KOffsetKind.ahead", least=-1, most=7)
         return next(k for k in cls if k is not cls.NONE and k.signed_bk_multiple() == tiles)
 
     @property
@@ -138,6 +144,21 @@ def tag_name(tag: int) -> str:
     return name if isinstance(name, str) else _INFRASTRUCTURE.get(int(tag), f"OP_{int(tag)}")
 
 
+def operand(value: str | FlowOperand) -> FlowOperand:
+    """A named value as an operand of the same iteration; an operand as it is."""
+    if isinstance(value, str):
+        return FlowOperand(value=value)
+    instance(value, FlowOperand, "takes", "OpDesc")
+    return value
+
+
+def previous(value: str, back: int = 1) -> FlowOperand:
+    """A value of an earlier iteration, for ``takes``; before the first one it is ``NAME_first``."""
+    instance(value, str, "value", "previous")
+    integer(back, "back", "previous", least=1)
+    return FlowOperand(value=value, back=back, before=f"{value}_first")
+
+
 _COUNTS = (
     "stage",
     "subtile",
@@ -157,6 +178,10 @@ class OpDesc:
     For MMA ops ``stage`` is the row and ``subtile`` the column of the accumulator grid; for
     scheduling hints ``subtile`` is the mask. ``wait_value`` is a wait count, priority or hint
     count.
+
+    ``takes`` and ``makes`` name the values an op reads and defines. A body that is no matrix
+    product declares so what it computes; a body without names is read by roles and channels. A
+    document keeps them as its flow, not on the ops.
     """
 
     tag: int
@@ -172,6 +197,8 @@ class OpDesc:
     channel: int = -1
     vgpr_def: int = 0
     vgpr_kill: int = 0
+    takes: tuple[FlowOperand, ...] = ()
+    makes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         integer(self.tag, "tag", "OpDesc", least=0, most=255)
@@ -180,9 +207,28 @@ class OpDesc:
             value = getattr(self, name)
             if type(value) is not int or value < 0:
                 integer(value, name, "OpDesc", least=0)
+                object.__setattr__(self, name, int(value))  # a member of an enum is its number
+        if self.takes != () or self.makes != ():
+            self._check_names()
         member(self.k_offset, KOffsetKind, "k_offset", "OpDesc")
         member(self.resource, ResourceKind, "resource", "OpDesc")
         member(self.role, OpRole, "role", "OpDesc")
+
+    def _check_names(self) -> None:
+        all_of(self.takes, FlowOperand, "takes", "OpDesc")
+        all_of(self.makes, str, "makes", "OpDesc")
+        object.__setattr__(self, "takes", tuple(self.takes))
+        object.__setattr__(self, "makes", tuple(self.makes))
+
+    @property
+    def key(self) -> Key:
+        """What the op is found by in a flow: tag name, sub-tile, and the row of a product."""
+        return self.name, self.subtile, self.stage if self.role is OpRole.COMPUTE else 0
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the op says what it reads or defines."""
+        return bool(self.takes or self.makes)
 
     @property
     def name(self) -> str:
@@ -229,9 +275,19 @@ class OpDesc:
         stage: int = 0,
         subtile: int = 0,
         k_offset: KOffsetKind = KOffsetKind.NONE,
+        takes: Sequence[str | FlowOperand] = (),
+        makes: Sequence[str] = (),
     ) -> OpDesc:
         """An op as the algorithm declares it: what it is, not what it costs."""
-        return cls(tag=tag, channel=channel, stage=stage, subtile=subtile, k_offset=k_offset)
+        return cls(
+            tag=tag,
+            channel=channel,
+            stage=stage,
+            subtile=subtile,
+            k_offset=k_offset,
+            takes=tuple(operand(t) for t in takes),
+            makes=tuple(makes),
+        )
 
     @classmethod
     def barrier(cls) -> OpDesc:

@@ -41,7 +41,8 @@ class RoleRing:
 
     ``full_arrivals`` and ``empty_arrivals`` are the counts the barriers are initialised with. Slots
     are filled by copies (``Load``, announced by ``Expect``) or by ordinary instructions
-    (``Compute.fills_slots``, announced by ``Arrive`` on ``full``).
+    (``Compute.fills_slots``, announced by ``Arrive`` on ``full``). A slot begins ``stride`` bytes
+    after the one before; 0 says that they follow one another without a gap.
     """
 
     name: str
@@ -50,11 +51,17 @@ class RoleRing:
     full_arrivals: int
     empty_arrivals: int
     per: Per = Per.ITERATION
+    stride: int = 0
 
     @property
     def slot_bytes(self) -> int:
         """The bytes of one slot."""
         return max((p.offset + p.bytes for p in self.parts), default=0)
+
+    @property
+    def slot_stride(self) -> int:
+        """The bytes from one slot to the next."""
+        return self.stride or self.slot_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,6 @@ to the end of all tiles. The kernel's first iteration is number ``peel``, so a t
 tile and take no ``k``.
 """
 
-import re
 from dataclasses import dataclass
 
 from warploom.document.flow import Exchange, Flow
@@ -295,7 +294,9 @@ class RolesDocument:
     at ops that are declared so, ``tile`` and ``dtype`` what a tile of the
     output is: facts of the kernel that the entries do not carry. ``costs`` are the prices of its
     ops on the target, ``machine`` the figures in which the target differs from the shipped part
-    that its first pair names (``("is", "h200")``).
+    that its first pair names (``("is", "h200")``). ``least_trips`` is the fewest iterations that
+    the code runs for any tile, besides what the programs peel: the code generator enforces it.
+    ``unroll``: steps of the loop in an iteration.
     """
 
     name: str
@@ -313,6 +314,8 @@ class RolesDocument:
     exchanges: tuple[Exchange, ...] = ()
     costs: RoleCosts | None = None
     machine: tuple[tuple[str, str], ...] = ()
+    least_trips: int = 0
+    unroll: int = 1
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{p.name} {len(p.kernel)}" for p in self.programs)
@@ -328,11 +331,10 @@ class RolesDocument:
 
     @property
     def tiles_per_iteration(self) -> int:
-        """Steps of the loop that one iteration covers; an unrolled one says so in its name."""
-        said = re.search(r"_u(\d+)(?=_|$)", self.name)
-        return int(said[1]) if said else 1
+        """Steps of the loop that one iteration covers."""
+        return self.unroll
 
     @property
     def minimum_trips(self) -> int:
-        """The fewest iterations a tile may have."""
-        return max((p.peel for p in self.programs), default=0)
+        """The fewest iterations a tile may have: what is stated, or what some program peels."""
+        return max([self.least_trips, *(p.peel for p in self.programs)])

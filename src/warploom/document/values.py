@@ -7,12 +7,12 @@ only where they say something; a ``reason`` may always be missing.
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from difflib import get_close_matches
-from enum import Enum
+from enum import Enum, IntEnum
 from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from warploom.document import counters, flow, flow as exchange, ops, roles
+from warploom.document import counters, flow, flow as exchange, ops, rings, roles
 from warploom.document.machine import MachineCosts, RoleCosts, RoleOpCost
 from warploom.document.ops import OpTag, ScheduleOps
 from warploom.errors import ConfigError, DocumentError
@@ -114,6 +114,7 @@ _FROM_ZERO = (
     "step", "stage", "subtile", "vm_cost", "lgkm_cost", "wait_value", "vgpr_def", "vgpr_kill",
     "ask", "producer_idx", "consumer_idx", "loop_distance", "time_slot", "vm_per_load",
     "lgkm_per_load", "simds", "barrier", "sync_issue", "vm_limit", "lgkm_limit", "storage",
+    "stride", "least_trips",
 )  # fmt: skip
 _POSITIVE = ("instances", "threads", "multicast", "ctas", "cluster", "copies", "count")
 # Bounds of numbers, by field, or by class and field.
@@ -139,7 +140,10 @@ _OPTIONAL: dict[type, frozenset[str]] = {
     roles.Compute: frozenset({"fills_slots"}),
     roles.BulkStore: frozenset({"k", "reduce"}),
     roles.RoleProgram: frozenset({"most_registers", "alternates"}),
-    roles.RolesDocument: frozenset({"tile", "dtype", "flow", "exchanges", "costs", "machine"}),
+    roles.RolesDocument: frozenset(
+        {"tile", "dtype", "flow", "exchanges", "costs", "machine", "least_trips", "unroll"}
+    ),
+    rings.RoleRing: frozenset({"stride"}),
     RoleCosts: frozenset({"clock_hz", "shared", "step", "own", "tied", "ask"}),
     RoleOpCost: frozenset({"ahead", "beside"}),
     counters.ScheduleDocument: frozenset({"shape", "machine", "flow"}),
@@ -153,13 +157,15 @@ _PAIRS = {
     "MachineCosts.by_name": "op",
     "MachineCosts.units": "unit",
 }
+# Fields that a document says elsewhere: the names of values are its flow.
+_ELSEWHERE: dict[type, frozenset[str]] = {ops.OpDesc: frozenset({"takes", "makes"})}
 _INFRASTRUCTURE = {(int(t), t.name): t for t in ScheduleOps}
 
 
 def plain(value: Any) -> Any:
     """A value as JSON-ready dicts and lists."""
     if isinstance(value, Enum):
-        return _word(value)
+        return int(value) if isinstance(value, IntEnum) else _word(value)
     if isinstance(value, tuple):
         return [plain(v) for v in value]
     if isinstance(value, ops.OpDesc):
@@ -182,7 +188,9 @@ def _plain_fields(value: Any) -> dict[str, Any]:
     return {
         f.name: _plain_field(getattr(value, f.name), f"{owner}.{f.name}")
         for f in fields(value)
-        if f.name != "tag" and (f.name not in optional or getattr(value, f.name) != f.default)
+        if f.name != "tag"
+        and f.name not in _ELSEWHERE.get(type(value), ())
+        and (f.name not in optional or getattr(value, f.name) != f.default)
     }
 
 
@@ -212,7 +220,9 @@ def record(data: object, path: str, cls: type[T], also: tuple[str, ...] = ()) ->
 def _readers(cls: type) -> tuple[dict[str, Reader], frozenset[str]]:
     """How each field of a class is read, and which may be missing."""
     hints = get_type_hints(cls)
-    readers = {name: _reader(kind, name, cls.__name__) for name, kind in hints.items()}
+    elsewhere = _ELSEWHERE.get(cls, frozenset())
+    kept = {name: kind for name, kind in hints.items() if name not in elsewhere}
+    readers = {name: _reader(kind, name, cls.__name__) for name, kind in kept.items()}
     return readers, _optional_fields(cls) | {"reason"}
 
 

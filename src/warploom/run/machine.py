@@ -45,7 +45,7 @@ class Names:
         self.tiles = program.tiles
         self.lds: dict[Slot, list[int]] = {s: [NEVER_WRITTEN] * waves for s in program.slots}
         self.registers: list[dict[Register, list[int]]] = [{} for _ in range(waves)]
-        self.staging: list[dict[int, int]] = [{} for _ in range(waves)]
+        self.staging: list[dict[Register, int]] = [{} for _ in range(waves)]
         self.blank = [NEVER_WRITTEN] * waves
 
     def land(self, wave: int, slots: tuple[Slot, ...], tile: int) -> None:
@@ -54,13 +54,13 @@ class Names:
         for slot in slots:
             self.lds[slot][wave] = name
 
-    def fetch(self, wave: int, channel: int, tile: int) -> None:
-        """The staging registers of ``channel`` receive ``tile``."""
-        self.staging[wave][channel] = self.name(tile)
+    def fetch(self, wave: int, staging: Register, tile: int) -> None:
+        """The staging registers of a channel (or its part) receive ``tile``."""
+        self.staging[wave][staging] = self.name(tile)
 
-    def staged(self, wave: int, channel: int) -> int:
+    def staged(self, wave: int, staging: Register) -> int:
         """The tile a store issued now would write."""
-        return self.staging[wave].get(channel, NEVER_WRITTEN)
+        return self.staging[wave].get(staging, NEVER_WRITTEN)
 
     def read(self, wave: int, register: Register, slot: Slot, shares: list[int]) -> None:
         """Shares of a fragment register receive what those of the slot hold now."""
@@ -255,7 +255,7 @@ class Machine:
         elif self.program.compiler_waits and step.kind is Kind.MMA:
             due = _through(lgkm, lambda f: f.step.register in step.operands)
         elif self.program.compiler_waits and step.kind is Kind.STORE:
-            due = _through(vm, lambda f: f.step.channel == step.channel)
+            due = _through(vm, lambda f: f.step.staging == step.staging)
         if self.capacity_stalls and step.units:
             due += [f for f in self._stalled(wave, step) if f not in due]
         return due
@@ -273,7 +273,7 @@ class Machine:
                 return flight
             case Kind.STORE:
                 flight = self._issue(wave, step, self.lgkm[wave], 1)
-                flight.payload = self.memory.staged(wave, step.channel)
+                flight.payload = self.memory.staged(wave, step.staging)
                 return flight
             case Kind.MMA:
                 self._multiply(wave, step)
@@ -291,7 +291,7 @@ class Machine:
                 self.memory.land(wave, step.slots, step.tile)
                 self.vm[wave].remove(flight)
             case Kind.FETCH:
-                self.memory.fetch(wave, step.channel, step.tile)
+                self.memory.fetch(wave, step.staging, step.tile)
                 self.vm[wave].remove(flight)
             case _:
                 self.memory.land(wave, step.slots, flight.payload)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from warploom.document.counters import BarrierKind, Protocol, Queue, RegisterWaits, ScheduleDocument
+from warploom.document.flow import touches
 from warploom.document.ops import (
     MAX_KERNEL_TAG,
     KOffsetKind,
@@ -70,7 +71,7 @@ class Step:
     place: Place
     slots: tuple[Slot, ...] = ()
     tile: int = -1
-    channel: int = -1
+    staging: Register = (-1, 0)
     units: int = 0
     register: Register = (-1, -1)
     operands: tuple[Register, ...] = ()
@@ -153,6 +154,30 @@ class _Lowering:
         # The slots of LDS. A store writes a whole stage, whose parts the fragment loads name
         self.slots = tuple(sorted({(self.channel(op), op.stage, op.subtile) for op in data}))
         self.next_tile: dict[tuple[int, int], int] = {}
+        self.touches = None if document.flow is None else touches(document.flow)
+        if self.touches is not None:
+            self._check_product(ops)
+        # The part of a stage each slot belongs to, where several stores fill it
+        self.part_of = {(self.channel(op), op.stage, op.subtile): self._part(op) for op in reads}
+
+    def _check_product(self, ops: list[OpDesc]) -> None:
+        """A flow must be that of a matrix product: this executor computes nothing else."""
+        assert self.touches is not None
+        for op in ops:
+            touch = self.touches.get(op.key)
+            grid = ((self.joint, op.subtile),) if self.joined else _operands(op)
+            other = op.role is OpRole.COMPUTE and (touch is None or touch.takes != grid)
+            if other or op.role is OpRole.VALU_COMPUTE:
+                raise DocumentError(
+                    f"{op.label()} is no part of a matrix product of two operands",
+                    path="$.flow",
+                    why="this executor runs A @ B; what else a document computes is in its flow",
+                    fix="verify, simulate and timeline take it; emitted kernels: warploom emulate",
+                )
+
+    def _part(self, op: OpDesc) -> int:
+        touch = None if self.touches is None else self.touches.get(op.key)
+        return 0 if touch is None else touch.part
 
     def program(self, group_of: tuple[int, ...]) -> Program:
         p = self.protocol
@@ -235,9 +260,11 @@ class _Lowering:
         if op.role is OpRole.GLOBAL_LOAD:
             return self._load(op, ch, place, base)
         if op.role is OpRole.SHARED_STORE:
-            slots = tuple(s for s in self.slots if s[:2] == (ch, op.stage))
+            part = self._part(op)
+            stage = [s for s in self.slots if s[:2] == (ch, op.stage)]
+            slots = tuple(s for s in stage if self.part_of.get(s, part) == part)
             units = op.lgkm_cost or self.document.counters.lgkm_per_load[ch]
-            return Step(kind=Kind.STORE, place=place, slots=slots, channel=ch, units=units)
+            return Step(kind=Kind.STORE, place=place, slots=slots, staging=(ch, part), units=units)
         return Step(
             kind=Kind.READ,
             place=place,
@@ -252,14 +279,14 @@ class _Lowering:
         return Step(
             kind=Kind.MMA,
             place=place,
-            operands=((0, op.stage), (1, op.subtile)),
+            operands=_operands(op),
             accumulator=(op.stage, op.subtile),
         )
 
     def _load(self, op: OpDesc, ch: int, place: Place, base: int) -> Step:
-        staged = ch in self.staged
+        staged, part = ch in self.staged, self._part(op)
         if op.k_offset is KOffsetKind.NONE:
-            loader = (ch, -1 if staged else op.subtile)
+            loader = (ch, -1 - part if staged else op.subtile)
             tile = self.next_tile.get(loader, 0)
             self.next_tile[loader] = tile + 1
         else:
@@ -269,9 +296,14 @@ class _Lowering:
             place=place,
             slots=() if staged else ((ch, op.stage, op.subtile),),
             tile=tile,
-            channel=ch,
+            staging=(ch, part),
             units=self.document.counters.vm_per_load[ch],
         )
+
+
+def _operands(op: OpDesc) -> tuple[Register, ...]:
+    """The fragments of A and of B that an MMA of a grid multiplies."""
+    return (0, op.stage), (1, op.subtile)
 
 
 _AB = (0, 1)

@@ -131,7 +131,9 @@ def reach_of(entry: RoleEntry, agent: Agent) -> int:
         return ALL
     if not isinstance(entry, roles.ScopeSync) or entry.scope is Scope.THREAD:
         return NOBODY
-    return ALL if entry.scope is Scope.WARPGROUP or agent.threads <= 32 else WARP
+    if agent.threads <= 32:
+        return ALL
+    return ALL if entry.scope is Scope.WARPGROUP and agent.threads <= 128 else WARP
 
 
 def describe(entry: RoleEntry) -> str:

@@ -106,10 +106,9 @@ class _Sweep:
 
     def _guard(self, position: int, item: Item) -> None:
         """The wait the code generator puts in front of an event that takes registers."""
-        if item.kind is Kind.MMA:
-            self._retire_through(
-                Queue.LGKM, max(self.flow.operands[position], default=-1), position
-            )
+        if item.kind in (Kind.MMA, Kind.VECTOR):
+            taken = self.flow.operands.get(position, ())
+            self._retire_through(Queue.LGKM, max(taken, default=-1), position)
         elif item.kind is Kind.STORE:
             self._retire_through(Queue.VM, self.flow.source[position], position)
 
@@ -155,8 +154,7 @@ def loads_follow_the_loop(text: Text) -> bool:
     rates: dict[tuple[int, int], int] = {}
     for item in text.items():
         if item.kind is Kind.LOAD and item.offset is None:
-            loader = (item.channel, NOTHING if item.slot is None else item.slot[2])
-            rates[loader] = rates.get(loader, 0) + (item.phase is Phase.KERNEL)
+            rates[item.loader] = rates.get(item.loader, 0) + (item.phase is Phase.KERNEL)
     return set(rates.values()) <= {text.protocol.k_tiles_per_iteration}
 
 

@@ -154,7 +154,7 @@ def _missing_accumulator(
 
 
 Made = tuple[str, int]  # value and iteration
-_WORK = (Kind.LOAD, Kind.READ, Kind.MMA, Kind.VECTOR)
+_WORK = (Kind.LOAD, Kind.STORE, Kind.READ, Kind.MMA, Kind.VECTOR)
 
 
 def looks_back(flow: Flow) -> int:
@@ -174,9 +174,7 @@ class _Walk:
 
     def __init__(self, run: Run, flow: Flow) -> None:
         self.run = run
-        self.ops: dict[Key, FlowOp] = {
-            (op.name, op.args[0] if op.args else 0): op for op in flow.ops if op.role == WAVE
-        }
+        self.ops: dict[Key, FlowOp] = {op.key: op for op in flow.ops if op.role == WAVE}
         self.outside = {r: [op for op in flow.ops if op.role == r] for r in (SETUP, STORE)}
         self.maker = {value: op for op in flow.ops for value in op.results}
         self.home = {h.value: h.place for h in flow.homes}
@@ -193,7 +191,7 @@ class _Walk:
             self.held.update({self.home[v]: (v, 0) for v in op.results})
         for position, item in enumerate(self.run.program.items):
             if item.kind in _WORK and item.op is not None:
-                yield from self._work(position, item, (item.op.name, item.op.subtile))
+                yield from self._work(position, item, item.op.key)
         yield from self._counts()
         for op in self.outside[STORE]:
             for operand in op.operands:

@@ -105,7 +105,7 @@ class Flow:
     ``operands[t]``: for an MMA the reads it takes. ``run[t]``: for a write or read, the first of
     the unbroken run of equal tiles in its slot or register. ``before[t]``: the last write or read
     of another tile in front of that run; ``after[t]``: the first such write after it.
-    ``writes[slot]``, ``fills[register]`` and ``fetches[channel]``: all writes into a slot, reads
+    ``writes[slot]``, ``fills[register]`` and ``fetches[staging]``: all writes into a slot, reads
     into a register and loads into staging registers, in order. ``user[t]``: the last MMA that
     takes the value of the read at ``t``.
     """
@@ -118,7 +118,7 @@ class Flow:
     after: list[int]
     writes: dict[Slot, list[int]]
     fills: dict[Register, list[int]]
-    fetches: dict[int, list[int]]
+    fetches: dict[Register, list[int]]
     user: list[int]
     unsure: frozenset[int] = frozenset()
 
@@ -176,12 +176,14 @@ class _Tracer:
             Kind.STORE: self._store,
             Kind.READ: self._read,
             Kind.MMA: self._mma,
+            Kind.VECTOR: self._vector,
         }
 
     def _load(self, position: int, item: Item) -> None:
         self.flow.tile[position] = self._loaded_tile(position, item)
         if item.slot is None:
-            row = self.flow.fetches.setdefault(item.channel, [])
+            assert item.staging is not None
+            row = self.flow.fetches.setdefault(item.staging, [])
             self._continue(row, position)
             row.append(position)
         else:
@@ -190,13 +192,12 @@ class _Tracer:
     def _loaded_tile(self, position: int, item: Item) -> int:
         if item.offset is not None:
             return self.base[position] + item.offset
-        loader = (item.channel, NOTHING if item.slot is None else item.slot[2])
-        tile = self.next_tile.get(loader, 0)
-        self.next_tile[loader] = tile + 1
+        tile = self.next_tile.get(item.loader, 0)
+        self.next_tile[item.loader] = tile + 1
         return tile
 
     def _store(self, position: int, item: Item) -> None:
-        row = self.flow.fetches.get(item.channel)
+        row = None if item.staging is None else self.flow.fetches.get(item.staging)
         if row:
             filled = row[-1]
             self.flow.source[position] = filled
@@ -229,6 +230,10 @@ class _Tracer:
         fills = flow.fills.setdefault(register, [])
         self._continue(fills, position)
         fills.append(position)
+
+    def _vector(self, position: int, item: Item) -> None:
+        if item.registers:
+            self._mma(position, item)
 
     def _mma(self, position: int, item: Item) -> None:
         fills = self.flow.fills

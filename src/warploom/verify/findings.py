@@ -98,6 +98,11 @@ class Code(StrEnum):
     BARRIER = "BARRIER"
     FLOW = "FLOW"
     EXCHANGE = "EXCHANGE"
+    ALIGNMENT = "ALIGNMENT"
+
+
+FLOW_DECLARED = "flow as declared"
+FLOW_NAMED = "flow as the names of the ops say"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +206,8 @@ class Report(Pictured):
     ``trips_proven`` is "all" or what was judged; ``trips_checked`` the iteration counts that were
     unrolled; ``depth`` the number of back edges (or ring uses) the longest dependence spans.
     ``omitted`` counts findings beyond the limit that a report lists. ``not_judged`` says what no
-    judge could decide: with anything there, the verdict is not clean.
+    judge could decide: with anything there, the verdict is not clean. ``assumes`` says what the
+    verdict takes from the document without being able to compare it with anything.
     """
 
     name: str
@@ -212,6 +218,7 @@ class Report(Pictured):
     omitted: int = 0
     sequences: int = 0
     not_judged: tuple[str, ...] = field(default=())
+    assumes: tuple[str, ...] = field(default=())
 
     @property
     def verdict(self) -> str:
@@ -249,6 +256,7 @@ class Report(Pictured):
         head = f"{self.name}: {self.verdict} ({trips}, {len(self.findings)} finding(s))"
         more = [f"... and {self.omitted} more"] if self.omitted else []
         notes = [f"not judged: {note}" for note in self.not_judged]
+        notes += [f"assumes: {note}" for note in self.assumes]
         return "\n".join([head, *notes, *(f.text() for f in self.findings), *more])
 
     def __str__(self) -> str:
@@ -262,6 +270,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "verdict": report.verdict,
         "trips_proven": report.trips_proven,
         **notes,
+        "assumes": list(report.assumes),
         "findings": [finding_to_json(f) for f in report.findings],
     }
 

@@ -12,7 +12,16 @@ from warploom.verify import structure
 from warploom.verify.completion import NEVER, dependence_depth, loads_follow_the_loop
 from warploom.verify.data import find_data_errors, find_flow_errors, looks_back
 from warploom.verify.explain import event, explain
-from warploom.verify.findings import Assumptions, Code, Event, Finding, Limits, Report, Severity
+from warploom.verify.findings import (
+    FLOW_DECLARED,
+    Assumptions,
+    Code,
+    Event,
+    Finding,
+    Limits,
+    Report,
+    Severity,
+)
 from warploom.verify.races import Conflict, Run, analyse, find_conflicts
 from warploom.verify.roles import verify_roles
 from warploom.verify.text import Item, Text, beyond, read_text
@@ -45,7 +54,7 @@ def verify(
     """
     given = document_of(document)
     if isinstance(given, RolesDocument):
-        least = max(1, given.minimum_trips)
+        least = given.minimum_trips
         pairs = None if trips is None else [(n, n) for n in trips if n >= least]
         return verify_roles(given, sequences=pairs)
     document = given
@@ -75,6 +84,7 @@ def verify(
         depth=depth,
         omitted=omitted,
         not_judged=beyond(document),
+        assumes=() if document.flow is None else (FLOW_DECLARED,),
     )
 
 

@@ -13,7 +13,7 @@ from warploom.document import RegisterWaits, WaveId
 from warploom.verify.completion import NEVER, Completion, complete
 from warploom.verify.dataflow import NOTHING, Flow, Program, trace, unroll
 from warploom.verify.findings import Assumptions, Code
-from warploom.verify.text import Item, Kind, Text
+from warploom.verify.text import Item, Kind, Register, Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ def analyse(text: Text, trips: int, assumptions: Assumptions) -> Run:
         for position, item in enumerate(program.items)
         if item.kind is Kind.STORE
         and flow.source[position] != NOTHING
-        and not _filled_by(flow, completion.done, position, item.channel)
+        and not _filled_by(flow, completion.done, position, item)
     )
     # Where the code generator guards registers, each load completes at its store.
     return Run(
@@ -168,13 +168,14 @@ def _staging_rules(run: Run, used: dict[int, int]) -> list[Conflict]:
 
 def _staging_conflict(run: Run, store: int) -> Conflict:
     load = run.flow.source[store]
-    channel = run.program.items[store].channel
-    if sure_load(run.flow, run.completion.done, load, channel) == NOTHING:
+    staging = run.program.items[store].staging
+    assert staging is not None
+    if sure_load(run.flow, run.completion.done, load, staging) == NOTHING:
         return _in_wave(Code.WAW_LDS, run.flow.before[load], load)
     return _in_wave(Code.RAW_REG, load, store)
 
 
-def sure_load(flow: Flow, done: list[int], load: int, channel: int) -> int:
+def sure_load(flow: Flow, done: list[int], load: int, staging: Register) -> int:
     """The first load of ``load``'s tile after which no other tile can land in the registers.
 
     ``NOTHING`` when an older load of another tile may outlast all of them.
@@ -182,13 +183,14 @@ def sure_load(flow: Flow, done: list[int], load: int, channel: int) -> int:
     start, other = flow.run[load], flow.before[load]
     if other == NOTHING or done[other] < start:
         return start
-    row = flow.fetches[channel]
+    row = flow.fetches[staging]
     at = bisect_right(row, done[other])
     return row[at] if at < len(row) and row[at] <= load else NOTHING
 
 
-def _filled_by(flow: Flow, done: list[int], store: int, channel: int) -> bool:
-    sure = sure_load(flow, done, flow.source[store], channel)
+def _filled_by(flow: Flow, done: list[int], store: int, item: Item) -> bool:
+    assert item.staging is not None
+    sure = sure_load(flow, done, flow.source[store], item.staging)
     return sure != NOTHING and done[sure] <= store
 
 

@@ -47,6 +47,7 @@ class FileVerdict:
                 "file": self.file,
                 "verdict": "malformed",
                 "trips_proven": None,
+                "assumes": [],
                 "findings": [],
             }
         return {"file": self.file, **report_to_json(self.report)}
@@ -79,7 +80,7 @@ def judge_document(
         return verify(document, trips=trips)
     if trips is None:
         return verify_roles(document)
-    least = max(1, document.minimum_trips)
+    least = document.minimum_trips
     wanted = trips[max(least - trips.start, 0) :]
     if not 0 < len(wanted) <= MAX_LENGTHS:
         raise ConfigError(

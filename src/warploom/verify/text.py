@@ -8,7 +8,8 @@ A channel that has shared stores is *staged*: its global loads fill registers, a
 whole stage, so its slots are ``(channel, stage, 0)`` and a fragment load's subtile only names the
 part of the stage, that is the register. Where all fragments belong to one staged channel, an MMA
 ``[i, j]`` takes fragment ``j`` of it; everywhere else it takes fragment ``i`` of channel 0 and
-fragment ``j`` of channel 1.
+fragment ``j`` of channel 1. With a flow a staged channel may have several parts, each with staging
+registers and a slot of its own.
 """
 
 from collections.abc import Iterable
@@ -44,6 +45,7 @@ class Item:
     """One entry (or one addition of the protocol, then without ``op``) that has an effect.
 
     ``slot`` is what a load, store or read touches (``None`` for a load into staging registers),
+    ``staging`` the registers such a load fills and a store takes: of a channel, or of its part,
     ``registers`` what a read fills or an MMA takes, ``offset`` a load's tile relative to the base
     (``None``: the next tile of its channel), ``count`` a wait's operand, which can be one that the
     hardware can not express (``is_unencodable``): then it does not wait.
@@ -57,6 +59,7 @@ class Item:
     queue: Queue | None = None
     units: int = 0
     slot: Slot | None = None
+    staging: Register | None = None
     registers: tuple[Register, ...] = ()
     offset: int | None = None
     count: int = 0
@@ -66,6 +69,13 @@ class Item:
     def label(self) -> str:
         """A short name for messages."""
         return f"{self.kind.name} (protocol)" if self.op is None else self.op.label()[-80:]
+
+    @property
+    def loader(self) -> tuple[int, int]:
+        """What a load without a k-offset is the next tile of: its sub-tile, or its registers."""
+        if self.slot is not None:
+            return self.channel, self.slot[2]
+        return self.channel, -1 - (0 if self.staging is None else self.staging[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +199,8 @@ class _Reader:
         if op.role in (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD):
             return self._transfer(phase, index, op)
         if op.role is OpRole.VALU_COMPUTE and self.touches is not None:
-            return Item(kind=Kind.VECTOR, phase=phase, index=index, op=op)
+            taken = self._operands(op)
+            return Item(kind=Kind.VECTOR, phase=phase, index=index, op=op, registers=taken)
         return None
 
     @staticmethod
@@ -225,7 +236,8 @@ class _Reader:
     def _transfer(self, phase: Phase, index: int, op: OpDesc) -> Item:
         channel = self._channel(op, f"$.{phase.name.lower()}[{index}].op")
         staged = channel in self.staged
-        slot = (channel, op.stage, 0 if staged else self._part(op))
+        part = 0 if staged and self.touches is None else self._part(op)
+        slot = (channel, op.stage, part)
         kind, queue = _TRANSFERS[op.role]
         return Item(
             kind=kind,
@@ -236,6 +248,7 @@ class _Reader:
             queue=queue,
             units=self._units(kind, channel, op),
             slot=None if staged and kind is Kind.LOAD else slot,
+            staging=(channel, part) if staged and kind is not Kind.READ else None,
             registers=((channel, op.subtile),) if kind is Kind.READ else (),
             offset=None if op.k_offset is KOffsetKind.NONE else op.k_offset.signed_bk_multiple(),
         )
@@ -249,12 +262,12 @@ class _Reader:
 
     def _part(self, op: OpDesc) -> int:
         """The part of a stage an op fills or reads."""
-        touch = None if self.touches is None else self.touches.get((op.name, op.subtile))
+        touch = None if self.touches is None else self.touches.get(op.key)
         return op.subtile if touch is None else touch.part
 
     def _operands(self, op: OpDesc) -> tuple[Register, ...]:
         if self.touches is not None:
-            touch = self.touches.get((op.name, op.subtile))
+            touch = self.touches.get(op.key)
             return () if touch is None else touch.takes
         if self.single is not None:
             return ((self.single, op.subtile),)

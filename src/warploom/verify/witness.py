@@ -204,9 +204,10 @@ class _Script:
     def _held_loads(self, load: int, store: int, holder: WaveId) -> list[int]:
         """The loads of the right tile that must come too late; an older one lands before them."""
         flow, done = self.run.flow, self.run.completion.done
-        channel = self.run.program.items[load].channel
-        row, other = flow.fetches[channel], flow.before[load]
-        sure = sure_load(flow, done, load, channel)
+        staging = self.run.program.items[load].staging
+        assert staging is not None
+        row, other = flow.fetches[staging], flow.before[load]
+        sure = sure_load(flow, done, load, staging)
         if sure != flow.run[load]:
             self._advance(holder, done[other])
             self._step(StepKind.LAND, holder, other, "after younger loads of another tile")

@@ -196,6 +196,7 @@ class _Reader:
             OpRole.SHARED_STORE: self._store,
             OpRole.FRAGMENT_LOAD: self._read,
             OpRole.COMPUTE: self._mma,
+            OpRole.VALU_COMPUTE: self._vector,
         }
 
     def channel(self, op: OpDesc) -> int:
@@ -244,7 +245,7 @@ class _Reader:
         table = self.document.counters.vm_per_load
         units = table[c] if c < len(table) else op.vm_cost
         own: dict[str, Any] = (
-            {"act": Act.FETCH, "defines": ("staging", c, 0)}
+            {"act": Act.FETCH, "defines": ("staging", c, self._staging(op))}
             if c in self.stored
             else {"act": Act.LOAD, "slot": self._slot(op, c)}
         )
@@ -256,7 +257,7 @@ class _Reader:
             "act": Act.STORE,
             "channel": c,
             "slot": self._slot(op, c),
-            "uses": (("staging", c, 0),),
+            "uses": (("staging", c, self._staging(op)),),
             "queue": Queue.LGKM,
             "units": op.lgkm_cost or self._lgkm(op, c),
         }
@@ -279,16 +280,26 @@ class _Reader:
     def _mma(self, op: OpDesc) -> dict[str, Any]:
         return {"act": Act.MMA, "uses": self._fragments(op)}
 
+    def _vector(self, op: OpDesc) -> dict[str, Any]:
+        """Vector work waits for the fragments it takes, if the document says that it takes any."""
+        taken = self._fragments(op) if self._touch(op) is not None else ()
+        return {"act": Act.MMA, "uses": taken} if taken else {"act": Act.IDLE}
+
+    def _staging(self, op: OpDesc) -> int:
+        touch = self._touch(op)
+        return 0 if touch is None else touch.part
+
     def _slot(self, op: OpDesc, channel: int) -> Slot:
-        """A store writes a whole stage; its fragments name parts of it."""
+        """A store writes a whole stage, or the part a flow names; its fragments read parts."""
         slot = (channel, op.stage)
         touch = self._touch(op)
-        part = op.subtile if touch is None else touch.part
-        return slot if channel in self.stored else (*slot, part)
+        if touch is not None:
+            return (*slot, touch.part)
+        return slot if channel in self.stored else (*slot, op.subtile)
 
     def _touch(self, op: OpDesc) -> Touch | None:
         """What a document with a flow says of an op."""
-        return None if self.touches is None else self.touches.get((op.name, op.subtile))
+        return None if self.touches is None else self.touches.get(op.key)
 
     def _fragments(self, op: OpDesc) -> tuple[Register, ...]:
         touch = self._touch(op)

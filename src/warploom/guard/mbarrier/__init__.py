@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.document import roles
-from warploom.document.rings import Per, RoleRing, Scope
+from warploom.document.rings import Part, Per, RoleRing, Scope
 from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
 from warploom.errors import SchedulingError
 from warploom.guard.mbarrier.emit import entries, guards_of
@@ -40,6 +40,7 @@ from warploom.guard.mbarrier.turns import (
 from warploom.order import ModuloResult
 
 WARP_THREADS = 32
+ATOM = 1024  # bytes of eight rows under the widest swizzle, which repeat from there
 
 
 def derive_roles(result: ModuloResult, plan: Plan) -> RolesDocument:
@@ -142,7 +143,14 @@ def _ring(result: ModuloResult, plan: Plan, ring: RingPlan, expanded: dict[str, 
         full_arrivals=sum(_fills(plan, r, expanded[r.name], ring.name) for r in plan.roles),
         empty_arrivals=sum(_releases(plan, r, expanded[r.name], ring.name) for r in plan.roles),
         per=ring.per,
+        stride=_stride(ring.parts),
     )
+
+
+def _stride(parts: tuple[Part, ...]) -> int:
+    """From slot to slot: whole atoms of the swizzle; 0 where slots are that already."""
+    end = max((p.offset + p.bytes for p in parts), default=0)
+    return -(-end // ATOM) * ATOM if end % ATOM else 0
 
 
 def _fills(plan: Plan, role: RolePlan, lists: Lists, ring: str) -> int:
@@ -164,7 +172,7 @@ def _releases(plan: Plan, role: RolePlan, lists: Lists, ring: str) -> int:
 
 def _scopes(plan: Plan, role: RolePlan) -> int:
     """Arrivals of one instance."""
-    warps = max(1, role.threads // WARP_THREADS)
+    warps = -(-role.threads // WARP_THREADS)
     return {Scope.THREAD: 1, Scope.WARP: warps, Scope.WARPGROUP: 1}[plan.scope]
 
 

@@ -277,7 +277,7 @@ def _counts(document: RolesDocument) -> Iterator[Edit]:
             if mine:
                 per = {Scope.THREAD: p.threads, Scope.WARP: 32, Scope.WARPGROUP: 128}[mine[0].scope]
                 shared = 1 if p.alternates else p.instances
-                total += shared * max(1, p.threads // per) * mine[0].ctas
+                total += shared * -(-p.threads // per) * mine[0].ctas
         for words, new in (
             ("full", replace(ring, full_arrivals=1)),
             *([("empty", replace(ring, empty_arrivals=total))] if total else []),

@@ -184,7 +184,7 @@ class Machine:
         size = {Scope.THREAD: a.program.threads, Scope.WARP: 32, Scope.WARPGROUP: 128}[e.scope]
         for cta in self._reached(a.cta, e.ctas):
             barrier = self._barrier(a, step, e.ring, e.side.value, cta)
-            barrier.arrive(max(1, a.program.threads // size))
+            barrier.arrive(-(-a.program.threads // size))
 
     def _reached(self, cta: int, n: int) -> range:
         first = cta // n * n

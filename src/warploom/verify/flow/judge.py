@@ -4,15 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from warploom.document.flow import Flow, FlowOp, FlowOperand, When
-from warploom.document.roles import BulkStore, Compute, Load, Mma, RolesDocument
+from warploom.document.rings import BufferCopy, SlotRead
+from warploom.document.roles import BulkStore, Compute, Load, Mma, RoleEntry, RolesDocument
+from warploom.errors import DocumentError
 from warploom.verify.agents import Agent, Event, Uses, agents, describe, run, takes
 from warploom.verify.findings import Code, Finding
 
 Made = tuple[str, int, int]  # value, tile, iteration (0 for values of a tile)
 OpKey = tuple[str, str, tuple[int, ...]]  # role, op, args
-_Slot = tuple[int, str, int]  # cta, ring.part, use
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where values live: a register array, a part of a ring's slots, or a staging copy.
+
+    What it is and the names of its parts are its identity. A text may mean several: an array may
+    be called ``r.p`` beside part p of ring r.
+    """
+
+    kind: Literal["register", "slot", "copy"]
+    name: str
+    part: str | int = ""
+
+    def __str__(self) -> str:
+        mark = {"register": "", "slot": ".", "copy": "#"}[self.kind]
+        return f"{self.name}{mark}{self.part}"
+
+
+_Slot = tuple[int, Store, int]  # cta, part of a ring, use
+
+
+def stores_called(document: RolesDocument, role: str, text: str) -> list[Store]:
+    """All that a text may mean for a role."""
+    slots = [Store("slot", r.name, p.name) for r in document.rings for p in r.parts]
+    heads = [b for b in document.buffers if text.startswith(f"{b.name}#")]
+    tails = [(b, text[len(b.name) + 1 :]) for b in heads]
+    copies = [
+        Store("copy", b.name, int(n))
+        for b, n in tails
+        if n.isdecimal() and len(n) < 10 and int(n) < b.copies and str(int(n)) == n
+    ]
+    arrays = [Store("register", n) for n, _ in document.program(role).registers if n == text]
+    return [*arrays, *(s for s in slots if str(s) == text), *copies]
+
+
+def home_of(document: RolesDocument, op: FlowOp, text: str) -> Store:
+    """The home of a value that an op makes; of several that a text may mean, the one it writes."""
+    found = stores_called(document, op.role, text)
+    if len(found) > 1:
+        rows = (row for _, row in document.program(op.role).phases())
+        mine = [e for row in rows for e in row if _runs(op, e)]
+        written = {s for e in mine for s in writes(e)}
+        found = [s for s in found if s in written] or found
+    if len(found) != 1:
+        raise DocumentError(
+            f"home {text!r} of op {op.name!r} may be {len(found)} things",
+            path="$.flow.homes",
+            why=", ".join(f"the {s.kind} {s}" for s in found) or "nothing is called so",
+            fix="name register arrays, parts and staging copies so that no two read alike",
+        )
+    return found[0]
+
+
+def _runs(op: FlowOp, entry: RoleEntry) -> bool:
+    own = isinstance(entry, Compute | BulkStore | Load | Mma) and entry.op == op.name
+    return own and getattr(entry, "args", ()) == op.args
 
 
 def check_flow(document: RolesDocument, flow: Flow) -> Iterator[Finding]:
@@ -23,8 +82,9 @@ def check_flow(document: RolesDocument, flow: Flow) -> Iterator[Finding]:
             why="no declared op stores a result",
             fix="mark the ops that write to memory with stores",
         )
+    table = _Table.of(document, flow)
     for tiles in flow_tiles(document, flow):
-        yield from _Walk(document, flow, tiles).findings()
+        yield from _Walk(document, flow, tiles, table).findings()
 
 
 def flow_tiles(document: RolesDocument, flow: Flow) -> Iterator[tuple[int, ...]]:
@@ -33,7 +93,7 @@ def flow_tiles(document: RolesDocument, flow: Flow) -> Iterator[tuple[int, ...]]
     Everybody runs two tiles.
     """
     turns = max((p.instances for p in document.programs if p.alternates), default=1)
-    least = max(document.minimum_trips, 1)
+    least = document.minimum_trips
     back = max((o.back for op in flow.ops for o in op.operands), default=0)
     return ((trips,) * (2 * turns) for trips in range(least, least + back + 4))
 
@@ -44,14 +104,15 @@ class _Table:
 
     ops: dict[OpKey, FlowOp]
     maker: dict[str, FlowOp]
-    home: dict[str, str]
+    home: dict[str, Store]
 
     @classmethod
-    def of(cls, flow: Flow) -> _Table:
+    def of(cls, document: RolesDocument, flow: Flow) -> _Table:
+        maker = {value: op for op in flow.ops for value in op.results}
         return cls(
             {(op.role, op.name, op.args): op for op in flow.ops},
-            {value: op for op in flow.ops for value in op.results},
-            {h.value: h.place for h in flow.homes},
+            maker,
+            {h.value: home_of(document, maker[h.value], h.place) for h in flow.homes},
         )
 
 
@@ -62,13 +123,12 @@ class _Walk:
     document: RolesDocument
     flow: Flow
     tiles: tuple[int, ...]
-    table: _Table = field(init=False)
+    table: _Table
     uses: Uses = field(init=False)
     slots: dict[_Slot, Made | None] = field(default_factory=dict)
 
     def findings(self) -> Iterator[Finding]:
         """What this run shows."""
-        self.table = _Table.of(self.flow)
         self.uses = Uses(self.document, self.tiles)
         programs = {a: run(self.document, a, self.tiles) for a in agents(self.document)}
         for events in programs.values():
@@ -77,8 +137,8 @@ class _Walk:
                 op = self._declared(event)
                 if op is None:
                     continue
-                for place in writes(event):
-                    if "." not in place:
+                for place in writes(event.entry):
+                    if place.kind != "slot":
                         continue
                     made = [v for v in op.results if self.table.home[v] == place]
                     value = (made[0], event.tile, _turn(op, event)) if made else None
@@ -94,15 +154,15 @@ class _Walk:
         first = cta // entry.multicast * entry.multicast
         return range(first, first + entry.multicast)
 
-    def _use(self, event: Event, place: str) -> int:
-        return self.uses.meant(event, place.partition(".")[0])
+    def _use(self, event: Event, place: Store) -> int:
+        return self.uses.meant(event, place.name)
 
     def _declared(self, event: Event) -> FlowOp | None:
         key = key_of(event)
         return None if key is None else self.table.ops.get(key)
 
     def _walk(self, agent: Agent, events: list[Event]) -> Iterator[Finding]:
-        held: dict[str, Made | None] = {}
+        held: dict[Store, Made | None] = {}
         seen: dict[tuple[OpKey, int], list[int]] = {}
         for event in events:
             key = key_of(event)
@@ -112,7 +172,7 @@ class _Walk:
             if op is None:
                 why = f"{describe(event.entry)} is no declared op of {agent.role}"
                 yield self._finding(event, None, why, "declare it, or leave it out")
-                for place in writes(event):
+                for place in writes(event.entry):
                     held[place] = None
                 continue
             if event.phase in ("setup", "finish"):
@@ -125,9 +185,9 @@ class _Walk:
         yield from self._counts(agent, seen)
 
     def _operands(
-        self, event: Event, op: FlowOp, held: dict[str, Made | None]
+        self, event: Event, op: FlowOp, held: dict[Store, Made | None]
     ) -> Iterator[Finding]:
-        found = reads(event)
+        found = reads(event.entry)
         left = set(found)
         for operand in op.operands:
             place, wanted = self._wanted(event, op, operand)
@@ -140,7 +200,7 @@ class _Walk:
                 why = f"{describe(event.entry)} does not read {operand.value} in {place}"
                 yield self._finding(event, op, why, f"read {place}")
                 continue
-            if "." in place:
+            if place.kind == "slot":
                 has = self.slots.get((event.agent.cta, place, self._use(event, place)))
             else:
                 has = held.get(place)
@@ -151,7 +211,7 @@ class _Walk:
                 fix = f"run {self.table.maker[wanted[0]].name} first, and nothing over it"
                 yield self._finding(event, op, why, fix)
         yield from self._order(event, op)
-        for place in sorted(left):
+        for place in sorted(left, key=str):
             why = f"{describe(event.entry)} reads {place}, which is none of its operands here"
             fix = "accumulate = False where a sum starts; or declare the operand"
             yield self._finding(event, op, why, fix)
@@ -161,14 +221,15 @@ class _Walk:
         if not isinstance(event.entry, Mma):
             return
         mma = event.entry
-        found = [*mma.registers, *(f"{s.ring}.{s.part}" for s in mma.slots)]
+        found = [*map(_array, mma.registers), *map(_part, mma.slots)]
         declared = [self.table.home[o.value] for o in op.operands]
-        wanted = [place for place in declared if place != mma.accumulator]
+        wanted = [place for place in declared if place != _array(mma.accumulator)]
         if found != wanted and {*found} == {*wanted}:
-            why = f"{describe(mma)} multiplies {' by '.join(found)}"
-            yield self._finding(event, op, why, f"the order declared: {', '.join(wanted)}")
+            why = f"{describe(mma)} multiplies {' by '.join(map(str, found))}"
+            right = ", ".join(map(str, wanted))
+            yield self._finding(event, op, why, f"the order declared: {right}")
 
-    def _wanted(self, event: Event, op: FlowOp, operand: FlowOperand) -> tuple[str, Made | None]:
+    def _wanted(self, event: Event, op: FlowOp, operand: FlowOperand) -> tuple[Store, Made | None]:
         """The place of an operand and the value that must be there."""
         maker = self.table.maker[operand.value]
         place = self.table.home[operand.value]
@@ -182,16 +243,18 @@ class _Walk:
             return place, None
         return self.table.home[operand.before], (operand.before, event.tile, 0)
 
-    def _results(self, event: Event, op: FlowOp, held: dict[str, Made | None]) -> Iterator[Finding]:
+    def _results(
+        self, event: Event, op: FlowOp, held: dict[Store, Made | None]
+    ) -> Iterator[Finding]:
         made = {self.table.home[v]: v for v in op.results}
-        written = writes(event)
+        written = writes(event.entry)
         if isinstance(event.entry, BulkStore) and event.entry.reduce != op.adds:
             does = "adds to" if event.entry.reduce else "replaces"
             why = f"{describe(event.entry)} {does} what is in memory"
             yield self._finding(event, op, why, f"reduce = {op.adds}")
         for place in written:
             value = made.get(place)
-            if "." not in place:
+            if place.kind != "slot":
                 held[place] = None if value is None else (value, event.tile, _turn(op, event))
             if value is None:
                 why = f"{describe(event.entry)} writes {place}, which holds none of its results"
@@ -249,36 +312,44 @@ def _turn(op: FlowOp, event: Event) -> int:
     return event.step if op.when is When.LOOP else 0
 
 
-def reads(event: Event) -> tuple[str, ...]:
-    """The places an op reads."""
-    entry = event.entry
+def reads(entry: RoleEntry) -> tuple[Store, ...]:
+    """Where an op reads."""
     match entry:
         case Mma():
-            slots = tuple(f"{s.ring}.{s.part}" for s in entry.slots)
-            old = (entry.accumulator,) if entry.accumulate else ()
-            return (*slots, *entry.registers, *old)
+            old = (_array(entry.accumulator),) if entry.accumulate else ()
+            return (*map(_part, entry.slots), *map(_array, entry.registers), *old)
         case Compute():
-            return (*entry.reads, *(f"{s.ring}.{s.part}" for s in entry.slots))
+            return (*map(_array, entry.reads), *map(_part, entry.slots))
         case BulkStore():
-            return (f"{entry.source.buffer}#{entry.source.copy}",)
+            return (_copy(entry.source),)
         case _:
             return ()
 
 
-def writes(event: Event) -> tuple[str, ...]:
-    """The places an op writes."""
-    entry = event.entry
+def writes(entry: RoleEntry) -> tuple[Store, ...]:
+    """Where an op writes."""
     match entry:
         case Mma():
-            return (entry.accumulator,)
+            return (_array(entry.accumulator),)
         case Load():
-            return (f"{entry.ring}.{entry.part}",)
+            return (Store("slot", entry.ring, entry.part),)
         case Compute():
-            copies = (f"{c.buffer}#{c.copy}" for c in entry.fills)
-            slots = (f"{s.ring}.{s.part}" for s in entry.fills_slots)
-            return (*entry.writes, *copies, *slots)
+            copies, slots = map(_copy, entry.fills), map(_part, entry.fills_slots)
+            return (*map(_array, entry.writes), *copies, *slots)
         case _:
             return ()
+
+
+def _array(name: str) -> Store:
+    return Store("register", name)
+
+
+def _part(read: SlotRead) -> Store:
+    return Store("slot", read.ring, read.part)
+
+
+def _copy(copy: BufferCopy) -> Store:
+    return Store("copy", copy.buffer, copy.copy)
 
 
 def _words(value: Made | None) -> str:

@@ -13,10 +13,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from warploom.document.checks import check_document
+from warploom.document.flow import Flow
 from warploom.document.roles import RolesDocument
 from warploom.errors import VerificationError
 from warploom.verify.agents import alike
-from warploom.verify.findings import Code, Finding, Place, Report, Severity
+from warploom.verify.findings import (
+    FLOW_DECLARED,
+    FLOW_NAMED,
+    Code,
+    Finding,
+    Place,
+    Report,
+    Severity,
+)
 from warploom.verify.flow import check_flow, check_uses, flow_tiles, known_flow, op_names
 from warploom.verify.roles import (
     barriers,
@@ -26,11 +35,17 @@ from warploom.verify.roles import (
     scopes,
     slots,
 )
-from warploom.verify.roles.capacity import check_capacity
+from warploom.verify.roles.capacity import check_alignment, check_capacity
 from warploom.verify.roles.exchange import check_exchanges, undeclared
-from warploom.verify.roles.graph import build_order
+from warploom.verify.roles.graph import build_order, events_of
 from warploom.verify.roles.order import Order
-from warploom.verify.roles.sequences import check_budget, tile_sequences, window_of
+from warploom.verify.roles.sequences import (
+    Runs,
+    check_budget,
+    deciding_runs,
+    tile_sequences as tile_sequences,
+    window_of,
+)
 
 MAX_FINDINGS = 60
 
@@ -49,36 +64,54 @@ def verify_roles(
     """
     check_document(document)
     found: dict[tuple[object, ...], Finding] = {}
-    for finding in check_capacity(document):
-        found.setdefault(_identity(finding), finding)
-    tried: tuple[tuple[int, ...], ...] = ()
-    if not found:
-        tried = tuple(sequences) if sequences is not None else tile_sequences(document)
-        check_budget(document, tried)
+    _keep(found, (*check_capacity(document), *check_alignment(document)))
     flow = document.flow or known_flow(document)
-    if flow and tried:
-        check_budget(document, flow_tiles(document, flow))
     notes = undeclared(document)
     notes += () if flow else (f"the document declares no dataflow of {_listed(document)}",)
-    if tried:
-        for finding in check_exchanges(document, flow):
-            found.setdefault(_identity(finding), finding)
-        for finding in check_flow(document, flow) if flow else check_uses(document):
-            found.setdefault(_identity(finding), finding)
-    for tiles in tried:
-        for finding in _judge(build_order(document, tiles)):
-            found.setdefault(_identity(finding), finding)
+    runs = Runs((), ())
+    if not found:
+        given = None if sequences is None else tuple(sequences)
+        runs = deciding_runs(document) if given is None else Runs(given, ())
+        check_budget(document, (*runs.sequences, runs.alone))
+        if flow:
+            check_budget(document, flow_tiles(document, flow))
+    if runs.sequences:
+        _keep(found, check_exchanges(document, flow))
+        _keep(found, check_flow(document, flow) if flow else check_uses(document))
+    for tiles in runs.sequences:
+        _keep(found, _judge(build_order(document, tiles)))
         if len(found) > MAX_FINDINGS:
             break
-    proven = "all" if sequences is None else scope or f"{len(tried)} tile sequences"
+    if runs.alone:
+        _keep(found, _judge_alone(events_of(document, runs.alone)))
+    if runs.open and not any(f.severity is Severity.RACE for f in found.values()):
+        notes += (runs.open,)
+    least = document.minimum_trips
+    proven = f">= {least}" if least else "all"
+    if sequences is not None or runs.open:
+        proven = scope or f"{len(runs.sequences)} tile sequences"
     return Report(
         name=document.name,
         findings=tuple(_with_line(document, f) for f in found.values()),
         trips_proven=proven,
         depth=window_of(document),
-        sequences=len(tried),
+        sequences=len(runs.sequences),
         not_judged=notes,
+        assumes=_assumed(document, flow),
     )
+
+
+def _keep(found: dict[tuple[object, ...], Finding], more: Iterable[Finding]) -> None:
+    """Findings, each once: as the first run shows it."""
+    for finding in more:
+        found.setdefault(_identity(finding), finding)
+
+
+def _assumed(document: RolesDocument, flow: Flow | None) -> tuple[str, ...]:
+    """What nothing in a document ties to the author's kernel."""
+    if flow is None:
+        return ()
+    return (FLOW_DECLARED if document.flow else FLOW_NAMED,)
 
 
 def _with_line(document: RolesDocument, finding: Finding) -> Finding:
@@ -134,11 +167,7 @@ def _judge(order: Order) -> Iterator[Finding]:
     yield from barriers.check_counts(order)
     uses = slots.accesses(order)
     yield from slots.check_parts(order, uses)
-    for agent in alike(order.document):
-        yield from registers.check_registers(order, agent)
-        yield from staging.check_staging(order, agent)
-        yield from registers.check_coverage(order, agent)
-        yield from scopes.check_scopes(order, agent)
+    yield from _judge_alone(order)
     yield from barriers.check_deadlock(order)
     if not order.blocked:
         yield from barriers.check_waits(order)
@@ -146,6 +175,15 @@ def _judge(order: Order) -> Iterator[Finding]:
         yield from named.check_named(order)
         yield from slots.check_slots(order, uses)
         yield from named.check_exit(order)
+
+
+def _judge_alone(order: Order) -> Iterator[Finding]:
+    """What each agent does by itself, in program order."""
+    for agent in alike(order.document):
+        yield from registers.check_registers(order, agent)
+        yield from staging.check_staging(order, agent)
+        yield from registers.check_coverage(order, agent)
+        yield from scopes.check_scopes(order, agent)
 
 
 def _identity(finding: Finding) -> tuple[object, ...]:

@@ -65,12 +65,13 @@ SHARED_BYTES = 232_448
 SM_REGISTERS = 65_536
 THREAD_REGISTERS = 255
 WARP, WARPGROUP = 32, 128  # threads
+SWIZZLE_ATOM, COPY_START = 1024, 128  # bytes
 _FEWEST, _MOST, _STEP = 24, 256, 8  # what setmaxnreg takes
 
 
 def check_capacity(document: RolesDocument) -> Iterator[Finding]:
     """CAPACITY: what the document declares against what there is."""
-    used = sum(r.depth * (r.slot_bytes + 16) for r in document.rings)
+    used = sum(r.depth * (r.slot_stride + 16) for r in document.rings)
     instances = {p.name: p.instances for p in document.programs}
     used += sum(b.copies * b.bytes * instances.get(b.role, 1) for b in document.buffers)
     if used + 1024 > SHARED_BYTES:
@@ -100,6 +101,33 @@ def check_capacity(document: RolesDocument) -> Iterator[Finding]:
             f"all instances together take {total} registers; an SM has {SM_REGISTERS}",
             "fewer instances or smaller tiles",
         )
+
+
+def check_alignment(document: RolesDocument) -> Iterator[Finding]:
+    """ALIGNMENT: where every slot's parts begin, against what copies and products need.
+
+    The swizzle of a tile that products read repeats every 1024 bytes and is taken from the
+    address; a smaller part has rows of its own kind.
+    """
+    every = [e for p in document.programs for _, row in p.phases() for e in row]
+    copied = {(e.ring, e.part) for e in every if isinstance(e, roles.Load)}
+    factors = {(s.ring, s.part) for e in every if isinstance(e, roles.Mma) for s in e.slots}
+    for ring in document.rings:
+        for part in ring.parts:
+            place = ring.name, part.name
+            tile = place in factors and part.bytes >= SWIZZLE_ATOM
+            unit = SWIZZLE_ATOM if tile else COPY_START if place in copied else 1
+            starts = [part.offset + slot * ring.slot_stride for slot in range(min(ring.depth, 2))]
+            odd = next((at for at in starts if at % unit), None)
+            if odd is not None:
+                who = "products read it there" if tile else "tensor copies begin there"
+                why = f"part {part.name!r} of ring {ring.name!r} begins at byte {odd} of its ring"
+                yield Finding(
+                    code=Code.ALIGNMENT,
+                    why=f"{why}, no whole {unit} bytes: {who}",
+                    fix=f"a stride of {-(-ring.slot_bytes // unit) * unit} bytes from slot to "
+                    f"slot, and offsets that are multiples of {unit}",
+                )
 
 
 def _is_part(program: RoleProgram) -> bool:

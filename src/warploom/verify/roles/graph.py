@@ -10,23 +10,28 @@ from dataclasses import dataclass, field
 from itertools import permutations
 
 from warploom.document import roles
-from warploom.document.rings import Scope
+from warploom.document.rings import Scope, Side, SlotRead
 from warploom.document.roles import RoleEntry, RolesDocument
-from warploom.verify.agents import ALL, Agent, Event, Uses, agents, reach_of, run
-from warploom.verify.roles.order import CLUSTER, WARP_THREADS, LapKey, Order
+from warploom.verify.agents import ALL, NOBODY, WARP, Agent, Event, Uses, agents, reach_of, run
+from warploom.verify.roles.order import CLUSTER, WARP_THREADS, Lanes, LapKey, Order
 
 _LOCAL = (roles.MmaFence, roles.BulkStore, roles.BulkCommit, roles.BulkWait, roles.Commit)
 
 
 def build_order(document: RolesDocument, tiles: Sequence[int]) -> Order:
     """The event graph of the document run over ``tiles`` (iterations of each)."""
-    programs = {a: run(document, a, tiles) for a in agents(document) if a.cta == 0}
-    order = Order(document, tuple(tiles), Uses(document, tiles), programs)
-    for agent, events in programs.items():
+    order = events_of(document, tiles)
+    for agent, events in order.programs.items():
         _add_agent(order, agent, events)
     _join(order)
     order.close()
     return order
+
+
+def events_of(document: RolesDocument, tiles: Sequence[int]) -> Order:
+    """The events of a run, each agent's by itself: nothing orders those of several."""
+    programs = {a: run(document, a, tiles) for a in agents(document) if a.cta == 0}
+    return Order(document, tuple(tiles), Uses(document, tiles), programs)
 
 
 @dataclass(slots=True)
@@ -42,7 +47,8 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:
     adding, node = _Adding(), -1
     nodes = order.nodes[agent] = []
     listed = [e for _, row in order.document.program(agent.role).phases() for e in row]
-    steps = {id(e): (not _alone(e, agent), _ADD.get(type(e))) for e in listed}
+    ordinary = agent.threads > 1 and any(map(_is_ordinary, listed))
+    steps = {id(e): (not _alone(e, agent, ordinary), _ADD.get(type(e))) for e in listed}
     for event in events:
         apart, add = steps[id(event.entry)]
         if apart or node < 0:
@@ -54,15 +60,93 @@ def _add_agent(order: Order, agent: Agent, events: list[Event]) -> None:
     elected = {id(e) for e in listed if _elected(e)} if agent.threads > WARP_THREADS else ()
     if elected and any(id(e.entry) in elected for e in events):
         _add_late(order, agent, events)
+    if ordinary:
+        _add_lanes(order, agent, events)
 
 
-def _alone(entry: RoleEntry, agent: Agent) -> bool:
-    """Whether an entry concerns its own warp alone: it needs no node but that of the one before."""
+def _is_ordinary(entry: RoleEntry) -> bool:
+    """Whether every thread accesses slots by itself."""
+    return isinstance(entry, roles.Compute) and bool(entry.slots or entry.fills_slots)
+
+
+def _alone(entry: RoleEntry, agent: Agent, ordinary: bool) -> bool:
+    """Whether an entry concerns its own warp alone: it needs no node but that of the one before.
+
+    Where threads access slots by themselves (``ordinary``), it matters where a warp meets.
+    """
     if isinstance(entry, roles.Compute):
-        return not (entry.slots or entry.fills_slots)
+        return not _is_ordinary(entry)
     if isinstance(entry, roles.ScopeSync):
-        return reach_of(entry, agent) != ALL
+        return reach_of(entry, agent) != ALL and not ordinary
     return isinstance(entry, _LOCAL)
+
+
+@dataclass(slots=True)
+class _Unmet:
+    """Threads that are not known to have done something: those of the warp that arrives for the
+    others (``own``), and those of other warps, which have met in their warp (``met``) or not.
+    """
+
+    own: list[int] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+    met: list[int] = field(default_factory=list)
+
+    def meet(self, order: Order, node: int, reach: int) -> None:
+        """Threads of a warp, or all of the instance, have met at a node."""
+        if reach != NOBODY:
+            order.edges[node] += self.own
+            self.met += self.others
+            self.own, self.others = [], []
+        if reach == ALL:
+            order.edges[node] += self.met
+            self.met = []
+
+
+def _add_lanes(order: Order, agent: Agent, events: list[Event]) -> None:
+    """When the other threads have done their share of accesses to slots, and have fenced.
+
+    Who arrives speaks for threads that it has met. An arrival of every warp speaks for each warp,
+    an arrival at a named barrier is every thread's own.
+    """
+    program = order.document.program(agent.role)
+    several = agent.threads > WARP_THREADS
+    read = {s.ring for _, row in program.phases() for e in row for s in _read_alone(e)}
+    proven, assumed = _Unmet(), _Unmet()
+    for node, event in zip(order.nodes[agent], events, strict=True):
+        entry = event.entry
+        if isinstance(entry, roles.ProxyFence) or _is_ordinary(entry):
+            made = [[order.new_node() for _ in range(1 + several)] for _ in range(2)]
+            order.lanes[node] = Lanes(tuple(made[0]), tuple(made[1]))
+            for unmet, (own, *other) in zip((proven, assumed), made, strict=True):
+                unmet.own.append(own)
+                unmet.others += other
+            continue
+        meets = entry.ring in read if isinstance(entry, roles.Arrive) else False
+        for unmet, products in ((proven, False), (assumed, True)):
+            _pass_lanes(order, agent, node, event, unmet, (meets, products))
+
+
+def _pass_lanes(
+    order: Order, agent: Agent, node: int, event: Event, unmet: _Unmet, also: tuple[bool, bool]
+) -> None:
+    """What an entry says of threads that run apart; perhaps a release by lanes that read meets
+    them first, and perhaps products keep them together (``also``).
+    """
+    entry = event.entry
+    if isinstance(entry, roles.Arrive) and entry.scope is Scope.WARP:
+        if also[0] and entry.side is Side.EMPTY:
+            unmet.meet(order, node, WARP)
+        order.partners[node] += unmet.met
+    elif isinstance(entry, roles.NamedArrive):
+        order.partners[node] += [*unmet.own, *unmet.others, *unmet.met]
+    elif isinstance(entry, roles.Mma) and also[1]:
+        unmet.meet(order, node, ALL)
+    else:
+        unmet.meet(order, node, reach_of(entry, agent))
+
+
+def _read_alone(entry: RoleEntry) -> tuple[SlotRead, ...]:
+    return entry.slots if isinstance(entry, roles.Compute) else ()
 
 
 def _elected(entry: RoleEntry) -> bool:
@@ -78,7 +162,7 @@ def _add_late(order: Order, agent: Agent, events: list[Event]) -> None:
     """The waits of the other warps, which run apart from the one with the elected thread.
 
     They meet it where all threads meet, and at matrix products. Arrivals and copies of every
-    warp are over when theirs are (``partner``).
+    warp are over when theirs are (``partners``).
     """
     last = -1
     for node, event in zip(order.nodes[agent], events, strict=True):
@@ -93,7 +177,7 @@ def _add_late(order: Order, agent: Agent, events: list[Event]) -> None:
             or (isinstance(entry, roles.Load) and entry.by_threads)
         ):
             if last >= 0:
-                order.partner[node] = last
+                order.partners[node].append(last)
         elif isinstance(entry, roles.Mma) or reach_of(entry, agent) == ALL:
             if last >= 0:
                 order.edges[node].append(last)
@@ -168,7 +252,7 @@ def _join(order: Order) -> None:
     edges = order.edges
     for lap in order.laps.values():
         came = [node for node, _ in (*lap.arrivals, *lap.landed)]
-        edges[lap.over] = came + [order.partner[n] for n in came if n in order.partner]
+        edges[lap.over] = came + [p for n in came for p in order.partners.get(n, ())]
     for use, nodes in order.waits.items():
         if use in order.laps:
             for node in nodes:
@@ -194,7 +278,7 @@ def _generation(order: Order, nodes: list[int]) -> int:
     for node in nodes:
         event = order.event.get(node)  # none of another CTA, which comes to sync
         if event and isinstance(event.entry, roles.NamedArrive):
-            order.edges[done] += [node, order.partner.get(node, node)]
+            order.edges[done] += [node, *order.partners.get(node, ())]
             order.arrived[node] = done
         else:
             order.edges[done] += order.edges[node]
@@ -209,25 +293,36 @@ def _reach(order: Order, over: int, came: list[tuple[int, int]]) -> None:
     for cta, other in permutations(range(order.document.cluster), 2) if far else ():
         for node, n, count in far:
             if other // count == cta // count:
-                ends = {node, order.partner.get(node, node)}
+                ends = {node, *order.partners.get(node, ())}
                 order.edges[over + cta * order.size] += [e + other * order.size for e in ends]
                 if cta == 0:
                     came.append((node + other * order.size, n))
 
 
 def waited(order: Order, event: Event) -> LapKey:
-    """The lap a wait means; a use below 0 is the ring's initial credit, which has passed."""
+    """The lap a wait means; the lap before the first is over on a fresh barrier.
+
+    A barrier knows the parity of its laps, nothing else. So of the laps that never were, those of
+    odd number have passed, and those of even number are the first lap: a wait for one blocks until
+    that is over.
+    """
     entry = event.entry
-    if isinstance(entry, roles.WaitFull):
-        return entry.ring, "full", order.uses.meant(event, entry.ring)
-    assert isinstance(entry, roles.WaitEmpty)
-    return entry.ring, "empty", order.uses.meant(event, entry.ring) - order.depth[entry.ring]
+    assert isinstance(entry, roles.WaitFull | roles.WaitEmpty)
+    depth = order.depth[entry.ring]
+    use = order.uses.meant(event, entry.ring)
+    side = "full"
+    if isinstance(entry, roles.WaitEmpty):
+        use, side = use - depth, "empty"
+    if use < -depth:
+        use = use % (2 * depth)
+        use -= 2 * depth if use >= depth else 0
+    return entry.ring, side, use
 
 
 def arrivals_of(agent: Agent, scope: Scope) -> int:
-    """How many arrivals an instance makes."""
-    per = {Scope.THREAD: 1, Scope.WARP: 32, Scope.WARPGROUP: 128}[scope]
-    return 1 if scope is Scope.THREAD else max(1, agent.threads // per)
+    """How many arrivals an instance makes: a warp or warpgroup that is not whole makes one too."""
+    per = {Scope.THREAD: agent.threads, Scope.WARP: 32, Scope.WARPGROUP: 128}[scope]
+    return -(-agent.threads // per)
 
 
 def shared(entry: RoleEntry) -> int:

@@ -25,6 +25,19 @@ Generation = tuple[str, int, int]  # barrier, turn, generation
 CLUSTER = ""  # the barrier of all CTAs, which has no name
 
 
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """When all threads of an instance have done what an entry says.
+
+    The node of an event is that of the thread that arrives for the others. ``proven`` are nodes
+    that are over when the others are done, too; ``assumed`` where matrix products keep the
+    threads of a warpgroup together.
+    """
+
+    proven: tuple[int, ...]
+    assumed: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class Lap:
     """What happens in one lap of one mbarrier."""
@@ -40,6 +53,7 @@ class Order:
     """The event graph of one tile sequence and its transitive closure (bit sets).
 
     All but ``blocked`` and ``edges`` speaks of the first CTA, and of what comes to it from others.
+    ``partners`` of an arrival are what the other threads do before theirs.
     """
 
     document: RolesDocument
@@ -56,7 +70,8 @@ class Order:
     generations: dict[Generation, list[int]] = field(default_factory=lambda: defaultdict(list))
     met: dict[Generation, int] = field(default_factory=dict)
     late: dict[int, Event] = field(default_factory=dict)  # waits as the other warps pass them
-    partner: dict[int, int] = field(default_factory=dict)  # arrival -> what other warps do before
+    partners: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    lanes: dict[int, Lanes] = field(default_factory=dict)  # ordinary access or fence -> its threads
     blocked: list[int] = field(default_factory=list)
     arrived: dict[int, int] = field(default_factory=dict)  # NamedArrive -> its generation is met
     edges: list[list[int]] = field(default_factory=list)  # what each node directly waits for
@@ -115,6 +130,20 @@ class Order:
     def before(self, a: int, b: int) -> bool:
         """True when ``a`` is over before ``b`` is, in every execution (or is ``b``)."""
         return bool(self._before[b] >> self._rank[a] & 1)
+
+    def done_before(self, a: int, b: int) -> Severity | None:
+        """None when all threads have done ``a`` before ``b`` is over, in every execution.
+
+        ``TIMING`` where that rests on products keeping threads together, else ``RACE``.
+        """
+        own = a % self.size
+        lanes = self.lanes.get(own)
+        if lanes is None:
+            return None if self.before(a, b) else Severity.RACE
+        for severity, nodes in ((None, lanes.proven), (Severity.TIMING, lanes.assumed)):
+            if all(self.before(n + a - own, b) for n in nodes):
+                return severity
+        return Severity.RACE
 
     def earlier(self, node: int) -> int | None:
         """The node of the event in front of a node's."""

@@ -150,21 +150,28 @@ _STAGED = {roles.Compute, roles.BulkStore, roles.BulkCommit, roles.BulkWait} | _
 
 
 @dataclass(slots=True)
-class _Copy:
-    """One staging copy. ``joined``: how far its fenced writes are known; ``over``: the issuing
-    thread knows that the store has read it, ``known``: so do the writers; ``complete``: the store
-    is over altogether.
+class _Store:
+    """A bulk store in flight. ``wide``: one thread issues it for all of the instance, else one of
+    every warp. ``over``: who issued it knows that it has read its copy, ``known``: so do the
+    writers; ``complete``: it is over altogether.
     """
+
+    wide: bool
+    group: int
+    over: bool = False
+    known: bool = False
+    complete: bool = False
+
+
+@dataclass(slots=True)
+class _Copy:
+    """One staging copy. ``joined``: how far its fenced writes are known."""
 
     written: bool = False
     fenced: bool = False
     joined: int = NOBODY
     stored: bool = False
-    group: int = -1
-    wide: bool = False
-    over: bool = True
-    known: bool = True
-    complete: bool = True
+    stores: list[_Store] = field(default_factory=list)
 
 
 def check_staging(order: Order, agent: Agent) -> Iterator[Finding]:
@@ -179,9 +186,7 @@ def check_staging(order: Order, agent: Agent) -> Iterator[Finding]:
             case roles.ProxyFence() | roles.ScopeSync() | roles.NamedSync() | roles.ClusterSync():
                 _advance(copies, event)
             case roles.BulkStore():
-                copy = copies[event.entry.source]
-                yield from _store(order, event, event.entry, copy)
-                copy.group = group
+                yield from _store(order, event, event.entry, copies[event.entry.source], group)
             case roles.BulkCommit():
                 group += 1
             case roles.BulkWait():
@@ -200,12 +205,13 @@ def _advance(copies: dict[BufferCopy, _Copy], event: Event) -> None:
         else:
             if copy.fenced:
                 copy.joined = max(copy.joined, reach)
-            if copy.over and reach >= (ALL if copy.wide else WARP):
-                copy.known = True
+            for store in copy.stores:
+                if store.over and reach >= (ALL if store.wide else WARP):
+                    store.known = True
 
 
 def _fill(order: Order, event: Event, copy: _Copy) -> Iterator[Finding]:
-    if copy.stored and not copy.known:
+    if not all(store.known for store in copy.stores):
         why = f"{describe(event.entry)} overwrites a staging copy a bulk store may still read"
         fix = "BulkWait for the store's group, then ScopeSync, in front"
         yield order.finding(Code.STAGING, why, fix, event)
@@ -215,10 +221,12 @@ def _fill(order: Order, event: Event, copy: _Copy) -> Iterator[Finding]:
     copy.written, copy.fenced, copy.joined, copy.stored = True, False, NOBODY, False
 
 
-def _store(order: Order, event: Event, store: roles.BulkStore, copy: _Copy) -> Iterator[Finding]:
+def _store(
+    order: Order, event: Event, store: roles.BulkStore, copy: _Copy, group: int
+) -> Iterator[Finding]:
     threads = event.agent.threads
-    copy.wide = store.scope is not Scope.WARP and threads > 32
-    enough = NOBODY if threads == 1 else ALL if copy.wide else WARP
+    wide = store.scope is not Scope.WARP and threads > 32
+    enough = NOBODY if threads == 1 else ALL if wide else WARP
     if not copy.fenced or copy.joined < enough:
         missing = "nothing written" if not copy.written else "no ProxyFence"
         if copy.fenced:
@@ -226,25 +234,27 @@ def _store(order: Order, event: Event, store: roles.BulkStore, copy: _Copy) -> I
         why = f"{describe(store)} reads ordinary writes with {missing} between"
         fix = "ProxyFence by the writers, then ScopeSync, then the store"
         yield order.finding(Code.PROXY, why, fix, event)
-    copy.stored, copy.over, copy.known, copy.complete = True, False, False, False
+    copy.stored = True
+    copy.stores = [s for s in copy.stores if not (s.known and s.complete)]
+    copy.stores.append(_Store(wide, group))
 
 
 def _finish(
     copies: dict[BufferCopy, _Copy], wait: roles.BulkWait, group: int, agent: Agent
 ) -> None:
     """The issuing thread knows that the stores are over; the others learn it at a barrier."""
-    for copy in copies.values():
-        if copy.stored and copy.group < group - wait.pending:
-            copy.over = True
-            copy.known = copy.known or agent.threads == 1
-            copy.complete = copy.complete or not wait.source_read
+    for store in (s for c in copies.values() for s in c.stores):
+        if store.group < group - wait.pending:
+            store.over = True
+            store.known = store.known or agent.threads == 1
+            store.complete = store.complete or not wait.source_read
 
 
 def _end(order: Order, last: Event, copies: list[_Copy]) -> Iterator[Finding]:
     if any(c.written and not c.stored for c in copies):
         why = "a staging copy is filled and never stored"
         yield order.finding(Code.COVERAGE, why, "a BulkStore after every fill", last)
-    if any(not c.complete for c in copies):
+    if any(not store.complete for c in copies for store in c.stores):
         why = "bulk stores may be unfinished when the CTA exits"
         yield order.finding(
             Code.DRAIN, why, "BulkWait(pending=0, source_read=False) in finish", last

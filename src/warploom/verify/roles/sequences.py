@@ -1,13 +1,21 @@
 """Which tile lengths decide every run of a persistent kernel.
 
-Every condition relates two events at most ``depth`` uses of a ring apart, and the chain of
-orderings between them stays inside that window (plus the ``peel`` iterations a role lags). The
-lists are the same for every tile, so whether a chain exists depends only on where tiles end inside
-the window. ``tile_sequences`` therefore makes runs in which *every* pattern of tile ends over
-``window`` uses occurs, whatever came before. Where that is too much (deep rings), it takes runs of
-three blocks of equal tiles: a chain that fails in some pattern lacks a link in some kind of
-iteration, so it fails where iterations of that kind follow one another; a chain needs at most two
-changes of kind, from what fills a slot to what reads it and to what releases it.
+For regular documents the conditions that relate several tiles are proven for all sequences at once
+(``induction``); runs then show what one tile does: one of each length that the proof names, with
+a tile after it that is long enough to use all slots again.
+
+Otherwise every pattern of tile ends is tried. Every condition relates two events at most ``depth``
+uses of a ring apart, and the chain of orderings between them stays inside that window (plus the
+``peel`` iterations a role lags). The lists are the same for every tile, so whether a chain exists
+depends only on where tiles end inside the window. So the runs are such that *every* pattern of tile
+ends over ``window`` uses occurs, whatever came before. Where that is too much (deep rings),
+some patterns are tried: blocks of equal tiles, and tiles of every length before a short or a long
+one. A defect that they show is one; where they show none, the document is *not judged*, and the
+report says so.
+
+What one agent does to its registers and staging copies depends on no ring: see ``every_triple``.
+A list either changes what it leaves behind in its first two executions in a row or in none, and
+three tiles in a row are the tile before, the one that leaves something and the one that finds it.
 
 Rings used once a tile need several tiles of every length; those runs are added. Where instances of
 a role take tiles in turn, every run is tried with each of them at its start: who runs a tile shows
@@ -15,10 +23,13 @@ in entries of one instance alone, and two tiles of one instance have those of th
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
 
 from warploom.document.rings import Per
 from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
+from warploom.verify.roles.induction import NotProven, prove
 
 MAX_EVENTS = 300_000
 """Events unrolled for one verdict."""
@@ -26,6 +37,9 @@ MAX_RUN = 30_000
 """Events of one run: orders are kept for every pair of them."""
 FULL_WINDOW = 11
 """Up to this window every pattern of tile ends is tried."""
+FULL_WINDOW_WITH_NONE = 5
+"""The same where tiles of no iterations may lie between others, up to ``_EMPTY_TILES`` in a row."""
+_EMPTY_TILES = 2
 _RUN = 128  # uses in one run: orders are compared inside a run, at a cost that grows faster
 
 
@@ -35,25 +49,80 @@ def window_of(document: RolesDocument) -> int:
     return max(depth + document.minimum_trips + 1, document.minimum_trips + 2)
 
 
-def tile_sequences(document: RolesDocument) -> tuple[tuple[int, ...], ...]:
-    """The tile lengths of the runs that decide every run, shortest first.
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Runs to judge. ``alone``: those of agents by themselves. ``open``: why they do not decide
+    every sequence, where they do not.
+    """
+
+    sequences: tuple[tuple[int, ...], ...]
+    alone: tuple[int, ...]
+    open: str = ""
+
+
+def deciding_runs(document: RolesDocument) -> Runs:
+    """The runs that decide every sequence of tiles, as far as any do.
 
     Raises ``DocumentError`` where they would be too long to judge.
     """
+    try:
+        lengths = prove(document).lengths
+    except NotProven as missing:
+        found, every = _tried(document)
+        reason = "" if every else f"{missing}: only {len(found)} sequences of tiles were tried"
+        return Runs(found, every_triple(document), reason)
+    return Runs(_shown(document, lengths), every_triple(document))
+
+
+def tile_sequences(document: RolesDocument) -> tuple[tuple[int, ...], ...]:
+    """The tile lengths of the runs to judge, shortest first."""
+    return deciding_runs(document).sequences
+
+
+def _shown(document: RolesDocument, lengths: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Tiles of each length, first and last, with one between after which all slots were reused."""
+    least, turns = document.minimum_trips, turns_of(document)
+    depth = max((r.depth for r in document.rings if r.per is Per.ITERATION), default=0)
+    tiles = max((r.depth for r in document.rings if r.per is Per.TILE), default=0) + 2 * turns
+    rest = (least,) * max(tiles - 3, 0)
+    every = {(n, least + depth + 2, n, *rest) for n in lengths} | {(n,) for n in lengths}
+    out = _begun(every, least, turns)
+    check_budget(document, out)
+    return tuple(sorted(out, key=lambda s: (sum(s), s)))
+
+
+def every_triple(document: RolesDocument) -> tuple[int, ...]:
+    """Tiles in which every three lengths follow one another, of the shortest four."""
+    least = document.minimum_trips
+    kinds, at, out = 4, (0, 0), [0, 0]
+    left = {pair: list(range(kinds)) for pair in product(range(kinds), repeat=2)}
+    while left[at]:
+        at = at[1], left[at].pop()
+        out.append(at[1])
+    return tuple(least + n for n in out)
+
+
+def _tried(document: RolesDocument) -> tuple[tuple[tuple[int, ...], ...], bool]:
+    """Runs with every pattern of tile ends; where these are too many, with some of them."""
     window = window_of(document)
+    none = document.minimum_trips == 0
     least = max(document.minimum_trips, 1)
     turns = turns_of(document)
     tiles = max((r.depth for r in document.rings if r.per is Per.TILE), default=0) + 2 * turns
     check_budget(document, [(least,) * tiles, (least + window,)])
     equal = {(least + i,) * tiles for i in range(min(window, FULL_WINDOW))}
     equal.add((least + window,) * tiles)
-    out = _begun(equal.union(_blocks(window, least)), least, turns)
-    if window <= FULL_WINDOW:
-        every = equal.union(_runs(_every_pattern(window, least), window, least))
-        every = _begun(every, least, turns)
-        out = every if _fits(document, every) else out
+    if none:
+        equal.add((0,) * tiles)
+    if window <= (FULL_WINDOW_WITH_NONE if none else FULL_WINDOW):
+        patterns = _every_pattern(window, least, _EMPTY_TILES if none else 0)
+        every = _begun(equal.union(_runs(patterns, window, least)), least, turns)
+        if _fits(document, every):
+            return tuple(sorted(every, key=lambda s: (sum(s), s))), True
+    more = {*_blocks(window, least), *_pairs(window, least)}
+    out = _begun(_with_none(equal | more, none), least, turns)
     check_budget(document, out)
-    return tuple(sorted(out, key=lambda s: (sum(s), s)))
+    return tuple(sorted(out, key=lambda s: (sum(s), s))), False
 
 
 def turns_of(document: RolesDocument) -> int:
@@ -99,18 +168,19 @@ def _events(document: RolesDocument, tiles: Iterable[int]) -> int:
     return total
 
 
-def _every_pattern(window: int, least: int) -> list[int]:
-    """Bits, one a use, 1 where a tile ends, at least ``least`` apart, in which every allowed
-    pattern of ``window`` bits occurs: a walk over all edges of the graph of patterns.
+def _every_pattern(window: int, least: int, empty: int = 0) -> list[int]:
+    """Symbols, one a use, in which every allowed pattern of ``window`` of them occurs: a walk over
+    all edges of the graph of patterns. 0: the tile goes on; 1: it ends here; more: it ends and so
+    many but one tiles of no iterations follow. Ends are at least ``least`` uses apart.
     """
     size = window - 1
     start = (0,) * size
     bits = list(start)
-    left = {w: _following(w, least) for w in _words(size, least)}
+    left = {w: _following(w, least, empty) for w in _words(size, least, empty)}
     at = start
     while True:
         if not left[at]:
-            path = _nearest(at, left, least)
+            path = _nearest(at, left, least, empty)
             if path is None:
                 return bits
             bits += path
@@ -121,20 +191,22 @@ def _every_pattern(window: int, least: int) -> list[int]:
         at = (*at, bit)[-size:] if size else ()
 
 
-def _words(size: int, least: int) -> Iterator[tuple[int, ...]]:
+def _words(size: int, least: int, empty: int = 0) -> Iterator[tuple[int, ...]]:
     words: list[tuple[int, ...]] = [()]
     for _ in range(size):
-        words = [(*w, b) for w in words for b in _following(w, least)]
+        words = [(*w, b) for w in words for b in _following(w, least, empty)]
     return iter(words)
 
 
-def _following(word: tuple[int, ...], least: int) -> list[int]:
-    """The bits that may follow: a tile has at least ``least`` uses."""
-    return [0] if 1 in word[len(word) - least + 1 :] and least > 1 else [0, 1]
+def _following(word: tuple[int, ...], least: int, empty: int = 0) -> list[int]:
+    """The symbols that may follow: a tile has at least ``least`` uses."""
+    if least > 1 and any(word[len(word) - least + 1 :]):
+        return [0]
+    return list(range(2 + empty))
 
 
 def _nearest(
-    start: tuple[int, ...], left: dict[tuple[int, ...], list[int]], least: int
+    start: tuple[int, ...], left: dict[tuple[int, ...], list[int]], least: int, empty: int
 ) -> tuple[int, ...] | None:
     """The bits of the shortest way to a pattern with an edge that was not walked."""
     ways: dict[tuple[int, ...], tuple[int, ...]] = {start: ()}
@@ -142,7 +214,7 @@ def _nearest(
     for word in queue:
         if left[word]:
             return ways[word]
-        for bit in _following(word, least):
+        for bit in _following(word, least, empty):
             other = (*word, bit)[1:]
             if other not in ways:
                 ways[other] = (*ways[word], bit)
@@ -156,7 +228,7 @@ def _runs(bits: list[int], window: int, least: int) -> Iterator[tuple[int, ...]]
     for bit in bits:
         length += 1
         if bit:
-            tiles.append(length)
+            tiles += [length, *(0,) * (bit - 1)]
             length = 0
     tiles.append(max(length, least))
     first = 0
@@ -173,6 +245,24 @@ def _runs(bits: list[int], window: int, least: int) -> Iterator[tuple[int, ...]]
             last -= 1
             overlap += tiles[last]
         first = max(last, first + 1)
+
+
+def _with_none(runs: set[tuple[int, ...]], none: bool) -> set[tuple[int, ...]]:
+    """The runs, and where tiles of no iterations may be, each with one and two between others."""
+    if not none:
+        return runs
+    out = set(runs)
+    for run in runs:
+        for count in (1, 2):
+            out.add((0,) * count + tuple(n for trips in run for n in (trips, *(0,) * count)))
+    return out
+
+
+def _pairs(window: int, least: int) -> Iterator[tuple[int, ...]]:
+    """A tile of any length that ends inside the window, and a short or a long one after it."""
+    for first in range(least, window + 1):
+        for second in (least, least + 1, window):
+            yield first, second
 
 
 def _blocks(window: int, least: int) -> Iterator[tuple[int, ...]]:

@@ -8,7 +8,7 @@ from warploom.document.rings import Part
 from warploom.document.roles import Compute, Load, Mma, ProxyFence
 from warploom.errors import DocumentError
 from warploom.verify.agents import Agent, describe
-from warploom.verify.findings import Code, Finding
+from warploom.verify.findings import Code, Finding, Severity
 from warploom.verify.roles.order import Order
 
 MAX_PAIRS = 1_000_000
@@ -104,32 +104,34 @@ def _raw(
         if not order.before(landing, node):
             yield _finding(order, Code.RAW_SLOT, node, issue, "may read before the copy landed in")
     for fill in use.fills:
-        if not order.before(fill, node):
-            yield _finding(order, Code.RAW_SLOT, node, fill, "may read before it is written, in")
-        elif isinstance(event.entry, Mma) and not _fenced(order, fill, node, fences):
-            yield _finding(
-                order, Code.PROXY, node, fill, "reads ordinary writes without a fence, in"
-            )
-
-
-def _fenced(order: Order, fill: int, node: int, fences: dict[int, int]) -> bool:
-    fence = fences.get(fill)
-    return fence is not None and order.before(fence, node)
+        late = order.done_before(fill, node)
+        if late:
+            what = "may read before it is written, in"
+            yield _finding(order, Code.RAW_SLOT, node, fill, what, late)
+        if late is not Severity.RACE and isinstance(event.entry, Mma):
+            fence = fences.get(fill)
+            late = Severity.RACE if fence is None else order.done_before(fence, node)
+            if late:
+                what = "reads ordinary writes without a fence, in"
+                yield _finding(order, Code.PROXY, node, fill, what, late)
 
 
 def _war(order: Order, node: int, older: _Use) -> Iterator[Finding]:
     for reader in older.reads:
         asynchronous = isinstance(order.entry(reader), Mma)
         over = order.retired.get(reader) if asynchronous else reader
-        if over is None or not order.before(over, node):
+        late = Severity.RACE if over is None else order.done_before(over, node)
+        if late:
             what = "may overwrite what is still read in"
-            yield _finding(order, Code.WAR_SLOT, node, reader, what)
+            yield _finding(order, Code.WAR_SLOT, node, reader, what, late)
     for _, landing in older.loads:
         if not order.before(landing, node):
             yield _finding(order, Code.WAR_SLOT, node, None, "two copies may overlap in")
     for fill in older.fills:
-        if not order.before(fill, node):
-            yield _finding(order, Code.WAR_SLOT, node, fill, "two fills may overlap in")
+        own = order.told(fill).agent == order.told(node).agent  # each thread has a share of its own
+        late = order.done_before(fill, node)
+        if late and not (own and order.before(fill, node)):
+            yield _finding(order, Code.WAR_SLOT, node, fill, "two fills may overlap in", late)
 
 
 _FIXES = {
@@ -139,11 +141,19 @@ _FIXES = {
 }
 
 
-def _finding(order: Order, code: Code, node: int, other: int | None, what: str) -> Finding:
+def _finding(
+    order: Order,
+    code: Code,
+    node: int,
+    other: int | None,
+    what: str,
+    severity: Severity = Severity.RACE,
+) -> Finding:
     event = order.told(node)
     ring = getattr(event.entry, "ring", None) or "its ring"
     where = [n for n in (other, node) if n is not None]
-    return order.finding(code, f"{describe(event.entry)} {what} {ring}", _FIXES[code], *where)
+    why = f"{describe(event.entry)} {what} {ring}"
+    return order.finding(code, why, _FIXES[code], *where, severity=severity)
 
 
 def check_parts(order: Order, uses: Uses) -> Iterator[Finding]:
