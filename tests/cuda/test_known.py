@@ -51,12 +51,12 @@ def guarded(monkeypatch):
 
 def moved(step, *, out=True, bias=True):
     """Operands of one layout at other addresses."""
-    at = 0x100000 * (step + 1)
+    at = 0x10000000 * (step + 1)
     return (
         FakeTensor((300, 512), pointer=at),
-        FakeTensor((512, 1000), strides=(1, 520), pointer=at + 0x1000),
-        FakeTensor((300, 1000), pointer=at + 0x2000) if out else None,
-        FakeTensor((1000,), pointer=at + 0x3000) if bias else None,
+        FakeTensor((512, 1000), strides=(1, 520), pointer=at + 0x1000000),
+        FakeTensor((300, 1000), pointer=at + 0x2000000) if out else None,
+        FakeTensor((1000,), pointer=at + 0x3000000) if bias else None,
     )
 
 
@@ -180,8 +180,8 @@ def test_a_tensor_given_twice_is_told_from_two(cuda, guarded, monkeypatch):  # n
     names = [replace(t, axes=BINARY.tensors[0].axes) for t in BINARY.tensors[:2]]
     tensors = (*names, *BINARY.tensors[2:])
     run, keys = guarded(Family(replace(BINARY, tensors=tensors, places={})))
-    x, y = (FakeTensor((300, 512), pointer=0x100000 * i) for i in (1, 2))
-    out = FakeTensor((300, 1000), pointer=0x500000)
+    x, y = (FakeTensor((300, 512), pointer=0x1000000 * i) for i in (1, 2))
+    out = FakeTensor((300, 1000), pointer=0x5000000)
     for a, b in [(x, x)] * 4 + [(x, y)] * 3 + [(y, y), (y, x)] * 2:
         run((a, b, out, None), (1.0, 0), "plain")
         assert words(fake.launches[-1])["maps"] == [a.pointer, b.pointer]
@@ -271,9 +271,9 @@ def test_public_calls_that_come_again_launch_as_before(cuda, monkeypatch):  # no
     gemms, attentions = warploom.launch.gemm.CALLS, warploom.launch.attention.CALLS
     for calls in (gemms, attentions):
         monkeypatch.setattr(calls.runner.seen, "_guard_of", same_layouts)
-    a = FakeTensor((512, 256), pointer=0x1000)
-    b = FakeTensor((256, 384), strides=(1, 256), pointer=0x2000)
-    bias, out = FakeTensor((384,), pointer=0x3000), FakeTensor((512, 384), pointer=0x4000)
+    a = FakeTensor((512, 256), pointer=0x1000000)
+    b = FakeTensor((256, 384), strides=(1, 256), pointer=0x2000000)
+    bias, out = FakeTensor((384,), pointer=0x3000000), FakeTensor((512, 384), pointer=0x4000000)
     cases = [{}, {"out": out}, {"bias": bias}, {"bias": bias, "out": out}, {"activation": "gelu"}]
     for given in [case for case in cases for _ in range(4)]:
         found = warploom.gemm(a, b, **given)
@@ -283,7 +283,7 @@ def test_public_calls_that_come_again_launch_as_before(cuda, monkeypatch):  # no
     assert all(e.calls for e in gemms.runner._entries.values())
     assert warploom.gemm(a, b, out=out, stream=9) is out
     assert fake.launches[-1].stream == 9
-    q, keys = FakeTensor((1, 2, 128, 64), pointer=0x1000), FakeTensor((1, 2, 128, 64))
+    q, keys = FakeTensor((1, 2, 128, 64), pointer=0x1000000), FakeTensor((1, 2, 128, 64))
     fake.launches.clear()
     masks = [{}, {"causal": True}, {"scale": 0.5}, {"return_lse": True}]
     for given in [mask for mask in masks for _ in range(4)]:
@@ -324,7 +324,7 @@ def test_any_call_is_written_out(kinds, scalars, named, works, several, odd):
     plan = SimpleNamespace(
         scalars=len(scalars),
         aligned=tuple(range(count)),
-        words=tuple((form, i, i) for i, form in enumerate(forms)),
+        words=tuple((form, i, i, 0) for i, form in enumerate(forms)),
         several=several,
         go=launched,
         launch_there=launched,

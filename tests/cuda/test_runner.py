@@ -78,7 +78,7 @@ def test_every_part_of_a_layout_tells_keys_apart(cuda):
         (a, b, None, None),
         (FakeTensor((301, 512)), b, None, None),
         (FakeTensor((300, 512), strides=(520, 1)), b, None, None),
-        (a, b, FakeTensor((300, 1000)), None),
+        (a, b, FakeTensor((300, 1000), pointer=0x9000000), None),
         (a, b, None, FakeTensor((1000,))),
     ]
     for call in calls * 2:
@@ -102,10 +102,10 @@ def test_missing_outputs_are_made_for_every_call(cuda):
 def test_a_given_output_and_stream_are_used(cuda):
     fake = cuda()
     run = Runner(NAMES, Family())
-    out = FakeTensor((300, 1000), pointer=0x9000)
+    out = FakeTensor((300, 1000), pointer=0x9000000)
     for _ in range(2):
         assert run((*operands(), out, None), (1.0, 0), stream=5)[2] is out
-    assert [(words(w)["out"], w.stream) for w in fake.launches] == [(0x9000, 5)] * 2
+    assert [(words(w)["out"], w.stream) for w in fake.launches] == [(0x9000000, 5)] * 2
 
 
 def test_optional_tensors_may_be_given(cuda):
@@ -139,10 +139,10 @@ def test_runners_are_safe_to_share(cuda):
 
     def work(thread):
         for i in range(200):
-            at = 0x10000 * (thread + 1)
+            at = 0x1000000 * (thread + 1)
             a = FakeTensor((300, 512), pointer=at)
-            b = FakeTensor((512, 1000), strides=(1, 520), pointer=at + 0x100)
-            out = FakeTensor((300, 1000), pointer=at + 0x200)
+            b = FakeTensor((512, 1000), strides=(1, 520), pointer=at + 0x100000)
+            out = FakeTensor((300, 1000), pointer=at + 0x400000)
             run((a, b, out, None), (float(i), thread), i % 3, stream=thread)
 
     threads = [threading.Thread(target=work, args=(t,)) for t in range(8)]
@@ -152,16 +152,16 @@ def test_runners_are_safe_to_share(cuda):
         t.join()
     assert len(fake.launches) == 8 * 200
     for launch in fake.launches:
-        seen, at = words(launch), 0x10000 * (launch.stream + 1)
-        assert (seen["maps"], seen["out"]) == ([at, at + 0x100], at + 0x200)
+        seen, at = words(launch), 0x1000000 * (launch.stream + 1)
+        assert (seen["maps"], seen["out"]) == ([at, at + 0x100000], at + 0x400000)
         assert seen["count"] == launch.stream
 
 
 def test_tensors_of_other_libraries_share_plans(cuda):
     class Array:
-        def __init__(self, shape, strides):
+        def __init__(self, shape, strides, at=0x5000000):
             self.__cuda_array_interface__ = {
-                "data": (0x5000, False),
+                "data": (at, False),
                 "shape": shape,
                 "typestr": "<f2",
                 "strides": strides,
@@ -173,7 +173,7 @@ def test_tensors_of_other_libraries_share_plans(cuda):
     run = Runner(NAMES, family)
     for _ in range(3):
         a, b = Array((300, 512), None), Array((512, 1000), (2, 1040))
-        run((a, b, Array((300, 1000), None), None), (1.0, 0))
+        run((a, b, Array((300, 1000), None, 0x9000000), None), (1.0, 0))
     assert len(family.asked) == 1
     assert [w.stream for w in fake.launches] == [0] * 3
 
@@ -188,8 +188,8 @@ def test_too_few_tensors_are_refused(cuda):
 def test_gemm_reaches_its_kernel(cuda):
     """The whole column but ptxas and the driver: scheduled, proven, planned once, launched."""
     fake = cuda(parameters=())
-    a = FakeTensor((512, 256), pointer=0x1000)
-    b = FakeTensor((256, 384), strides=(1, 256), pointer=0x2000)
+    a = FakeTensor((512, 256), pointer=0x1000000)
+    b = FakeTensor((256, 384), strides=(1, 256), pointer=0x2000000)
     outs = [warploom.gemm(a, b) for _ in range(3)]
     warploom.gemm(a, b, out=outs[0], stream=9)
     assert [t.shape for t in outs] == [(512, 384)] * 3
@@ -256,8 +256,8 @@ def test_addresses_are_as_aligned_as_the_kernel_wants(cuda):
     words = (pointer("out"),)
     run = Runner(NAMES, Family(replace(BINARY, parameters=words, aligned=frozenset({"out"}))))
     a, b = operands()
-    run((a, b, FakeTensor((300, 1000), pointer=0x9010), None), (1.0, 0), stream=1)
+    run((a, b, FakeTensor((300, 1000), pointer=0x9000010), None), (1.0, 0), stream=1)
     for _ in range(2):
-        with pytest.raises(MisalignedError, match="out is misaligned: address 0x9008"):
-            run((a, b, FakeTensor((300, 1000), pointer=0x9008), None), (1.0, 0), stream=1)
+        with pytest.raises(MisalignedError, match="out is misaligned: address 0x9000008"):
+            run((a, b, FakeTensor((300, 1000), pointer=0x9000008), None), (1.0, 0), stream=1)
     assert len(fake.launches) == 1

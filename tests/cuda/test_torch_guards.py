@@ -35,15 +35,17 @@ def hopper(monkeypatch):
 def test_a_backward_kernel_is_taken_on_the_gpu(monkeypatch, hopper):
     seen = []
 
-    def kernel(grad, q, k, v, out, lse, mask, scale):
-        seen.append((mask, scale))
+    def kernel(grad, q, k, v, out, lse, mask, scale, *, deterministic):
+        seen.append((mask, scale, deterministic))
         return q, k, v
 
     monkeypatch.setattr(autograd, "attention_backward", kernel)
     q, wide = hopper(2, 8, 100, 64), hopper(2, 8, 100, 192)
     for lower_right in (False, True):
         autograd.attention_grads(q, q, q, q, q, q, True, 0.25, lower_right)
-    assert seen == [(True, 0.25), ("lower_right", 0.25)]
+    monkeypatch.setattr(torch, "are_deterministic_algorithms_enabled", lambda: True)
+    autograd.attention_grads(q, q, q, q, q, q)
+    assert seen == [(True, 0.25, False), ("lower_right", 0.25, False), (False, None, True)]
     assert autograd.has_attention_backward(q)
     assert not autograd.has_attention_backward(wide)
     assert not autograd.has_attention_backward(q.float())
@@ -153,7 +155,7 @@ def test_calls_that_are_known_are_refused_while_torch_looks_on(monkeypatch):
         free=[block],
         scalars=0,
         aligned=(0, 1, 2),
-        words=(("Q", 0, 2), ("Q", 1, 0), ("Q", 2, 1)),
+        words=(("Q", 0, 2, 0), ("Q", 1, 0, 0), ("Q", 2, 1, 0)),
         moved=(),
         launch=lambda stream, values: launched.append(values),
     )

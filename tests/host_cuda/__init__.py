@@ -68,6 +68,11 @@ def host_run(library: ctypes.CDLL, *given) -> bytes | None:
     return said
 
 
+def shuffle(seed: int) -> None:
+    """The order in which CTAs of later runs are executed; 0: as they are numbered."""
+    _runtime().host_shuffle(seed)
+
+
 @cache
 def built(text: str, entry: str) -> ctypes.CDLL:
     """The library of an emitted kernel."""
@@ -132,7 +137,25 @@ def encode(array, dtype):
         return wide.astype(np.float16).view(np.uint16)
     if dtype is DType.BF16:
         return (wide.view(np.uint32) >> 16).astype(np.uint16)  # values of the type already
+    if dtype in BYTES:
+        near = np.abs(BYTES[dtype][None, :] - np.asarray(array, np.float64).reshape(-1, 1))
+        return np.nanargmin(near, axis=1).astype(np.uint8).reshape(np.shape(array))
     raise NotImplementedError(dtype)
+
+
+def _bytes(exponents, bias):
+    """The value of every byte: a sign, so many bits of an exponent, the rest a fraction."""
+    x, bits = np.arange(256), 7 - exponents
+    exponent, fraction = x >> bits & (1 << exponents) - 1, (x & (1 << bits) - 1) / (1 << bits)
+    found = np.where(exponent > 0, np.exp2(exponent - bias) * (1 + fraction), 0.0)
+    found = np.where(exponent > 0, found, np.exp2(1 - bias) * fraction)
+    return np.where(x >> 7, -found, found)
+
+
+BYTES = {DType.E4M3: _bytes(4, 7), DType.E5M2: _bytes(5, 15)}
+BYTES[DType.E4M3][[0x7F, 0xFF]] = np.nan
+BYTES[DType.E5M2][[0x7C, 0xFC]] = [np.inf, -np.inf]
+BYTES[DType.E5M2][[0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF]] = np.nan
 
 
 def decode(raw, dtype):
@@ -142,8 +165,10 @@ def decode(raw, dtype):
         return raw.view(np.float32).astype(np.float64)
     if dtype is DType.F16:
         return raw.view(np.float16).astype(np.float64)
-    if dtype is DType.I32:
-        return raw.view(np.int32).astype(np.float64)
+    if dtype in (DType.I32, DType.I8):
+        return raw.view(np.int32 if dtype is DType.I32 else np.int8).astype(np.float64)
+    if dtype in (DType.E4M3, DType.E5M2):
+        return BYTES[dtype][raw]
     return (raw.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
 
 
@@ -154,7 +179,7 @@ def map_bytes(parameter, memory):
     strides = (memory.size, *found.strides)
     data = struct.pack(
         "<Qii5i5iii5q",
-        memory.address,
+        memory.address - found.ahead,
         rank,
         ELEMENTS.get(memory.dtype, 3),
         *pad(found.shape, 1),

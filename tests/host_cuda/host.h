@@ -42,6 +42,7 @@ inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __uint_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
 inline float __int_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
+inline host_u32 __float_as_uint(float x) { return __builtin_bit_cast(host_u32, x); }
 inline int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
 template <class T> T __ldg(const T* p) { return *p; }
 inline host_u32 host_bits(float x) { return __builtin_bit_cast(host_u32, x); }
@@ -139,3 +140,4 @@ static inline void host_add_halves(void* at, host_u32 x, int count, bool f16) {
   }
 }
 host_u32 host_from_two_bytes(host_u16 x, bool wide);
+host_u16 host_to_two_bytes(float high, float low, bool wide);

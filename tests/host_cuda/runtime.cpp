@@ -3,6 +3,7 @@
 // what barriers and waits allow. Ordinary writes to shared memory reach copies and products only
 // after a proxy fence of the writer; slots hold NaNs from the start of a copy until it lands.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -297,6 +299,18 @@ float byte8(uint8_t x, bool wide) {  // e5m2 (wide) or e4m3
   if (exponent == 15 && fraction == 7) return NAN;
   const float y = exponent ? ldexpf(8 + fraction, exponent - 10) : ldexpf(fraction, -9);
   return sign ? -y : y;
+}
+
+uint8_t to_byte8(float x, bool wide) {  // the nearest, ties to even fractions, held to what is finite
+  if (x != x) return 0x7f;
+  const uint8_t most = wide ? 0x7b : 0x7e, sign = std::signbit(x) ? 0x80 : 0;
+  uint8_t best = 0;
+  for (int n = 1; n <= most; ++n) {
+    const double far = fabs((double)byte8(n, wide) - fabs((double)x));
+    const double near = fabs((double)byte8(best, wide) - fabs((double)x));
+    if (far < near || (far == near && n % 2 == 0)) best = n;
+  }
+  return sign | best;
 }
 
 float operand(int kind, const std::vector<uint8_t>& seen, uint32_t at) {
@@ -744,11 +758,18 @@ float host_from_f16(host_u16 x) {
   return (float)y;
 }
 
+host_u16 host_to_two_bytes(float high, float low, bool wide) {
+  return (host_u16)(to_byte8(high, wide) << 8 | to_byte8(low, wide));
+}
+
 host_u32 host_from_two_bytes(host_u16 x, bool wide) {
   return (host_u32)host_to_f16(byte8(x >> 8, wide)) << 16 | host_to_f16(byte8(x & 255, wide));
 }
 
 // Runs all clusters of a grid one after the other; an error's text, or null.
+static unsigned shuffled = 0;  // the seed of the order in which CTAs run; 0: as they are numbered
+extern "C" void host_shuffle(unsigned seed) { shuffled = seed; }
+
 extern "C" const char* host_run(void (*kernel)(void**), void** given, int grid, int count,
                                 int shared_bytes, int size, unsigned seed) {
   static std::string said;
@@ -757,7 +778,11 @@ extern "C" const char* host_run(void (*kernel)(void**), void** given, int grid, 
   entry = kernel;
   arguments = given;
   host_grid.x = (unsigned)grid;
-  for (int block = 0; block < grid && error.empty(); block += size) {
+  std::vector<int> order;
+  for (int block = 0; block < grid; block += size) order.push_back(block);
+  if (shuffled) std::shuffle(order.begin(), order.end(), std::minstd_rand(shuffled));
+  for (int block : order) {
+    if (!error.empty()) break;
     ctas.resize(size);
     for (int n = 0; n < size; ++n) {
       ctas[n].block.x = (unsigned)(block + n);

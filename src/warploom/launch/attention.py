@@ -64,13 +64,14 @@ def attention(
     any. Rows are contiguous, the other axes may have any strides (others than multiples of 16 bytes
     cost a copy). ``causal``: query i sees keys 0..i; with ``"lower_right"`` the last query sees the
     last key. ``scale`` is 1 / sqrt(head dim) unless given. ``lengths``, int32 [batch] on the GPU:
-    keys from there on do not count. A query that sees no key gives zeros.
+    keys from there on do not count, whatever lies there; lengths beyond the keys stand for all of
+    them. A query that sees no key gives zeros. ``out`` may be ``q``, but must not overlap ``k`` and
+    ``v``.
 
     ``pages``, int32 [batch, most pages] on the GPU: keys and values lie in pages, ``k`` and ``v``
     are [pages of all, kv heads, page size, head dim] (a view of what a server stores), page sizes
     are 64 and 128, and ``lengths`` must be given. Sequence i has its keys in pages
-    ``pages[i, 0]``, ``pages[i, 1]`` and so on. What lies in a page past the length does not count,
-    but must be finite.
+    ``pages[i, 0]``, ``pages[i, 1]`` and so on. What lies in a page past the length does not count.
 
     ``score(x, batch, head, query, key)`` changes scaled scores, ``visible(batch, head, query,
     key)`` says which keys count: Python functions, read from their text like a kernel's. Tensors
@@ -261,7 +262,7 @@ def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
 
 
 PLAIN = tuple(tuple(_options(causal, sums, None) for causal in BOTH) for sums in BOTH)
-CALLS = Calls(text, check=_check, viewed=_viewed, usual=usual_scale)
+CALLS = Calls(text, check=_check, viewed=_viewed, usual=usual_scale, summed="t", counted="lengths")
 BLOCKED = Calls(blocked_text, check=_check, usual=usual_scale)
 PAGED = Calls(paged_text, check=_check_paged, viewed=partial(_viewed, results=5), usual=usual_scale)
 PACKED = Calls(
@@ -269,4 +270,5 @@ PACKED = Calls(
     {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},
     check=partial(_check, results=5),
     usual=usual_scale,
+    summed="t",
 )

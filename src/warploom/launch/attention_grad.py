@@ -69,6 +69,8 @@ def attention_backward(
     """
     given = {"q": q, "k": k, "v": v, "grad": grad, "out": out, "lse": lse}
     check_backward("attention_backward", given)
+    if 0 in (*q.shape, *k.shape):
+        return _zeros(q, stream), _zeros(k, stream), _zeros(v, stream)
     factor = q.shape[3] ** -0.5 if scale is None else checked_scale(scale)
     mask = causal_choice(causal)
     each = q.shape[1] // k.shape[1]
@@ -121,6 +123,8 @@ def attention_packed_backward(
     """
     given = {"q": q, "k": k, "v": v, "grad": grad, "out": out, "lse": lse}
     check_backward("attention_packed_backward", given, packed=True)
+    if 0 in (*q.shape, *k.shape):
+        return _zeros(q, stream), _zeros(k, stream), _zeros(v, stream)
     factor = q.shape[2] ** -0.5 if scale is None else checked_scale(scale)
     each, kind = q.shape[1] // k.shape[1], view_of(q, "q").layout.dtype
     sums = _sums(_headed(q), stream)
@@ -181,6 +185,14 @@ def _sums(q: Any, stream: int | None) -> Any:  # noqa: ANN401
     rows = -(-length // BLOCK_ROWS) * BLOCK_ROWS
     with on_stream(q, stream):
         return allocator(q, (batch, heads, rows, size), DType.F32)()[:, :, :length]
+
+
+def _zeros(like: Any, stream: int | None) -> Any:  # noqa: ANN401
+    """The gradient of what nobody sees."""
+    with on_stream(like, stream):
+        made = allocator(like, tuple(like.shape), view_of(like, "q").layout.dtype)()
+        made[...] = 0
+    return made
 
 
 def _summed(

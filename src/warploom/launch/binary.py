@@ -35,7 +35,8 @@ class Binary:
     in the caller's tensor, where not in order. ``aligned``: tensors whose address is a multiple of
     16 bytes. ``cluster``: CTAs of a cluster. ``work``: bytes of memory the kernel works in, whose
     first ``COUNTER_BYTES`` are 0 before and after every launch. ``visits``: the list of tiles its
-    CTAs walk, of sizes and the number of CTAs.
+    CTAs walk, of sizes and the number of CTAs. ``in_place``: outputs with inputs of which a tile
+    reads what it writes itself, and nothing else.
     """
 
     cubin: bytes = field(repr=False)
@@ -51,3 +52,4 @@ class Binary:
     cluster: int = 1
     work: Callable[[Sizes], int] | None = None
     visits: Callable[[Sizes, int], Sequence[int]] = lambda sizes, ctas: ()
+    in_place: frozenset[tuple[str, str]] = frozenset()

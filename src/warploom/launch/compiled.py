@@ -15,6 +15,7 @@ from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.tile.plain import emit_plain, rows_of
 from warploom.emit.cuda.tile.source import Source, emit_kernel
 from warploom.errors import BackendError, ConfigError, GeometryError, SchedulingError
+from warploom.ir.module import KernelModule
 from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Kernel, Loop
@@ -29,19 +30,21 @@ from warploom.launch.kept import (
 from warploom.launch.pricing import priced, role_costs
 from warploom.lower.choose import Choice, check_pins, choose
 from warploom.lower.column import Lowered, lower
+from warploom.lower.module import build_module, module_or_none
 from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import Tiling, tiling_of
 from warploom.lower.unroll import unrolled
 from warploom.order import ModuloOptions
 from warploom.sim.simulation import simulate_roles
 from warploom.target.h200 import HopperTarget, h200
+from warploom.verify.coverage import CoverageReport, require_covered, verify_coverage
 from warploom.verify.findings import Report
 from warploom.verify.roles import require_clean
 from warploom.view.timeline import draw
 
 MOST_TRIED = 8
 SOLVE = ModuloOptions(find_work=4.0, prove_work=4.0, optimise_work=2.0, work=16.0)
-PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "emit")
+PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "module", "emit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,20 @@ class Compiled:
         """The schedule of the tiling that is built."""
         return self.lower(self.tiling)
 
+    @cached_property
+    def module(self) -> KernelModule:
+        """The kernel module of the tiling that is built; ``KernelError`` where there is none."""
+        return build_module(self.kernel, self.lowered)
+
+    def module_of(self, tiling: Tiling) -> KernelModule:
+        """The kernel module for a tiling."""
+        return build_module(self.kernel, self.lower(tiling))
+
+    @cached_property
+    def coverage(self) -> CoverageReport:
+        """What is verified of the module's indices, trip counts, predicates and stores."""
+        return verify_coverage(self.module)
+
     @property
     def document(self) -> RolesDocument:
         """The programs of the roles, with the declared dataflow."""
@@ -151,6 +168,8 @@ class Compiled:
                 return str(self.lowered.result)
             case "verify":
                 return str(self.report)
+            case "module":
+                return str(self.module)
             case "emit":
                 return self.cuda
         raise ConfigError(f"no pass {name!r}", where="after", fix=", ".join(PASSES))
@@ -211,6 +230,7 @@ class Compiled:
             lowered = self._scheduled(tiling)
             for document in lowered.documents:
                 require_clean(document)
+            require_covered(module_or_none(lowered))
             source = emit_kernel(lowered, self.target, stamps=stamps)
             keep_source(self.rewritten, tiling, self.target, source)
         return self._built(tiling, source)

@@ -9,11 +9,13 @@ from warploom.emit.cuda.tile.meet import COUNTER_BYTES
 from warploom.emit.cuda.tile.signature import MapParam, PointerParam, WorkParam
 from warploom.emit.cuda.tile.source import Source
 from warploom.errors import GeometryError
-from warploom.kernel.values import Kernel, Tensor
+from warploom.kernel.values import Kernel, Load, Store, Tensor, results, walk
 from warploom.launch.binary import Binary, Grid
 from warploom.launch.compiled import Built, Compiled
 from warploom.lower.tiling import Tiling
 from warploom.lower.visits import tiles_of, visit_list
+
+MATRIX = 2
 
 
 def binary_of(
@@ -50,6 +52,7 @@ def described(
         cluster=tiling.ctas,
         work=_work(kernel, tiling, source) if meets else None,
         visits=partial(visit_list, kernel, tiling),
+        in_place=_in_place(kernel),
     )
 
 
@@ -65,9 +68,38 @@ def _places(kernel: Kernel, tensors: tuple[Tensor, ...]) -> dict[str, tuple[int,
 
 def _aligned(kernel: Kernel, source: Source) -> frozenset[str]:
     """Tensors of several axes that are moved by address; loops read single elements so."""
-    wide = {t.name for t in kernel.tensors if len(t.axes) > 1}
+    wide = {t.name for t in kernel.tensors if len(t.axes) > 1} - _by_element(kernel)
     pointers = [p for p in source.params if isinstance(p, PointerParam)]
     return frozenset(p.tensor for p in pointers if p.written or not kernel.loops) & wide
+
+
+def _in_place(kernel: Kernel) -> frozenset[tuple[str, str]]:
+    """Outputs and inputs of which a tile reads, once and before it writes, what it writes."""
+    outside = [op for op in kernel.ops if isinstance(op, Load | Store)]
+    stores = [op for op in outside if isinstance(op, Store) and not op.add]
+    loads = [op for op in walk(kernel.ops) if isinstance(op, Load)]
+    found = set()
+    for store in stores:
+        for name in {op.tensor for op in loads}:
+            mine = [op for op in loads if op.tensor == name]
+            if all(op in outside and op.at == store.at for op in mine):
+                found.add((store.tensor, name))
+    several = {op.tensor for op in walk(kernel.ops) if isinstance(op, Store)} - {
+        s.tensor for s in stores
+    }
+    return frozenset(pair for pair in found if pair[0] not in several)
+
+
+def _by_element(kernel: Kernel) -> frozenset[str]:
+    """Outputs that are vectors of a tile: kernels with a loop write them element by element."""
+    if not kernel.loops:
+        return frozenset()
+    ops = tuple(walk(kernel.ops))
+    ranks = {value.name: len(value.dims) for op in ops for value in results(op)}
+    ranks |= {c.result.name: len(c.result.dims) for x in kernel.loops for c in x.carried}
+    stores = [op for op in ops if isinstance(op, Store)]
+    tiles = {op.tensor for op in stores if ranks.get(op.value, MATRIX) >= MATRIX}
+    return frozenset(op.tensor for op in stores) - tiles
 
 
 def _grid(kernel: Kernel, tiling: Tiling) -> Grid:
@@ -101,7 +133,7 @@ def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[s
 
 def moved(source: Source, kernel: Kernel) -> frozenset[str]:
     """Tensors that are moved 16 bytes at a time."""
-    wide = {t.name for t in kernel.tensors if len(t.axes) > 1}
+    wide = {t.name for t in kernel.tensors if len(t.axes) > 1} - _by_element(kernel)
     maps = {p.tensor for p in source.params if isinstance(p, MapParam)}
     stored = {p.tensor for p in source.params if isinstance(p, PointerParam) and p.written}
     return frozenset(maps | (stored & wide))

@@ -37,7 +37,9 @@ def flexible(
     if found is None:
         text = calls.text.with_lifted(lifted, dict(key[2]))
         with _LOCK:
-            found = _CALLS[key] = Calls(text, calls.spelled, check=calls.check, usual=usual_scale)
+            empty = {"summed": calls.summed, "counted": calls.counted}
+            given: dict[str, Any] = {"check": calls.check, "usual": usual_scale, **empty}
+            found = _CALLS[key] = Calls(text, calls.spelled, **given)
             while len(_CALLS) > MOST_KEPT:
                 del _CALLS[next(iter(_CALLS))]
     types, choices, *rest = options

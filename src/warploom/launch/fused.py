@@ -86,7 +86,8 @@ def grouped_gemm(
 
     ``x`` is [T, K], ``w`` is [E, N, K]; ``starts``, int32 [E + 1] on the GPU, holds the first row
     of each group and the end of the last; groups may be empty. ``transposed``: ``w`` is [E, K, N],
-    as the gradient of rows needs it. With ``up`` the gated form, as in ``swiglu``.
+    as the gradient of rows needs it. With ``up`` the gated form, as in ``swiglu``. Rows of no group
+    are left as they lie in ``out``, which is not cleared.
 
     With ``tokens``, int32 [T], ``x`` is [S, K], and row t is its row ``tokens[t]``; numbers outside
     of it give zeros. Few rows are fetched as they are multiplied; many are copied first, to memory
@@ -284,6 +285,7 @@ def _calls(
     text: Text,
     kinds: Callable[[dict[str, DType]], str],
     called: dict[str, str] | None = None,
+    summed: str | None = "k",
     **spelled: tuple[str, ...],
 ) -> Calls:
     """Calls of a text; ``kinds`` says what is wrong with the element types of a call's tensors.
@@ -299,7 +301,7 @@ def _calls(
             said = ", ".join(f"{(called or {}).get(n, n)} {d}" for n, d in given.items())
             raise BackendError(f"tensors are {said}", where=text.name, fix=wrong)
 
-    return Calls(text, spelled, check=check, called=called)
+    return Calls(text, spelled, check=check, called=called, summed=summed)
 
 
 def _same_halves(given: dict[str, DType]) -> str:
@@ -334,7 +336,7 @@ GATED = {name: _options(activation=word) for name, word in GATES.items()}
 SWIGLU = _calls(swiglu_text, _same_halves)
 GROUPED, GROUPED_INPUT = _calls(grouped, _same_halves), _calls(grouped_input, _same_halves)
 GROUPED_SWIGLU = _calls(grouped_swiglu, _same_halves, {"gate": "w"})
-GROUPED_WEIGHTS = _calls(grouped_weights, _same_halves)
+GROUPED_WEIGHTS = _calls(grouped_weights, _same_halves, summed="t")
 PICKED = _calls(picked_rows, _same_halves)
 GATHERED = _calls(grouped_gathered, _same_halves)
 GATHERED_SWIGLU = _calls(gathered_swiglu, _same_halves, {"gate": "w"})

@@ -50,7 +50,8 @@ def gemm(
     ``out_dtype`` is ``"bf16"``, ``"fp16"`` or ``"fp32"``; by default that of the operands, bf16
     for fp8. ``choice`` fixes the tiles; ``tune`` measures the likely ones on these tensors first
     and remembers the quickest; ``stream`` is a CUDA stream handle. Operands with other strides, or
-    rows that are no multiples of 16 bytes, are copied first.
+    rows that are no multiples of 16 bytes, are copied first. ``out`` may be ``residual``, but must
+    not overlap the operands.
     """
     tensors = (a, b, out, bias, residual)
     options, scalars = PLAIN, NO_SCALARS
@@ -126,4 +127,4 @@ def _pick(layouts: Layouts, options: tuple[Any, ...]) -> Text:
 
 NO_SCALARS: tuple[float, ...] = ()
 PLAIN = _options("none", None, True, None)
-CALLS = Calls(text, {"b": ("k", "n")}, check=_check, pick=_pick)
+CALLS = Calls(text, {"b": ("k", "n")}, check=_check, pick=_pick, summed="k")

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from warploom.launch.plan import POINTER_ALIGNMENT, Plan
+from warploom.launch.overlap import Pair
+from warploom.launch.plan import POINTER_ALIGNMENT, Plan, Word
 from warploom.launch.tensors import on_stream
 from warploom.launch.work import Piece
 
@@ -32,18 +33,22 @@ Call = Callable[[Sequence[Any], Scalars, int | None, int], Sequence[Any] | None]
 class Entry:
     """A plan, what makes the tensors the caller left out, and what gives the current stream.
 
+    No plan: of a call without elements.
+
     ``given`` are the places of tensors that a call has. ``work``: gives memory to work in, for a
-    stream and whether the caller named it. ``scalars``: those of a call that names none. ``calls``
-    are guards and calls that are written out (``_twins``), by who keeps them.
+    stream and whether the caller named it. ``scalars``: those of a call that names none.
+    ``apart``: tensors that must not overlap. ``calls`` are guards and calls that are written out
+    (``_twins``), by who keeps them.
     """
 
-    plan: Plan
+    plan: Plan | None
     given: tuple[int, ...]
     made: tuple[tuple[int, Callable[[], Any]], ...]
     stream: Callable[[], int]
     work: Callable[[int, bool], Piece] | None = None
     scalars: tuple[float, ...] = ()
     options: Hashable = None
+    apart: tuple[Pair, ...] = ()
     calls: dict[object, list[tuple[dict[int, int], Check, Call]]] = field(default_factory=dict)
 
     def complete(self, tensors: Sequence[Any], stream: int | None) -> list[Any]:
@@ -63,6 +68,10 @@ class Entry:
 
     def launch(self, stream: int | None, values: list[Any]) -> None:
         """Launch with addresses and scalars."""
+        if self.plan is None:  # nothing has elements
+            return
+        for pair in self.apart:
+            pair.check(values)
         at = self.stream() if stream is None else stream
         if self.work is None:
             self.plan.launch(at, values)
@@ -115,7 +124,8 @@ class Known:
 
     def learn(self, entry: Entry, tensors: Sequence[Any], options: Hashable) -> None:
         """Know an entry by calls like this one from now on."""
-        if entry.options is not options or not entry.plan.words or entry.plan.moved:
+        plan = entry.plan
+        if plan is None or entry.options is not options or not plan.words or plan.moved:
             return
         if self._teller not in entry.given:
             return
@@ -151,12 +161,13 @@ def _twins(given: Sequence[int], tensors: Sequence[Any]) -> dict[int, int]:
 def _call_of(entry: Entry, check: Check, twins: dict[int, int], count: int, teller: int) -> Call:
     """What launches an entry with ``count`` tensors once ``check`` knows them; else gives None."""
     plan, made = entry.plan, tuple(i for i, _ in entry.made)
+    assert plan is not None
     here, scalars = {*entry.given, *made}, range(count, count + plan.scalars)
     aligned = tuple(i for i in plan.aligned if i in entry.given)  # what is made is
     words = tuple(word for word in plan.words if word[2] >= count or word[2] in here)
     works, several = entry.work is not None, plan.several
-    given = entry.given
-    text = _text(count, given, twins, made, scalars, aligned, words, teller, works, several)
+    given, apart = entry.given, entry.apart
+    text = _text(count, given, twins, made, scalars, aligned, words, teller, works, several, apart)
     makes = [make for _, make in entry.made]
     call: Call = _function(text)(plan, check, entry.stream, makes, entry.scalars, entry.work)
     return call
@@ -169,10 +180,11 @@ def _text(
     made: Sequence[int],
     scalars: Sequence[int],
     aligned: Sequence[int],
-    words: Sequence[tuple[str, int, int]],
+    words: Sequence[Word],
     teller: int,
     works: bool,
     several: bool,
+    apart: Sequence[Pair],
 ) -> str:
     """Python that launches: tensors are t, values of the call v, both by place."""
     tensors = _listed("t", range(count))
@@ -186,6 +198,10 @@ def _text(
     body += [f"v{i} = t{i}.data_ptr()" for i in here if i != teller]
     if aligned:
         body += [f"if ({_listed('v', aligned, ' | ')}) & {POINTER_ALIGNMENT - 1}: return None"]
+    for pair in apart:  # whoever plans looks closer
+        far = f"-{pair.bytes[1]} < v{pair.other} - v{pair.out} < {pair.bytes[0]}"
+        own = f" and v{pair.other} != v{pair.out}" if pair.same else ""
+        body += [f"if {far}{own}: return None"]
     body += ["at = current() if stream is None else stream"]
     if scalars:
         body += [f"{_listed('v', scalars)}, = usual if scalars is None else scalars"]
@@ -216,16 +232,16 @@ def _text(
     )
 
 
-def _written(words: Sequence[tuple[str, int, int]], margin: str = "") -> list[str]:
+def _written(words: Sequence[Word], margin: str = "") -> list[str]:
     """Words into the block."""
-    lines = [f"{form} = block.views['{form}']" for form in sorted({form for form, _, _ in words})]
-    lines += [f"{form}[{at}] = v{i}" for form, at, i in words]
+    lines = [f"{form} = block.views['{form}']" for form in sorted({form for form, *_ in words})]
+    lines += [
+        f"{form}[{at}] = v{i}" + (f" - {less}" if less else "") for form, at, i, less in words
+    ]
     return [margin + line for line in lines]
 
 
-def _kept(
-    addresses: Sequence[tuple[str, int, int]], factors: Sequence[tuple[str, int, int]], values: str
-) -> list[str]:
+def _kept(addresses: Sequence[Word], factors: Sequence[Word], values: str) -> list[str]:
     """Addresses and usual scalars into the block where it does not hold them; others always."""
     lines = [f"now = ({values}, {'scalars is None' if factors else ''})", "if now != block.now:"]
     lines += [*_written([*addresses, *factors], "    "), "    block.now = now"]

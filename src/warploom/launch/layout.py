@@ -14,6 +14,7 @@ from warploom.kernel.values import Access, DType, Tensor
 
 STRIDE_ALIGNMENT = 16  # bytes: what tensor maps ask of every stride but the innermost
 MOST_RANK, MOST_BOX, MOST_STRIDE, MOST_SIZE = 5, 256, 1 << 40, 1 << 32
+MOST_LENGTH = (1 << 31) - (1 << 12)  # indices are of 32 bits, also those past the last tile's end
 _ELEMENTS = {
     DType.F32: "FLOAT32",
     DType.BF16: "BFLOAT16",
@@ -34,39 +35,59 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """A tensor map as the driver wants it: innermost axis first, strides in bytes without its."""
+    """A tensor map as the driver wants it: innermost axis first, strides in bytes without its.
+
+    ``ahead``: bytes by which it begins before its tensor.
+    """
 
     element: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     box: tuple[int, ...]
+    ahead: int = 0
 
 
-def bind(tensors: Sequence[Tensor], layouts: Sequence[Layout | None]) -> dict[str, int]:
-    """The sizes of the named axes; ``BackendError`` where tensors do not fit the declaration."""
+class EmptyError(BackendError):
+    """A tensor without elements, of which a kernel cannot be made."""
+
+
+def is_empty(layouts: Sequence[Layout | None]) -> bool:
+    """Whether one of the tensors has no elements."""
+    return any(w is not None and 0 in w.shape for w in layouts)
+
+
+def bind(
+    tensors: Sequence[Tensor], layouts: Sequence[Layout | None], *, empty: bool = False
+) -> dict[str, int]:
+    """The sizes of the named axes; ``BackendError`` where tensors do not fit the declaration.
+
+    ``empty``: they may have no elements.
+    """
     if len(tensors) != len(layouts):
         raise BackendError(
             f"{len(layouts)} tensors for {len(tensors)}", fix=", ".join(t.name for t in tensors)
         )
     for tensor, layout in zip(tensors, layouts, strict=True):
         if layout is not None:
-            _check_kind(tensor, layout)
+            _check_kind(tensor, layout, empty=empty)
         elif not tensor.optional:
             raise BackendError(f"{tensor.name} is missing", where=f"argument {tensor.name}")
     given = [(t, w) for t, w in zip(tensors, layouts, strict=True) if w is not None]
     _check_one_device(given)
-    return _sizes(given)
+    return _sizes(given, least=0 if empty else 1)
 
 
-def _sizes(given: Sequence[tuple[Tensor, Layout]]) -> dict[str, int]:
+def _sizes(given: Sequence[tuple[Tensor, Layout]], least: int) -> dict[str, int]:
     """Sizes by axis name, the same in every tensor; axes counted in blocks come last."""
     sizes: dict[str, int] = {}
     origin: dict[str, str] = {}
     named = [(t, w, a, n) for t, w in given for a, n in zip(t.axes, w.shape, strict=True)]
     for tensor, layout, axis, count in sorted(named, key=lambda x: x[2].per > 1):
         size = count - (tensor.access is Access.STARTS)  # offsets: one more than groups
-        if size < 1:
+        if size < least:
             raise _misfit(tensor, layout, "it has one entry more than there are groups")
+        if size > MOST_LENGTH:
+            raise _misfit(tensor, layout, f"axes of kernels have at most {MOST_LENGTH} elements")
         if axis.size is not None and axis.size != size:
             raise _misfit(tensor, layout, f"axis {axis.name} has size {axis.size}")
         if axis.per == 1:
@@ -80,7 +101,7 @@ def _sizes(given: Sequence[tuple[Tensor, Layout]]) -> dict[str, int]:
     return sizes
 
 
-def _check_kind(tensor: Tensor, layout: Layout) -> None:
+def _check_kind(tensor: Tensor, layout: Layout, *, empty: bool) -> None:
     if len(layout.shape) != len(tensor.axes):
         raise _misfit(tensor, layout, f"{len(tensor.axes)} axes are declared")
     if layout.dtype != tensor.dtype:
@@ -89,8 +110,8 @@ def _check_kind(tensor: Tensor, layout: Layout) -> None:
             where=f"argument {tensor.name}",
             fix=f"{tensor.dtype}: the kernel was made for it",
         )
-    if 0 in layout.shape:
-        raise BackendError(
+    if 0 in layout.shape and not empty:
+        raise EmptyError(
             f"{tensor.name} is empty: shape {layout.shape}",
             where=f"argument {tensor.name}",
             fix="handle empty tensors before the call",
@@ -132,8 +153,12 @@ def map_geometry(
             strides[i] = legal
         elif strides[i] <= 0 or strides[i] % STRIDE_ALIGNMENT or strides[i] >= MOST_STRIDE:
             raise _strides(parameter, layout, "other strides positive multiples of 16 bytes")
-    box = list(parameter.box)
-    if parameter.bounded is not None:  # what is counted from the end goes back by n and WRAP - n
+    box, ahead = list(parameter.box), 0
+    if parameter.bounded is not None and len(axes) > MOST_RANK - 2:
+        at = parameter.bounded  # what is counted from the end goes on by the end from n rows before
+        ahead = shape[at] * strides[at]
+        shape, strides, box = [shape[at] + 1, *shape], [strides[at], *strides], [1, *box]
+    elif parameter.bounded is not None:  # it goes back by n and WRAP - n
         at = parameter.bounded
         shape = [WRAP + 1, shape[at] + 1, *shape]
         strides = [WRAP_STRIDE, WRAP_STRIDE - strides[at], *strides]
@@ -148,12 +173,14 @@ def map_geometry(
         shape=tuple(reversed(shape)),
         strides=tuple(reversed(strides[:-1])),
         box=tuple(reversed(box)),
+        ahead=ahead,
     )
 
 
 def _check_map(parameter: MapParam, layout: Layout, axes: tuple[int, ...], size: int) -> None:
     where = f"tensor map of {parameter.tensor}"
-    rank = len(axes) + 2 * (parameter.bounded is not None)
+    more = 2 if len(axes) <= MOST_RANK - 2 else 1
+    rank = len(axes) + more * (parameter.bounded is not None)
     if not 1 <= rank <= MOST_RANK or len(parameter.box) != len(axes):
         raise BackendError(
             f"a box of {len(parameter.box)} axes for {len(axes)}", where=where, fix="1 to 5 axes"

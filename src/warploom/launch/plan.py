@@ -40,7 +40,7 @@ from warploom.launch.driver import (
     require_hopper,
     resident,
 )
-from warploom.launch.layout import Layout, bind, map_geometry
+from warploom.launch.layout import MOST_LENGTH, Geometry, Layout, bind, map_geometry
 
 MAP_BYTES = 128
 FORMS: tuple[Literal["Q", "q", "f"], ...] = ("Q", "q", "f")  # of words that differ between calls
@@ -52,6 +52,7 @@ SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # the driver's numbers, by bytes
 LINES_OF_128 = 2  # the driver's number for fetches of 128 bytes into the L2
 _SCALARS = {DType.F32: "f", DType.I32: "q"}
 _LOCK = threading.Lock()
+Word = tuple[str, int, int, int]  # format, place, which value of a call, and what is taken from it
 
 
 class MisalignedError(BackendError):
@@ -192,8 +193,8 @@ class Plan:
         self.aligned = tuple(self._template.aligned)
         self._places = binary.places
         self._source: bytes | None = None
-        self.words: tuple[tuple[str, int, int], ...] = ()  # format, place, which value of a call
-        self.moved: tuple[tuple[int, int, str], ...] = ()  # maps that only the driver can change
+        self.words: tuple[Word, ...] = ()
+        self.moved: tuple[tuple[int, int, str, int], ...] = ()  # maps only the driver can change
         self.free: list[Block] = []
         self.configs: dict[int, tuple[Any, Any]] = {}  # by stream: where they lie, they
         self._config = partial(_config, self.kernel, self.grid, binary)
@@ -206,6 +207,11 @@ class Plan:
 
     def launch(self, stream: int, values: Sequence[Any]) -> None:
         """Launch with these addresses and scalars."""
+        low = 0
+        for i in self.aligned:
+            low |= values[i]
+        if low % POINTER_ALIGNMENT:  # before the driver is asked for tensor maps
+            self._say_misaligned(values)
         try:
             block = self.free.pop()
         except IndexError:
@@ -228,14 +234,9 @@ class Plan:
 
     def _write(self, block: Block, values: Sequence[Any]) -> None:
         """The words of a call into a block."""
-        low = 0
-        for i in self.aligned:
-            low |= values[i]
-        if low % POINTER_ALIGNMENT:
-            self._say_misaligned(values)
         block.now = ()
-        for form, at, index in self.words:
-            block.views[form][at] = values[index]
+        for form, at, index, ahead in self.words:
+            block.views[form][at] = values[index] - ahead if ahead else values[index]
         if self.moved:
             self._move(block, values)
 
@@ -273,17 +274,19 @@ class Plan:
             ensure_context(self.device)  # torch's threads of backward passes may have none
             made = bytearray(template.bytes)
             written = [(w.form.format, w.offset, w.value) for w in template.slots]
-            words = [(form, offset // struct.calcsize(form), i) for form, offset, i in written]
+            words = [(form, offset // struct.calcsize(form), i, 0) for form, offset, i in written]
             moved = []
             for offset, index, parameter, layout in template.maps:
                 axes = self._places.get(parameter.tensor)
-                encoded = encode(parameter, layout, int(values[index]), axes)
+                geometry = map_geometry(parameter, layout, axes)
+                first = int(values[index]) - geometry.ahead
+                encoded = encode(parameter, geometry, first)
                 made[offset : offset + MAP_BYTES] = encoded
-                at = address_word(encoded, int(values[index]))
+                at = address_word(encoded, first)
                 if at is None:
-                    moved.append((offset, index, parameter.tensor))
+                    moved.append((offset, index, parameter.tensor, geometry.ahead))
                 else:
-                    words.append(("Q", offset // 8 + at, index))
+                    words.append(("Q", offset // 8 + at, index, geometry.ahead))
             self.words, self.moved, self._source = tuple(words), tuple(moved), bytes(made)
         return Block(self._source, template.offsets, template.table)
 
@@ -291,9 +294,10 @@ class Plan:
         """Addresses of tensor maps, by the driver."""
         cuda = library()
         ensure_context(self.device)
-        for offset, index, tensor in self.moved:
+        for offset, index, tensor, ahead in self.moved:
             held = cuda.CUtensorMap(_ptr=block.base + offset)
-            check(cuda.cuTensorMapReplaceAddress(held, values[index]), f"tensor map of {tensor}")
+            first = values[index] - ahead
+            check(cuda.cuTensorMapReplaceAddress(held, first), f"tensor map of {tensor}")
 
     def _say_misaligned(self, values: Sequence[Any]) -> None:
         """``MisalignedError`` for an address that copies cannot take."""
@@ -332,11 +336,9 @@ def address_word(encoded: bytes, address: int) -> int | None:
     return at
 
 
-def encode(
-    parameter: MapParam, layout: Layout, address: int, axes: tuple[int, ...] | None = None
-) -> bytes:
-    """The bytes of a tensor map."""
-    cuda, geometry = library(), map_geometry(parameter, layout, axes)
+def encode(parameter: MapParam, geometry: Geometry, address: int) -> bytes:
+    """The bytes of a tensor map that begins at an address."""
+    cuda = library()
     wide, narrow = cuda.cuuint64_t, cuda.cuuint32_t
     strides = geometry.strides or (MAP_ALIGNMENT,)  # of vectors none is read, but one is looked for
     answer = cuda.cuTensorMapEncodeTiled(
@@ -372,11 +374,19 @@ def prepare(binary: Binary, layouts: Sequence[Layout | None]) -> Plan:
 
 
 def _grid(binary: Binary, sizes: Sizes, kernel: Kernel, sms: int) -> int:
+    tiles = binary.grid.tiles(sizes)
+    if tiles > MOST_LENGTH:
+        raise BackendError(
+            f"{tiles} tiles of a result",
+            where=f"sizes {dict(sizes)}",
+            why="they are counted with 32 bits",
+            fix="several calls of smaller tensors",
+        )
     if binary.cluster > 1:
         most = kernel.resident_clusters(binary.threads, binary.cluster)
     else:
         most = sms * (binary.grid.resident or kernel.resident_ctas(binary.threads))
-    return min(binary.grid.tiles(sizes), most) * binary.cluster
+    return min(tiles, most) * binary.cluster
 
 
 def _config(kernel: Kernel, grid: int, binary: Binary, stream: int) -> Any:  # noqa: ANN401

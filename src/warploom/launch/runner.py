@@ -12,10 +12,11 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from warploom.errors import BackendError
-from warploom.kernel.values import Access
+from warploom.kernel.values import Access, Tensor
 from warploom.launch.binary import Binary
 from warploom.launch.known import Entry, Known
-from warploom.launch.layout import Layout, bind
+from warploom.launch.layout import Layout, bind, is_empty
+from warploom.launch.overlap import pairs_of
 from warploom.launch.plan import MisalignedError, Plan, prepare
 from warploom.launch.tensors import (
     allocator,
@@ -69,6 +70,7 @@ class Runner:
     ) -> None:
         self._names, self._binary_of, self._viewed = tuple(names), binary_of, viewed
         self._usual, self._mend = usual, mend
+        self.hollow: Callable[[Layouts, Any], Sequence[Tensor]] | None = None
         self._entries: dict[Hashable, Entry | RefusedError] = {}
         self.seen = Known(teller, guard_of, self.by_key)
         self.unseen = Known(teller, guard_of_unseen, lambda *_: None)
@@ -117,7 +119,10 @@ class Runner:
 
     def plan(self, tensors: Sequence[Any], options: Hashable = None) -> Plan:
         """The plan of a call, made now where there is none; nothing is launched."""
-        return self._entry(tensors, options)[0].plan
+        plan = self._entry(tensors, options)[0].plan
+        if plan is None:
+            raise BackendError("a call without elements has no plan", fix="tensors with elements")
+        return plan
 
     def layouts(self, tensors: Sequence[Any]) -> Layouts:
         """The layouts of a call's tensors."""
@@ -183,6 +188,8 @@ class Runner:
 
     def _make(self, tensors: Sequence[Any], layouts: Layouts, options: Hashable) -> Entry:
         scalars = self._usual(layouts)
+        if self.hollow is not None and is_empty(layouts):
+            return self._nothing(tensors, layouts, options, self.hollow(layouts, options))
         layouts, shapes = self._viewed(layouts, options) if self._viewed else (layouts, {})
         binary = self._binary_of(layouts, options)
         like, device = _first_given(tensors, layouts)
@@ -202,7 +209,27 @@ class Runner:
         plan = prepare(binary, complete)
         work = work_memory(like, device, plan.work_bytes) if plan.work_bytes else None
         here = tuple(i for i, t in enumerate(tensors) if t is not None)
-        return Entry(plan, here, tuple(made), stream_of(like), work, scalars, options)
+        apart = pairs_of(binary.tensors, self._names, complete, here, binary.in_place)
+        return Entry(plan, here, tuple(made), stream_of(like), work, scalars, options, apart)
+
+    def _nothing(
+        self,
+        tensors: Sequence[Any],
+        layouts: Layouts,
+        options: Hashable,
+        declared: Sequence[Tensor],
+    ) -> Entry:
+        """Of a call whose results have no elements: they are made, and nothing is launched."""
+        like, _ = _first_given(tensors, layouts)
+        given = [(t, w) for t, w in zip(declared, layouts, strict=True) if w is not None]
+        sizes = bind([t for t, _ in given], [w for _, w in given], empty=True)
+        made = []
+        for i, (t, w) in enumerate(zip(declared, layouts, strict=True)):
+            if w is None and t.access is Access.OUT and not t.optional:
+                shape = tuple(-(-sizes[a.name] // a.per) for a in t.axes)
+                made.append((i, allocator(like, shape, t.dtype)))
+        here = tuple(i for i, t in enumerate(tensors) if t is not None)
+        return Entry(None, here, tuple(made), stream_of(like), None, (), options)
 
 
 def _first_given(tensors: Sequence[Any], layouts: Layouts) -> tuple[Any, int]:

@@ -20,6 +20,7 @@ from warploom.kernel.values import DType
 from warploom.launch.layout import Layout
 
 Foreign = Any  # a tensor of the caller's library, or what he takes for one
+CPU_DEVICE = 1  # of DLPack
 CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
 _TORCH = {
     "bfloat16": DType.BF16,
@@ -112,6 +113,8 @@ def stream_of(tensor: object) -> Callable[[], int]:
     """What gives the caller's current stream, for libraries that have one; else the default's."""
     if is_torch(tensor):
         device = getattr(tensor, "device", None)
+        if getattr(device, "type", "cuda") != "cuda":
+            return lambda: 0
         return _torch_stream(getattr(device, "index", None) or 0)
     if _library_of(tensor) == "cupy":
         current = importlib.import_module("cupy").cuda.get_current_stream
@@ -125,7 +128,7 @@ def _torch_stream(device: int) -> Callable[[], int]:
         torch = importlib.import_module("torch")
     except ImportError:  # a tensor that only looks like torch's
         return lambda: 0
-    if not torch.backends.cuda.is_built():  # so does this one
+    if not torch.cuda.is_available():  # so does this one
         return lambda: 0
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # 20 times as fast as its wrapper
     if raw is not None:
@@ -138,7 +141,8 @@ def allocator(like: Any, shape: tuple[int, ...], dtype: DType) -> Callable[[], A
     if is_torch(like):
         torch = importlib.import_module("torch")
         kind = getattr(torch, _OF_TORCH[dtype])
-        steps, quick = row_major(shape), _quick_empty(torch)
+        on_gpu = getattr(like.device, "type", "cuda") == "cuda"
+        steps, quick = row_major(shape), _quick_empty(torch) if on_gpu else None
         if quick is not None:
             return partial(quick, shape, steps, kind)
         return partial(torch.empty_strided, shape, steps, dtype=kind, device=like.device)
@@ -249,7 +253,12 @@ def _from_dlpack(tensor: Any, name: str) -> TensorView:  # noqa: ANN401
     kind, device = tensor.__dlpack_device__()
     if int(kind) not in CUDA_DEVICES:
         raise BackendError(
-            f"{name} lies on DLPack device {int(kind)}", where=f"argument {name}", fix="use a GPU"
+            f"{name} lies in host memory"
+            if int(kind) == CPU_DEVICE
+            else f"{name} lies on DLPack device {int(kind)}",
+            where=f"argument {name}",
+            why="calls run on the GPU and take tensors that lie there",
+            fix="move it to the GPU, or compute in NumPy: KERNEL.reference(...)",
         )
     capsule = tensor.__dlpack__(stream=1)  # order after the producer's work on the default stream
     get = c.pythonapi.PyCapsule_GetPointer

@@ -32,13 +32,19 @@ from warploom.launch.compiled import Compiled
 from warploom.launch.described import binary_of, moved
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
-from warploom.launch.layout import bind
+from warploom.launch.layout import EmptyError, bind
+from warploom.launch.overlap import check_itself
 from warploom.launch.plan import MisalignedError
-from warploom.launch.runner import Layouts, Runner, View
-from warploom.launch.tensors import not_a_tensor
+from warploom.launch.runner import Layouts, RefusedError, Runner, View
+from warploom.launch.tensors import is_torch, not_a_tensor
 from warploom.launch.tune import recall
 
 KERNELS = 512  # compiled kernels a process keeps
+FILLED = 8  # zeros in place of an empty axis
+
+
+class HollowError(RefusedError):
+    """A call with an empty axis that is summed over; nobody outside a launch sees it."""
 
 
 def run(text: Text, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -56,7 +62,9 @@ class Calls:
     ``check``: judges layouts, which fit together, and options of a first call. ``viewed``: how
     the kernel takes tensors of a call, where that differs. ``usual`` scalars of one that names
     none (``Runner``). ``pick``: another text of the same signature. ``called``: what callers call
-    tensors that have other names in the text; errors speak their language.
+    tensors that have other names in the text; errors speak their language. ``summed``: an axis that
+    may be empty: zeros stand for it, which sums do not see, or of which the input ``counted`` says
+    that none counts.
     """
 
     def __init__(
@@ -68,7 +76,10 @@ class Calls:
         usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
         pick: Callable[[Layouts, tuple[Any, ...]], Text] | None = None,
         called: Mapping[str, str] | None = None,
+        summed: str | None = None,
+        counted: str | None = None,
     ) -> None:
+        self.summed, self.counted = summed, counted
         self.text, self.check, self.viewed, self.pick = text, check, viewed, pick
         self.spelled = spelled
         signature = text.signature
@@ -86,6 +97,7 @@ class Calls:
         self.names = [(called or {}).get(t.name, t.name) for t in self.tensors]
         teller = self.inputs[min(1, len(self.inputs) - 1)]  # weights, keys
         self.runner = Runner(self.names, self._binary, viewed, usual, self._mended, teller)
+        self.runner.hollow = self._hollow
         self.launch = self.runner.launch  # tensors that do not fit are copied for the call
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -202,6 +214,8 @@ class Calls:
         reason: BackendError,
     ) -> Sequence[Any]:
         """A launch with copies in place of tensors that do not fit."""
+        if isinstance(reason, HollowError):
+            return self.launch(self._with_zeros(tensors), scalars, options, stream)
         if not isinstance(reason, UnfitError):
             if not isinstance(reason, MisalignedError):
                 raise reason
@@ -214,8 +228,43 @@ class Calls:
             done = self.runner.by_key(fit.complete, scalars, options, stream, True)
         return fit.finish(done, self.outputs, stream)
 
+    def _hollow(self, layouts: Layouts, options: tuple[Any, ...]) -> tuple[Tensor, ...]:
+        """The tensors of a call one of which is empty, if so are all results.
+
+        ``HollowError`` where an axis is empty that is summed over: zeros stand for it.
+        """
+        tensors, sizes = self._bound(layouts, options, empty=True)
+        if self.check is not None:
+            self.check(layouts, options)
+        wanted = [t for t in tensors if t.access is Access.OUT and not t.optional]
+        if all(0 in (sizes.get(a.name, 1) for a in t.axes) for t in wanted):
+            return tensors
+        if self.summed is not None and sizes.get(self.summed) == 0:
+            raise HollowError(f"axis {self.summed} is empty", fix="torch tensors")
+        self._bound(layouts, options)  # tells which tensor it is
+        raise AssertionError
+
+    def _with_zeros(self, tensors: Sequence[Any]) -> list[Any]:
+        """Zeros in place of tensors that are empty along the axis that is summed over."""
+        out = list(tensors)
+        for i, (t, given) in enumerate(zip(self.tensors, tensors, strict=True)):
+            names = [a.name for a in t.axes]
+            if given is None or self.summed not in names:
+                continue
+            if not is_torch(given):
+                raise EmptyError(f"{self.names[i]} is empty", fix="torch tensors, or none at all")
+            at, shape = names.index(self.summed), list(given.shape)
+            shape[at] = 1 if t.axes[at].per > 1 else FILLED
+            out[i] = given.new_zeros(shape)
+            if self.counted is not None:
+                out[self.places[self.counted]] = given.new_zeros(shape[:1]).int()
+        return out
+
     def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> Binary:
         """The kernel of a call."""
+        for t, name, layout in zip(self.tensors, self.names, layouts, strict=True):
+            if t.access is Access.OUT and layout is not None:
+                check_itself(name, layout)
         made, tensors, sizes = self._made(layouts, options)
         require_hopper(next(w.device for w in layouts if w))  # before compiling anything
         check_fit(tensors, layouts, sizes, self.inner, moved(made.built.source, made.kernel))
@@ -238,16 +287,10 @@ class Calls:
     def _made(
         self, layouts: Layouts, options: tuple[Any, ...]
     ) -> tuple[Compiled, tuple[Tensor, ...], dict[str, int]]:
-        for t, name, layout in zip(self.tensors, self.names, layouts, strict=True):
-            if layout is None and t.access is not Access.OUT and not t.optional:
-                raise not_a_tensor(None, name)
         types, choices, positive, wanted, pins = options
+        tensors, sizes = self._bound(layouts, options)
         without = self._left_out(layouts, wanted)
         kinds = self._types(layouts, dict(types), without)
-        tensors = self._declared(kinds, without)
-        named = (replace(t, name=n) for t, n in zip(tensors, self.names, strict=True))
-        given = [(t, w) for t, w in zip(named, layouts, strict=True) if w is not None]
-        sizes = bind([t for t, _ in given], [w for _, w in given])
         if self.check is not None:
             self.check(layouts, options)
         text = self.pick(layouts, options) if self.pick else self.text
@@ -258,6 +301,20 @@ class Calls:
             return _compiled(kernel, key, known, positive), tensors, sizes
         best = measured(kernel.name, dict(choices), sizes)
         return _measured_or_chosen(kernel, key, best, positive), tensors, sizes
+
+    def _bound(
+        self, layouts: Layouts, options: tuple[Any, ...], *, empty: bool = False
+    ) -> tuple[tuple[Tensor, ...], dict[str, int]]:
+        """The tensors of a call, declared, and the sizes of its axes."""
+        for t, name, layout in zip(self.tensors, self.names, layouts, strict=True):
+            if layout is None and t.access is not Access.OUT and not t.optional:
+                raise not_a_tensor(None, name)
+        types, _, _, wanted, _ = options
+        without = self._left_out(layouts, wanted)
+        tensors = self._declared(self._types(layouts, dict(types), without), without)
+        named = (replace(t, name=n) for t, n in zip(tensors, self.names, strict=True))
+        given = [(t, w) for t, w in zip(named, layouts, strict=True) if w is not None]
+        return tensors, bind([t for t, _ in given], [w for _, w in given], empty=empty)
 
     def _left_out(self, layouts: Layouts, wanted: frozenset[str]) -> frozenset[str]:
         left = set()

@@ -30,7 +30,8 @@ def work_memory(like: object, device: int, size: int) -> Callable[[int, bool], P
     """Gives memory of ``size`` bytes for a launch on a stream (and whether it was named)."""
     make, captures, place = _driver_piece, None, None  # no tensor is kept, only where one lies
     if is_torch(like):
-        make, captures, place = _torch_piece, _current_captures(), getattr(like, "device", None)
+        make, place = _torch_piece, getattr(like, "device", None)
+        captures = _current_captures() if getattr(place, "type", "cuda") == "cuda" else None
 
     def found(stream: int, named: bool) -> Piece:
         if _captures(stream) if named or captures is None else captures():
@@ -52,7 +53,7 @@ def _captures(stream: int) -> bool:
 def _current_captures() -> Callable[[], bool] | None:
     """The same of torch's current stream, in a tenth of the time."""
     torch = sys.modules.get("torch")
-    if torch is None or not torch.backends.cuda.is_built():
+    if torch is None or not torch.cuda.is_available():
         return None
     return cast("Callable[[], bool]", torch.cuda.is_current_stream_capturing)
 

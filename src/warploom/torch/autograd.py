@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.nn import functional
-from torch.nn.attention.bias import causal_lower_right
 
+from warploom.errors import BackendError
 from warploom.launch.attention_checks import BACKWARD_DIMS
 from warploom.launch.attention_grad import attention_backward, attention_packed_backward
 from warploom.torch.schema import cpu_packed
@@ -19,6 +21,8 @@ from warploom.torch.schema import cpu_packed
 LOGGER = logging.getLogger("warploom.torch")
 ROW = 8  # elements of 16 bits in the 16 bytes that rows must be multiples of
 _SAID: set[str] = set()
+# As it is on import: callers may put ours in its place.
+torch_sdpa = functional.scaled_dot_product_attention
 
 
 def has_attention_backward(q: Tensor) -> bool:
@@ -40,6 +44,49 @@ def needs_grad(*tensors: Tensor | None) -> bool:
             if t is not None and t.requires_grad:
                 return True
     return False
+
+
+def is_transformed(*tensors: Tensor | None) -> bool:
+    """Whether a derivative is taken otherwise than by a backward pass: by a transform of
+    ``torch.func``, or forward with the call. Torch's own ops serve such calls.
+    """
+    if torch._C._are_functorch_transforms_active():
+        return True
+    if forward_ad._current_level < 0:
+        return False
+    unpack: Callable[[Tensor], Any] = forward_ad.unpack_dual
+    return any(t is not None and unpack(t).tangent is not None for t in tensors)
+
+
+def is_deterministic() -> bool:
+    """Whether the caller asks torch for the same bits in every run."""
+    asked: bool = torch.are_deterministic_algorithms_enabled()
+    return asked
+
+
+def no_gradient(op: str, what: str = "a gradient") -> BackendError:
+    """What is said where there is none."""
+    return BackendError(
+        f"{what} of warploom.{op} is asked for",
+        where=f"torch.ops.warploom.{op}",
+        why="it has none",
+        fix="torch.no_grad(), or detached tensors; torch's own ops where gradients are needed",
+    )
+
+
+class Once(torch.autograd.Function):
+    """Results that must not be differentiated: gradients themselves."""
+
+    @staticmethod
+    def forward(ctx: Any, op: str, call: Callable[..., Any], *given: Any) -> Any:  # noqa: ANN401
+        """The call."""
+        ctx.op = op
+        return call(*given)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Tensor) -> None:  # noqa: ANN401
+        """Refused."""
+        raise no_gradient(ctx.op, "a second derivative")
 
 
 class Gemm(torch.autograd.Function):
@@ -68,7 +115,11 @@ class Gemm(torch.autograd.Function):
             grad = torch.ops.aten.threshold_backward(grad, out, 0)
         elif ctx.activation != "none":
             inner = torch.ops.warploom.gemm.default(a, b, bias, ctx.alpha, "none")
-            grad = getattr(torch.ops.aten, f"{ctx.activation}_backward")(grad, inner)
+            if ctx.activation == "silu" and torch.is_grad_enabled():  # aten's has no derivative
+                gate = inner.sigmoid()
+                grad = grad * (gate * (1 + inner * (1 - gate)))
+            else:
+                grad = getattr(torch.ops.aten, f"{ctx.activation}_backward")(grad, inner)
         wants_a, wants_b, wants_bias, *_ = ctx.needs_input_grad
         return (
             product(grad, b.T, ctx.alpha) if wants_a else None,
@@ -131,35 +182,57 @@ def attention_grads(
     """Gradients by a kernel where there is one, else by torch's attention run again."""
     if q.is_cuda and has_attention_backward(q):
         mask = "lower_right" if causal and lower_right else causal
-        return attention_backward(grad, q, k, v, out, lse, mask, scale)
+        same = is_deterministic()
+        return attention_backward(grad, q, k, v, out, lse, mask, scale, deterministic=same)
     say_once("warploom.attention backward: no kernel; torch's attention runs again")
     again = partial(torch_attention, causal=causal, scale=scale, lower_right=lower_right)
     return _grads_of(again, grad, q, k, v)
+
+
+@contextmanager
+def _recording() -> Iterator[None]:
+    """Ops inside are recorded, also where an op's own kernel runs below autograd."""
+    keys = torch._C.DispatchKey
+    with torch._C._PreserveDispatchKeyGuard():
+        for key in (keys.AutogradFunctionality, keys.AutogradOther):
+            torch._C._dispatch_tls_set_dispatch_key_excluded(key, False)
+        with torch.enable_grad():
+            yield
 
 
 def _grads_of(
     call: Callable[..., Tensor], grad: Tensor, *tensors: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of a call of torch for q, k and v, which is run again."""
-    with torch.enable_grad():
+    with _recording():
         inputs = [t.detach().requires_grad_() for t in tensors]
         dq, dk, dv = torch.autograd.grad(call(*inputs), inputs, grad)
     return dq.contiguous(), dk.contiguous(), dv.contiguous()
 
 
-def keep_packed(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:  # noqa: ANN401
-    """Keep what the backward pass of packed attention reads."""
-    q, k, v, q_starts, k_starts, _, _, ctx.causal, ctx.scale, ctx.lower_right = inputs
-    ctx.mark_non_differentiable(output[1])
-    ctx.save_for_backward(q, k, v, *output, q_starts, k_starts)
+class Packed(torch.autograd.Function):
+    """Packed attention with gradients for q, k and v; the log-sum-exp has none."""
 
+    @staticmethod
+    def forward(*given: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401
+        """The result and its log-sum-exp."""
+        out, lse = torch.ops.warploom.attention_packed.default(*given)
+        return out, lse
 
-def grad_packed(ctx: Any, grad: Tensor, _lse: Tensor | None) -> tuple[Any, ...]:  # noqa: ANN401
-    """Gradients of q, k and v."""
-    grads = torch.ops.warploom.attention_packed_backward(
-        grad.contiguous(), *ctx.saved_tensors, ctx.causal, ctx.scale, ctx.lower_right
-    )
-    return (*grads, *[None] * 7)
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:  # noqa: ANN401
+        """Keep what the backward pass reads."""
+        q, k, v, q_starts, k_starts, _, _, ctx.causal, ctx.scale, ctx.lower_right = inputs
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(q, k, v, *output, q_starts, k_starts)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, _lse: Tensor | None) -> tuple[Any, ...]:  # noqa: ANN401
+        """Gradients of q, k and v."""
+        grads = torch.ops.warploom.attention_packed_backward.default(
+            grad.contiguous(), *ctx.saved_tensors, ctx.causal, ctx.scale, ctx.lower_right
+        )
+        return (*grads, *[None] * 7)
 
 
 def packed_grads(
@@ -176,7 +249,7 @@ def packed_grads(
     lower_right: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients by a kernel where there is one, else by torch, one sequence after another."""
-    if q.is_cuda and has_attention_backward(q):
+    if q.is_cuda and has_attention_backward(q) and not is_deterministic():
         mask = "lower_right" if causal and lower_right else causal
         starts = q_starts, k_starts
         return attention_packed_backward(grad, q, k, v, out, lse, *starts, mask, scale)
@@ -188,14 +261,20 @@ def packed_grads(
     return _grads_of(again, grad, q, k, v)
 
 
+def seen_mask(queries: int, keys: int, device: Any, *, lower_right: bool) -> Tensor:  # noqa: ANN401
+    """Which keys a query sees under a causal mask."""
+    whole = torch.ones(queries, keys, dtype=torch.bool, device=device)
+    return whole.tril(keys - queries if lower_right else 0)
+
+
 def torch_attention(
     q: Tensor, k: Tensor, v: Tensor, *, causal: bool, scale: float | None, lower_right: bool
 ) -> Tensor:
     """What ``attention`` computes, by torch's own."""
     mask = None
     if causal and lower_right and q.shape[2] != k.shape[2]:
-        mask = causal_lower_right(q.shape[2], k.shape[2])
-    made: Tensor = functional.scaled_dot_product_attention(
+        mask = seen_mask(q.shape[2], k.shape[2], q.device, lower_right=True)
+    made: Tensor = torch_sdpa(
         q,
         k,
         v,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,7 +14,13 @@ from warploom.errors import BackendError
 from warploom.launch.attention import attention
 from warploom.launch.attention_grad import attention_backward
 from warploom.launch.flexible import captured
-from warploom.torch.autograd import has_attention_backward, needs_grad
+from warploom.torch.autograd import (
+    Once,
+    has_attention_backward,
+    is_deterministic,
+    is_transformed,
+    needs_grad,
+)
 
 
 def flex_attention(
@@ -55,6 +62,8 @@ def flex_attention(
         getattr(t, "requires_grad", False) for t in captured(score_mod, block_mask)
     ):
         raise _wrong("a captured tensor needs a gradient", "torch's flex_attention, or detach it")
+    if is_transformed(query, key, value):
+        raise _wrong("a transform of torch.func, or a derivative taken forward", "torch's own")
     if not needs_grad(query, key, value):
         given: dict[str, Any] = {"scale": scale, "score": score_mod, "visible": block_mask}
         return attention(query, key, value, **given, return_lse=return_lse)
@@ -97,5 +106,9 @@ class _Flexible(torch.autograd.Function):
         score, mask, scale = ctx.functions
         q, k, v, out, lse = ctx.saved_tensors
         given: dict[str, Any] = {"scale": scale, "score": score, "visible": mask}
-        grads = attention_backward(grad.contiguous(), q, k, v, out, lse, **given)
-        return (*grads, None, None, None)
+        given["deterministic"] = is_deterministic()
+        run: Callable[..., tuple[Any, ...]] = partial(attention_backward, **given)
+        tensors = grad.contiguous(), q, k, v, out, lse
+        if needs_grad(*tensors):
+            return (*Once.apply("flex_attention", run, *tensors), None, None, None)
+        return (*run(*tensors), None, None, None)

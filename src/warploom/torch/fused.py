@@ -17,7 +17,7 @@ from torch import Tensor
 from warploom.errors import BackendError
 from warploom.launch import fused
 from warploom.torch import schema
-from warploom.torch.autograd import needs_grad
+from warploom.torch.autograd import is_deterministic, is_transformed, needs_grad, no_gradient
 from warploom.torch.ops import LIBRARY
 
 BLOCK = 128
@@ -43,7 +43,11 @@ def _cpu_swiglu(
 
 def _cpu_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
     right = w if transposed else w.mT
-    return torch.cat([x[a:b] @ right[e] for e, (a, b) in enumerate(pairwise(starts.tolist()))])
+    ends = starts.tolist()
+    made = [x[a:b] @ right[e] for e, (a, b) in enumerate(pairwise(ends))]
+    around = x[: ends[0]], x[max(0, ends[-1]) :]  # rows of no group
+    first, last = (rows.new_zeros((rows.shape[0], right.shape[2])) for rows in around)
+    return torch.cat([first, *made, last])
 
 
 def _cpu_gathered(
@@ -73,26 +77,51 @@ def _cpu_weights(y: Tensor, x: Tensor, starts: Tensor) -> Tensor:
 def _cpu_scattered(
     out: Tensor, x: Tensor, w: Tensor, starts: Tensor, rows: Tensor, weight: Tensor | None = None
 ) -> None:
-    made = _cpu_grouped(x.float(), w.float(), starts)
+    made = _cpu_grouped(schema.wide(x), schema.wide(w), starts)
     made = made if weight is None else made * weight[:, None]
     exists = (rows >= 0) & (rows < out.shape[0])
     out.index_add_(0, rows[exists].long(), made[exists].to(out.dtype))
 
 
-def _keep_grouped(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401
-    x, w, starts, ctx.transposed = inputs
-    ctx.save_for_backward(x, w, starts)
+class _Grouped(torch.autograd.Function):
+    """Products of groups, with gradients of rows and weights."""
+
+    @staticmethod
+    def forward(x: Tensor, w: Tensor, starts: Tensor, transposed: bool) -> Tensor:
+        """The products."""
+        made: Tensor = torch.ops.warploom.grouped_gemm.default(x, w, starts, transposed)
+        return made
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401
+        """Keep the operands."""
+        x, w, starts, ctx.transposed = inputs
+        ctx.save_for_backward(x, w, starts)
+
+    @staticmethod
+    def backward(ctx: Any, y: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        """Gradients of x and w; those of the weights are not differentiated again."""
+        x, w, starts = ctx.saved_tensors
+        ops, rows, weights = torch.ops.warploom, None, None
+        if ctx.needs_input_grad[0]:
+            rows = ops.grouped_gemm(y, w, starts, not ctx.transposed)
+        if ctx.needs_input_grad[1]:
+            pair = (x, y) if ctx.transposed else (y, x)
+            weights = ops.grouped_gemm_weights(*pair, starts)
+        return rows, weights, None, None
 
 
-def _grad_grouped(ctx: Any, y: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-    x, w, starts = ctx.saved_tensors
-    ops, rows, weights = torch.ops.warploom, None, None
-    if ctx.needs_input_grad[0]:
-        rows = ops.grouped_gemm(y, w, starts, not ctx.transposed)
-    if ctx.needs_input_grad[1]:
-        pair = (x, y) if ctx.transposed else (y, x)
-        weights = ops.grouped_gemm_weights(*pair, starts)
-    return rows, weights, None, None
+def _grouped_autograd(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
+    made: Tensor
+    if is_transformed(x, w):
+        _fake_grouped(x, w, starts, transposed)
+        return _cpu_grouped(x, w, starts, transposed)
+    if needs_grad(x, w):
+        made = _Grouped.apply(x, w, starts, transposed)
+        return made
+    with torch._C._AutoDispatchBelowAutograd():
+        made = torch.ops.warploom.grouped_gemm.default(x, w, starts, transposed)
+    return made
 
 
 def _cpu_scaled(
@@ -115,20 +144,20 @@ def _cpu_quantised(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
         bits = w.to(torch.int32)
         whole = torch.stack([bits & 15, (bits >> 4) & 15], -1).flatten(1).float() - 8
     wide = scale.repeat_interleave(BLOCK, 1)[:, : whole.shape[1]]
-    return (x.float() @ (whole * wide).T).to(x.dtype)
+    return (schema.wide(x) @ (whole * wide).to(schema.wide(x).dtype).T).to(x.dtype)
 
 
 def _cpu_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, Tensor]:
-    state = _state(q, v).zero_()
+    state = _state(q, v).zero_().to(schema.wide(q).dtype)
     q, k = (x.repeat_interleave(v.shape[1] // q.shape[1], 1) for x in (q, k))
     rows = []
     for c in range(q.shape[2]):
-        qs, ks, vs, now = (x[:, :, c].float() for x in (q, k, v, grown))
+        qs, ks, vs, now = (schema.wide(x[:, :, c]) for x in (q, k, v, grown))
         p = ((qs @ ks.mT) * (now[..., :, None] - now[..., None, :]).exp()).tril()
         rows.append(p @ vs + (qs @ state) * now.exp()[..., None])
         end = now[..., -1:, None]
         state = state * end.exp() + ks.mT @ (vs * (end - now[..., None]).exp())
-    return torch.stack(rows, 2).to(v.dtype), state
+    return torch.stack(rows, 2).to(v.dtype), state.float()
 
 
 def _by_name(call: Callable[..., Any], text: str) -> Callable[..., Any]:
@@ -155,30 +184,44 @@ class _Ungiven(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *_: Tensor) -> None:  # noqa: ANN401
         """Refused."""
-        raise _no_gradient(ctx.op)
+        raise no_gradient(ctx.op)
 
 
-def _no_gradient(op: str) -> BackendError:
-    return BackendError(
-        f"a gradient of warploom.{op} is asked for",
-        where=f"torch.ops.warploom.{op}",
-        why="it has none",
-        fix="torch.no_grad(), or detached tensors; torch's own ops where gradients are needed",
-    )
+def _ungiven(text: str) -> Callable[..., Any]:
+    """What stands before an op without a gradient: it refuses when one is asked for."""
+    name, nothing = text.partition("(")[0], text.endswith("-> ()")
+    op = getattr(torch.ops.warploom, name).default
 
-
-def _ungiven(text: str, call: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel of an op without a gradient: it refuses when one is asked for."""
-    op, nothing = text.partition("(")[0], text.endswith("-> ()")
+    def below(*given: Any) -> Any:  # noqa: ANN401
+        with torch._C._AutoDispatchBelowAutograd():
+            return op(*given)
 
     def kernel(*given: Any) -> Any:  # noqa: ANN401
-        if not needs_grad(*(x for x in given if isinstance(x, Tensor))):
-            return call(*given)
+        tensors = [x for x in given if isinstance(x, Tensor)]
+        if is_transformed(*tensors):
+            raise no_gradient(name)
+        if not needs_grad(*tensors):
+            made = below(*given)
+            if nothing:  # whoever kept its first argument learns that it has changed
+                torch.autograd.graph.increment_version(given[0])
+            return made
         if nothing:  # results are added to a tensor that the graph knows already
-            raise _no_gradient(op)
-        return _Ungiven.apply(op, call, *given)
+            raise no_gradient(name)
+        return _Ungiven.apply(name, below, *given)
 
     return kernel
+
+
+def _run_added(**given: Any) -> Any:  # noqa: ANN401
+    """Rows are added in the order in which they come: not the same bits every time."""
+    if is_deterministic() and not torch.is_deterministic_algorithms_warn_only_enabled():
+        raise BackendError(
+            "the same bits of warploom.grouped_gemm_add are asked for",
+            where="torch.ops.warploom.grouped_gemm_add",
+            why="sums of three or more rows depend on the order in which these come",
+            fix="grouped_gemm and index_add_, or torch.use_deterministic_algorithms(False)",
+        )
+    return fused.grouped_gemm(**given)
 
 
 def _run_grouped_swiglu(gate: Tensor, **given: Any) -> Tensor:  # noqa: ANN401
@@ -197,7 +240,7 @@ def _check_gate(op: str, activation: str) -> None:
 def _fake_swiglu(
     x: Tensor, gate: Tensor, up: Tensor | None = None, activation: str = "silu"
 ) -> Tensor:
-    schema.check_axes("swiglu", "x m k, gate n k, up n k", x, gate, up)
+    schema.check_axes("swiglu", "x m k, gate n k, up n k", x, gate, up, empty="m n k")
     _check_gate("swiglu", activation)
     if up is None:
         schema.require(gate.shape[0] % 2 == 0, "warploom.swiglu: without up, gate is [2 n, k]")
@@ -206,7 +249,8 @@ def _fake_swiglu(
 
 def _fake_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
     weights = "e k n" if transposed else "e n k"
-    schema.check_axes("grouped_gemm", f"x t k, w {weights}, starts e+1 int32", x, w, starts)
+    axes = f"x t k, w {weights}, starts e+1 int32"
+    schema.check_axes("grouped_gemm", axes, x, w, starts, empty="t k n")
     return x.new_empty((x.shape[0], w.shape[2 if transposed else 1]))
 
 
@@ -228,13 +272,14 @@ def _fake_grouped_swiglu(
     x: Tensor, gate: Tensor, up: Tensor, starts: Tensor, activation: str = "silu"
 ) -> Tensor:
     axes = "x t k, gate e n k, up e n k, starts e+1 int32"
-    schema.check_axes("grouped_swiglu", axes, x, gate, up, starts)
+    schema.check_axes("grouped_swiglu", axes, x, gate, up, starts, empty="t k n")
     _check_gate("grouped_swiglu", activation)
     return x.new_empty((x.shape[0], gate.shape[1]))
 
 
 def _fake_weights(y: Tensor, x: Tensor, starts: Tensor) -> Tensor:
-    schema.check_axes("grouped_gemm_weights", "y t n, x t k, starts e+1 int32", y, x, starts)
+    axes = "y t n, x t k, starts e+1 int32"
+    schema.check_axes("grouped_gemm_weights", axes, y, x, starts, empty="t k n")
     return x.new_empty((starts.shape[0] - 1, y.shape[1], x.shape[1]))
 
 
@@ -307,7 +352,7 @@ KERNELS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., 
     (
         "grouped_gemm_add(Tensor(a!) out, Tensor x, Tensor w, Tensor starts, Tensor rows,"
         " Tensor? weight=None) -> ()",
-        fused.grouped_gemm,
+        _run_added,
         _cpu_scattered,
         _fake_scattered,
     ),
@@ -334,10 +379,7 @@ KERNELS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., 
 
 
 for _text, _call, _cpu, _fake in KERNELS:
-    _kernels = _by_name(_call, _text), _cpu
-    if not _text.startswith("grouped_gemm("):
-        _kernels = _ungiven(_text, _kernels[0]), _ungiven(_text, _kernels[1])
-    schema.define(LIBRARY, _text, *_kernels, _fake)
-torch.library.register_autograd(
-    "warploom::grouped_gemm", _grad_grouped, setup_context=_keep_grouped, lib=LIBRARY
-)
+    schema.define(LIBRARY, _text, _by_name(_call, _text), _cpu, _fake)
+    _name = _text.partition("(")[0]
+    _differentiated = _grouped_autograd if _name == "grouped_gemm" else _ungiven(_text)
+    LIBRARY.impl(_name, _differentiated, "Autograd")

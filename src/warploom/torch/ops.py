@@ -6,9 +6,12 @@ difference: on plain CUDA tensors, eagerly, without a gradient. That saves a thi
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
-from torch.autograd import profiler
+from torch.autograd import forward_ad, profiler
 
 from warploom.launch.attention import (
     CALLS as ATTENTION,
@@ -22,10 +25,12 @@ from warploom.torch import schema
 from warploom.torch.autograd import (
     Attention,
     Gemm,
+    Once,
+    Packed,
     attention_grads,
-    grad_packed,
-    keep_packed,
+    is_transformed,
     needs_grad,
+    no_gradient,
     packed_grads,
 )
 
@@ -36,7 +41,11 @@ _known_gemm, _known_attention = GEMM.runner.unseen, ATTENTION.runner.unseen
 
 
 def is_open(tensor: Tensor) -> bool:
-    """A real tensor, and no mode of functions or profiler looks on: all that no guard tells."""
+    """A real tensor, and no mode of functions, profiler or derivative taken forward looks on: all
+    that no guard tells.
+    """
+    if forward_ad._current_level >= 0:
+        return False
     return type(tensor) in _PLAIN and not _functions() and not profiler._is_profiler_enabled
 
 
@@ -103,6 +112,9 @@ def _run_packed(
 def _gemm_autograd(
     a: Tensor, b: Tensor, bias: Tensor | None = None, alpha: float = 1.0, activation: str = "none"
 ) -> Tensor:
+    if is_transformed(a, b, bias):
+        schema.fake_gemm(a, b, bias, alpha, activation)
+        return schema.cpu_gemm(a, b, bias, alpha, activation)
     if needs_grad(a, b, bias):
         made: Tensor = Gemm.apply(a, b, bias, alpha, activation)
         return made
@@ -121,6 +133,9 @@ def _attention_autograd(
     scale: float | None = None,
     lower_right: bool = False,
 ) -> tuple[Tensor, Tensor]:
+    if is_transformed(q, k, v):
+        schema.fake_attention(q, k, v, causal, scale, lower_right)
+        return schema.cpu_attention(q, k, v, causal, scale, lower_right)
     if needs_grad(q, k, v):
         made: tuple[Tensor, Tensor] = Attention.apply(q, k, v, causal, scale, lower_right)
         return made
@@ -129,6 +144,37 @@ def _attention_autograd(
     with torch._C._AutoDispatchBelowAutograd():
         made = torch.ops.warploom.attention.default(q, k, v, causal, scale, lower_right)
     return made
+
+
+def _packed_autograd(q: Tensor, k: Tensor, v: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401
+    given = (*rest, *(False, None, False)[len(rest) - 4 :])
+    made: tuple[Tensor, Tensor]
+    if is_transformed(q, k, v):
+        schema.fake_packed(q, k, v, *given)
+        return schema.cpu_packed(q, k, v, *given)
+    if needs_grad(q, k, v):
+        made = Packed.apply(q, k, v, *given)
+        return made
+    with torch._C._AutoDispatchBelowAutograd():
+        made = torch.ops.warploom.attention_packed.default(q, k, v, *given)
+    return made
+
+
+def _once(op: str) -> Callable[..., Any]:
+    """Gradients are not differentiated again: that is refused where it is asked for."""
+    call = getattr(torch.ops.warploom, op).default
+
+    def below(*given: Any) -> Any:  # noqa: ANN401
+        with torch._C._AutoDispatchBelowAutograd():
+            return call(*given)
+
+    def kernel(*given: Any) -> Any:  # noqa: ANN401
+        tensors = [x for x in given if isinstance(x, Tensor)]
+        if is_transformed(*tensors):
+            raise no_gradient(op)
+        return Once.apply(op, below, *given) if needs_grad(*tensors) else below(*given)
+
+    return kernel
 
 
 LIBRARY = torch.library.Library("warploom", "DEF")  # the ops live as long as this
@@ -142,9 +188,9 @@ for _op in (
     schema.define(LIBRARY, *_op)
 LIBRARY.impl("gemm", _gemm_autograd, "Autograd")
 LIBRARY.impl("attention", _attention_autograd, "Autograd")
-torch.library.register_autograd(
-    "warploom::attention_packed", grad_packed, setup_context=keep_packed, lib=LIBRARY
-)
+LIBRARY.impl("attention_packed", _packed_autograd, "Autograd")
+for _name in ("attention_backward", "attention_packed_backward"):
+    LIBRARY.impl(_name, _once(_name), "Autograd")
 
 
 class _Gemm(torch._ops.OpOverloadPacket):

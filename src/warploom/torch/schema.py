@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from warploom.launch.attention_checks import HEAD_DIMS
+
 GEMM = (
     "gemm(Tensor a, Tensor b, Tensor? bias=None, float alpha=1.0, str activation='none') -> Tensor"
 )
@@ -59,8 +61,8 @@ def _judged(cpu: Any, fake: Any) -> Any:  # noqa: ANN401
     return run
 
 
-def check_axes(op: str, axes: str, *tensors: Tensor | None) -> None:
-    """Refuse tensors whose axes differ where their names agree.
+def check_axes(op: str, axes: str, *tensors: Tensor | None, empty: str = "") -> None:
+    """Refuse tensors whose axes differ where their names agree; ``empty`` ones may have size 0.
 
     ``axes``: of each tensor its name and its axes, as in ``x t k, starts e+1 int32``: ``k/128`` is
     counted in blocks, ``e+1`` is one longer. A type ends the row of a tensor that has its own; the
@@ -86,9 +88,9 @@ def check_axes(op: str, axes: str, *tensors: Tensor | None) -> None:
         for i, axis in enumerate(names):
             plain = axis.partition("/")[0].removesuffix("+1")
             size: Any = tensor.shape[i] - axis.endswith("+1")
-            require(
-                size > 0, f"warploom.{op}: {name} has no {plain}; kernels take no empty tensors"
-            )
+            if plain not in empty.split() or axis != plain:
+                says = f"warploom.{op}: {name} has no {plain}; kernels take no empty tensors"
+                require(size > 0, says)
             if plain not in sizes:
                 sizes[plain] = size, name
                 continue
@@ -110,11 +112,24 @@ def fake_gemm(
     require(a.shape[1] == b.shape[0], "warploom.gemm: inner sizes differ")
     require(a.dtype == b.dtype, "warploom.gemm: operands differ in dtype")
     require(activation in ACTIVATIONS, f"warploom.gemm: unknown activation {activation!r}")
+    if bias is not None:
+        require(bias.dim() == 1, "warploom.gemm: bias is [n]")
+        require(bias.shape[0] == b.shape[1], "warploom.gemm: bias and b differ in n")
+    if a.is_cuda:
+        types = (torch.bfloat16, torch.float16, torch.float8_e4m3fn)
+        require(a.dtype in types, f"warploom.gemm: no kernel for {a.dtype}")
     kind = torch.bfloat16 if a.dtype == torch.float8_e4m3fn else a.dtype
     return a.new_empty((a.shape[0], b.shape[1]), dtype=kind)
 
 
-def fake_attention(q: Tensor, k: Tensor, v: Tensor, *_: object) -> tuple[Tensor, Tensor]:
+def fake_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor]:
     """Shapes and dtypes of out and lse."""
     say = "warploom.attention: "
     require(
@@ -126,16 +141,51 @@ def fake_attention(q: Tensor, k: Tensor, v: Tensor, *_: object) -> tuple[Tensor,
         require(k.shape[i] == v.shape[i], say + f"k and v differ in dimension {i}")
     require(q.shape[0] == k.shape[0], say + "batches of q and k differ")
     require(q.shape[3] == k.shape[3], say + "head dimensions of q and k differ")
-    require(q.shape[1] % k.shape[1] == 0, say + "kv heads do not divide the heads of q")
+    _check_shared(say, q, k)
+    _check_heads(say, q, scale)
     return q.new_empty(q.shape), q.new_empty(q.shape[:3], dtype=torch.float32)
 
 
-def fake_packed(q: Tensor, k: Tensor, v: Tensor, *_: object) -> tuple[Tensor, Tensor]:
+def _check_shared(say: str, q: Tensor, k: Tensor) -> None:
+    require(k.shape[1] > 0, say + "there are no kv heads")
+    require(q.shape[1] % k.shape[1] == 0, say + "kv heads do not divide the heads of q")
+
+
+def _check_heads(say: str, q: Tensor, scale: float | None) -> None:
+    """What kernels take, on the GPU, and of scales anywhere."""
+    positive = scale is None or 0.0 < scale < math.inf
+    require(positive, say + f"scale is {scale}, not a positive number")
+    if q.is_cuda:
+        require(q.dtype in (torch.bfloat16, torch.float16), say + f"no kernel for {q.dtype}")
+        require(q.shape[-1] in HEAD_DIMS, say + f"head dimensions are one of {HEAD_DIMS}")
+
+
+def fake_packed(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    q_starts: Tensor,
+    k_starts: Tensor,
+    most_queries: Any = 1,  # noqa: ANN401 (may be symbolic)
+    most_keys: Any = 1,  # noqa: ANN401
+    causal: bool = False,
+    scale: float | None = None,
+    lower_right: bool = False,
+) -> tuple[Tensor, Tensor]:
     """Shapes and dtypes of out and lse."""
     say = "warploom.attention_packed: "
     ranks = q.dim() == 3 and k.dim() == 3 and v.dim() == 3
     require(ranks, say + "q, k and v are [rows, heads, head dimension]")
-    require(q.shape[1] % k.shape[1] == 0, say + "kv heads do not divide the heads of q")
+    require(q.dtype == k.dtype and k.dtype == v.dtype, say + "q, k and v differ in dtype")
+    for i in range(3):
+        require(k.shape[i] == v.shape[i], say + f"k and v differ in dimension {i}")
+    require(q.shape[2] == k.shape[2], say + "head dimensions of q and k differ")
+    _check_shared(say, q, k)
+    for name, starts in (("q_starts", q_starts), ("k_starts", k_starts)):
+        fits = starts.dim() == 1 and starts.dtype == torch.int32
+        require(fits, say + f"{name} is int32, one entry more than sequences")
+    require(q_starts.shape[0] == k_starts.shape[0], say + "q_starts and k_starts differ in length")
+    _check_heads(say, q, scale)
     return q.new_empty(q.shape), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
 
 
@@ -146,14 +196,19 @@ def fake_backward(
     return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)
 
 
+def wide(x: Tensor) -> Tensor:
+    """As ops compute on the CPU: in float32, or float64."""
+    return x if x.dtype == torch.float64 else x.float()
+
+
 def cpu_gemm(
     a: Tensor, b: Tensor, bias: Tensor | None = None, alpha: float = 1.0, activation: str = "none"
 ) -> Tensor:
-    """The product in float32, rounded once."""
+    """The product in float32 (float64 of operands that are), rounded once."""
     kind = torch.bfloat16 if a.dtype == torch.float8_e4m3fn else a.dtype
-    made = alpha * (a.float() @ b.float())
+    made = alpha * (wide(a) @ wide(b))
     if bias is not None:
-        made = made + bias.float()
+        made = made + wide(bias)
     result: Tensor = ACTIVATIONS[activation](made).to(kind)
     return result
 
@@ -166,10 +221,14 @@ def cpu_attention(
     scale: float | None = None,
     lower_right: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Attention in float32; rows that see no key are zeros."""
+    """Attention in float32, or float64; rows that see no key are zeros."""
     share = q.shape[1] // k.shape[1]
-    keys, values = (t.float().repeat_interleave(share, 1) for t in (k, v))
-    scores = q.float() @ keys.transpose(-1, -2) * (scale or 1.0 / math.sqrt(q.shape[-1]))
+    keys, values = (wide(t).repeat_interleave(share, 1) for t in (k, v))
+    factor = 1.0 / math.sqrt(q.shape[-1]) if scale is None else scale
+    scores = wide(q) @ keys.transpose(-1, -2) * factor
+    if not k.shape[2]:
+        lse = q.new_full(q.shape[:3], float("-inf"), dtype=torch.float32)
+        return torch.zeros_like(q, memory_format=torch.contiguous_format), lse
     if causal:
         first = k.shape[2] - q.shape[2] if lower_right else 0
         seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril(first)
@@ -178,7 +237,7 @@ def cpu_attention(
         weights = scores.masked_fill(~some, 0.0).softmax(-1) * some
     else:
         weights = scores.softmax(-1)
-    return (weights @ values).to(q.dtype).contiguous(), scores.logsumexp(-1)
+    return (weights @ values).to(q.dtype).contiguous(), scores.logsumexp(-1).float()
 
 
 def cpu_packed(
@@ -193,13 +252,15 @@ def cpu_packed(
     scale: float | None = None,
     lower_right: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """One sequence after another."""
-    out = torch.zeros_like(q, memory_format=torch.contiguous_format)
-    lse = q.new_full((q.shape[1], q.shape[0]), float("-inf"), dtype=torch.float32)
+    """One sequence after another; rows of none are zeros."""
+    outs, sums, end = [], [], 0
     ends = list(zip(q_starts.tolist(), k_starts.tolist(), strict=True))
     for (q0, k0), (q1, k1) in pairwise(ends):
-        if q1 > q0 and k1 > k0:
-            a, b, c = (t.transpose(0, 1)[None] for t in (q[q0:q1], k[k0:k1], v[k0:k1]))
-            found, sums = cpu_attention(a, b, c, causal, scale, lower_right)
-            out[q0:q1], lse[:, q0:q1] = found[0].transpose(0, 1), sums[0]
-    return out, lse
+        a, b, c = (t.transpose(0, 1)[None] for t in (q[q0:q1], k[k0:k1], v[k0:k1]))
+        found, rows = cpu_attention(a, b, c, causal, scale, lower_right)
+        outs.append(found[0].transpose(0, 1))
+        sums.append(rows[0])
+        end = q1
+    outs.append(torch.zeros_like(q[end:]))
+    sums.append(q.new_full((q.shape[1], q.shape[0] - end), float("-inf"), dtype=torch.float32))
+    return torch.cat(outs).contiguous(), torch.cat(sums, 1)

@@ -11,12 +11,17 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 from torch.nn.attention.bias import CausalBias, CausalVariant
 
 from warploom.launch.attention import CALLS, HEADS_RANK, PLAIN
 from warploom.launch.attention_checks import HEAD_DIMS
-from warploom.torch.autograd import has_attention_backward, needs_grad, say_once
+from warploom.torch.autograd import (
+    has_attention_backward,
+    needs_grad,
+    say_once,
+    seen_mask,
+    torch_sdpa,
+)
 from warploom.torch.ops import is_open, is_plain
 
 ALIGNMENT = 16  # bytes
@@ -72,7 +77,11 @@ def scaled_dot_product_attention(
         out = torch.ops.warploom.attention(query, key, value, causal, scale, lower_right)[0]
         return out
     say_once(f"scaled_dot_product_attention: torch's own, because {reason}")
-    theirs: Tensor = functional.scaled_dot_product_attention(
+    if isinstance(attn_mask, CausalBias) and torch_sdpa is not _now():
+        attn_mask = seen_mask(  # it knows torch's own by its name, which is ours now
+            attn_mask.seq_len_q, attn_mask.seq_len_kv, query.device, lower_right=lower_right
+        )
+    theirs: Tensor = torch_sdpa(
         query,
         key,
         value,
@@ -83,6 +92,10 @@ def scaled_dot_product_attention(
         enable_gqa=enable_gqa,
     )
     return theirs
+
+
+def _now() -> Any:  # noqa: ANN401
+    return torch.nn.functional.scaled_dot_product_attention
 
 
 def _same_heads(q: Tensor, k: Tensor) -> bool:

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch.nn import functional
 
 from warploom.launch.attention import attention
 from warploom.launch.driver import require_hopper
 from warploom.launch.gemm import gemm
 from warploom.launch.tune import rotated
+from warploom.torch.autograd import torch_sdpa
 
 SMALL, LARGE = 256, 4096
 HEADS_SMALL, HEADS_LARGE = (1, 4, 256, 128), (2, 16, 4096, 128)
@@ -63,7 +63,7 @@ def _products() -> tuple[Standing, ...]:
 
 
 def _attentions() -> tuple[Standing, ...]:
-    sdpa = functional.scaled_dot_product_attention
+    sdpa = torch_sdpa
     q, k, v, out = (torch.randn(HEADS_SMALL, device="cuda").bfloat16() for _ in "qkvo")
     first = _seconds(lambda: attention(q, k, v, out=out))
     x, y, z = (torch.randn(HEADS_LARGE, device="cuda").bfloat16() for _ in "qkv")

@@ -1,0 +1,1 @@
+"""Public calls, end to end, on the CPU: every launch is executed."""
