@@ -121,6 +121,7 @@ CASES = {
     "bf16, bias, residual, gelu": (PLAIN, gelu, (70, 90, 136)),
     "f16 to f32, silu": ({"a": "f16", "b": "f16", "out": "f32"}, silu, (64, 65, 8)),
     "fp8 to fp8": ({"a": "e4m3", "b": "e4m3", "out": "e4m3"}, None, (33, 130, 400)),
+    "bf16 to f16, mixed precision": ({"a": "bf16", "b": "bf16", "out": "f16"}, None, (2, 120, 16)),
     "bf16 to bf16, one row": ({"a": "bf16", "b": "bf16", "out": "bf16"}, None, (1, 64, 1000)),
 }
 

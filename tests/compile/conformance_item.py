@@ -11,6 +11,8 @@ SYNC = "compile/test_stated_sync::"
 UNIT = "compile/test_units::"
 FEAS = "compile/test_feasible::"
 VALUES = "errors/test_values::"
+SINGLE = "compile/test_single_buffer::"
+WARN = "errors/test_warnings::"
 SAME, BETTER, DEVIATION = "same", "better", "deviation"
 
 

@@ -192,6 +192,23 @@ def test_four_wave_order_is_the_declared_one():
     assert data == [name for load, read, mma in per_block for name in (read, load, mma)]
 
 
+def test_four_wave_emits_the_declared_order_on_request():
+    config = replace(Pipeline4Wave._default_schedule_config(), global_before_frag=True)
+    schedule = Pipeline4Wave(GEOMETRY, config)
+    kernel = compile_schedule(schedule).kernel
+    data = [e.op.label() for e in kernel if e.op.role in DATA]
+    assert data == [op.label() for op in schedule.declare_ops()]
+
+
+def test_four_wave_config_is_the_targets_without_stagger():
+    schedule = Pipeline4Wave(GEOMETRY)
+    own, given = schedule.config(), schedule.target.pipeline
+    assert given.warp_stagger.enabled
+    units = {f"lgkm_per_load_{c}": getattr(GEOMETRY, f"lgkm_per_load_{c}") for c in "ab"}
+    rest = {"warp_stagger": w.WarpStaggerRule.none(), "cross_stage_rotation": True}
+    assert own == replace(given, **units, **rest)
+
+
 DATA = (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD, OpRole.COMPUTE)
 
 

@@ -237,3 +237,28 @@ def test_fences_around_waits():
 def test_a_partial_prologue_drain():
     assert labels(pingpong().prologue).count("WAIT_VM(0)") == 2
     assert "WAIT_VM(0)" not in labels(pingpong(partial_prologue_drain=True).prologue)
+
+
+def test_from_strategies_has_the_documented_signature():
+    import inspect
+    from dataclasses import fields
+
+    documented = (
+        "scheduling max_vgpr lds_contention_penalty minimal_barriers omit_mma_set_prio "
+        "sched_barrier_mask wrap_waits_with_sched_barrier barrier_before_pre_ops auto_waits "
+        "drain_lgkm_mask auto_drain wait_lgkm_first wait_vm_last lgkm_after_last "
+        "inter_block_lgkm_drain partial_prologue_drain global_before_frag lgkm_per_load_a "
+        "lgkm_per_load_b"
+    )
+    parameters = inspect.signature(ScheduleConfig.from_strategies).parameters
+    assert list(parameters) == documented.split()
+    usual = {f.name: (f.type, f.default) for f in fields(ScheduleConfig)}
+    for name, parameter in parameters.items():
+        assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        assert (parameter.annotation, parameter.default) == usual[name]
+    for name, (_, value) in usual.items():
+        other = SchedulingStrategy.CSP if name == "scheduling" else value + 1 - 2 * (value is True)
+        other = bool(other) if isinstance(value, bool) else other
+        made = ScheduleConfig.from_strategies(**{name: other})
+        assert made == ScheduleConfig(**{name: other})
+        assert made != ScheduleConfig()

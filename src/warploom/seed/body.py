@@ -11,15 +11,17 @@ The role-typed method names document intent; roles themselves come from the cost
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 
 from warploom.document.fields import all_of, instance, integer, member
+from warploom.document.flow import FlowOperand
 from warploom.document.ops import KOffsetKind, OpDesc, Phase, ScheduleEntry
 from warploom.errors import ConfigError
 
 _NO_K = KOffsetKind.NONE
+Operands = Sequence[str | FlowOperand]
 
 
 class PipelineBody:
@@ -40,22 +42,61 @@ class PipelineBody:
         """Nothing to release; the context only frames the declaration."""
 
     def load(
-        self, tag: int, *, ch: int = -1, stage: int = 0, sub: int = 0, k: KOffsetKind = _NO_K
+        self,
+        tag: int,
+        *,
+        ch: int = -1,
+        stage: int = 0,
+        sub: int = 0,
+        k: KOffsetKind = _NO_K,
+        makes: Sequence[str] = (),
     ) -> PipelineBody:
         """A load from global memory."""
-        return self.op(tag, ch=ch, stage=stage, sub=sub, k=k)
+        return self.op(tag, ch=ch, stage=stage, sub=sub, k=k, makes=makes)
 
-    def store(self, tag: int, *, ch: int = -1, stage: int = 0, sub: int = 0) -> PipelineBody:
+    def store(
+        self,
+        tag: int,
+        *,
+        ch: int = -1,
+        stage: int = 0,
+        sub: int = 0,
+        takes: Operands = (),
+        makes: Sequence[str] = (),
+    ) -> PipelineBody:
         """A store to shared memory."""
-        return self.op(tag, ch=ch, stage=stage, sub=sub)
+        return self.op(tag, ch=ch, stage=stage, sub=sub, takes=takes, makes=makes)
 
-    def frag(self, tag: int, *, ch: int = -1, stage: int = 0, sub: int = 0) -> PipelineBody:
+    def frag(
+        self,
+        tag: int,
+        *,
+        ch: int = -1,
+        stage: int = 0,
+        sub: int = 0,
+        takes: Operands = (),
+        makes: Sequence[str] = (),
+    ) -> PipelineBody:
         """A fragment load from shared memory to registers."""
-        return self.op(tag, ch=ch, stage=stage, sub=sub)
+        return self.op(tag, ch=ch, stage=stage, sub=sub, takes=takes, makes=makes)
 
-    def compute(self, tag: int, *, stage: int = 0, sub: int = 0) -> PipelineBody:
+    def compute(
+        self,
+        tag: int,
+        *,
+        stage: int = 0,
+        sub: int = 0,
+        takes: Operands = (),
+        makes: Sequence[str] = (),
+    ) -> PipelineBody:
         """A matrix instruction; ``stage`` is its row and ``sub`` its column in the grid."""
-        return self.op(tag, stage=stage, sub=sub)
+        return self.op(tag, stage=stage, sub=sub, takes=takes, makes=makes)
+
+    def vector(
+        self, tag: int, *, sub: int = 0, takes: Operands = (), makes: Sequence[str] = ()
+    ) -> PipelineBody:
+        """Work of the vector units: softmax, a conversion, a scale."""
+        return self.op(tag, sub=sub, takes=takes, makes=makes)
 
     def barrier(self) -> PipelineBody:
         """A workgroup barrier."""
@@ -63,15 +104,29 @@ class PipelineBody:
         return self
 
     def op(
-        self, tag: int, *, ch: int = -1, stage: int = 0, sub: int = 0, k: KOffsetKind = _NO_K
+        self,
+        tag: int,
+        *,
+        ch: int = -1,
+        stage: int = 0,
+        sub: int = 0,
+        k: KOffsetKind = _NO_K,
+        takes: Operands = (),
+        makes: Sequence[str] = (),
     ) -> PipelineBody:
-        """Any logical op."""
+        """Any logical op. ``takes`` and ``makes`` name the values it reads and defines."""
         integer(tag, "tag", "PipelineBody", least=0, most=255)
         integer(ch, "ch", "PipelineBody", least=-1)
         integer(stage, "stage", "PipelineBody", least=0)
         integer(sub, "sub", "PipelineBody", least=0)
         member(k, KOffsetKind, "k", "PipelineBody")
-        self._ops.append(OpDesc.logical(tag, channel=ch, stage=stage, subtile=sub, k_offset=k))
+        for name, value in (("takes", takes), ("makes", makes)):
+            instance(value, (list, tuple), name, "PipelineBody")
+        self._ops.append(
+            OpDesc.logical(
+                tag, channel=ch, stage=stage, subtile=sub, k_offset=k, takes=takes, makes=makes
+            )
+        )
         return self
 
     def fan(

@@ -10,7 +10,7 @@ can reach at best. Latencies, waits and cache misses are not in it: the simulato
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -20,6 +20,7 @@ from warploom.document.ops import Phase
 from warploom.emit.gfx950.gate import Gated, GateReport, check_isa
 from warploom.emit.gfx950.isa import Assembly, Instruction, Resources, parse_assembly
 from warploom.emit.gfx950.lower.function import kernel_ir
+from warploom.emit.gfx950.lower.state import may_write_out, writes_out
 from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
 from warploom.emit.gfx950.sidecar import require_registers, sidecar, sidecar_text
 from warploom.emit.gfx950.text import GemmText
@@ -30,7 +31,14 @@ from warploom.emit.gfx950.tile import (
     tile_of_geometry,
     waves_per_simd,
 )
-from warploom.emit.gfx950.toolchain import compile_ir, compile_object, find_linker, link_code_object
+from warploom.emit.gfx950.toolchain import (
+    compile_ir,
+    compile_object,
+    find_linker,
+    link_code_object,
+    needs_assembler,
+    require_assembler,
+)
 from warploom.errors import BackendError, ConfigError
 from warploom.seed.compile import OnRace, compile_schedule
 from warploom.seed.schedule import PipelineSchedule
@@ -203,14 +211,30 @@ def emit_kernel(
     text: GemmText | None = None,
     ragged_k: bool = False,
     insist: bool = True,
+    to_object: bool = False,
 ) -> EmittedKernel[KernelPlan]:
     """Emit, compile and check. ``insist=False`` returns a kernel that fails the gate, too.
 
     ``text``: the tile kernel whose tail is applied to the product; ``ragged_k``: any K of whole
-    16-byte chunks.
+    16-byte chunks. ``to_object``: refuse a kernel whose object cannot be written here before
+    anything is compiled.
+
+    Where LLVM spills because it moves accumulators, the matrix instructions are written out with
+    the accumulator in place.
     """
     plan = plan_kernel(document, tile, text=text, ragged_k=ragged_k)
-    return compiled(plan, kernel_ir, sidecar, require_registers if insist else None)
+    if to_object and writes_out(plan):
+        require_assembler()
+    done = compiled(plan, kernel_ir, sidecar, None)
+    if done.gate.resources.spills and may_write_out(plan) and not writes_out(plan):
+        if to_object:
+            require_assembler()
+        plan = replace(plan, written_out=True)
+        done = compiled(plan, kernel_ir, sidecar, None)
+    if insist:
+        require_registers(plan, done.gate.resources)
+        done.gate.require()
+    return done
 
 
 def compiled(
@@ -240,11 +264,13 @@ def compiled(
 
 def write_kernel(kernel: EmittedKernel[Gated], folder: Path) -> tuple[Path, ...]:
     """Write every form beside each other; the linked code object only when an lld is found."""
+    if needs_assembler(kernel.ir):
+        require_assembler()
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[str, bytes] = {
         "ll": kernel.ir.encode(),
         "s": kernel.assembly.encode(),
-        "o": compile_object(kernel.ir),
+        "o": compile_object(kernel.ir, kernel.assembly),
         "json": sidecar_text(kernel.sidecar).encode(),
         "schedule.json": write_schedule(kernel.plan.document).encode(),
     }

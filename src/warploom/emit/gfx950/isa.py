@@ -1,15 +1,22 @@
-"""Assembly text of a gfx950 kernel as values: its instructions, and what its metadata says."""
+"""Assembly text of a gfx950 kernel as values: its instructions, and what its metadata says.
+
+The text is read by the reader of ``check``, the only one of the project; here stand the shapes that
+the gate and the emulator work with.
+"""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from warploom.errors import BackendError
-
-_COMMENT = re.compile(r"(;|//).*")
-_COUNTER = re.compile(r"(\w+)\((\d+)\)")
-VM_CAPACITY = 63
-LGKM_CAPACITY = 15
+from warploom.check.amdgcn.reader import (
+    LGKM_CAPACITY,  # noqa: F401 (offered to the gate and the emulator)
+    VM_CAPACITY,  # noqa: F401
+    Instruction as ReadInstruction,
+    kernel_names,
+    read_kernel,
+    read_waits,
+)
+from warploom.errors import BackendError, CheckError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +31,15 @@ class Instruction:
 
     def waits(self) -> tuple[int, int]:
         """``(vmcnt, lgkmcnt)`` of an ``s_waitcnt``; a counter not named waits for nothing."""
-        named = {name: int(count) for name, count in _COUNTER.findall(self.text)}
-        return named.get("vmcnt", VM_CAPACITY), named.get("lgkmcnt", LGKM_CAPACITY)
+        body = self.text.partition(" ")[2]
+        read = ReadInstruction(
+            mnemonic="s_waitcnt", operands=(body,), modifiers={}, line=self.line, text=self.text
+        )
+        try:
+            waits = read_waits(read)
+        except CheckError as error:
+            raise _as_backend(error) from None
+        return waits.vm, waits.lgkm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +60,6 @@ class Assembly:
         return self.labels[label]
 
 
-def kernel_names(text: str) -> tuple[str, ...]:
-    """Names of the kernels an assembly file defines."""
-    return tuple(re.findall(r"^\s*\.amdhsa_kernel\s+(\S+)", text, re.MULTILINE))
-
-
 def parse_assembly(text: str) -> Assembly:
     """Parse the one kernel that the file defines."""
     names = kernel_names(text)
@@ -58,65 +67,30 @@ def parse_assembly(text: str) -> Assembly:
         raise BackendError(
             f"the assembly defines {len(names)} kernels", fix="a file with one gfx950 kernel"
         )
-    name = names[0]
-    instructions: list[Instruction] = []
-    labels: dict[str, int] = {}
-    inside = False
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = _COMMENT.sub("", raw).strip()
-        if line == f"{name}:":
-            inside = True
-            continue
-        if not inside or not line:
-            continue
-        if line.startswith((".section", ".Lfunc_end")):
-            break
-        if line.endswith(":"):
-            labels[line[:-1]] = len(instructions)
-        elif not line.startswith("."):
-            instructions.append(_instruction(line, number))
-    if not instructions:
-        raise BackendError(f"no code for kernel {name!r}")
-    return Assembly(name=name, instructions=tuple(instructions), labels=labels)
-
-
-def _instruction(line: str, number: int) -> Instruction:
-    mnemonic, _, rest = line.partition(" ")
-    mnemonic, rest = mnemonic.strip(), " ".join(rest.split())
-    if "\t" in mnemonic:
-        mnemonic, _, rest = line.partition("\t")
-    if mnemonic == "s_waitcnt":
-        return Instruction(
-            mnemonic=mnemonic, operands=(), modifiers=(), line=number, text=f"{mnemonic} {rest}"
-        )
-    parts = _split(rest)
-    modifiers: tuple[str, ...] = ()
-    if parts:
-        last, *more = parts[-1].split()
-        parts[-1] = last
-        modifiers = tuple(more)
-    return Instruction(
-        mnemonic=mnemonic,
-        operands=tuple(parts),
-        modifiers=modifiers,
-        line=number,
-        text=f"{mnemonic} {rest}".strip(),
+    try:
+        kernel = read_kernel(text, names[0])
+    except CheckError as error:
+        raise _as_backend(error) from None
+    return Assembly(
+        name=kernel.name,
+        instructions=tuple(_instruction(i) for i in kernel.instructions),
+        labels=kernel.labels,
     )
 
 
-def _split(rest: str) -> list[str]:
-    """Operands; commas inside brackets (``op_sel:[0,1]``) do not separate."""
-    if not rest:
-        return []
-    parts, depth, current = [], 0, ""
-    for char in rest:
-        depth += (char == "[") - (char == "]")
-        if char == "," and depth == 0:
-            parts.append(current.strip())
-            current = ""
-        else:
-            current += char
-    return [*parts, current.strip()]
+def _as_backend(error: CheckError) -> BackendError:
+    return BackendError(error.what, where=error.where, why=error.why, fix=error.fix)
+
+
+def _instruction(read: ReadInstruction) -> Instruction:
+    """The whole mnemonic, and modifiers as they are written."""
+    return Instruction(
+        mnemonic=read.text.split(None, 1)[0],
+        operands=() if read.mnemonic == "s_waitcnt" else read.operands,
+        modifiers=tuple(f"{n}:{v}" if v else n for n, v in read.modifiers.items()),
+        line=read.line,
+        text=read.text,
+    )
 
 
 _FIELDS = {

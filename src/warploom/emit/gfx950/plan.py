@@ -5,18 +5,20 @@ which of the two to change. What an op moves or multiplies is decided here from 
 and position; nothing below reads tags or names.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from warploom.document import ScheduleDocument
 from warploom.document.counters import Queue
+from warploom.document.flow import touches
 from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.emit.gfx950.text import GemmText
 from warploom.emit.gfx950.tile import GemmTile, check_subtiles
 from warploom.errors import BackendError
+from warploom.kernel.values import DType, Kernel
 
-Slot = tuple[str, int, int]  # ("fragment", channel, index) or ("staged", channel, 0)
+Slot = tuple[str, int, int]  # ("fragment", channel, index) or ("staged", channel, sub-tile)
 
 
 _MATRICES: tuple[tuple[str, str], ...] = (("mat_a", "pointer"), ("mat_b", "pointer"))
@@ -26,9 +28,21 @@ _DIMENSIONS: tuple[tuple[str, str], ...] = (("dim_m", "i32"), ("dim_n", "i32"), 
 def argument_name(name: str, *, scalar: bool = False) -> str:
     """The kernel argument of a tensor or parameter of a text.
 
-    Never a bare name: in the code object's YAML the word ``n`` means false.
+    Never a bare name: in the code object's YAML the word ``n`` means false. The operands of the
+    product are ``mat_a`` and ``mat_b``, whatever the author calls them.
     """
-    return f"{'scalar' if scalar else 'mat'}_{name}"
+    return f"scalar_{name}" if scalar else f"mat_{tensor_name(name)}"
+
+
+def tensor_name(name: str) -> str:
+    """A tensor in the emitted code, apart from the operands ``a`` and ``b`` of the product."""
+    return f"{name}_tensor" if name in ("a", "b") else name
+
+
+def scalar_kind(kernel: Kernel, name: str) -> str:
+    """``i32`` or ``f32``: how a parameter is passed."""
+    whole = next(p for p in kernel.parameters if p.name == name).dtype is DType.I32
+    return "i32" if whole else "f32"
 
 
 class Movement(Enum):
@@ -42,10 +56,14 @@ class Movement(Enum):
 class KernelPlan:
     """A document that can be emitted for a tile.
 
-    ``stages`` LDS stages of ``subtiles`` row sub-tiles of A and of B each; with staged movement a
-    K-tile is consumed in ``k_parts`` parts, otherwise in one. ``text``: the tile kernel whose tail
-    is applied to C; without one C is stored as it is. ``ragged_k``: K may be any whole number of
-    16-byte chunks, loads beyond it give zero; else it must fill whole iterations.
+    ``stages`` LDS stages of ``subtiles`` row sub-tiles of A and of B each. Where one staged load
+    moves A and B together (``joint``) a K-tile is consumed in ``k_parts`` parts, otherwise in one.
+    ``moved``: sub-tiles of A and of B that have a staged load of their own; one of 1 moves all.
+    ``text``: the tile kernel whose tail is applied to C; without one C is stored as it is.
+    ``ragged_k``: K may be any whole number of 16-byte chunks, loads beyond it give zero; else it
+    must fill whole iterations. ``written_out``: matrix instructions stand as assembly text where
+    LLVM would copy accumulators. ``reading_tail``: the tail of a text that is not at hand reads
+    memory.
     """
 
     document: ScheduleDocument
@@ -57,6 +75,10 @@ class KernelPlan:
     channel_by_tag: Mapping[int, int]
     text: GemmText | None = None
     ragged_k: bool = False
+    written_out: bool = False
+    reading_tail: bool = False
+    joint: bool = False
+    moved: tuple[int, int] = (1, 1)
 
     def channel(self, op: OpDesc) -> int:
         """The operand an op moves: its own channel, or that of other ops with its tag."""
@@ -64,7 +86,15 @@ class KernelPlan:
 
     def channels(self, op: OpDesc) -> tuple[int, ...]:
         """The operands a load, store or fragment load moves."""
-        return (0, 1) if self.movement is Movement.STAGED else (self.channel(op),)
+        return (0, 1) if self.joint else (self.channel(op),)
+
+    def moves(self, op: OpDesc) -> tuple[tuple[int, int], ...]:
+        """The sub-tiles ``(channel, sub-tile)`` that a staged load or store moves."""
+        return tuple(
+            (c, s)
+            for c in self.channels(op)
+            for s in ([op.subtile] if self.moved[c] > 1 else range(self.subtiles[c]))
+        )
 
     @property
     def arguments(self) -> tuple[tuple[str, str], ...]:
@@ -73,7 +103,10 @@ class KernelPlan:
             return (*_MATRICES, ("mat_c", "pointer"), *_DIMENSIONS)
         tensors = (*(s.tensor for s in self.text.stores), *(t.name for t in self.text.read))
         pointers = tuple((argument_name(t), "pointer") for t in dict.fromkeys(tensors))
-        scalars = tuple((argument_name(s, scalar=True), "f32") for s in self.text.scalars)
+        kernel = self.text.kernel
+        scalars = tuple(
+            (argument_name(s, scalar=True), scalar_kind(kernel, s)) for s in self.text.scalars
+        )
         return (*_MATRICES, *pointers, *_DIMENSIONS, *scalars)
 
     @property
@@ -99,7 +132,7 @@ class KernelPlan:
     @property
     def tail_reads(self) -> bool:
         """Whether the tail of a text reads memory."""
-        return self.text is not None and bool(self.text.read)
+        return self.reading_tail or (self.text is not None and bool(self.text.read))
 
     @property
     def unused_reads(self) -> tuple[tuple[int, int], ...]:
@@ -114,10 +147,10 @@ class KernelPlan:
     def uses(self, op: OpDesc) -> tuple[Slot, ...]:
         """The registers an op reads."""
         if op.role is OpRole.COMPUTE:
-            a = op.subtile if self.movement is Movement.STAGED else op.stage
+            a = op.subtile if self.joint else op.stage
             return ("fragment", 0, a), ("fragment", 1, op.subtile)
         if op.role is OpRole.SHARED_STORE:
-            return tuple(("staged", c, 0) for c in self.channels(op))
+            return tuple(("staged", c, s) for c, s in self.moves(op))
         return ()
 
     def defines(self, op: OpDesc) -> tuple[Slot, ...]:
@@ -125,7 +158,7 @@ class KernelPlan:
         if op.role is OpRole.FRAGMENT_LOAD:
             return tuple(("fragment", c, op.subtile) for c in self.channels(op))
         if op.role is OpRole.GLOBAL_LOAD and self.movement is Movement.STAGED:
-            return tuple(("staged", c, 0) for c in self.channels(op))
+            return tuple(("staged", c, s) for c, s in self.moves(op))
         return ()
 
     def instructions(self, op: OpDesc) -> list[tuple[str, int]]:
@@ -140,9 +173,9 @@ class KernelPlan:
                 return [("dma", counters.vm_per_load[channel])]
             return [("ds_read", counters.lgkm_per_load[channel])]
         if op.role is OpRole.FRAGMENT_LOAD:
-            return [("ds_read", sum(self.fragment_reads(c) for c in (0, 1)))]
+            return [("ds_read", sum(self.fragment_reads(c) for c in self.channels(op)))]
         kind = "load" if op.role is OpRole.GLOBAL_LOAD else "ds_write"
-        return [(kind, sum(self.loads(c) for c in (0, 1)))]
+        return [(kind, sum(self.loads(c) for c, _ in self.moves(op)))]
 
     def tiles(self, channel: int) -> int:
         """MMA tiles of one wave in one sub-tile of an operand."""
@@ -163,6 +196,7 @@ def plan_kernel(
     *,
     text: GemmText | None = None,
     ragged_k: bool = False,
+    reading_tail: bool = False,
 ) -> KernelPlan:
     """Check that the document can be emitted for the tile, and say how."""
     entries = [*document.prologue, *document.kernel, *document.epilogue]
@@ -177,18 +211,28 @@ def plan_kernel(
             fix="emit a schedule with global loads, fragment loads and MMA ops",
         )
     channels = document.channels()
+    sides = {op.channel if op.channel >= 0 else channels.get(int(op.tag), -1) for op in moved}
+    joint = staged and len(sides) == 1
+    if staged:
+        _check_staged(document, computed, joint=joint)
+    stores = [e.op for e in entries if e.op.role is OpRole.SHARED_STORE]
     plan = KernelPlan(
         document=document,
         tile=tile,
         movement=Movement.STAGED if staged else Movement.DMA,
         stages=1 if staged else 1 + max(op.stage for op in moved),
-        subtiles=(1, 1) if staged else _subtiles(moved, channels),
-        k_parts=1 + max(op.subtile for op in computed) if staged else 1,
+        subtiles=(1, 1) if joint else _subtiles(moved, channels, least=1 if staged else 2),
+        k_parts=1 + max(op.subtile for op in computed) if joint else 1,
+        joint=joint,
+        moved=(1, 1) if joint or not staged else _subtiles(stores, channels, least=1),
         channel_by_tag=channels,
         text=text,
         ragged_k=ragged_k,
+        reading_tail=reading_tail,
     )
     _check_text(plan)
+    if staged and not joint:
+        _check_apart(plan)
     check_subtiles(tile, plan.subtiles, plan.stages)
     _check_waves(plan)
     if plan.tile.k_steps % plan.k_parts:
@@ -204,6 +248,54 @@ def plan_kernel(
     return plan
 
 
+def _check_staged(document: ScheduleDocument, computed: Sequence[OpDesc], *, joint: bool) -> None:
+    """A single buffer is lowered where it is a matrix product by roles, channels and sub-tiles."""
+    found = None if document.flow is None else touches(document.flow)
+    other = [op.label() for op in computed if joint and op.stage]
+    for _, _, entry in located_entries(document):
+        op = entry.op
+        if op.role is OpRole.VALU_COMPUTE:
+            other.append(op.label())
+        elif found is not None and op.role is OpRole.COMPUTE:
+            touch = found.get(op.key)
+            if touch is None or touch.takes != ((0, op.stage), (1, op.subtile)):
+                other.append(op.label())
+    if other:
+        raise _no_product(document, other[0])
+
+
+def _check_apart(plan: KernelPlan) -> None:
+    """Each side of a product is loaded, stored and read whole, or in all its sub-tiles."""
+    document = plan.document
+    found = None if document.flow is None else touches(document.flow)
+    moved: dict[tuple[OpRole, int], set[int]] = {}
+    for _, _, entry in located_entries(document):
+        op = entry.op
+        if op.role in (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD):
+            channel = plan.channel(op)
+            moved.setdefault((op.role, channel), set()).add(op.subtile)
+            part = op.subtile if channel in (0, 1) and plan.moved[channel] > 1 else 0
+            touch = None if found is None else found.get(op.key)
+            if found is not None and (touch is None or touch.part != part):
+                raise _no_product(document, op.label())
+    for (role, channel), parts in moved.items():
+        apart = role is OpRole.FRAGMENT_LOAD or (channel in (0, 1) and plan.moved[channel] > 1)
+        wanted = set(range(plan.subtiles[channel])) if apart and channel in (0, 1) else {0}
+        if parts != wanted:
+            raise _no_product(document, f"{role.name} of channel {channel}")
+
+
+def _no_product(document: ScheduleDocument, what: str) -> BackendError:
+    return BackendError(
+        f"{what} is no part of a matrix product that is emitted",
+        where=f"schedule {document.name!r}",
+        why="there is no lowering for a single buffer that computes something else; it is proven "
+        "all the same",
+        fix="fragments and MMAs of a grid of A and B, loaded and stored whole or in all their "
+        "sub-tiles; attention as a tile kernel is emitted from its text",
+    )
+
+
 def located_entries(document: ScheduleDocument) -> Iterator[tuple[Phase, int, ScheduleEntry]]:
     """Every entry with its phase and index."""
     for phase in Phase:
@@ -211,9 +303,9 @@ def located_entries(document: ScheduleDocument) -> Iterator[tuple[Phase, int, Sc
             yield phase, index, entry
 
 
-def _subtiles(moved: list[OpDesc], known: Mapping[int, int]) -> tuple[int, int]:
-    """Sub-tiles of A and of B that the schedule moves; at least two, as quadrants have."""
-    most = [2, 2]
+def _subtiles(moved: list[OpDesc], known: Mapping[int, int], least: int) -> tuple[int, int]:
+    """Sub-tiles of A and of B that the schedule moves; a ring has at least two, as quadrants."""
+    most = [least, least]
     for op in moved:
         channel = op.channel if op.channel >= 0 else known.get(int(op.tag), -1)
         if channel in (0, 1):
@@ -264,7 +356,7 @@ def _check_counters(plan: KernelPlan) -> None:
 def _check_entry(plan: KernelPlan, op: OpDesc, where: str) -> None:
     if op.role in (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD, OpRole.SHARED_STORE):
         _check_move(plan, op, where)
-    elif op.role is OpRole.COMPUTE and plan.movement is Movement.DMA:
+    elif op.role is OpRole.COMPUTE and not plan.joint:
         rows, columns = plan.subtiles
         if op.stage >= rows or op.subtile >= columns:
             raise BackendError(
@@ -292,9 +384,10 @@ def _check_move(plan: KernelPlan, op: OpDesc, where: str) -> None:
     if plan.movement is Movement.STAGED:
         if op.role is OpRole.GLOBAL_LOAD and op.k_offset is not KOffsetKind.NONE:
             raise BackendError("a staged load names a K-tile; it takes the next one", where=where)
-        if op.role is OpRole.FRAGMENT_LOAD and op.subtile >= plan.k_parts:
-            raise BackendError("a fragment of a K part that no compute op uses", where=where)
-        return
+        if plan.joint:
+            if op.role is OpRole.FRAGMENT_LOAD and op.subtile >= plan.k_parts:
+                raise BackendError("a fragment of a K part that no compute op uses", where=where)
+            return
     if plan.channel(op) not in (0, 1):
         raise BackendError(
             "cannot tell whether the op moves A or B",

@@ -19,7 +19,7 @@ from warploom.document.ops import OpRole
 from warploom.emit.gfx950.isa import Resources
 from warploom.emit.gfx950.lower.function import KERNEL_NAME
 from warploom.emit.gfx950.lower.state import ADDRESSES
-from warploom.emit.gfx950.plan import KernelPlan
+from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
 from warploom.emit.gfx950.tile import GemmTile, element_type, gemm_tile, waves_per_simd
 from warploom.errors import BackendError
 from warploom.target.mi355x import mi355x
@@ -49,6 +49,7 @@ def sidecar(plan: KernelPlan, resources: Resources, versions: dict[str, str]) ->
             "n_per_block": tile.block_n,
         },
         "k": _k_rule(plan),
+        "tail": {"reads": plan.tail_reads},
     }
     return described(plan.document, tile, plan.arguments, resources, versions) | own
 
@@ -102,7 +103,14 @@ def _k_rule(plan: KernelPlan) -> dict[str, Any]:
     if plan.ragged_k:
         chunk = 16 // tile.element.size
         trips = f"ceil(max(0, K - {base}) / {per})"
-        return {"minimum": chunk, "multiple": chunk, "trips": trips, "base": base, "per": per}
+        return {
+            "minimum": chunk,
+            "multiple": chunk,
+            "trips": trips,
+            "base": base,
+            "per": per,
+            "ragged": True,
+        }
     trips = f"(K / {tile.block_k} - {protocol.kernel_k_base}) / {protocol.k_tiles_per_iteration}"
     return {"minimum": base, "multiple": per, "trips": trips, "base": base, "per": per}
 
@@ -132,6 +140,16 @@ def tile_of_sidecar(values: dict[str, Any]) -> GemmTile:
     m, n, k = tile["block"]
     shape: dict[str, Any] = {name: tuple(tile[name]) for name in ("mma", "waves")}
     return gemm_tile(m, n, k, element_type(tile["dtype"]), **shape)
+
+
+def plan_of_sidecar(document: ScheduleDocument, values: dict[str, Any]) -> KernelPlan:
+    """The plan an emitted product was made from, as far as its schedule and sidecar tell."""
+    return plan_kernel(
+        document,
+        tile_of_sidecar(values),
+        ragged_k=bool(values["k"].get("ragged")),
+        reading_tail=bool(values.get("tail", {}).get("reads")),
+    )
 
 
 def launch_plan(values: dict[str, Any], m: int, n: int, k: int) -> LaunchPlan:

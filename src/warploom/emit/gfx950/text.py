@@ -12,7 +12,7 @@ from warploom.emit.gfx950.tile import ElementType
 from warploom.errors import BackendError
 from warploom.kernel import values as ir
 from warploom.kernel.simplify import simplify
-from warploom.kernel.values import DType, Fn, Kernel, Line, Op, Walk, results
+from warploom.kernel.values import DType, Fn, Kernel, Line, Op, Walk, operands, results
 
 ELEMENTS = {DType.BF16: ElementType.BF16, DType.F16: ElementType.FP16, DType.E4M3: ElementType.FP8}
 STORED = (DType.F32, DType.BF16, DType.F16, DType.E4M3)
@@ -77,8 +77,11 @@ def gemm_text(kernel: Kernel) -> GemmText:
     first = {v.name: op for op in kernel.ops[:at] for v in results(op)}
     if not _is_zero(first, accumulator.first):
         _refuse(loop.line, "an accumulator that does not start at zero", "start it with zeros")
-    # Constants of the head are constants of the tail.
-    tail = (*(op for op in kernel.ops[:at] if isinstance(op, ir.Const)), *kernel.ops[at + 1 :])
+    # Numbers of the head that the tail needs are numbers of the tail.
+    kept = ir.Const | ir.Scalar | ir.Size | ir.Spread
+    needed = _needed(kernel.ops[at + 1 :], first)
+    head = (op for op in kernel.ops[:at] if isinstance(op, kept) and op.result.name in needed)
+    tail = (*head, *kernel.ops[at + 1 :])
     text = GemmText(
         kernel=kernel,
         element=ELEMENTS[kernel.tensor(a).dtype],
@@ -102,6 +105,8 @@ def _only_loop(kernel: Kernel) -> ir.Loop:
             "one loop over k and a grid of two",
         )
     loop = kernel.loops[0]
+    if loop.lists:
+        _refuse(loop.line, "a loop over a list of tiles (some=)", "a loop over all of k")
     if loop.start or loop.until or len(loop.carried) != 1:
         _refuse(loop.line, "a loop with bounds or several carried values", "one sum over all of k")
     return loop
@@ -144,6 +149,18 @@ def _check_head(head: tuple[Op, ...]) -> None:
             _refuse(line, "work before the loop", "move it after the loop")
 
 
+def _needed(tail: tuple[Op, ...], made: Mapping[str, Op]) -> set[str]:
+    """What the tail needs of what the head makes."""
+    found: set[str] = set()
+    left = [n for op in tail for n in operands(op)]
+    while left:
+        name = left.pop()
+        if name in made and name not in found:
+            found.add(name)
+            left += operands(made[name])
+    return found
+
+
 def _is_zero(made: Mapping[str, Op], name: str) -> bool:
     op = made.get(name)
     if isinstance(op, ir.Spread):
@@ -167,6 +184,8 @@ def _check_tail(text: GemmText, op: Op) -> None:
             _check_access(text, op.tensor, tuple(a.var for a in op.at), op.result.line)
         case ir.Store():
             _check_access(text, op.tensor, tuple(a.var for a in op.at), op.line)
+            if any(a.per > 1 for a in text.kernel.tensor(op.tensor).axes):
+                _refuse(op.line, f"a store to blocks of '{op.tensor}'", "an element for each place")
             if op.add or text.kernel.tensor(op.tensor).dtype not in STORED:
                 _refuse(op.line, "an adding store, or one of another type", "store f32, bf16, ...")
         case _:

@@ -150,7 +150,7 @@ def verify_schedule(
             fix="give loads a k-offset of K0, K1 or K_NEXT",
         )
     if config.depth == 2 and not config.cross_stage_rotation:
-        _stage_consistency(blocks, config)
+        _verify_stage_consistency(blocks, config)
         if guesses:
             _completion_coverage(blocks, config)
     staggered = config.warp_stagger.enabled and config.block_sizing.max_globals <= 0
@@ -212,7 +212,7 @@ def _uniform_distribution(blocks: Blocks, config: PipelineConfig) -> None:
             )
 
 
-def _stage_consistency(blocks: Blocks, config: PipelineConfig) -> None:
+def _verify_stage_consistency(blocks: Blocks, config: PipelineConfig) -> None:
     for p, part in _partitions(blocks, config):
         for block in part:
             for fragment in block.fragments:

@@ -15,7 +15,7 @@ from warploom.errors import ConfigError
 from warploom.seed.blocks.program import PipelineProgram
 from warploom.seed.compile.result import counters
 from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.config.schedule import ScheduleConfig
+from warploom.seed.config.schedule import ScheduleConfig, warn_no_effect
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.sync.marks import SyncPolicy
 from warploom.sim.chip import body_costs, is_chip
@@ -41,6 +41,18 @@ class Hooks:
             getattr(schedule, "target", None), "machine", None
         )
         self.forced_settings = tuple(schedule.forced_settings)
+
+    def warn_of_unused(self, *, by_interval: bool) -> None:
+        """Warn about hooks that a schedule overrides and that its path never calls."""
+        deep = self.config().depth >= 2
+        unused = {"transform_kernel": "phases come from the blocks; override build_explicit_blocks"}
+        if not deep:
+            why = "a single buffer has no blocks; override transform_kernel"
+            unused = {"build_explicit_blocks": why, "bootstrap_frags": why}
+        for name, reason in unused.items():
+            if getattr(type(self._schedule), name) is not getattr(PipelineSchedule, name):
+                own = "this strategy derives its own phases" if by_interval else reason
+                warn_no_effect(f"{self._owner}.{name}()", own)
 
     def config(self) -> PipelineConfig:
         """The pipeline structure; its buffers fit the target's storage."""

@@ -4,6 +4,7 @@ declare and price (the schedule's body) -> relate (edges) -> order -> group -> g
 judge. The judge reads only the document that comes out, never how it was made.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
@@ -26,6 +27,7 @@ from warploom.seed.config.pipeline import (
 )
 from warploom.seed.config.schedule import SchedulePolicy, warn_without_effect
 from warploom.seed.graph.loop_body import LoopBody
+from warploom.seed.graph.named import is_named
 from warploom.seed.modulo.bridge import ModuloRequest
 from warploom.seed.phases.program import warp_stagger_index
 from warploom.seed.schedule import PipelineSchedule
@@ -52,8 +54,9 @@ def compile_schedule(
     with a schedule that can race: ``"raise"`` VerificationError, ``"report"`` keeps the findings
     on the result's ``report``, ``"skip"`` does not judge at all. ``max_vgpr`` is a hint, and an
     order beyond it comes with a warning, unless ``insist_on_registers``. ``observer(step, value)``
-    sees every intermediate value. ``modulo`` asks for ``SchedulingStrategy.MODULO`` whatever the
-    schedule's own strategy, with its details.
+    sees every intermediate value; the search of ``SchedulingStrategy.AUTO`` is heard as
+    ``"search"`` with the scores so far and the best. ``modulo`` asks for
+    ``SchedulingStrategy.MODULO`` whatever the schedule's own strategy, with its details.
     """
     hooks = Hooks(schedule)
     _check_arguments(sync, on_race, strengthen, insist_on_registers, observer)
@@ -65,7 +68,8 @@ def compile_schedule(
     edges = hooks.derive_edges(body)
     see("edges", edges)
     LoopBody.of(body, edges)  # refuses edges that join no two ops
-    warn_without_effect(
+    hooks.warn_of_unused(by_interval=by_interval)
+    idle = warn_without_effect(
         hooks.config(),
         sched,
         body,
@@ -73,13 +77,17 @@ def compile_schedule(
         by_interval=by_interval,
         forced=hooks.forced_settings,
     )
+    if is_named(body) and (by_interval or hooks.config().depth >= 2):
+        raise _names_not_taken(hooks, by_interval=by_interval)
     machine = own_machine(hooks, body)
     if by_interval:
         request = priced_request(modulo, machine)
         wanted, machine = _proven(wanted), request.machine
         made = modulo_schedule(hooks, body, edges, request, see, insist=insist_on_registers)
     else:
-        made = _by_rules(hooks, body, edges, wanted, machine, see, insist=insist_on_registers)
+        made = _by_rules(
+            hooks, body, edges, wanted, machine, see, insist=insist_on_registers, idle=idle
+        )
     made = replace(made, ordered_in=model_name(hooks, machine))
     guard = Guard(policy=wanted, on_race=on_race, strengthen=strengthen, machine=machine)
     done = guard.applied(made)
@@ -96,23 +104,36 @@ def _by_rules(
     see: Observer,
     *,
     insist: bool,
+    idle: Container[str] = (),
 ) -> CompiledSchedule:
     """Phases from an order of the body and the reference's rules."""
     config, sched = hooks.config(), hooks.schedule_config()
+    letter = wanted is SyncPolicy.REFERENCE
     if config.depth >= 2:
-        letter = wanted is SyncPolicy.REFERENCE
         policy = SchedulePolicy(
             sched,
             barrier_at_top=not letter,
             forced=hooks.forced_settings,
             insist_on_registers=insist,
+            idle=idle,
         )
         phases = double_buffer_phases(
-            hooks, body, edges, config, policy, see, to_the_letter=letter, machine=machine
+            hooks,
+            body,
+            edges,
+            config,
+            policy,
+            see,
+            to_the_letter=letter,
+            proves=wanted.proves,
+            machine=machine,
         )
     else:
-        phases = single_buffer_phases(hooks, body, edges, config)
+        phases = single_buffer_phases(hooks, body, edges, config, to_the_letter=letter)
     stagger = warp_stagger_index(config, body, phases.prologue)
+    protocol = hooks.protocol(stagger)
+    if phases.tiles_ahead is not None:
+        protocol = replace(protocol, kernel_k_base=phases.tiles_ahead)
     return CompiledSchedule(
         name=hooks.name,
         target=hooks.target_name,
@@ -120,7 +141,7 @@ def _by_rules(
         machine=hooks.machine,
         config=config,
         schedule_config=sched,
-        protocol=hooks.protocol(stagger),
+        protocol=protocol,
         body=body,
         edges=edges,
         prologue=tuple(phases.prologue),
@@ -130,6 +151,17 @@ def _by_rules(
         warp_stagger_index=stagger,
         program=phases.program,
         order=phases.order,
+        flow=phases.flow,
+    )
+
+
+def _names_not_taken(hooks: Hooks, *, by_interval: bool) -> ConfigError:
+    what = "SchedulingStrategy.MODULO and AUTO" if by_interval else "a ring of two or more buffers"
+    return ConfigError(
+        f"{what} derive what ops compute from roles and channels, not from names",
+        where=f"{hooks.name}: build_body()",
+        why="ops of this body name the values they take and make",
+        fix="a single buffer (depth=1, IDENTITY), or a body without takes= and makes=",
     )
 
 

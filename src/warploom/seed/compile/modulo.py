@@ -69,7 +69,9 @@ def modulo_schedule(
     problem, starts = _problem(schedule, body, edges, request, budget)
     see("problem", problem)
     if sched.scheduling is Strategy.AUTO:
-        problem, result = auto_order(schedule, body, edges, request, budget)
+        problem, result = auto_order(
+            schedule, body, edges, request, budget, progress=lambda step: see("search", step)
+        )
         see("modulo", result)
         return scheduled(schedule, body, edges, problem, result, request)
     options = request.options or (None if request.machine is None else CHIP_OPTIONS)

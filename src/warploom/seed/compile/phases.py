@@ -1,21 +1,30 @@
 """From order to phases: a body's order and blocks; one buffer, two, or the least interval."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from warploom.document.flow import Flow
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc, OpRole, Phase, ResourceKind, ScheduleEntry
-from warploom.errors import ConfigError, InfeasibleError, ProgramError
+from warploom.errors import ConfigError, InfeasibleError, ProgramError, WarploomError
 from warploom.seed.blocks.group import balance_loads, build_blocks, group_into_blocks, keeps_reads
 from warploom.seed.blocks.program import PipelineProgram, verify_schedule
 from warploom.seed.blocks.spec import MMABlockSpec
 from warploom.seed.compile.hooks import Hooks, in_cycles_of
 from warploom.seed.config.pipeline import PipelineConfig, SchedulingStrategy as Strategy
-from warploom.seed.config.schedule import ScheduleConfig, SchedulePolicy
+from warploom.seed.config.schedule import ScheduleConfig, SchedulePolicy, warn_no_effect
 from warploom.seed.graph.edges import derive_edges_from_ops
 from warploom.seed.graph.loop_body import LoopBody
+from warploom.seed.graph.named import (
+    check_names,
+    is_named,
+    named_flow,
+    named_phases,
+    needs_names,
+    with_names,
+)
 from warploom.seed.graph.partitions import edge_choices
 from warploom.seed.phases.program import (
     default_epilogue,
@@ -29,6 +38,7 @@ from warploom.seed.sched.csp import first_block_order, optimal_block_order
 from warploom.seed.sched.greedy import greedy_schedule
 from warploom.seed.sched.result import OrderResult
 from warploom.seed.sync import rules
+from warploom.seed.sync.marks import is_stated, is_wait
 
 
 def derive_order(
@@ -162,17 +172,43 @@ class Phases:
     kernel_deps: Sequence[DepEdge]
     program: PipelineProgram | None = None
     order: OrderResult | None = None
+    flow: Flow | None = None
+    tiles_ahead: int | None = None
 
 
 def single_buffer_phases(
-    schedule: Hooks, body: Sequence[OpDesc], edges: Sequence[DepEdge], config: PipelineConfig
+    schedule: Hooks,
+    body: Sequence[OpDesc],
+    edges: Sequence[DepEdge],
+    config: PipelineConfig,
+    *,
+    to_the_letter: bool,
 ) -> Phases:
-    """Phases by recipe around the two barriers of the one buffer."""
+    """Phases by recipe around the two barriers of the one buffer, or from the names of values.
+
+    ``to_the_letter``: of several loads or stores the recipe keeps the first.
+    """
+    if is_named(body) or (needs_names(body) and not to_the_letter):
+        return _named_phases(schedule, body, edges)
     return Phases(
-        prologue=default_prologue(body, config),
+        prologue=default_prologue(body, config, first_only=to_the_letter),
         kernel=schedule.transform_kernel(default_kernel(body), body),
-        epilogue=default_epilogue(body, config),
+        epilogue=default_epilogue(body, config, first_only=to_the_letter),
         kernel_deps=edges,
+    )
+
+
+def _named_phases(schedule: Hooks, body: Sequence[OpDesc], edges: Sequence[DepEdge]) -> Phases:
+    named = body if is_named(body) else with_names(body)
+    check_names(named)
+    prologue, epilogue, tiles = named_phases(named)
+    return Phases(
+        prologue=prologue,
+        kernel=schedule.transform_kernel(default_kernel(named), named),
+        epilogue=epilogue,
+        kernel_deps=edges,
+        flow=named_flow(named),
+        tiles_ahead=tiles,
     )
 
 
@@ -185,11 +221,78 @@ def double_buffer_phases(
     see: Observer,
     *,
     to_the_letter: bool,
+    proves: bool = False,
     machine: MachineCosts | None = None,
 ) -> Phases:
     """Order in the machine's cycles, blocks, waits by the reference's rules, phases from blocks."""
     order = derive_order(in_cycles_of(machine, schedule, body), edges, config, policy)
     see("order", order)
+
+    def made(policy: SchedulePolicy, see: Observer = lambda step, value: None) -> Phases:
+        return _of_blocks(
+            schedule, body, edges, config, policy, order, see, to_the_letter=to_the_letter
+        )
+
+    phases = made(policy, see)
+    for name in _without_effect(phases, made, policy, proves=proves):
+        warn_no_effect(f"ScheduleConfig.{name}", "the schedule's blocks come out the same without")
+    return phases
+
+
+# Settings that decide about the layout of blocks and phases, once the order is known.
+_LAYOUT = (
+    "sched_barrier_mask", "drain_lgkm_mask", "lgkm_after_last", "minimal_barriers",
+    "omit_mma_set_prio", "global_before_frag", "barrier_before_pre_ops", "inter_block_lgkm_drain",
+    "partial_prologue_drain", "wrap_waits_with_sched_barrier",
+)  # fmt: skip
+
+
+def _without_effect(
+    phases: Phases,
+    made: Callable[[SchedulePolicy], Phases],
+    policy: SchedulePolicy,
+    *,
+    proves: bool,
+) -> Iterator[str]:
+    """The layout's settings that were stated and change nothing: tried without each of them.
+
+    Where waits are derived by proof, those that a rule placed do not count.
+    """
+    usual, known = ScheduleConfig(), policy.idle
+    seen = _entries_kept(phases, proves=proves)
+    for name in _LAYOUT:
+        value = getattr(policy.flags, name)
+        stated = value and value != getattr(usual, name)  # what is switched off asks for nothing
+        if not stated or name in policy.forced or name in known:
+            continue
+        other = replace(policy.flags, **{name: getattr(usual, name)})
+        try:
+            without = made(replace(policy, flags=other))
+        except WarploomError:
+            continue
+        if _entries_kept(without, proves=proves) == seen:
+            yield name
+
+
+def _entries_kept(phases: Phases, *, proves: bool) -> list[list[OpDesc]]:
+    parts = (phases.prologue, phases.kernel, phases.epilogue)
+    return [
+        [e.op for e in part if not (proves and is_wait(e) and not is_stated(e))] for part in parts
+    ]
+
+
+def _of_blocks(
+    schedule: Hooks,
+    body: Sequence[OpDesc],
+    edges: Sequence[DepEdge],
+    config: PipelineConfig,
+    policy: SchedulePolicy,
+    order: OrderResult,
+    see: Observer,
+    *,
+    to_the_letter: bool,
+) -> Phases:
+    """Blocks of an ordered body, and the phases they expand to."""
     program = build_double_buffer_program(
         body, order.order, config, policy, edges, to_the_letter=to_the_letter
     )

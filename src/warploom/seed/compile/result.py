@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from warploom.document.counters import Counters, KernelShape, Protocol, ScheduleDocument
+from warploom.document.flow import Flow
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import DepEdge, OpDesc, Phase, ScheduleEntry
 from warploom.guard.counters import Change, Reason
@@ -27,7 +28,8 @@ class CompiledSchedule(Pictured):
     ``SyncPolicy.REFERENCE``. ``changes`` says what was added to or tightened in the documented
     waits, where they raced. ``report`` is the verifier's, unless verification was skipped.
     ``modulo`` is the schedule the phases were made from under ``SchedulingStrategy.MODULO``.
-    ``ordered_in`` names the costs whose cycles makespan and interval count.
+    ``ordered_in`` names the costs whose cycles makespan and interval count. ``flow`` says what the
+    ops compute, where they name their values.
     """
 
     name: str
@@ -54,6 +56,7 @@ class CompiledSchedule(Pictured):
     shape: KernelShape | None = None
     machine: MachineCosts | None = None
     ordered_in: str = "seed"
+    flow: Flow | None = None
 
     def __repr__(self) -> str:
         sizes = f"{len(self.prologue)} + {len(self.kernel)} + {len(self.epilogue)} entries"
@@ -88,7 +91,7 @@ class CompiledSchedule(Pictured):
             strategy=self.schedule_config.scheduling.name,
             protocol=self.protocol,
             counters=counters(self.config, self.schedule_config),
-            body=self.body,
+            body=tuple(_unnamed(op) for op in self.body),
             edges=self.edges,
             prologue=self._explained(Phase.PROLOGUE, self.prologue),
             kernel=self._explained(Phase.KERNEL, self.kernel),
@@ -97,6 +100,7 @@ class CompiledSchedule(Pictured):
             warp_stagger_index=self.warp_stagger_index,
             shape=self.shape,
             machine=self.machine,
+            flow=self.flow,
         )
 
     def _explained(
@@ -104,9 +108,13 @@ class CompiledSchedule(Pictured):
     ) -> tuple[ScheduleEntry, ...]:
         """Entries that carry their reasons, so that these survive in the document."""
         notes = self.notes(phase)
-        return tuple(
-            replace(e, reason=notes[i]) if i in notes else e for i, e in enumerate(entries)
-        )
+        bare = [replace(e, op=_unnamed(e.op)) if e.op.is_named else e for e in entries]
+        return tuple(replace(e, reason=notes[i]) if i in notes else e for i, e in enumerate(bare))
+
+
+def _unnamed(op: OpDesc) -> OpDesc:
+    """An op as documents have it: the flow names the values."""
+    return replace(op, takes=(), makes=()) if op.is_named else op
 
 
 def counters(config: PipelineConfig, sched: ScheduleConfig) -> Counters:

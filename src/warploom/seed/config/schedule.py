@@ -10,14 +10,15 @@ ScheduleConfig.from_strategies(
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from warploom.document.fields import judge
 from warploom.document.ops import OpDesc, OpRole
-from warploom.errors import ConfigError, NoEffectWarning
+from warploom.errors import NoEffectWarning
 from warploom.seed.config.pipeline import PipelineConfig, SchedulingStrategy
 from warploom.seed.sync.marks import SyncPolicy, derived
 
@@ -88,18 +89,38 @@ class ScheduleConfig:
         judge(self, why=_WHY)
 
     @classmethod
-    def from_strategies(cls, **flat: Any) -> ScheduleConfig:  # noqa: ANN401
-        """Build from the flat values of strategy bundles; the same names and defaults."""
-        known = {f.name for f in fields(cls)}
-        for name in flat:
-            if name not in known:
-                raise ConfigError(
-                    f"unknown setting {name!r}",
-                    where="ScheduleConfig.from_strategies",
-                    why="it takes the flat ScheduleConfig fields, not strategy records",
-                    fix=f"one of: {', '.join(sorted(known))}",
-                )
-        return cls(**flat)
+    def from_strategies(
+        cls,
+        *,
+        scheduling: SchedulingStrategy = SchedulingStrategy.IDENTITY,
+        max_vgpr: int = UNLIMITED_VGPR,
+        lds_contention_penalty: int = 0,
+        minimal_barriers: bool = False,
+        omit_mma_set_prio: bool = False,
+        sched_barrier_mask: int = 85,
+        wrap_waits_with_sched_barrier: bool = False,
+        barrier_before_pre_ops: bool = False,
+        auto_waits: bool = True,
+        drain_lgkm_mask: int = 0,
+        auto_drain: bool = False,
+        wait_lgkm_first: int = 8,
+        wait_vm_last: int = 6,
+        lgkm_after_last: bool = False,
+        inter_block_lgkm_drain: bool = False,
+        partial_prologue_drain: bool = False,
+        global_before_frag: bool = False,
+        lgkm_per_load_a: int = 0,
+        lgkm_per_load_b: int = 0,
+    ) -> ScheduleConfig:
+        """Build from the flat values of strategy bundles; the fields' own names and defaults.
+
+        ScheduleConfig.from_strategies(
+            scheduling=SchedulingStrategy.CSP, **BarrierStrategy.minimal_no_set_prio()
+        )
+        """
+        given = dict(locals())
+        del given["cls"]
+        return cls(**given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +128,15 @@ class SchedulePolicy:
     """All decisions of one compilation.
 
     ``barrier_at_top``: minimal barriers include the documented one of each partition's first
-    block, which the reference leaves out. ``forced``: settings no author has stated.
+    block, which the reference leaves out. ``forced``: settings no author has stated. ``idle``:
+    settings that are known to have no effect.
     """
 
     flags: ScheduleConfig
     barrier_at_top: bool = False
     forced: Container[str] = ()
     insist_on_registers: bool = False
+    idle: Container[str] = ()
 
     @property
     def register_budget(self) -> int | None:
@@ -245,8 +268,11 @@ def warn_without_effect(
     sync: SyncPolicy = SyncPolicy.REFERENCE,
     by_interval: bool = False,
     forced: Container[str] = (),
-) -> None:
-    """Warn about settings that have no effect in their combination; the result stands."""
+) -> frozenset[str]:
+    """Warn about settings that have no effect in their combination; the result stands.
+
+    Returns the names of these settings of ``ScheduleConfig``.
+    """
     idle = [
         (f"ScheduleConfig.{n}", why)
         for n, why in schedule_settings(config, sched, sync, by_interval)
@@ -256,6 +282,15 @@ def warn_without_effect(
         idle += [(f"PipelineConfig.{n}", why) for n, why in pipeline_settings(config, body)]
     for name, reason in idle:
         warnings.warn(f"{name} has no effect: {reason}", NoEffectWarning, stacklevel=3)
+    return frozenset(name.removeprefix("ScheduleConfig.") for name, _ in idle)
+
+
+def warn_no_effect(name: str, reason: str) -> None:
+    """Warn that a setting or hook has no effect, at the line that compiles."""
+    depth = 1
+    while sys._getframe(depth).f_globals.get("__name__", "").startswith("warploom."):
+        depth += 1
+    warnings.warn(f"{name} has no effect: {reason}", NoEffectWarning, stacklevel=depth + 1)
 
 
 def schedule_settings(

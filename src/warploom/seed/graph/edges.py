@@ -7,6 +7,7 @@ from warploom.document.fields import all_of, instance, integer, judge
 from warploom.document.ops import DepEdge, DepKind, KOffsetKind, OpDesc, OpRole
 from warploom.errors import GraphError
 from warploom.seed.config.pipeline import PipelineConfig
+from warploom.seed.graph.named import check_names, is_named, named_edges
 
 _BOUNDS = {
     "k_offset_filter": (0, 2),
@@ -121,9 +122,15 @@ class _Placed:
 
 
 def derive_edges_from_ops(body: Sequence[OpDesc], config: PipelineConfig) -> list[DepEdge]:
-    """The edges of a body by its depth: single-buffer rules for 1, double-buffer otherwise."""
+    """The edges of a body by its depth: single-buffer rules for 1, double-buffer otherwise.
+
+    Where ops name their values, these say what depends on what.
+    """
     all_of(body, OpDesc, "body", "derive_edges_from_ops")
     instance(config, PipelineConfig, "config", "derive_edges_from_ops")
+    if is_named(body):
+        check_names(body)
+        return named_edges(body)
     rules = single_buffer_edge_rules(config) if config.depth == 1 else double_buffer_edge_rules()
     return apply_edge_rules(body, config, rules)
 

@@ -9,7 +9,7 @@ of ``SchedulingStrategy.AUTO``: a fixed number of evaluations, hence the same an
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
@@ -21,7 +21,7 @@ from warploom.errors import ConfigError, ProgramError, WarploomError
 from warploom.guard.counters import StallModel, guarded
 from warploom.guard.counters.cost import Cost
 from warploom.order import ModuloResult, RingKind
-from warploom.order.hunt import Hunt, HuntOptions, Task
+from warploom.order.hunt import Hunt, HuntOptions, Step, Task
 from warploom.order.sequence import Program, as_result
 from warploom.order.starts import Start, solver_starts
 from warploom.seed.compile.hooks import Hooks, priced, waves_of
@@ -276,8 +276,9 @@ def auto_order(
     edges: tuple[DepEdge, ...],
     request: ModuloRequest,
     register_budget: int | None,
+    progress: Callable[[Step], None] | None = None,
 ) -> tuple[BodyProblem, ModuloResult]:
-    """The best order of a fixed hunt, scored by the simulator."""
+    """The best order of a fixed hunt, scored by the simulator; ``progress`` hears every score."""
     request = replace(request, max_depth=min(request.max_depth, AUTO_COPIES))
     bench, parts = workbench(
         schedule, body, edges, request=request, register_budget=register_budget
@@ -290,7 +291,7 @@ def auto_order(
     options = HuntOptions(evaluations=AUTO_EVALUATIONS, efforts=AUTO_EFFORTS)
     solved = solver_starts(bench.parts.problem, random.Random(0), known=[identity])
     starts = [identity, *islice(solved, AUTO_STARTS)]
-    found = Hunt(bench.parts.problem, evaluate, options, starts=starts).run()
+    found = Hunt(bench.parts.problem, evaluate, options, starts=starts, progress=progress).run()
     result = as_result(bench.parts.problem, found.best.program)
     assert result is not None
     return bench.parts, result

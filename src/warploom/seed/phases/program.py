@@ -125,9 +125,21 @@ def apply_phase_recipe(
     return out.entries
 
 
-def default_prologue(body: Sequence[OpDesc], config: PipelineConfig) -> list[ScheduleEntry]:
-    """Load and store the first tile, load the second, read the loop-carried fragment."""
-    return apply_phase_recipe(body, PROLOGUE_RECIPE, config, Phase.PROLOGUE)
+def whole(recipe: Sequence[PhaseStep]) -> tuple[PhaseStep, ...]:
+    """A recipe that emits all ops a step matches: every load and store of a body."""
+    return tuple(replace(step, match_all=True) for step in recipe)
+
+
+def default_prologue(
+    body: Sequence[OpDesc], config: PipelineConfig, *, first_only: bool = True
+) -> list[ScheduleEntry]:
+    """Load and store the first tile, load the second, read the loop-carried fragment.
+
+    ``first_only``: of several loads or stores the first, as in the reference; compilation keeps all
+    of them, unless ``SyncPolicy.REFERENCE`` asks for the letter.
+    """
+    recipe = PROLOGUE_RECIPE if first_only else whole(PROLOGUE_RECIPE)
+    return apply_phase_recipe(body, recipe, config, Phase.PROLOGUE)
 
 
 def default_kernel(body: Sequence[OpDesc]) -> list[ScheduleEntry]:
@@ -135,9 +147,15 @@ def default_kernel(body: Sequence[OpDesc]) -> list[ScheduleEntry]:
     return entries_of(body, Phase.KERNEL)
 
 
-def default_epilogue(body: Sequence[OpDesc], config: PipelineConfig) -> list[ScheduleEntry]:
-    """Finish the tile in LDS, then store, read and compute the last one."""
-    return apply_phase_recipe(body, EPILOGUE_RECIPE, config, Phase.EPILOGUE)
+def default_epilogue(
+    body: Sequence[OpDesc], config: PipelineConfig, *, first_only: bool = True
+) -> list[ScheduleEntry]:
+    """Finish the tile in LDS, then store, read and compute the last one.
+
+    ``first_only`` as in ``default_prologue``.
+    """
+    recipe = EPILOGUE_RECIPE if first_only else whole(EPILOGUE_RECIPE)
+    return apply_phase_recipe(body, recipe, config, Phase.EPILOGUE)
 
 
 _ABSENT = OpDesc.none()

@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from warploom.document.fields import all_of, instance
+from warploom.document.fields import all_of, instance, integer
 from warploom.document.ops import OpDesc, OpRole
 from warploom.errors import InfeasibleError, ProgramError, SchedulingError
 from warploom.seed.body import Pipe
 from warploom.seed.config.pipeline import PipelineConfig
 from warploom.seed.graph.loop_body import LoopBody, binds
+from warploom.seed.graph.named import check_names, is_named
 
 
 def partition_bounds(n: int, partitions: int) -> tuple[int, ...]:
@@ -130,16 +131,39 @@ def mma_block_interleave(pipe: Pipe, config: PipelineConfig) -> Pipe:
 
 
 def double_buffer_reorder(ops: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
-    """Interleave each half of the body on its own."""
+    """Interleave each half of the body on its own.
+
+    A deeper ring has one K-partition a buffer, not two halves: ``partition_reorder``.
+    """
     all_of(ops, OpDesc, "ops", "double_buffer_reorder")
     instance(config, PipelineConfig, "config", "double_buffer_reorder")
-    return partition_reorder(ops, config, 2)
+    try:
+        return partition_reorder(ops, config, 2)
+    except ProgramError as error:
+        if config.num_partitions <= 2:
+            raise
+        raise ProgramError(
+            error.what,
+            where=error.where,
+            why=f"it cuts the body in two halves, and this one has {config.num_partitions} "
+            "K-partitions",
+            fix=f"partition_reorder(ops, config, {config.num_partitions})",
+        ) from None
 
 
 def partition_reorder(
     ops: Sequence[OpDesc], config: PipelineConfig, partitions: int
 ) -> list[OpDesc]:
-    """Interleave each partition of the body on its own."""
+    """Interleave each K-partition of the body on its own: MMA blocks of fragments, loads, MMA.
+
+        partition_reorder(priced, config, config.num_partitions)
+
+    ``partitions`` equal slices of ``ops``, each with the MMAs of one K-tile. Raises
+    ``ProgramError`` if an op finds no place.
+    """
+    all_of(ops, OpDesc, "ops", "partition_reorder")
+    instance(config, PipelineConfig, "config", "partition_reorder")
+    integer(partitions, "partitions", "partition_reorder", least=1)
     bounds = partition_bounds(len(ops), partitions)
     return [
         op for lo, hi in pairwise(bounds) for op in mma_block_interleave_list(ops[lo:hi], config)
@@ -194,7 +218,17 @@ def _refuse_lost_ops(before: Sequence[OpDesc], after: Sequence[OpDesc]) -> None:
 
 
 def single_buffer_reorder(ops: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
-    """Fragments and loop-carried compute, store and load between two barriers, the rest after."""
+    """Fragments and loop-carried compute, store and load between two barriers, the rest after.
+
+    Where ops name their values: the stores between two barriers, then the next loads and the other
+    ops as declared, so that loads run beside all of them.
+    """
+    if is_named(ops):
+        check_names(ops)
+        stores = [op for op in ops if op.role is OpRole.SHARED_STORE]
+        loads = [op for op in ops if op.role is OpRole.GLOBAL_LOAD]
+        rest = [op for op in ops if op not in stores + loads and op.role is not OpRole.SYNC]
+        return [OpDesc.barrier(), *stores, OpDesc.barrier(), *loads, *rest]
     selector, carried_role = config.loop_carried.selector, config.loop_carried.role
 
     def group(role: OpRole, *, carried: bool | None = None) -> list[OpDesc]:

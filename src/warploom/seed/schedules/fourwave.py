@@ -90,6 +90,8 @@ class Pipeline4Wave(PipelineSchedule):
         self.geometry = geometry
         self.target = agreeing_target("Pipeline4Wave", geometry, target, max_globals=1)
         self._schedule_config = _forced(config or self._default_schedule_config())
+        if config is not None:  # what the caller states is his, and warns where it does nothing
+            self.forced_settings = tuple(n for n in _FORCED if not _stated(config, n))
         depth = max(self.target.pipeline.depth, 2)
         geometry.require_depth(depth)
         self._config = replace(
@@ -187,6 +189,12 @@ class Pipeline4Wave(PipelineSchedule):
             )
             for block in program.blocks
         ]
+
+
+def _stated(config: ScheduleConfig, name: str) -> bool:
+    """Whether a caller asks for a setting of the rotation in so many words."""
+    value: object = getattr(config, name)
+    return bool(value == _FORCED[name] and value != getattr(ScheduleConfig(), name))
 
 
 def _forced(config: ScheduleConfig) -> ScheduleConfig:

@@ -35,9 +35,10 @@ def shipped(
     most = most if max_globals is None else max_globals
     target = mi355x_target(g.vm_per_load_a, g.vm_per_load_b, most)
     if four:
-        return Pipeline4Wave(
-            g, replace(Pipeline4Wave._default_schedule_config(), **knobs), target
-        ), g
+        own = Pipeline4Wave._default_schedule_config()
+        schedule = Pipeline4Wave(g, replace(own, **knobs), target)
+        schedule.forced_settings = tuple(n for n in Pipeline4Wave.forced_settings if n not in knobs)
+        return schedule, g
     config = replace(ScheduleConfig(scheduling=SchedulingStrategy.CSP), **knobs)
     return DeclarativeSchedule(config, target, geometry=g), g
 

@@ -48,7 +48,7 @@ def append_amd_hints(
     out = EntryBuilder(Phase.KERNEL, list(kernel))
 
     def hint(mask: HintMask, count: int) -> None:
-        out.emit(OpDesc.sched_group_barrier(mask, count))
+        out.emit(OpDesc.sched_group_barrier(int(mask), count))
 
     def read_groups(n: int) -> None:
         for _ in range(n):

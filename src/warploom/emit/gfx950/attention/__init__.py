@@ -27,6 +27,7 @@ from warploom.emit.gfx950.attention.text import AttentionText, attention_text
 from warploom.emit.gfx950.emit import EmittedKernel, compiled
 from warploom.emit.gfx950.emulator import Floats, Order, Timing, emulate_launch, encode
 from warploom.emit.gfx950.isa import Resources
+from warploom.emit.gfx950.plan import argument_name
 from warploom.emit.gfx950.sidecar import described
 from warploom.emit.gfx950.tile import GemmTile
 from warploom.errors import ConfigError, SchedulingError
@@ -134,13 +135,17 @@ def try_kernel(
             values = rng.standard_normal(shapes[tensor.name]).astype(np.float32)
             data, rounded = encode(values, _ELEMENTS[tensor.dtype])
             inputs.append(rounded)
-            tensors[f"mat_{tensor.name}"] = data.ravel()
+            tensors[argument_name(tensor.name)] = data.ravel()
         else:
             size = prod(shapes[tensor.name]) * tensor.dtype.bits // 8
-            tensors[f"mat_{tensor.name}"] = np.full(size, FILL, np.uint8)
-    asked = [a["name"] for a in sidecar["arguments"] if a["kind"] == "i32"]
-    numbers: dict[str, int | float] = {name: known[name[4:]] for name in asked}
-    numbers |= {f"scalar_{name}": float(value) for name, value in scalars.items()}
+            tensors[argument_name(tensor.name)] = np.full(size, FILL, np.uint8)
+    numbers: dict[str, int | float] = {}
+    kinds = {a["name"]: a["kind"] for a in sidecar["arguments"]}
+    for name, value in scalars.items():
+        label = argument_name(name, scalar=True)
+        numbers[label] = int(value) if kinds.get(label) == "i32" else float(value)
+    asked = [n for n, kind in kinds.items() if kind == "i32" and n not in numbers]
+    numbers |= {name: known[name[4:]] for name in asked}
     after = emulate_launch(
         assembly, tensors, numbers, grid=launch_grid(sidecar, known), timing=timing, order=order
     )
@@ -148,7 +153,7 @@ def try_kernel(
     outputs = [t for t in kernel.tensors if t.access is not Access.IN]
     results, worst, allowed = {}, 0.0, 0.0
     for tensor, expected in zip(outputs, want if len(outputs) > 1 else (want,), strict=True):
-        got = _loaded(after[f"mat_{tensor.name}"], tensor.dtype, shapes[tensor.name])
+        got = _loaded(after[argument_name(tensor.name)], tensor.dtype, shapes[tensor.name])
         results[tensor.name] = got
         weights = _ROUNDING[DType(kernel.tensors[0].dtype)] if got.ndim == len(sizes) - 1 else 0.0
         bound = (2 * _ROUNDING[tensor.dtype] + weights) * max(1.0, _largest(expected))

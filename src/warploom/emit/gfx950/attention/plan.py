@@ -13,7 +13,7 @@ from warploom.document import ScheduleDocument
 from warploom.document.flow import touches
 from warploom.document.ops import OpDesc, OpRole
 from warploom.emit.gfx950.attention.text import AttentionText
-from warploom.emit.gfx950.plan import argument_name
+from warploom.emit.gfx950.plan import argument_name, scalar_kind
 from warploom.emit.gfx950.tile import GemmTile, gemm_tile
 from warploom.errors import BackendError
 from warploom.kernel.values import Walk
@@ -103,7 +103,7 @@ class AttentionShape:
     def taken(self, op: OpDesc) -> tuple[tuple[int, int], ...]:
         """The fragments a product takes."""
         assert self.document.flow is not None
-        return touches(self.document.flow)[op.name, op.subtile].takes
+        return touches(self.document.flow)[op.key].takes
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class AttentionPlan(AttentionShape):
         return (
             *((name, "pointer") for name in pointers),
             *((f"dim_{axis}", "i32") for axis in text.sizes),
-            *((argument_name(s, scalar=True), "f32") for s in text.scalars),
+            *((argument_name(s, scalar=True), scalar_kind(text.kernel, s)) for s in text.scalars),
         )
 
     @property

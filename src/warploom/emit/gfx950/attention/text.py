@@ -149,6 +149,7 @@ def _check_shapes(text: AttentionText) -> None:
     if text.kernel.var(text.head).extent not in HEADS:
         what = f"rows of {text.kernel.var(text.head).extent} elements"
         _refuse(text.q.result.line, what, f"heads of {' or '.join(map(str, HEADS))}")
+    _check_walks(text)
     loop = text.body.loop
     bound = loop.start or loop.until
     if loop.start or (loop.until and not _of_sizes(text, loop.until)):
@@ -157,6 +158,16 @@ def _check_shapes(text: AttentionText) -> None:
     cast = isinstance(weights, ir.Pointwise) and weights.fn is Fn.CAST
     if not cast or _vars(text, text.output.a) != (text.row, text.key):
         _refuse(text.output.result.line, "a left side that is no converted tile of scores", "")
+
+
+def _check_walks(text: AttentionText) -> None:
+    """Nothing is listed, and every tensor has an element for each place."""
+    loop = text.body.loop
+    if loop.lists:
+        _refuse(loop.line, "a loop over a list of tiles (some=)", "a loop over all keys")
+    for load in (text.q, text.k, text.v):
+        if any(axis.per > 1 for axis in text.kernel.tensor(load.tensor).axes):
+            _refuse(load.result.line, f"blocks of '{load.tensor}'", "an element for each place")
 
 
 def _of_sizes(text: AttentionText, name: str) -> bool:
@@ -194,6 +205,8 @@ def _check_store(text: AttentionText, op: ir.Store) -> None:
     tensor = text.kernel.tensor(op.tensor)
     unit = text.kernel.grid.vars
     ends = ((*unit, text.head), unit)
+    if any(axis.per > 1 for axis in tensor.axes):
+        _refuse(op.line, f"a store to blocks of '{op.tensor}'", "an element for each place")
     if tuple(a.var for a in op.at) not in ends or op.add or tensor.dtype not in STORED[:3]:
         _refuse(op.line, f"a store to {op.tensor} by other indices or of another type", "")
 

@@ -241,6 +241,36 @@ def _chosen(
 def _mixed(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
     """``v_fma_mix_f32``: each source an fp32 register or one half of it as fp16."""
     file, row, _ = vector_rows(operands[0])
+    sources = _mix_sources(operands, modifiers)
+    return lambda w: put(w, file, row, _bits(_clamped(_fma(*(r(w) for r in sources)), modifiers)))
+
+
+def _mixed_half(high: bool) -> Make:
+    """``v_fma_mixlo_f16`` and ``v_fma_mixhi_f16``: the result in one half; the other stays."""
+
+    def make(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
+        file, row, _ = vector_rows(operands[0])
+        sources = _mix_sources(operands, modifiers)
+
+        def effect(w: Wave) -> None:
+            half = _to_half(_clamped(_fma(*(read(w) for read in sources)), modifiers))
+            old = (w.v if file == "v" else w.a)[row]
+            put(
+                w, file, row, old & _LOW16 | half << np.uint32(16) if high else old & ~_LOW16 | half
+            )
+
+        return effect
+
+    return make
+
+
+def _clamped(x: Floats, modifiers: Sequence[str]) -> Floats:
+    return np.nan_to_num(np.clip(x, 0, 1), nan=0.0) if "clamp" in modifiers else x
+
+
+def _mix_sources(
+    operands: Sequence[str], modifiers: Sequence[str]
+) -> list[Callable[[Wave], Floats]]:
     halves = _chosen(modifiers, "op_sel_hi")
     upper = _chosen(modifiers, "op_sel")
     sources = []
@@ -250,7 +280,7 @@ def _mixed(operands: Sequence[str], modifiers: Sequence[str]) -> Effect:
             continue
         sign = -1 if text.startswith("-") else 1
         sources.append(_half_source(read_vector(text.lstrip("-").strip("|")), 16 * up, sign))
-    return lambda w: put(w, file, row, _bits(_fma(*(read(w) for read in sources))))
+    return sources
 
 
 def _half_source(read: Callable[[Wave], Words], shift: int, sign: int) -> Callable[[Wave], Floats]:
@@ -287,6 +317,8 @@ FLOAT: Mapping[str, Make] = {
     "v_fma_f32": _map(_fma),
     "v_fmac_f32": _map(_fma, into=True),
     "v_fma_mix_f32": _mixed,
+    "v_fma_mixlo_f16": _mixed_half(high=False),
+    "v_fma_mixhi_f16": _mixed_half(high=True),
     "v_fmaak_f32": _map(_fma),
     "v_fmamk_f32": _map(_fma),
     "v_max_f32": _map(np.fmax),

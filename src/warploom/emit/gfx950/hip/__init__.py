@@ -88,6 +88,12 @@ def hip_source(plan: KernelPlan, reasons: Iterable[tuple[Phase, int, str]] = ())
             where=f"kernel {plan.text.kernel.name}" if plan.text else plan.tile.label(),
             fix="leave --hip out: the code object has the tail and takes any K",
         )
+    if plan.movement is Movement.STAGED and not plan.joint:
+        raise BackendError(
+            "the HIP export stages A and B together",
+            where=f"schedule {plan.document.name!r}",
+            fix="leave --hip out, or use SingleBufferSchedule",
+        )
     return "\n".join([preamble(plan), *_kernel(plan, wait_notes(plan, reasons)), ""])
 
 

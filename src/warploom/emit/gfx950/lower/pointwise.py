@@ -94,7 +94,7 @@ def constant(value: float | int | bool, dtype: DType) -> str:
     if dtype is DType.BOOL:
         return "true" if value else "false"
     if dtype is DType.I32:
-        return str(int(value))
+        return str((int(value) + 2**31) % 2**32 - 2**31)
     rounded = struct.unpack("<f", struct.pack("<f", float(value)))[0]
     return "0x" + struct.pack(">d", rounded).hex().upper()
 
@@ -171,7 +171,7 @@ def _call(text: IrText, intrinsic: str, *args: str) -> str:
     return text.value(f"call float @llvm.{intrinsic}({operands})")
 
 
-def _integer(text: IrText, fn: Fn, args: list[str]) -> str:
+def _integer(text: IrText, fn: Fn, args: list[str]) -> str:  # noqa: PLR0911 (one a function)
     if fn in _BINARY:
         return text.value(f"{_BINARY[fn]} i32 {args[0]}, {args[1]}")
     if fn in _COMPARE:
@@ -179,6 +179,10 @@ def _integer(text: IrText, fn: Fn, args: list[str]) -> str:
     match fn:
         case Fn.FLOORDIV:  # of sizes and positions, which are never negative
             return text.value(f"udiv i32 {args[0]}, {args[1]}")
+        case Fn.SHR:
+            return text.value(f"ashr i32 {args[0]}, {args[1]}")
+        case Fn.BITS:
+            return text.value(f"and i32 {args[0]}, {args[1]}")
         case Fn.MIN | Fn.MAX:
             return text.value(f"call i32 @llvm.s{fn.value}.i32(i32 {args[0]}, i32 {args[1]})")
         case Fn.NEG:

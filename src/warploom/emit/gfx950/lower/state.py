@@ -14,7 +14,7 @@ With few registers a wave the zeros are plain constants. When the accumulators n
 of the register file (AGPRs) LLVM has to be told: left alone it keeps them in the lower half, copies
 and spills. An empty assembly statement with an AGPR operand says so and emits nothing. And a matrix
 instruction of 16x16, whose result LLVM may put elsewhere, is written out with its accumulator in
-place: at 256x256 there is no register left for an elsewhere.
+place where there is no register left for an elsewhere: when accumulators fill all AGPRs (256x256).
 """
 
 from collections import Counter
@@ -109,7 +109,7 @@ def _last_tiles(plan: KernelPlan) -> Counter[Quadrant]:
     """How many tiles the epilogue multiplies, for each quadrant (or part of K)."""
     ops = (e.op for e in plan.document.epilogue if e.op.role is OpRole.COMPUTE)
     found = Counter(_quadrant(op) for op in ops)
-    if plan.movement is Movement.DMA:
+    if not plan.joint:
         rows, columns = plan.subtiles
         found.update({(i, j): 0 for i in range(rows) for j in range(columns)})
     return found
@@ -279,15 +279,13 @@ ADDRESSES = 48  # measured: offsets, bases and temporaries of the emitted kernel
 
 def registers_wanted(plan: KernelPlan) -> int:
     """Registers a wave needs at least: accumulators, fragments, staged loads, addresses."""
-    tile = plan.tile
-    rows, columns = plan.grid
-    accumulators = rows * columns * tile.mfma.accumulator_registers
     staged = plan.movement is Movement.STAGED
     fragments = sum(
-        4 * plan.fragment_reads(c) * (plan.k_parts if staged else plan.subtiles[c]) for c in (0, 1)
+        4 * plan.fragment_reads(c) * (plan.k_parts if plan.joint else plan.subtiles[c])
+        for c in (0, 1)
     )
-    waiting = sum(4 * plan.loads(c) for c in (0, 1)) if staged else 0
-    return accumulators + fragments + waiting + ADDRESSES
+    waiting = sum(4 * plan.loads(c) * plan.subtiles[c] for c in (0, 1)) if staged else 0
+    return _accumulators(plan) + fragments + waiting + ADDRESSES
 
 
 def wants_agprs(plan: KernelPlan) -> bool:
@@ -295,12 +293,29 @@ def wants_agprs(plan: KernelPlan) -> bool:
     return plan.tile.waves <= 4 and registers_wanted(plan) > ARCH_REGISTERS
 
 
+def may_write_out(plan: KernelPlan) -> bool:
+    """Whether LLVM may put a product elsewhere than its accumulator, and AGPRs hold them all."""
+    held = _accumulators(plan) <= ARCH_REGISTERS
+    return wants_agprs(plan) and plan.tile.mfma.m == 16 and held
+
+
+def writes_out(plan: KernelPlan) -> bool:
+    """Whether matrix instructions are written out: no AGPR is left, or the plan says so."""
+    full = _accumulators(plan) == ARCH_REGISTERS
+    return may_write_out(plan) and (full or plan.written_out)
+
+
+def _accumulators(plan: KernelPlan) -> int:
+    rows, columns = plan.grid
+    return rows * columns * plan.tile.mfma.accumulator_registers
+
+
 def start_accumulators(machine: Machine) -> None:
     """Give every accumulator its starting value."""
     rows, columns = machine.plan.grid
     kind = machine.accumulator_type
     upper = wants_agprs(machine.plan)
-    machine.in_place = upper and machine.plan.tile.mfma.m == 16
+    machine.in_place = writes_out(machine.plan)
     machine.text.comment("zero the accumulators")
     for row in range(rows):
         for column in range(columns):

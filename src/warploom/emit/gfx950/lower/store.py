@@ -17,7 +17,7 @@ from warploom.emit.gfx950.lower.pointwise import (
     pointwise,
     widen,
 )
-from warploom.emit.gfx950.plan import KernelPlan, argument_name
+from warploom.emit.gfx950.plan import KernelPlan, argument_name, tensor_name
 from warploom.emit.gfx950.text import GemmText
 from warploom.emit.gfx950.tile import Operand
 from warploom.kernel import values as ir
@@ -135,10 +135,10 @@ class Tail:
 
     def _load(self, op: ir.Load, row: str, column: int) -> str:
         kind = memory_type(self._gemm.kernel.tensor(op.tensor).dtype)
-        at = self._load_offset(op.tensor, row, column)
+        at = self._load_offset(op, row, column)
         bits = self._text.value(
             f"call {_IR[kind]} @llvm.amdgcn.raw.ptr.buffer.load.{kind}("
-            f"ptr addrspace(8) %rsrc_{op.tensor}, i32 {at}, i32 0, i32 0)"
+            f"ptr addrspace(8) %rsrc_{tensor_name(op.tensor)}, i32 {at}, i32 0, i32 0)"
         )
         return widen(self._text, bits, self._gemm.kernel.tensor(op.tensor).dtype)
 
@@ -149,15 +149,17 @@ class Tail:
         at = self._offset(op.tensor, row, column)
         self._text.add(
             f"call void @llvm.amdgcn.raw.ptr.buffer.store.{kind}({_IR[kind]} {bits}, "
-            f"ptr addrspace(8) %rsrc_{op.tensor}, i32 {at}, i32 0, i32 0)"
+            f"ptr addrspace(8) %rsrc_{tensor_name(op.tensor)}, i32 {at}, i32 0, i32 0)"
         )
 
-    def _load_offset(self, name: str, row: str, column: int) -> str:
+    def _load_offset(self, op: ir.Load, row: str, column: int) -> str:
         """As ``_offset``, but inside: a load outside its buffer could overtake older ones."""
-        text, tensor = self._text, self._gemm.kernel.tensor(name)
+        text, tensor = self._text, self._gemm.kernel.tensor(op.tensor)
         size = tensor.dtype.bits // 8
         if row:
             row = text.value(f"call i32 @llvm.umin.i32(i32 {row}, i32 %last_row0)")
+        if _in_blocks(tensor):
+            return self._block_offset(op, row, column, size)
         if column < 0:
             return text.times(row, size)
         index = self._clamped[column]
@@ -165,6 +167,24 @@ class Tail:
             return text.times(index, size)
         at = text.value(f"mul i32 {row}, %dim_n")
         return text.times(text.value(f"add i32 {at}, {index}"), size)
+
+    def _block_offset(self, op: ir.Load, row: str, column: int, size: int) -> str:
+        """Of a tensor with one element for several rows or columns, from where it begins."""
+        text, at = self._text, ""
+        for place, axis in zip(op.at, self._gemm.kernel.tensor(op.tensor).axes, strict=True):
+            if place.var == self._gemm.row:
+                index = text.over(text.value(f"add i32 {row}, %first_row0"), axis.per)
+            else:
+                index = text.over(self._clamped[column], axis.per)
+            if at:
+                at = text.value(f"mul i32 {at}, {self._blocks('%dim_n', axis.per)}")
+            at = text.value(f"add i32 {at}, {index}") if at else index
+        return text.times(at, size)
+
+    def _blocks(self, size: str, per: int) -> str:
+        """How many elements an axis of blocks has."""
+        text = self._text
+        return size if per == 1 else text.over(text.value(f"add i32 {size}, {per - 1}"), per)
 
     def _offset(self, name: str, row: str, column: int) -> str:
         """Byte offset of an element in its buffer; beyond every buffer outside the columns."""
@@ -184,6 +204,20 @@ class Tail:
         ops = [
             op for op in self._gemm.tail if isinstance(op, ir.Load | ir.Store) and op.tensor == name
         ]
+        if _in_blocks(tensor):
+            sizes = {self._gemm.row: "%dim_m", self._gemm.column: "%dim_n"}
+            count = "1"
+            for place, axis in zip(ops[0].at, tensor.axes, strict=True):
+                count = text.value(
+                    f"mul i32 {count}, {self._blocks(sizes[place.var or ''], axis.per)}"
+                )
+            count = text.value(f"zext i32 {text.times(count, size)} to i64")
+            text.add(
+                f"%rsrc_{tensor_name(name)} = call ptr addrspace(8) "
+                f"@llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %{argument_name(name)}, "
+                f"i16 0, i64 {count}, i32 {BUFFER_FLAGS})"
+            )
+            return
         by_row = any(a.var == self._gemm.row for op in ops for a in op.at)
         pitch = "1" if len(tensor.axes) == 1 else "%dim_n"
         count = text.value(f"mul i32 {'%rows0' if by_row else '%dim_n'}, {pitch}")
@@ -196,9 +230,14 @@ class Tail:
             first = text.value(f"mul i64 {first}, {size}")
             base = text.value(f"getelementptr i8, ptr addrspace(1) {base}, i64 {first}")
         text.add(
-            f"%rsrc_{name} = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
-            f"ptr addrspace(1) {base}, i16 0, i64 {count}, i32 {BUFFER_FLAGS})"
+            f"%rsrc_{tensor_name(name)} = call ptr addrspace(8) "
+            f"@llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) {base}, "
+            f"i16 0, i64 {count}, i32 {BUFFER_FLAGS})"
         )
+
+
+def _in_blocks(tensor: ir.Tensor) -> bool:
+    return any(axis.per > 1 for axis in tensor.axes)
 
 
 def emit_store(text: IrText, plan: KernelPlan, accumulators: Mapping[tuple[int, int], str]) -> None:

@@ -110,32 +110,34 @@ def _load_to_lds(machine: Machine, op: OpDesc) -> None:
 def _load_to_registers(machine: Machine, op: OpDesc) -> None:
     plan = machine.plan
     along_k, held = machine.load_offsets(op)
-    for channel in plan.channels(op):
-        for i in range(plan.loads(channel)):
+    for channel, subtile in plan.moves(op):
+        loads = plan.loads(channel)
+        for i in range(loads):
             machine.pin()
-            machine.staged[channel, i] = machine.text.value(
+            machine.staged[channel, subtile * loads + i] = machine.text.value(
                 "call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32("
-                f"ptr addrspace(8) %rsrc{channel}, i32 {held(channel, 0, i)}, "
+                f"ptr addrspace(8) %rsrc{channel}, i32 {held(channel, subtile, i)}, "
                 f"i32 {along_k}, i32 0)"
             )
 
 
 def _store_to_lds(machine: Machine, op: OpDesc) -> None:
     plan, text = machine.plan, machine.text
-    for channel in plan.channels(op):
-        for i in range(plan.loads(channel)):
+    for channel, subtile in plan.moves(op):
+        loads = plan.loads(channel)
+        for i in range(loads):
             machine.pin()
-            slot = machine.slot(channel, 0, 0, i * plan.tile.threads * CHUNK)
+            slot = machine.slot(channel, 0, subtile, i * plan.tile.threads * CHUNK)
             at = text.value(
                 f"getelementptr inbounds i8, ptr addrspace(3) {slot}, i32 %thread_share"
             )
-            data = machine.staged_value(channel, i, op)
+            data = machine.staged_value(channel, subtile * loads + i, op)
             text.add(f"store <4 x i32> {data}, ptr addrspace(3) {at}, align 16")
 
 
 def _read_fragment(machine: Machine, op: OpDesc) -> None:
     plan = machine.plan
-    if plan.movement is Movement.STAGED:
+    if plan.joint:
         for channel in (0, 1):
             _read_operand(machine, channel, op.subtile, stage=0, slot_subtile=0)
         return
@@ -149,7 +151,7 @@ def _read_operand(
     plan, text, tile = machine.plan, machine.text, machine.plan.tile
     operand = tile.operands[channel]
     reads = plan.k_steps * tile.reads_per_operand
-    first = fragment * reads if plan.movement is Movement.STAGED else 0
+    first = fragment * reads if plan.joint else 0
     for q in range(reads):
         for t in range(plan.tiles(channel)):
             machine.pin()
@@ -165,12 +167,12 @@ def _read_operand(
 
 
 def _multiply(machine: Machine, op: OpDesc) -> None:
-    """All matrix instructions of one quadrant (or, staged, of one K part of the whole tile)."""
+    """All matrix instructions of one quadrant (or, joint, of one K part of the whole tile)."""
     plan = machine.plan
-    staged = plan.movement is Movement.STAGED
-    fragment_a, fragment_b = (op.subtile, op.subtile) if staged else (op.stage, op.subtile)
-    row0 = 0 if staged else op.stage * plan.tiles(0)
-    column0 = 0 if staged else op.subtile * plan.tiles(1)
+    joint = plan.joint
+    fragment_a, fragment_b = (op.subtile, op.subtile) if joint else (op.stage, op.subtile)
+    row0 = 0 if joint else op.stage * plan.tiles(0)
+    column0 = 0 if joint else op.subtile * plan.tiles(1)
     from_end = machine.tiles_from_end(op)
     machine.settle(2)
     for step in range(plan.k_steps):

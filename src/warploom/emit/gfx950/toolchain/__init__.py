@@ -1,4 +1,9 @@
-"""LLVM in a subprocess with its failures as typed errors, and linking where an lld is at hand."""
+"""LLVM in a subprocess with its failures as typed errors; assembling and linking where possible.
+
+llvmlite has no assembly parser for AMDGPU, so it writes no object of a kernel with instructions
+that are written out (``needs_assembler``). A clang assembles its text: ROCm's, or the one inside
+the ziglang package.
+"""
 
 import base64
 import importlib.util
@@ -6,16 +11,21 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from warploom.errors import BackendError, MissingExtraError
 
 TIMEOUT = 300
-_WORKER = "warploom.emit.gfx950.toolchain.worker"
+_WORKER = Path(__file__).with_name("worker.py")
+_TARGET = ("--target=amdgcn-amd-amdhsa", "-mcpu=gfx950")
+_WRITTEN_OUT = re.compile(r'asm (?:sideeffect )?"[^"]')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +49,83 @@ def compile_ir(ir: str) -> CompiledText:
     return CompiledText(**result)
 
 
-def compile_object(ir: str) -> bytes:
-    """Compile to a relocatable object, the same way."""
+def needs_assembler(ir: str) -> bool:
+    """Whether a module holds instructions that are written out as assembly."""
+    return _WRITTEN_OUT.search(ir) is not None
+
+
+def compile_object(ir: str, assembly: str | None = None) -> bytes:
+    """Compile to a relocatable object, the same way; by a clang where LLVM cannot.
+
+    ``assembly``: the module's assembly, if it is known already.
+    """
+    if needs_assembler(ir):
+        require_assembler()
+        return assemble(assembly if assembly is not None else compile_ir(ir).assembly)
     return base64.b64decode(_worker(ir, "object")["object"])
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A command, and how reports call it."""
+
+    command: tuple[str, ...]
+    name: str
+
+
+def find_assembler() -> Tool | None:
+    """The first clang that assembles for gfx950: ROCm's, one on the path, or ziglang's."""
+    return next((tool for tool in assemblers() if _assembles(tool)), None)
+
+
+def assemblers() -> Iterator[Tool]:
+    """All clangs found, whether they know the target or not."""
+    for name in ("amdclang", "clang", *(f"clang-{v}" for v in _VERSIONS)):
+        yield from (Tool((path,), path) for path in _everywhere(name))
+    zig = find_zig()
+    if zig is not None:
+        yield Tool((str(zig), "clang"), "zig clang")
+
+
+@cache
+def _assembles(tool: Tool) -> bool:
+    line = "v_mfma_f32_16x16x32_bf16 a[0:3], v[0:3], v[4:7], a[0:3]\n"
+    command = [*tool.command, *_TARGET, "-c", "-x", "assembler", "-", "-o", os.devnull]
+    try:
+        done = subprocess.run(
+            command, input=line.encode(), capture_output=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def require_assembler() -> Tool:
+    """The assembler; ``BackendError`` with what to do where there is none."""
+    found = find_assembler()
+    if found is None:
+        raise BackendError(
+            "this kernel needs an assembler for gfx950, and none was found",
+            why="its accumulators fill a whole register file, so their matrix instructions are "
+            "written out with the accumulator in place, and llvmlite cannot assemble those",
+            fix="pip install 'warploom[assembler]' (the clang of ziglang), or use the 32x32 matrix "
+            "instruction: mma 32x32x16, for fp8 32x32x64",
+        )
+    return found
+
+
+def assemble(assembly: str) -> bytes:
+    """Assemble a kernel's text to a relocatable object."""
+    tool = require_assembler()
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "kernel.s"), Path(folder, "kernel.o")
+        source.write_text(assembly)
+        command = [*tool.command, *_TARGET, "-c", str(source), "-o", str(target)]
+        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False)
+        if done.returncode or not target.exists():
+            reason = _reason(done.stderr.decode(errors="replace"))
+            raise BackendError(f"{tool.name} refused the kernel: {reason}")
+        return target.read_bytes()
 
 
 def _worker(ir: str, form: str) -> dict[str, str]:
@@ -49,7 +133,7 @@ def _worker(ir: str, form: str) -> dict[str, str]:
         raise MissingExtraError("llvmlite", "amdgpu", "emitting gfx950 code")
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", _WORKER, form],  # -P: not the user's own modules
+            [sys.executable, "-P", str(_WORKER), form],  # -P: not the user's own modules
             input=ir.encode(),
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
             capture_output=True,
@@ -78,25 +162,62 @@ def _reason(stderr: str) -> str:
     return lines[0][:400] if lines else "no message"
 
 
-_NAMES = ("ld.lld", *(f"ld.lld-{v}" for v in range(22, 14, -1)))
+_VERSIONS = range(24, 14, -1)
 
 
-@dataclass(frozen=True, slots=True)
-class Linker:
-    """A command that behaves like ``ld.lld``."""
-
-    command: tuple[str, ...]
-    name: str
+def find_linker() -> Tool | None:
+    """The first lld that links for gfx950."""
+    return next(iter(working_linkers()), None)
 
 
-def find_linker() -> Linker | None:
-    """The first lld found: on the path, ROCm's, or the one inside the ziglang package."""
-    for name in _NAMES:
-        path = shutil.which(name) or shutil.which(f"/opt/rocm/llvm/bin/{name}")
-        if path:
-            return Linker((path,), name)
+def working_linkers() -> Iterator[Tool]:
+    """Every lld at hand that links a code object: tried with an empty one."""
+    return (tool for tool in linkers() if _links(tool))
+
+
+def linkers() -> Iterator[Tool]:
+    """All llds found: on the path, beside LLVM, ROCm and Rust installations, inside ziglang.
+
+    ``lld`` and ``rust-lld`` behave like ``ld.lld`` when asked to.
+    """
+    for name in ("ld.lld", *(f"ld.lld-{v}" for v in _VERSIONS)):
+        yield from (Tool((path,), path) for path in _everywhere(name))
+    for name in ("lld", *(f"lld-{v}" for v in _VERSIONS), "rust-lld"):
+        yield from (Tool((path, "-flavor", "gnu"), path) for path in _everywhere(name))
     zig = find_zig()
-    return Linker((str(zig), "ld.lld"), "zig ld.lld") if zig else None
+    if zig is not None:
+        yield Tool((str(zig), "ld.lld"), "zig ld.lld")
+
+
+def _everywhere(name: str) -> Iterator[str]:
+    """The paths of a program, each once: on the path, then in the folders of toolchains."""
+    rust = Path(os.environ.get("RUSTUP_HOME", Path.home() / ".rustup"), "toolchains")
+    rocm = [Path(os.environ[n]) for n in ("ROCM_PATH", "ROCM_HOME", "HIP_PATH") if n in os.environ]
+    folders = [r / "llvm" / "bin" for r in (*rocm, *sorted(Path("/opt").glob("rocm*")))]
+    folders += sorted(Path("/usr/lib").glob("llvm-*/bin"), reverse=True)
+    folders += [Path(p, "lib", "llvm", "bin") for p in sys.path if p.endswith("_rocm_sdk_core")]
+    folders += sorted(rust.glob("*/lib/rustlib/*/bin"))
+    found = [shutil.which(name), *(shutil.which(str(folder / name)) for folder in folders)]
+    yield from dict.fromkeys(os.path.realpath(path) for path in found if path)
+
+
+@cache
+def _links(tool: Tool) -> bool:
+    try:
+        link_code_object(_empty_object(), tool)
+    except (BackendError, OSError, subprocess.TimeoutExpired):
+        return False
+    return True
+
+
+def _empty_object() -> bytes:
+    """A relocatable ELF object for AMDGPU with no section but that of names."""
+    names = b"\0.shstrtab\0".ljust(16, b"\0")
+    header, section, machine, gfx950 = 64, 64, 224, 0x54F
+    ident = b"\x7fELF" + bytes([2, 1, 1, 64, 4]) + bytes(7)
+    rest = (1, machine, 1, 0, 0, header + len(names), gfx950, header, 0, 0, section, 2, 1)
+    table = bytes(section) + struct.pack("<IIQQQQIIQQ", 1, 3, 0, 0, header, 11, 0, 0, 1, 0)
+    return ident + struct.pack("<HHIQQQIHHHHHH", *rest) + names + table
 
 
 def find_zig() -> Path | None:
@@ -108,13 +229,13 @@ def find_zig() -> Path | None:
     return path if path.exists() else None
 
 
-def link_code_object(code: bytes, linker: Linker | None = None) -> bytes:
+def link_code_object(code: bytes, linker: Tool | None = None) -> bytes:
     """Link a relocatable object to the shared object a runtime loads."""
     linker = linker or find_linker()
     if linker is None:
         raise BackendError(
             "no linker for a loadable code object was found",
-            fix="install lld (Debian package lld), or the Python package ziglang",
+            fix="install lld (Debian package lld), or pip install 'warploom[assembler]'",
         )
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "kernel.o"), Path(folder, "kernel.hsaco")

@@ -1,0 +1,97 @@
+"""Linkers and assemblers: every one that works is found, and what does not work is not offered."""
+
+import stat
+import struct
+
+import pytest
+
+from tests.cli.runner import warploom
+from warploom.emit.gfx950 import toolchain
+from warploom.emit.gfx950.toolchain import (
+    Tool,
+    _empty_object,
+    find_linker,
+    linkers,
+    needs_assembler,
+    working_linkers,
+)
+
+LINKS = '#!/bin/sh\nwhile [ "$1" != "-o" ]; do shift; done\nprintf linked > "$2"\n'
+REFUSES = "#!/bin/sh\necho unknown architecture >&2\nexit 1\n"
+
+
+def program(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IEXEC)
+    return path
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine with nothing but what a test puts there."""
+    for name in ("ROCM_PATH", "ROCM_HOME", "HIP_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin") + ":/usr/bin:/bin")
+    monkeypatch.setenv("RUSTUP_HOME", str(tmp_path / "rust"))
+    monkeypatch.setattr(toolchain, "find_zig", lambda: None)
+    toolchain._links.cache_clear()
+    yield tmp_path
+    toolchain._links.cache_clear()
+
+
+def found_by(folder):
+    return [tool for tool in working_linkers() if str(folder) in tool.command[0]]
+
+
+def test_every_linker_that_works_is_found(machine, monkeypatch):
+    on_path = program(machine / "bin" / "ld.lld", LINKS)
+    program(machine / "bin" / "ld.lld-19", REFUSES)
+    generic = program(machine / "bin" / "lld", LINKS)
+    rocm = program(machine / "rocm" / "llvm" / "bin" / "ld.lld", LINKS)
+    triple = "toolchains/stable/lib/rustlib/x86_64/bin"
+    rust = program(machine / "rust" / triple / "rust-lld", LINKS)
+    monkeypatch.setenv("ROCM_PATH", str(machine / "rocm"))
+    assert found_by(machine) == [
+        Tool((str(on_path),), str(on_path)),
+        Tool((str(rocm),), str(rocm)),
+        Tool((str(generic), "-flavor", "gnu"), str(generic)),
+        Tool((str(rust), "-flavor", "gnu"), str(rust)),
+    ]
+    assert find_linker().command == (str(on_path),)
+
+
+def test_a_linker_that_refuses_is_not_offered(machine):
+    program(machine / "bin" / "ld.lld", REFUSES)
+    assert any(str(machine) in tool.command[0] for tool in linkers())
+    assert found_by(machine) == []
+
+
+def test_the_doctor_lists_all_of_them(machine):
+    first = program(machine / "bin" / "ld.lld", LINKS)
+    second = program(machine / "bin" / "lld", LINKS)
+    program(machine / "bin" / "ld.lld-20", REFUSES)
+    shown = "".join(warploom("doctor").stdout.split())
+    assert str(first) in shown
+    assert str(second) in shown
+    assert "ld.lld-20" not in shown
+
+
+def test_the_empty_object_is_one_of_gfx950():
+    data = _empty_object()
+    assert data[:4] == b"\x7fELF"
+    kind, machine, _, _, _, sections, flags = struct.unpack_from("<HHIQQQI", data, 16)
+    assert (kind, machine, flags & 0xFF) == (1, 224, 0x4F)
+    assert len(data) == sections + 2 * 64
+
+
+@pytest.mark.parametrize(
+    ("line", "needed"),
+    [
+        ('call <4 x float> asm sideeffect "", "=a,0"(<4 x float> zeroinitializer)', False),
+        ('call void asm sideeffect "s_nop 1", ""()', True),
+        ("call void @llvm.amdgcn.s.barrier()", False),
+    ],
+)
+def test_only_written_out_instructions_need_an_assembler(line, needed):
+    assert needs_assembler(line) is needed
