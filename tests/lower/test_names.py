@@ -1,9 +1,14 @@
 """A tiling's name says its choices, and they can be read back from it."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.kernel.sources import run_source
 from warploom.cli.kernels import kernel_named, kernel_names
+from warploom.document import read_schedule, write_schedule
+from warploom.errors import DocumentError
 from warploom.lower.tiling import Tiling, pins_of_name
 
 READ = (
@@ -49,3 +54,31 @@ def test_a_document_of_a_shipped_kernel_is_recognised_by_its_name(name):
     again = kernel_named(kernel.name, None, kernel.dtype)
     assert again is not None
     assert again.tiling == kernel.tiling
+
+
+def product(name, **pins):
+    text = f"""
+import warploom as wl
+
+@wl.kernel
+def {name}(x: wl.In["m", "k"], s: wl.In["k/64", wl.f32], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        acc += (x[m, k] @ w[n, k].T) * s[k]
+    out[m, n] = acc
+"""
+    kernel = run_source(text)[name].with_tiles(m=64, n=64, consumers=1, **pins)
+    types = dict.fromkeys(("x", "w", "out"), "bf16")
+    return kernel.compile(types, sizes={"m": 256, "n": 256, "k": 512}).document
+
+
+def test_how_far_an_iteration_goes_is_no_matter_of_the_name():
+    assert product("proj_u4").tiles_per_iteration == 1
+    unrolled = product("proj", unroll=2)
+    assert unrolled.tiles_per_iteration == 2
+    assert replace(unrolled, name="other").tiles_per_iteration == 2
+    assert read_schedule(write_schedule(unrolled)) == unrolled
+    text = write_schedule(unrolled).replace('"unroll": 2', '"unroll": 0')
+    with pytest.raises(DocumentError, match="steps of the loop"):
+        read_schedule(text)

@@ -260,10 +260,6 @@ linear_attention | q: s d, k: t d, v: t e -> out: s e | s=100 t=200 d=64 e=64 | 
     for t in wl.steps(k.t):
         h += k[t].T @ v[t]
     out[s] = q[s] @ h.to(q.dtype)
-fp8_out | x: m k, w: n k -> out: m n | m=100 n=80 k=136 | type out=e4m3
-| says of type e4m3 is stored
-    PRODUCT
-    out[m, n] = acc * 0.25
 pointwise | x y: m n -> out: m n | m=100 n=80 | says a tile without a loop
     m, n = wl.tile(out)
     out[m, n] = wl.silu(x[m, n]) * y[m, n]

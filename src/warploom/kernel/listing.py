@@ -102,7 +102,8 @@ def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of o
         case ir.Spread():
             return f"spread({op.arg})"
         case ir.Load():
-            return f"{op.tensor}[{_at(op.at)}]" + (", 0 past the end" if op.bounded else "")
+            past = ", 0 past the end" if op.bounded else f", 0 from {op.end}" if op.end else ""
+            return f"{op.tensor}[{_at(op.at)}]{past}"
         case ir.Transpose():
             return f"{op.arg}.T"
         case ir.Reduce():

@@ -110,7 +110,7 @@ class Run:
                 shape = tuple(self.length(d) for d in op.result.dims)
                 return np.broadcast_to(self.over(op.arg, op.result.dims), shape)
             case ir.Load():
-                return self.load(op)
+                return self.load(op) if op.end is None else self.ended(op, op.end)
             case ir.Transpose():
                 return self.values[op.arg][1].T
             case ir.Pointwise():
@@ -125,6 +125,11 @@ class Run:
                 return made + self.values[op.into][1] if op.into else made
             case _:
                 raise AssertionError(op)
+
+    def ended(self, op: ir.Load, end: str) -> Array:
+        """A load without rows from a number on."""
+        rows = np.arange(*self.spans[op.result.vars[0]])[:, None]
+        return np.where(rows < self.values[end][1], self.load(op), 0)
 
     def length(self, dim: ir.Dim) -> int:
         """How many elements an axis of a value has."""

@@ -46,12 +46,11 @@ def rounded(array: Array, dtype: DType) -> Array:
 
 
 def _whole(array: Array, bits: int) -> Array:
-    """Towards zero, as conversions from floats go, held to the range of the type."""
+    """Whole numbers of 32 bits wrap; floats go towards zero, held to the range of the type."""
     least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     if array.dtype.kind in "iub":
-        return (
-            array.astype(np.int64) if bits == 32 else np.clip(array.astype(np.int64), least, most)
-        )
+        whole = array.astype(np.int64)
+        return (whole - least) % 2**bits + least if bits == 32 else np.clip(whole, least, most)
     finite = np.nan_to_num(np.asarray(array, np.float64), nan=0.0, posinf=most, neginf=least)
     return np.trunc(np.clip(finite, least, most)).astype(np.int64)
 

@@ -22,7 +22,7 @@ def with_operands(op: Op, new: Callable[[str], str]) -> Op:  # noqa: PLR0911 (on
         case ir.Dot():
             return replace(op, a=new(op.a), b=new(op.b), into=new(op.into) if op.into else None)
         case ir.Load():
-            return replace(op, at=places(op.at))
+            return replace(op, at=places(op.at), end=new(op.end) if op.end else None)
         case ir.Store():
             return replace(op, value=new(op.value), at=places(op.at))
         case ir.Loop():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -39,6 +40,31 @@ class Text:
         self.__name__ = function.__name__
         self.__module__ = function.__module__
         self.__wrapped__ = function
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Kernels are pickled by name, as functions are; choices that were made go with them."""
+        module, name = self.function.__module__, self.function.__qualname__
+        found: object = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return name
+        if isinstance(found, Text) and found.function is self.function:
+            return Text._again, (found, self.pins, self.given, self.captured)
+        self._fail(
+            f"kernel '{self.name}' cannot be pickled",
+            why=f"it is found again by its name, and '{module}.{name}' is something else",
+            fix="define it at the top of a module, under its own name",
+        )
+
+    def _again(
+        self,
+        pins: Mapping[str, object],
+        given: Mapping[str, Lifted],
+        captured: tuple[TensorText, ...],
+    ) -> Text:
+        """The same kernel with these choices."""
+        return Text(self.function, pins, given, captured)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(t.name for t in self.signature.tensors)})>"
@@ -114,6 +140,42 @@ class Text:
             without=without,
             positive=frozenset(positive),
             target=target,
+        )
+
+    def interpret(
+        self,
+        *arrays: Any,  # noqa: ANN401 (arrays of any library)
+        types: Types | None = None,
+        target: str = "h200",
+        config: object = None,
+        timing: str = "adversarial",
+        seed: int = 0,
+        sizes: Mapping[str, int] | None = None,
+        scalars: Mapping[str, float] | None = None,
+        initial: Mapping[str, Any] | None = None,
+        **given: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401 (arrays)
+        """Execute the kernel's module on the CPU: its program, with values and synchronisation.
+
+        Inputs are NumPy arrays or CPU tensors in order, rounded to ``types``; optional ones,
+        scalars and choices by name. Gives float32 arrays with the rounded values, integers as
+        integers; elements nobody wrote are NaN. ``config``: a ``Tiling`` or its pins; otherwise
+        the first choice for these sizes. ``timing``: ``in_order``, ``random``, ``adversarial``.
+        """
+        if hooks.interpreter is None:
+            raise self._no_back_end("cannot be interpreted here")
+        return hooks.interpreter(
+            self,
+            arrays,
+            given,
+            types=types,
+            target=target,
+            config=config,
+            timing=timing,
+            seed=seed,
+            sizes=sizes or {},
+            scalars=scalars or {},
+            initial=initial or {},
         )
 
     def spell(self, types: Types, without: Collection[str] = ()) -> dict[str, str | DType]:
@@ -337,6 +399,14 @@ def _joined(
 
 def kernel(function: Callable[..., Any]) -> Text:
     """Make a tile kernel of a Python function; its text is read, it never runs as Python."""
+    if getattr(function, "__name__", "") == "<lambda>":
+        code = function.__code__
+        raise KernelTypeError(
+            "a lambda is no kernel",
+            where=f"{code.co_filename}:{code.co_firstlineno}",
+            why="tensors are declared by annotations and tiles by statements; a lambda has neither",
+            fix="@warploom.kernel\ndef name(x: wl.In[...], out: wl.Out[...]): ...",
+        )
     if not callable(function) or not hasattr(function, "__code__"):
         raise KernelTypeError(
             "@warploom.kernel stands over something that is no function",

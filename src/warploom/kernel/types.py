@@ -5,6 +5,18 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import PurePath
 
+SYNONYMS = {
+    **dict.fromkeys(("fp32", "float32", "float"), "f32"),
+    **dict.fromkeys(("bfloat16",), "bf16"),
+    **dict.fromkeys(("fp16", "float16", "half"), "f16"),
+    **dict.fromkeys(("fp8", "fp8e4m3", "float8_e4m3fn", "e4m3fn"), "e4m3"),
+    **dict.fromkeys(("fp8e5m2", "float8_e5m2"), "e5m2"),
+    **dict.fromkeys(("int32", "s32"), "i32"),
+    **dict.fromkeys(("int8", "s8"), "i8"),
+    **dict.fromkeys(("int4", "s4"), "i4"),
+}
+"""Other usual names of element types."""
+
 
 class DType(StrEnum):
     """Element types; products accumulate in ``F32``."""
@@ -21,6 +33,12 @@ class DType(StrEnum):
 
     bits: int
     """Bits of one element in memory."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "DType | None":
+        """The type under another of its usual names: ``float32``, ``fp16``, ``fp8``."""
+        name = SYNONYMS.get(value.lower()) if isinstance(value, str) else None
+        return None if name is None else cls(name)
 
     def __init__(self, name: str) -> None:
         self.bits = {"f32": 32, "i32": 32, "bf16": 16, "f16": 16, "i4": 4}.get(name, 8)

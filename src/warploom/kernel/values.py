@@ -111,8 +111,9 @@ class At:
 class Load:
     """A tile of a tensor. Elements outside the tensor read as 0.
 
-    ``bounded``: those past the end of its loop too. ``step``: which step of an unrolled loop it
-    belongs to. Rewrites of the lowering put both there.
+    ``bounded``: those past the end of its loop too. ``end``: rows from that number on too.
+    ``step``: which step of an unrolled loop it belongs to. Rewrites of the lowering put all three
+    there.
     """
 
     result: Value
@@ -120,6 +121,7 @@ class Load:
     at: tuple[At, ...]
     bounded: bool = False
     step: int = 0
+    end: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,7 +301,7 @@ def operands(op: Op) -> tuple[str, ...]:  # noqa: PLR0911 (one line a kind of op
         case Dot():
             return (op.a, op.b, *([op.into] if op.into else []))
         case Load():
-            return tuple(a.value for a in op.at if a.value)
+            return (*(a.value for a in op.at if a.value), *([op.end] if op.end else []))
         case Store():
             return (op.value, *(a.value for a in op.at if a.value))
         case Loop():

@@ -10,11 +10,24 @@ from warploom.kernel import language as wl
 # The maximum before any key is seen: finite, so that a row that sees no key yet never computes
 # inf - inf, and far below every score. Such a row gives 0, and -inf as its log-sum-exp.
 LOWEST = -1.0e30
+# Below all scores that a function of the caller may give, the least number included.
+LEAST = -3.4028234663852886e38
+LOG2_E = 1.4426950408889634
 
 
-def _weigh(x, top, new):
-    """How much is left of what was summed under the old maximum, and the new weights."""
-    return wl.exp(top - new), wl.exp(x - new)
+def _lowest(score):
+    """The maximum before any key is seen."""
+    return LOWEST if score is None else LEAST
+
+
+def _weigh(x, top, new, score=None):
+    """How much is left of what was summed under the old maximum, and the new weights.
+
+    Scores of a function may have any size: their difference is taken before they are scaled.
+    """
+    if score is None:
+        return wl.exp(top - new), wl.exp(x - new)
+    return wl.exp2((top - new) * LOG2_E), wl.exp2((x - new) * LOG2_E)
 
 
 @wl.kernel
@@ -32,13 +45,14 @@ def attention(
     visible=None,
     sink=None,
 ):
+    """Attention forward in one pass over the keys, by the running maximum."""
     b, h, s = wl.tile(out, whole="d")
     g = h // (q.h // k.g)
     qs = q[b, h, s]
-    o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, LOWEST)
+    o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, _lowest(score))
     if sink is not None:
         top = wl.full(s, sink(h))
-    end = k.t if lengths is None else lengths[b]
+    end = k.t if lengths is None else wl.minimum(lengths[b], k.t)
     for t in wl.steps(k.t, until=end):
         x = (qs @ k[b, g, t].T) * scale
         if score is not None:
@@ -50,7 +64,7 @@ def attention(
         if visible is not None:
             x = wl.where(visible(b, h, wl.index(s), wl.index(t)), x, -wl.inf)
         new = wl.maximum(top, x.max(axis=1))
-        keep, p = _weigh(x, top, new)
+        keep, p = _weigh(x, top, new, score)
         l = l * keep + p.sum(axis=1)
         o = o * keep + p.to(v.dtype) @ v[b, g, t]
         top = new
@@ -76,10 +90,11 @@ def packed(
     visible=None,
     sink=None,
 ):
+    """Attention of packed sequences of different lengths."""
     i, h, s = wl.tile(out, whole="d", groups=q_starts)
     g = h // (q.h // k.g)
     qs = q[h, s]
-    o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, LOWEST)
+    o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, _lowest(score))
     if sink is not None:
         top = wl.full(s, sink(h))
     first, end = k_starts[i], k_starts[i + 1]
@@ -96,7 +111,7 @@ def packed(
             seen = visible(i, h, wl.index(s) - q_starts[i], wl.index(t) - first)
             x = wl.where(seen, x, -wl.inf)
         new = wl.maximum(top, x.max(axis=1))
-        keep, p = _weigh(x, top, new)
+        keep, p = _weigh(x, top, new, score)
         l = l * keep + p.sum(axis=1)
         o = o * keep + p.to(v.dtype) @ v[g, t]
         top = new
@@ -119,11 +134,12 @@ def paged(
     scale: float,
     causal=False,
 ):
+    """Attention over a paged key-value cache."""
     b, h, s = wl.tile(out, whole="d")
     g = h // (q.h // k.g)
     qs = q[b, h, s]
     o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, LOWEST)
-    end = lengths[b]
+    end = wl.minimum(lengths[b], table.j * k.u)
     for j in wl.steps(table.j, 1, until=(end + k.u - 1) // k.u):
         t = j * k.u + wl.index(k.u)
         x = (qs @ k[table[b, j], g].T) * scale
@@ -133,7 +149,8 @@ def paged(
         new = wl.maximum(top, x.max(axis=1))
         keep, p = _weigh(x, top, new)
         l = l * keep + p.sum(axis=1)
-        o = o * keep + p.to(v.dtype) @ v[table[b, j], g]
+        vs = wl.where(wl.index(k.u) < end - j * k.u, v[table[b, j], g], 0).to(v.dtype)
+        o = o * keep + p.to(v.dtype) @ vs
         top = new
     out[b, h, s] = o / wl.where(l > 0, l, 1.0)
     lse[b, h, s] = top + wl.log(l)
@@ -163,10 +180,10 @@ def blocked(
     b, h, s = wl.tile(out, whole="d", rows=128, order=order)
     g = h // (q.h // k.g)
     qs = q[b, h, s]
-    o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, LOWEST)
+    o, l, top = wl.zeros(s, q.d), wl.zeros(s), wl.full(s, _lowest(score))
     if sink is not None:
         top = wl.full(s, sink(h))
-    end = k.t if lengths is None else lengths[b]
+    end = k.t if lengths is None else wl.minimum(lengths[b], k.t)
     whole = None if full is None else (full, full_count)
     for t in wl.steps(k.t, wide, some=(some, some_count), whole=whole):
         x = (qs @ k[b, g, t].T) * scale
@@ -182,9 +199,12 @@ def blocked(
             seen = wl.is_whole(t) | visible(b, h, wl.index(s), wl.index(t))
             x = wl.where(seen, x, -wl.inf)
         new = wl.maximum(top, x.max(axis=1))
-        keep, p = _weigh(x, top, new)
+        keep, p = _weigh(x, top, new, score)
         l = l * keep + p.sum(axis=1)
-        o = o * keep + p.to(v.dtype) @ v[b, g, t]
+        vs = v[b, g, t]
+        if lengths is not None:  # 0 times what lies past the end is not 0 where that is NaN
+            vs = wl.where(wl.index(t) < end, vs, 0).to(v.dtype)
+        o = o * keep + p.to(v.dtype) @ vs
         top = new
     if sink is not None:
         l = l + wl.exp(sink(h) - top)

@@ -11,6 +11,15 @@ queries see something, and which everything.
 
 from warploom.kernel import language as wl
 
+LOG2_E = 1.4426950408889634
+
+
+def _weights(y, lse, score):
+    """The weights of scores; those of a function may have any size, or be -inf for all keys."""
+    if score is None:
+        return wl.exp(y - lse)
+    return wl.where(y > -wl.inf, wl.exp2((y - lse) * LOG2_E), 0.0)
+
 
 def _seen(p, b, h, s, t, ahead, causal, visible, listed=False):
     """The weights of what queries see."""
@@ -45,12 +54,15 @@ def attention_grad(
     g = h // (q.h // k.g)
     ks, vs = k[b, g, t], v[b, g, t]
     gk, gv = wl.zeros(t, k.d), wl.zeros(t, k.d)
-    end = k.t if lengths is None else lengths[b]
+    end = k.t if lengths is None else wl.minimum(lengths[b], k.t)
+    if lengths is not None:  # 0 times what lies past the end is not 0 where that is NaN
+        ks = wl.where(wl.index(t) < end, ks, 0).to(k.dtype)
+        vs = wl.where(wl.index(t) < end, vs, 0).to(v.dtype)
     for s in wl.steps(q.s):
         qs, dos = q[b, h, s], do[b, h, s]
         x = (ks @ qs.T) * scale
         y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
-        p = wl.exp(y - lse[b, h, s])
+        p = _weights(y, lse[b, h, s], score)
         p = _seen(p, b, h, s, t, end - q.s if causal == "end" else 0, causal, visible)
         if lengths is not None:
             p = wl.where(wl.index(t) < end, p, 0.0)
@@ -81,11 +93,11 @@ def values_grad(
     b, h, t = wl.tile(dv, whole="d")
     ks = k[b, h // (q.h // k.g), t]
     gv = wl.zeros(t, k.d)
-    end = k.t if lengths is None else lengths[b]
+    end = k.t if lengths is None else wl.minimum(lengths[b], k.t)
     for s in wl.steps(q.s):
         x = (ks @ q[b, h, s].T) * scale
         y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
-        p = wl.exp(y - lse[b, h, s])
+        p = _weights(y, lse[b, h, s], score)
         p = _seen(p, b, h, s, t, end - q.s if causal == "end" else 0, causal, visible)
         if lengths is not None:
             p = wl.where(wl.index(t) < end, p, 0.0)
@@ -186,13 +198,16 @@ def blocked_grad(
     g = h // (q.h // k.g)
     ks, vs = k[b, g, t], v[b, g, t]
     gk, gv = wl.zeros(t, k.d), wl.zeros(t, k.d)
-    end = k.t if lengths is None else lengths[b]
+    end = k.t if lengths is None else wl.minimum(lengths[b], k.t)
+    if lengths is not None:  # 0 times what lies past the end is not 0 where that is NaN
+        ks = wl.where(wl.index(t) < end, ks, 0).to(k.dtype)
+        vs = wl.where(wl.index(t) < end, vs, 0).to(v.dtype)
     whole = None if full is None else (full, full_count)
     for s in wl.steps(q.s, 64, some=(some, some_count), whole=whole):
         qs, dos = q[b, h, s], do[b, h, s]
         x = (ks @ qs.T) * scale
         y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
-        p = wl.exp(y - lse[b, h, s])
+        p = _weights(y, lse[b, h, s], score)
         ahead = end - q.s if causal == "end" else 0
         p = _seen(p, b, h, s, t, ahead, causal, visible, listed=True)
         if lengths is not None:
@@ -229,12 +244,12 @@ def blocked_values(
     b, h, t = wl.tile(dv, whole="d", rows=128, order=order)
     ks = k[b, h // (q.h // k.g), t]
     gv = wl.zeros(t, k.d)
-    end = k.t if lengths is None else lengths[b]
+    end = k.t if lengths is None else wl.minimum(lengths[b], k.t)
     whole = None if full is None else (full, full_count)
     for s in wl.steps(q.s, 64, some=(some, some_count), whole=whole):
         x = (ks @ q[b, h, s].T) * scale
         y = x if score is None else score(x, b, h, wl.index(s), wl.index(t))
-        p = wl.exp(y - lse[b, h, s])
+        p = _weights(y, lse[b, h, s], score)
         ahead = end - q.s if causal == "end" else 0
         p = _seen(p, b, h, s, t, ahead, causal, visible, listed=True)
         if lengths is not None:

@@ -11,6 +11,7 @@ def block_scaled(
     sb: wl.In["n/128", "k/128", wl.f32],
     out: wl.Out["m", "n"],
 ):
+    """fp8 product with a scale for each block of 128 columns."""
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     for k in wl.steps(a.k, 128):
@@ -27,6 +28,7 @@ def block_scaled_pair(
     sb: wl.In["half", "n/128", "k/128", wl.f32],
     out: wl.Out["m", "half", "n"],
 ):
+    """The same; a tile lies in both halves of the weights' columns."""
     m, n = wl.tile("m", "n")
     left, right = wl.zeros(m, n), wl.zeros(m, n)
     for k in wl.steps(a.k, 128):

@@ -18,6 +18,7 @@ def gemm(
     alpha: float = 1.0,
     activation=None,
 ):
+    """activation(alpha * a @ b.T + bias) + residual, each part where it is asked for."""
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     for k in wl.steps(a.k):
@@ -43,6 +44,7 @@ def turned(
     alpha: float = 1.0,
     activation=None,
 ):
+    """The same product with its output tile transposed: few rows fill the tensor cores."""
     m, n = wl.tile(out)
     acc = wl.zeros(n, m)
     for k in wl.steps(a.k):

@@ -15,6 +15,7 @@ from warploom.kernel import language as wl
 def grouped(
     x: wl.In["t", "k"], w: wl.In["e", "n", "k"], starts: wl.Starts["e"], out: wl.Out["t", "n"]
 ):
+    """Mixture of experts: rows of group e times the weights of e."""
     e, t, n = wl.tile(out, groups=starts)
     acc = wl.zeros(t, n)
     for k in wl.steps(x.k):
@@ -30,6 +31,7 @@ def grouped_gathered(
     tokens: wl.In["t", wl.i32],
     out: wl.Out["t", "n"],
 ):
+    """Grouped product of gathered rows."""
     e, t, n = wl.tile(out, groups=starts)
     acc = wl.zeros(t, n)
     for k in wl.steps(x.k):
@@ -47,6 +49,7 @@ def picked_rows(x: wl.In["s", "j", "u"], tokens: wl.In["t", wl.i32], out: wl.Out
 def grouped_input(
     x: wl.In["t", "k"], w: wl.In["e", "k", "n"], starts: wl.Starts["e"], out: wl.Out["t", "n"]
 ):
+    """Gradient of the grouped product for its rows."""
     e, t, n = wl.tile(out, groups=starts)
     acc = wl.zeros(t, n)
     for k in wl.steps(x.k):
@@ -58,6 +61,7 @@ def grouped_input(
 def grouped_weights(
     y: wl.In["t", "n"], x: wl.In["t", "k"], starts: wl.Starts["e"], out: wl.Out["e", "n", "k"]
 ):
+    """Gradient of the grouped product for its weights."""
     e, n, k = wl.tile(out)
     acc = wl.zeros(n, k)
     for t in wl.steps(y.t, start=starts[e], until=starts[e + 1]):
@@ -74,6 +78,7 @@ def grouped_scattered(
     out: wl.Out["s", "n"],
     weight: wl.In["t", wl.f32] = None,
 ):
+    """Grouped product whose rows are added to where an index says."""
     e, t, n = wl.tile("t", "n", groups=starts)
     acc = wl.zeros(t, n)
     for k in wl.steps(x.k):
@@ -93,6 +98,7 @@ def grouped_swiglu(
     *,
     activation=wl.silu,
 ):
+    """Grouped SwiGLU: two products of each group, joined."""
     e, t, n = wl.tile(out, groups=starts)
     g, u = wl.zeros(t, n), wl.zeros(t, n)
     for k in wl.steps(x.k):
@@ -113,6 +119,7 @@ def gathered_swiglu(
     *,
     activation=wl.silu,
 ):
+    """Grouped SwiGLU of gathered rows."""
     e, t, n = wl.tile(out, groups=starts)
     g, u = wl.zeros(t, n), wl.zeros(t, n)
     for k in wl.steps(x.k):
@@ -131,6 +138,7 @@ def grouped_scaled(
     starts: wl.Starts["e"],
     out: wl.Out["t", "n"],
 ):
+    """Grouped fp8 product with block scales."""
     e, t, n = wl.tile(out, groups=starts)
     acc = wl.zeros(t, n)
     for k in wl.steps(x.k, 128):

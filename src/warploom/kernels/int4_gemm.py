@@ -15,6 +15,7 @@ def int4_gemm(
     scale: wl.In["k/128", "n", wl.f32],
     out: wl.Out["m", "n"],
 ):
+    """Activations of 16 bits times weights of 4 bits with group scales."""
     m, n = wl.tile(out)
     acc = wl.zeros(n, m)
     for k in wl.steps(x.k, 128):
@@ -30,6 +31,7 @@ def fp8_gemm(
     scale: wl.In["k/128", "n", wl.f32],
     out: wl.Out["m", "n"],
 ):
+    """Activations of 16 bits times weights of 8 bits."""
     m, n = wl.tile(out)
     acc = wl.zeros(n, m)
     for k in wl.steps(x.k, 128):

@@ -27,6 +27,7 @@ def scan(
     left: wl.In["b", "h", "r", "d", "e", wl.f32] = None,
     gone: wl.In["b", "h", "r", "e", wl.f32] = None,
 ):
+    """Chunked scan with a carried matrix: gated linear attention, Mamba-2."""
     b, h, p, e = wl.tile(state, whole="d")
     g = h // (v.h // k.g)
     s = wl.zeros(q.d, e)
@@ -53,6 +54,7 @@ def scan_parts(
     left: wl.Out["b", "h", "r", "d", "e", wl.f32],
     gone: wl.Out["b", "h", "r", "e", wl.f32],
 ):
+    """The scan with the sequence split over CTAs."""
     b, h, r, e = wl.tile(left, whole="d")
     g = h // (v.h // k.g)
     s, sum = wl.zeros(k.d, e), wl.zeros(e)

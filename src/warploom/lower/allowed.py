@@ -20,7 +20,7 @@ from warploom.lower.layout import Layout
 from warploom.lower.meet import check_near
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import LINE_BYTES
-from warploom.lower.storage import staged_stores
+from warploom.lower.storage import COPIED, staged_stores
 from warploom.lower.visits import differ, takes_turns
 
 SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
@@ -126,20 +126,43 @@ def why_no_pace(layout: Layout) -> str:
     return ""
 
 
+def _check_scatter(body: Body, op: Store) -> None:
+    """Threads know where their rows go one by one; columns go where a variable says."""
+    walked = body.values[op.value].vars
+    for at in op.at:
+        made = body.values[at.value] if at.value is not None else None
+        if made is not None and made.dims and made.vars != walked[:1]:
+            raise refusal(
+                f"'{op.tensor}' is stored by an index computed for every '{made.vars[0]}'",
+                op.line,
+                why="a thread stores neighbouring columns of a row: only rows may be scattered",
+                fix=f"an axis more for what lies between: {op.tensor}: "
+                f"wl.Out[..., '{made.vars[0]}', 'u'] and {op.tensor}[..., {made.vars[0]}, 1] = ...",
+            )
+        if made is not None and made.dims and op in body.loop.body:
+            raise refusal(
+                f"rows of '{op.tensor}' are scattered inside the loop",
+                op.line,
+                why="steps of a loop store tiles that lie together; rows are scattered after it",
+                fix="store them after the loop",
+            )
+
+
 def _check_ends(body: Body) -> None:
     """Stores have types that threads write."""
     for op in (*body.loop.body, *body.tail):
         if not isinstance(op, Store):
             continue
         kind, dims = body.kernel.tensor(op.tensor).dtype, len(body.values[op.value].dims)
-        numbers = kind is DType.I32 and dims == 1 and not op.add
-        if kind not in (DType.F32, DType.BF16, DType.F16) and not numbers:
+        others = kind in (DType.I32, DType.I8, DType.E4M3, DType.E5M2) and not op.add
+        if kind not in COPIED and not (others and (dims == 1 or op in body.tail)):
             raise refusal(
                 f"'{op.tensor}' of type {kind} is stored",
                 op.line,
-                why="threads write tiles of f32, bf16 or f16, and vectors of i32 besides",
-                fix="an output of one of these types",
+                why="loops write tiles of f32, bf16 and f16; i32, i8 and fp8 are written after",
+                fix="store it after the loop, or as one of these types",
             )
+        _check_scatter(body, op)
         if op.add and dims == 1 and kind is not DType.F32:
             raise refusal(
                 f"a vector is added to '{op.tensor}' of type {kind}",

@@ -7,6 +7,7 @@ Everything else is a load, a product, a store or vector work.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -33,10 +34,14 @@ from warploom.kernel.values import (
     Store,
     Transpose,
     Value,
+    Walk,
     Whole,
     operands,
     results,
 )
+from warploom.lower.magnitudes import WORD, magnitudes
+
+MOST_WRITTEN = 200  # ops of an expression that is written out as a whole
 
 
 @dataclass(frozen=True)
@@ -100,8 +105,32 @@ class Body:
         """The ops of a section."""
         return {When.HEAD: self.head, When.LOOP: self.loop.body, When.TAIL: self.tail}[when]
 
-    def is_free(self, name: str) -> bool:  # noqa: PLR0911 (one line a kind)
+    def is_free(self, name: str) -> bool:
         """Whether a value is written out where it is used instead of being kept."""
+        return self._known("free", name, self._is_free)
+
+    @cached_property
+    def _answers(self) -> dict[str, dict[str, bool]]:
+        """What is known of values, by question. Values form a graph in which the same ones are
+        reached on many paths: each question about a value is answered once.
+        """
+        return {}
+
+    def _known(self, question: str, name: str, answer: Callable[[str], bool]) -> bool:
+        """An answer; all values are asked in the order of the kernel, so that what an answer
+        depends on is known and chains of any length need no deep recursion.
+        """
+        known = self._answers.get(question)
+        if known is None:
+            known = self._answers[question] = {}
+            for earlier in self.ops:
+                if earlier not in known:
+                    known[earlier] = answer(earlier)
+        if name not in known:
+            known[name] = answer(name)
+        return known[name]
+
+    def _is_free(self, name: str) -> bool:  # noqa: PLR0911 (one line a kind)
         op = self.ops.get(name)
         if name in self.inside or name in self.after or op is None:
             return False
@@ -110,6 +139,8 @@ class Body:
             return True
         if isinstance(op, Spread):
             return self.is_free(op.arg)
+        if isinstance(op, Reduce):
+            return is_end(op, self.ops.get(op.arg))
         if isinstance(op, Load):
             return len(value.dims) < 2 or self.is_picked(op)  # read from global memory where used
         if isinstance(op, Pointwise):
@@ -119,6 +150,26 @@ class Body:
                 return True
             return self.is_line(name) or self.is_distance(name)
         return False
+
+    @cached_property
+    def _weights(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for name, op in self.ops.items():
+            inner = operands(op) if isinstance(op, Pointwise | Spread | Transpose) else ()
+            found[name] = min(1 + sum(found.get(n, 1) for n in inner), 2 * MOST_WRITTEN)
+        return found
+
+    def is_heavy(self, name: str) -> bool:
+        """Whether an expression would be too long, were all it is made of written out in it."""
+        return self._weights.get(name, 1) > MOST_WRITTEN
+
+    @cached_property
+    def _magnitudes(self) -> dict[str, int]:
+        return magnitudes(self.ops)
+
+    def wraps(self, name: str) -> bool:
+        """Whether a whole number may exceed 32 bits before it wraps."""
+        return self._magnitudes.get(name, WORD) > WORD
 
     def is_line(self, name: str) -> bool:
         """A tile of numbers that rise evenly along its columns: one instruction an element."""
@@ -142,8 +193,11 @@ class Body:
     def _is_loose(self, op: Pointwise) -> bool:
         return op.result.dtype is DType.F32 and len(op.result.dims) == 2
 
-    def _rises(self, name: str, cols: str) -> bool:  # noqa: PLR0911 (one line a kind)
+    def _rises(self, name: str, cols: str) -> bool:
         """Whether a value is a number of its row, plus a number of the tile times the column."""
+        return self._known(f"rises along {cols}", name, lambda n: self._rises_there(n, cols))
+
+    def _rises_there(self, name: str, cols: str) -> bool:  # noqa: PLR0911 (one line a kind)
         op, value = self.ops.get(name), self.values[name]
         if cols not in value.vars:
             return self.is_free(name)
@@ -153,7 +207,7 @@ class Body:
             return self._rises(op.arg, cols)
         if not isinstance(op, Pointwise) or name in self.inside or name in self.after:
             return False
-        if value.dtype not in (DType.I32, DType.F32):
+        if self.is_heavy(name) or value.dtype not in (DType.I32, DType.F32):
             return False
         if op.fn in (Fn.MUL, Fn.DIV):  # by a number of the tile
             moving = [a for a in op.args if cols in self.values[a].vars]
@@ -173,6 +227,9 @@ class Body:
 
     def is_inline(self, name: str) -> bool:
         """Whether a value is computed wherever it is used: free, or a tile times a scalar."""
+        return self._known("inline", name, self._is_inline)
+
+    def _is_inline(self, name: str) -> bool:
         return self.is_free(name) or self.is_cheap(name) or self.is_whole(name)
 
     def is_whole(self, name: str) -> bool:
@@ -258,10 +315,30 @@ def _is_whole(kernel: Kernel, loop: Loop) -> bool:
     return found is not None and found.axis == kernel.var(loop.var).axis
 
 
+def is_end(op: Reduce, of: Op | None) -> bool:
+    """Whether a reduction is the first or last element a tile has: a number of the tile."""
+    return isinstance(of, Indices) and op.fn in (Fn.MAX, Fn.MIN)
+
+
 def refusal(what: str, line: Line | None, *, why: str = "", fix: str = "") -> KernelError:
     """An error at the author's line."""
     where = f"{line}: {line.text.strip()}" if line is not None and line.text else str(line or "")
     return KernelError(what, where=where, why=why, fix=fix)
+
+
+def other_extent(kernel: Kernel, var: str, step: int, most: int | None = None) -> str:
+    """How an author gets another extent: pinned, or of a padded axis where all of it is a tile."""
+    found = kernel.var(var)
+    upto = f" up to {most}" if most else ""
+    if found.walk is not Walk.WHOLE or found.extent is None:
+        return f"an extent of {var} that is a multiple of {step}{upto}: .with_tiles({var}={step})"
+    padded = -(-found.extent // step) * step
+    if most and padded > most:
+        return (
+            f"tiles of '{found.axis}' instead of all {found.extent} elements: wl.tile or wl.steps"
+            f" over it, a multiple of {step}{upto} at a time"
+        )
+    return f"pad axis '{found.axis}' to {padded} elements with zeros"
 
 
 def made_by(op: Op) -> str | None:

@@ -43,6 +43,7 @@ SIDE = 4  # of the squares of tiles that neighbours take
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 CLUSTERS = (2,)  # CTAs that fetch together: of four, a tenth of the SMs stays empty
 ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
+ROOMY = 128  # elements of an axis that leave all extents to choose from
 ALTERNATE = 2  # consumers that take tiles in turn
 
 
@@ -89,7 +90,14 @@ def _chosen(
     known |= dict(sizes)
     found: dict[Tiling, Choice] = {}
     refused: KernelError | GeometryError | None = None
-    for extents, consumers, turns in _sharings(body, known, pins, alone=not before):
+
+    def candidates() -> Iterator[tuple[dict[str, int], int, Mapping[str, object]]]:
+        yield from _sharings(body, known, pins, alone=not before)
+        if not found:  # tiles of short axes are small: where none has a place, larger ones may
+            roomy = {a: max(n, ROOMY) for a, n in known.items()}
+            yield from _sharings(body, roomy, pins, alone=not before)
+
+    for extents, consumers, turns in candidates():
         for joined in (False, True) if "joined" not in pins else (bool(pins["joined"]),):
             try:
                 earlier = [

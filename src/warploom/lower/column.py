@@ -29,6 +29,7 @@ from warploom.lower.loops import each_loop
 from warploom.lower.meet import refuse_split
 from warploom.lower.parted import parted, parted_flow
 from warploom.lower.plan import plan_of
+from warploom.lower.ranges import fewest_trips
 from warploom.lower.relate import problem_of
 from warploom.lower.settle import settled
 from warploom.lower.storage import less_memory
@@ -128,7 +129,14 @@ def _lower(
         for p in document.programs
     )
     flow, exchanges = parted_flow(flow_of(layout, target), document), exchanges_of(layout)
-    document = replace(document, programs=programs, flow=flow, exchanges=exchanges)
+    document = replace(
+        document,
+        programs=programs,
+        flow=flow,
+        exchanges=exchanges,
+        least_trips=fewest_trips(layout),
+        unroll=body.loop.times,
+    )
     return Lowered(
         kernel=kernel,
         tiling=tiling,

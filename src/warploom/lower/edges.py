@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from warploom.kernel.rewrite import renamed
 from warploom.kernel.values import (
@@ -41,23 +40,11 @@ from warploom.kernel.values import (
     results,
     walk,
 )
-from warploom.lower.body import Body, made_by, refusal
+from warploom.lower.body import Body, is_end, made_by, refusal
+from warploom.lower.ends import MOST_AXES
+from warploom.lower.outside import NEUTRAL, Outside, known_as, neutral
 from warploom.lower.single import is_computed
 
-
-class Outside(StrEnum):
-    """What elements past the end are. ``FINITE``: a number that times 0 is 0."""
-
-    ZERO = "zero"
-    FINITE = "finite"
-    LOWEST = "lowest"
-    HIGHEST = "highest"
-    UNKNOWN = "unknown"
-
-
-NEUTRAL = {Fn.MAX: Outside.LOWEST, Fn.MIN: Outside.HIGHEST, Fn.ADD: Outside.ZERO}
-LOWEST = float("-inf")
-NUMBERS = {Outside.LOWEST: LOWEST, Outside.HIGHEST: -LOWEST, Outside.ZERO: 0.0}
 FEW = 1 << 12  # a number that every 16-bit type comes near to
 # What gives no infinity of numbers: exponentials, logarithms and quotients do.
 TAME = frozenset(Fn) - {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.DIV, Fn.RSQRT, Fn.SQRT}
@@ -79,10 +66,10 @@ def _columns_hidden(kernel: Kernel, ops: tuple[Op, ...]) -> tuple[Op, ...]:
     for op in ops:
         if isinstance(op, Loop):
             out.append(replace(op, body=_columns_hidden(kernel, op.body)))
-        elif isinstance(op, Reduce) and op.over in tiles:
+        elif isinstance(op, Reduce) and op.over in tiles and not is_end(op, made.get(op.arg)):
             tag = f"{op.over}_{op.result.name}"
             *condition, inside = _condition(kernel, op.over, None, op.result.line, tag)
-            number = NUMBERS[NEUTRAL[op.fn]]
+            number = neutral(NEUTRAL[op.fn], op.result.dtype)
             hidden = [*_where(made[op.arg], op.arg, number, inside.result.name, tag)]
             out += [*condition, inside, *hidden, replace(op, arg=hidden[-1].result.name)]
         else:
@@ -102,6 +89,10 @@ class _Edge:
         every = (*self.kernel.ops, *self.loop.body)
         self.numbers = {op.result.name: op.value for op in every if isinstance(op, Const)}
         self.ops = {name: op for op in every if (name := made_by(op)) is not None}
+        made = {v.name: v for op in walk(self.kernel.ops) for v in results(op)}
+        made |= {v.name: v for op in self.loop.body for v in results(op)}
+        inside = {c.inside.name: c.inside for x in self.kernel.loops for c in x.carried}
+        self.kinds = {name: v.dtype for name, v in (made | inside).items()}
         self.outside: dict[str, Outside] = {}
 
     def spans(self, value: Value) -> bool:
@@ -117,7 +108,8 @@ class _Edge:
     def _of(self, op: Op) -> Outside:
         ends_early = self.loop.until is not None and not self._is_whole()
         if isinstance(op, Load):
-            return Outside.UNKNOWN if ends_early and not op.bounded else Outside.ZERO
+            ended = op.bounded or (op.end is not None and op.end == self.loop.until)
+            return Outside.UNKNOWN if ends_early and not ended else Outside.ZERO
         if isinstance(op, Transpose | Spread):
             return self.outside.get(op.arg, Outside.UNKNOWN)
         if isinstance(op, Dot):  # its columns or rows past the end are products with zeros
@@ -133,6 +125,9 @@ class _Edge:
 
     def _pointwise(self, op: Pointwise) -> Outside:  # noqa: PLR0911 (one rule a function)
         args = [self.outside.get(a, Outside.UNKNOWN) for a in op.args]
+        if op.fn is not Fn.WHERE and any(self.kinds[a] is DType.I32 for a in op.args):
+            ends = (Outside.LOWEST, Outside.HIGHEST)  # whole numbers wrap, floats have more
+            args = [Outside.UNKNOWN if a in ends else a for a in args]
         if op.fn is Fn.CAST:
             unknown = args[0] is Outside.UNKNOWN
             return Outside.FINITE if unknown and self._fits(op) else args[0]
@@ -172,7 +167,7 @@ class _Edge:
         """A condition that says what is inside decides; else both choices must agree."""
         if _inside(self.loop) in self._conditions(op.args[0]):
             number = self.number(op.args[2])
-            return next((o for o, n in NUMBERS.items() if n == number), Outside.UNKNOWN)
+            return known_as(number, op.result.dtype)
         finite = args[1] in (Outside.ZERO, Outside.FINITE)
         if finite and self.number(op.args[2]) == 0.0:
             return args[1]
@@ -212,15 +207,16 @@ class _Edge:
         return Outside.ZERO if zero else Outside.UNKNOWN
 
     def _is_tame(self, name: str) -> bool:
-        """Whether what lies past the end times 0 is 0. Loads are finite or the author's own matter,
-        and so is what lies in the tile; an exponential of what is not there may be infinite.
+        """Whether what lies past the end times 0 is 0. What counts is finite or the author's own
+        matter; an exponential of what is not there may be infinite, and memory past the end of a
+        loop that ends early anything at all.
         """
         known, op = self.outside.get(name), self.ops.get(name)
         if known is not Outside.UNKNOWN or op is None:
             return known not in (Outside.LOWEST, Outside.HIGHEST)
         if isinstance(op, Pointwise) and op.fn not in TAME:
             return False
-        return isinstance(op, Load) or all(self._is_tame(a) for a in operands(op))
+        return not isinstance(op, Load) and all(self._is_tame(a) for a in operands(op))
 
     def _is_positive(self, name: str) -> bool:
         op = self.ops.get(name)
@@ -245,7 +241,7 @@ def _hidden(kernel: Kernel, loop: Loop, positive: frozenset[str]) -> Loop:
 def _with_bounds(edge: _Edge) -> Loop:
     """The loop with copies bounded where products sum over what they bring.
 
-    A right operand is left as it is where the left one is computed: that is hidden.
+    So is a right operand whose left one is computed, and hidden: 0 times NaN is NaN.
     """
     for op in edge.loop.body:
         edge.learn(op)
@@ -254,8 +250,7 @@ def _with_bounds(edge: _Edge) -> Loop:
         if not isinstance(op, Dot) or edge.values(op.a).vars[1] != edge.loop.var:
             continue
         left, right = (edge.source(n) for n in (op.a, op.b))
-        sides = [left, right] if isinstance(left, Load) else []
-        bounded |= {x.result.name for x in sides if isinstance(x, Load) and edge.ends(x)}
+        bounded |= {x.result.name for x in (left, right) if isinstance(x, Load) and edge.ends(x)}
     body = [
         replace(op, bounded=True) if isinstance(op, Load) and op.result.name in bounded else op
         for op in edge.loop.body
@@ -267,6 +262,13 @@ def _with_bounds(edge: _Edge) -> Loop:
                 op.result.line,
                 why="copies end before the tensor does along rows only, not along columns",
                 fix=f"store {op.tensor} with that axis before its last one",
+            )
+        if isinstance(op, Load) and op.bounded and len(op.at) > MOST_AXES:
+            raise refusal(
+                f"a product sums over rows of {op.tensor} past the end of this loop",
+                op.result.line,
+                why=f"copies of tensors of {MOST_AXES} axes at most end before the tensor does",
+                fix=f"store {op.tensor} with fewer axes",
             )
     return replace(edge.loop, body=tuple(body))
 
@@ -292,7 +294,7 @@ def _with_condition(edge: _Edge, arg: str, wanted: Outside, user: Op) -> Loop:
     A value of which a sum and a maximum are taken is hidden for each of them apart.
     """
     loop = edge.loop
-    number = NUMBERS[wanted]
+    number = neutral(wanted, edge.kinds[arg])
     names: dict[str, str] = {}
     known = any(made_by(op) == _inside(loop) for op in loop.body)
     body: list[Op] = []
@@ -382,7 +384,8 @@ def _where(
     op: Op, arg: str, number: float, condition: str, tag: str = "here"
 ) -> Iterator[Const | Pointwise]:
     value = results(op)[0]
-    none = replace(value, name=f"{arg}_{tag}_none", dims=(), dtype=DType.F32)
+    dtype = DType.I32 if value.dtype is DType.I32 else DType.F32
+    none = replace(value, name=f"{arg}_{tag}_none", dims=(), dtype=dtype)
     yield Const(result=none, value=number)
     inner = replace(value, name=f"{arg}_{tag}")
     yield Pointwise(result=inner, fn=Fn.WHERE, args=(condition, arg, none.name))

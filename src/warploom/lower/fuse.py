@@ -113,15 +113,21 @@ def is_column_sum(body: Body, op: Op) -> bool:
 
 def _of_the_iteration(body: Body, op: Op) -> bool:
     """Whether an op reads loaded tiles or indices of the loop, through what is written out."""
-    for name in operands(op):
+    seen: set[str] = set()
+    left = list(operands(op))
+    while left:
+        name = left.pop()
+        if name in seen:
+            continue
+        seen.add(name)
         inner = body.ops.get(body.through(name)[0])
         if (
             isinstance(inner, Load | Indices | Position | Whole)
             and body.sections[name] is When.LOOP
         ):
             return True
-        if inner is not None and body.is_inline(name) and _of_the_iteration(body, inner):
-            return True
+        if inner is not None and body.is_inline(name):
+            left += operands(inner)
     return False
 
 
@@ -264,11 +270,7 @@ def _real_users(body: Body, name: str) -> list[Op]:
 
 def _step(body: Body, when: When, key: _Key, ops: list[Work]) -> Step:
     made = {op.result.name for op in ops}
-    reads: dict[str, None] = {}
-    loads: dict[str, None] = {}
-    for op in ops:
-        for name in operands(op):
-            _gather(body, name, made, reads, loads)
+    reads, loads = _gather(body, [n for op in ops for n in operands(op)], made)
     results = [op.result.name for op in ops if _leaves(body, op.result.name, made, when)]
     rows, cols = key.dims if len(key.dims) == 2 else (key.dims[0] if key.dims else None, None)
     return Step(
@@ -284,33 +286,51 @@ def _step(body: Body, when: When, key: _Key, ops: list[Work]) -> Step:
 
 
 def _gather(
-    body: Body, name: str, made: set[str], reads: dict[str, None], loads: dict[str, None]
-) -> None:
-    """The values an operand brings from outside, through free ops."""
-    inner, _ = body.through(name)
-    op = body.ops.get(inner)
-    if inner in made:
-        return
-    if isinstance(op, Load) and inner not in body.inside:
-        loads[inner] = None
-    if body.is_inline(inner):
-        for n in operands(op) if op is not None else ():
-            _gather(body, n, made, reads, loads)
-    elif not isinstance(op, Load):
-        reads[inner] = None
+    body: Body, names: list[str], made: set[str]
+) -> tuple[dict[str, None], dict[str, None]]:
+    """The values operands bring from outside, and loads among them, through free ops."""
+    reads: dict[str, None] = {}
+    loads: dict[str, None] = {}
+    seen: set[str] = set()
+    left = names[::-1]
+    while left:
+        inner, _ = body.through(left.pop())
+        if inner in made or inner in seen:
+            continue
+        seen.add(inner)
+        op = body.ops.get(inner)
+        if isinstance(op, Load) and inner not in body.inside:
+            loads[inner] = None
+        if body.is_inline(inner):
+            left += reversed(operands(op)) if op is not None else ()
+        elif not isinstance(op, Load):
+            reads[inner] = None
+    return reads, loads
 
 
 def _leaves(body: Body, name: str, made: set[str], when: When) -> bool:
-    if any(name in (c.first, c.last) for c in body.loop.carried):
-        return True
-    for user_when, user in body.users[name]:
-        result = made_by(user)
-        through = result is not None and body.is_inline(result)
-        if through and result is not None and _leaves(body, result, made, when):
+    """Whether something outside a step needs a value it makes, through inline ops."""
+    ends = _carried_ends(body)
+    seen: set[str] = set()
+    left = [name]
+    while left:
+        name = left.pop()
+        if name in ends:
             return True
-        if user_when is not when or (result not in made and not through):
-            return True
+        for user_when, user in body.users[name]:
+            result = made_by(user)
+            through = result is not None and body.is_inline(result)
+            if user_when is not when or (result not in made and not through):
+                return True
+            if through and result is not None and result not in seen:
+                seen.add(result)
+                left.append(result)
     return False
+
+
+def _carried_ends(body: Body) -> set[str]:
+    """What carried values begin with and become."""
+    return {n for c in body.loop.carried for n in (c.first, c.last)}
 
 
 def _name(results: list[str], when: When) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from warploom.kernel.values import Dot, Fn, Pointwise, Spread, Value
+from warploom.document.flow import When
+from warploom.kernel.values import Dot, DType, Fn, Pointwise, Spread, Value
 from warploom.lower.body import Body, made_by
 from warploom.lower.fuse import Step, stored_inline
 
@@ -79,11 +80,11 @@ def _spare(
 ) -> list[str]:
     """Operands of the same shape that nobody needs after this step."""
     found: list[str] = []
-    want = (kept[result].vars, forms[result])
+    want = _kind(kept[result], forms[result])
     if any(op.result.name == result and isinstance(op, Spread) for op in step.ops):
         return found
     for name in step.reads:
-        if name not in kept or (kept[name].vars, forms[name]) != want:
+        if name not in kept or _kind(kept[name], forms[name]) != want:
             continue
         inside = name in body.inside and body.loop.times == 1  # else steps follow one another
         if inside or any(c.last == name for c in body.loop.carried):
@@ -92,6 +93,11 @@ def _spare(
         if all(_before(steps, s, step) for s in others) and not _used_by_others(body, name):
             found.append(name)
     return sorted(found, key=lambda n: _summed(body, n) not in body.inside)  # sums stay in place
+
+
+def _kind(value: Value, form: object) -> tuple[object, ...]:
+    """What values of one array have in common."""
+    return value.vars, form, value.dtype is DType.I32
 
 
 def _summed(body: Body, name: str) -> str:
@@ -114,11 +120,15 @@ def _before(steps: tuple[Step, ...], a: Step, b: Step) -> bool:
 
 def _used_by_others(body: Body, name: str) -> bool:
     """Whether a product or a store reads the value, be it through what is computed there."""
-    for when, user in body.users[name]:
-        made = made_by(user)
-        if made is None or isinstance(user, Dot):
-            return True
-        inline = body.is_inline(made) or made in stored_inline(body, when)
-        if inline and _used_by_others(body, made):
-            return True
+    stored = {when: stored_inline(body, when) for when in When}
+    seen: set[str] = set()
+    left = [name]
+    while left:
+        for when, user in body.users[left.pop()]:
+            made = made_by(user)
+            if made is None or isinstance(user, Dot):
+                return True
+            if made not in seen and (body.is_inline(made) or made in stored[when]):
+                seen.add(made)
+                left.append(made)
     return False

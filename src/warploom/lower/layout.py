@@ -34,7 +34,7 @@ from warploom.kernel.values import (
     operands,
     results,
 )
-from warploom.lower.body import Body, made_by, refusal
+from warploom.lower.body import Body, made_by, other_extent, refusal
 from warploom.lower.fuse import Step
 from warploom.lower.homes import homes_of
 from warploom.lower.slots import MOST_COLUMNS, SlotRing, SlotTile, filled_rings, rings_of
@@ -42,6 +42,7 @@ from warploom.lower.tiling import Tiling
 from warploom.lower.unroll import adds_products
 from warploom.target.h200 import WGMMA_ROWS
 
+MULTIPLIED = (DType.BF16, DType.F16, DType.E4M3, DType.E5M2)
 ROOMY_REGISTERS = 200  # of arrays: more must not all live at once
 FULL_REGISTERS = 216  # of arrays: more cannot
 
@@ -68,6 +69,11 @@ class Array:
     cols: int
     dtype: DType
     by_columns: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The type of an element that fills a register: whole numbers stay whole."""
+        return "int" if self.dtype is DType.I32 else "float"
 
     @property
     def registers(self) -> int:
@@ -286,6 +292,7 @@ def _check_products(layout: Layout) -> None:
     for _, op in body.placed:
         if not isinstance(op, Dot):
             continue
+        _check_types(layout, op)
         var = op.result.dims[1].var
         columns = layout.extent(var)
         step = 8 if leaves_by_copies(layout, var) else 16
@@ -293,10 +300,22 @@ def _check_products(layout: Layout) -> None:
             raise refusal(
                 f"a product with {columns} columns",
                 op.result.line,
-                why=f"here the tensor cores multiply {step} to 256 columns",
-                fix=f"an extent of {var} in multiples of {step} up to 256",
+                why=f"products here have a multiple of {step} columns, {MOST_COLUMNS} at most",
+                fix=other_extent(body.kernel, var, step, MOST_COLUMNS),
             )
         _check_left(layout, op)
+
+
+def _check_types(layout: Layout, op: Dot) -> None:
+    kinds = [layout.body.values[layout.body.through(n)[0]].dtype for n in (op.a, op.b)]
+    if kinds[0] is not kinds[1] or kinds[0] not in MULTIPLIED:
+        names = " and ".join(dict.fromkeys(k.value for k in kinds))
+        raise refusal(
+            f"a product of {names} tiles",
+            op.result.line,
+            why="the tensor cores multiply two tiles of one type: bf16, f16, e4m3 or e5m2",
+            fix="convert what is of another type as it is used: `x[m, k].to(wl.bf16)`",
+        )
 
 
 def _check_vectors(layout: Layout) -> None:
@@ -336,10 +355,11 @@ def _check_left(layout: Layout, op: Dot) -> None:
         return
     if layout.form_of(a) is not Form.PACKED or layout.body.values[a].dtype.bits != 16:
         raise refusal(
-            f"the left operand of this product is {layout.body.values[a].dtype}",
+            f"a computed left operand of type {layout.body.values[a].dtype}",
             op.result.line,
-            why="from registers the tensor cores take bf16 and fp16",
-            fix="convert it: `.to(v.dtype)`",
+            why="computed operands are multiplied as bf16 or f16; fp8 operands come from memory as "
+            "they are",
+            fix="both operands as bf16: `p.to(wl.bf16) @ v[t].to(wl.bf16)`",
         )
 
 

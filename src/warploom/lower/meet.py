@@ -20,7 +20,7 @@ from warploom.document.roles import (
     ScopeSync,
 )
 from warploom.errors import GeometryError
-from warploom.kernel.values import Carried, Dot, Fn, Op, Pointwise, operands
+from warploom.kernel.values import Carried, Dot, DType, Fn, Op, Pointwise, operands
 from warploom.lower.body import Body, made_by, refusal
 from warploom.lower.charges import shift_is_harmless
 from warploom.lower.layout import Array, Form, Layout
@@ -46,6 +46,9 @@ class Meeting:
 def meeting_of(body: Body) -> Meeting:
     """How parts of the loop meet; refuses loops that do not come apart."""
     defined = {n: op for op in body.loop.body if (n := made_by(op)) is not None}
+    for c in body.loop.carried:
+        if c.inside.dtype is DType.I32:
+            raise _apart(body, f"'{c.result.name}' is a whole number, and parts meet as floats")
     tops = [c for c in body.loop.carried if _is_maximum(defined, c)]
     top = tops[0] if tops else None
     if len(tops) > 1 or (top and not shift_is_harmless(body.kernel, body.loop, top)):

@@ -28,6 +28,7 @@ from warploom.kernel.values import (
 )
 from warploom.lower.body import Body
 from warploom.lower.fuse import Step
+from warploom.lower.layout import Layout
 from warploom.lower.slots import BLOCK_ROWS
 from warploom.lower.traces import leaves_no_trace
 
@@ -241,3 +242,14 @@ def _combined(fn: Fn, args: list[Affine]) -> Affine | None:
             if a == Affine(constant=a.constant):
                 return b.times(a.constant)
     return None
+
+
+def fewest_trips(layout: Layout) -> int:
+    """The fewest iterations that the code runs for a tile, whatever the sizes.
+
+    Steps of one element up to a bound may be none. All other loops run one step at least; where a
+    tile has none of its own, that step lies past the end and takes no part in anything.
+    """
+    loop = layout.body.loop
+    single = layout.extent(loop.var) * loop.times == 1
+    return 0 if single and loop.until and not loop.lists else 1

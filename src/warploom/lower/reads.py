@@ -10,15 +10,16 @@ def values_behind(layout: Layout, name: str) -> tuple[str, ...]:
     """The values in registers that ``name`` is computed from, through free and inline ops."""
     homes = dict(layout.homes)
     found: dict[str, None] = {}
-
-    def visit(n: str) -> None:
-        inner, _ = layout.body.through(n)
+    seen: set[str] = set()
+    left = [name]
+    while left:  # depth first, operands in order; each value once
+        inner, _ = layout.body.through(left.pop())
+        if inner in seen:
+            continue
+        seen.add(inner)
         if inner in homes:
             found[inner] = None
-            return
+            continue
         op = layout.body.ops.get(inner)
-        for operand in operands(op) if op is not None else ():
-            visit(operand)
-
-    visit(name)
+        left += reversed(operands(op)) if op is not None else ()
     return tuple(found)

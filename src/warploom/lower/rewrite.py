@@ -25,6 +25,7 @@ from warploom.kernel.values import (
 )
 from warploom.lower.body import made_by, refusal
 from warploom.lower.edges import hide_edges
+from warploom.lower.ends import ended_copies
 from warploom.lower.single import keep_carried
 
 Rewrite = Callable[[Kernel, frozenset[str]], Kernel]
@@ -203,6 +204,7 @@ def begin_in_registers(kernel: Kernel, _: frozenset[str] = frozenset()) -> Kerne
 
 
 REWRITES: tuple[Rewrite, ...] = (
+    ended_copies,
     begin_in_registers,
     scale_after_maximum,
     own_lasts,

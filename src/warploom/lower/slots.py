@@ -13,7 +13,7 @@ from functools import cached_property
 
 from warploom.document.flow import When
 from warploom.kernel.values import Dot, DType, Kernel, Load, Store, Walk
-from warploom.lower.body import Body, made_by, refusal
+from warploom.lower.body import Body, made_by, other_extent, refusal
 from warploom.lower.fuse import Step
 from warploom.lower.tiling import Tiling
 
@@ -273,7 +273,7 @@ def filled_rings(body: Body, tiling: Tiling) -> tuple[SlotRing, ...]:
                 f"a computed operand of type {value.dtype}",
                 value.line,
                 why="computed tiles go to the tensor cores as bf16 or fp16",
-                fix="convert it: `.to(v.dtype)`",
+                fix="both operands as bf16: `a.to(wl.bf16) @ b.to(wl.bf16)`",
             )
         rows, cols = (tiling.extent(d.var) for d in value.dims)
         tile = SlotTile(value=name, tensor="", rows=rows, cols=cols, dtype=value.dtype)
@@ -282,7 +282,7 @@ def filled_rings(body: Body, tiling: Tiling) -> tuple[SlotRing, ...]:
                 f"a computed operand with {cols} columns",
                 value.line,
                 why=f"consumers write rows of {LINE_BYTES} bytes, {tile.block_cols} elements",
-                fix=f"an extent of {value.dims[1].var} that is a multiple of {tile.block_cols}",
+                fix=other_extent(body.kernel, value.dims[1].var, tile.block_cols),
             )
         rings.append(SlotRing(name=_ring_name([tile]), tiles=(tile,), filled=True))
     return tuple(rings)
@@ -337,14 +337,21 @@ def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
             f"a tile of {op.tensor} with {cols} columns",
             value.line,
             why=f"copies land in rows of {LINE_BYTES} bytes, {tile.block_cols} elements",
-            fix=f"an extent of {value.dims[1].var} that is a multiple of {tile.block_cols}",
+            fix=other_extent(body.kernel, value.dims[1].var, tile.block_cols),
         )
     if rows % 8 or rows > MOST_COLUMNS:
         raise refusal(
             f"a tile of {op.tensor} with {rows} rows",
             value.line,
-            fix=f"an extent of {value.dims[0].var} that is a multiple of 8 up to {MOST_COLUMNS}",
+            why=f"a copy brings 8 to {MOST_COLUMNS} rows, in multiples of 8",
+            fix=other_extent(body.kernel, value.dims[0].var, 8, MOST_COLUMNS),
         )
     if body.kernel.var(value.dims[0].var).walk is Walk.UNIT:
-        raise refusal(f"a tile of {op.tensor} with one row", value.line)
+        raise refusal(
+            f"a tile of {op.tensor} with one row",
+            value.line,
+            why="copies bring tiles of 8 rows or more",
+            fix="an axis that is cut into tiles in place of "
+            f"'{body.kernel.var(value.dims[0].var).axis}'",
+        )
     return tile

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.errors import GeometryError
-from warploom.kernel.values import Store
+from warploom.kernel.values import DType, Store
 from warploom.lower.layout import Layout
 from warploom.lower.meet import inbox_bytes
 from warploom.lower.slots import LINE_BYTES, SlotRing
@@ -17,6 +17,7 @@ BARRIER_BYTES = 16
 ALIGNMENT = 1024
 MOST_STAGES = 12
 STAGING_BYTES = WGMMA_ROWS * LINE_BYTES  # one store chunk of a consumer: 64 rows of 128 bytes
+COPIED = (DType.BF16, DType.F16, DType.F32)  # others are written element by element
 
 
 def staged_stores(layout: Layout) -> tuple[Store, ...]:
@@ -28,6 +29,7 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
         if isinstance(op, Store) and len(layout.body.values[op.value].dims) == 2
         if not is_straight(layout, op) and not is_turned(layout, op)
         if scattered(layout, op) is None
+        if layout.body.kernel.tensor(op.tensor).dtype in COPIED
     )
 
 
@@ -39,8 +41,10 @@ def is_straight(layout: Layout, op: Store) -> bool:
 
 
 def is_turned(layout: Layout, op: Store) -> bool:
-    """Whether rows of a stored tile are columns of the tensor."""
+    """Whether columns of a stored tile lie apart: as rows, or before the tensor's last axis."""
     walked = layout.body.values[op.value].vars
+    if op.at[-1].var != walked[-1]:
+        return True
     return tuple(a.var for a in op.at if a.var in walked) != walked and not scattered(layout, op)
 
 
@@ -70,11 +74,15 @@ def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
     fit = left // sum(r.bytes + BARRIER_BYTES for r in every)
     wanted = layout.tiling.stages
     if fit < 1 or (wanted is not None and wanted > fit):
+        need = sum(r.bytes for r in every) * (wanted or 1)
+        line = layout.body.loop.line
+        once = max(0, target.limits.smem_per_block - left)
         raise GeometryError(
-            f"{wanted or 1} slots of {sum(r.bytes for r in every)} bytes do not fit",
-            where=f"tiling {layout.tiling.name}",
-            why=f"{left} bytes of shared memory are left for them",
-            fix="a smaller tile, fewer stages, or fewer staging copies",
+            f"{need} bytes of shared memory for {wanted or 1} step(s) of a loop do not fit",
+            where=f"{f'{line}: {line.text.strip()}, ' if line else ''}tiling {layout.tiling.name}",
+            why=f"a CTA has {target.limits.smem_per_block} bytes, and what a tile keeps beside "
+            f"them takes {once}",
+            fix="fewer elements of whole axes, smaller extents (.with_tiles), or fewer stages",
         )
     return min(wanted or fit, MOST_STAGES)
 

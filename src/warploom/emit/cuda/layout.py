@@ -57,7 +57,7 @@ def layout_of(document: RolesDocument) -> Layout:
 
 def slot_stride(ring: RoleRing) -> int:
     """Bytes from slot to slot: whole atoms."""
-    return -(-ring.slot_bytes // ATOM) * ATOM
+    return -(-ring.slot_stride // ATOM) * ATOM
 
 
 def constants(document: RolesDocument) -> list[str]:

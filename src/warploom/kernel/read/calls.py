@@ -206,7 +206,7 @@ def _activation(call: Call, word: Word) -> Symbol:
     call.arity(word, 1, 1, ("approximate",) if word.name == "gelu" else ())
     x, op = call.value(call.args[0], DType.F32), call.op
     if word.name == "relu":
-        return op(Fn.MAX, x, 0.0)
+        return op(Fn.WHERE, op(Fn.LT, x, 0.0), 0.0, x)  # a maximum would drop NaN
     if word.name in ("sigmoid", "silu"):
         gate = op(Fn.DIV, 1.0, op(Fn.ADD, 1.0, op(Fn.EXP, op(Fn.NEG, x))))
         return gate if word.name == "sigmoid" else op(Fn.MUL, x, gate)

@@ -11,7 +11,7 @@ from warploom.kernel.read.arith import pointwise, value_of
 from warploom.kernel.read.expressions import evaluate
 from warploom.kernel.read.state import Frame, Gone, SizeOf, Symbol, is_static, shape
 from warploom.kernel.rewrite import renamed
-from warploom.kernel.values import DType, Fn, Op, Walk, is_number, operands, results, walk
+from warploom.kernel.values import Access, DType, Fn, Op, Walk, is_number, operands, results, walk
 
 Run = Callable[[Frame, list[ast.stmt]], Any]
 
@@ -154,7 +154,9 @@ def _part(
             why="a part is a share of single elements, one for each number of an axis of the grid",
             fix='wl.steps(x.c, 1, part=p) with out: wl.Out["p", ...] and p of wl.tile(out)',
         )
-    parts = SizeOf(grid.tensor, var.axis)
+    holders = (t for t in frame.build.tensors.values() if t.access is not Access.STARTS)
+    holder = next(t for t in holders if any(a == ir.Axis(name=var.axis) for a in t.axes))
+    parts = SizeOf(grid.tensor or holder.name, var.axis)
     most = pointwise(frame, node, Fn.ADD, axis, pointwise(frame, node, Fn.SUB, parts, 1))
     each = pointwise(frame, node, Fn.FLOORDIV, most, parts)
     start = pointwise(frame, node, Fn.MUL, var, each)

@@ -1,7 +1,7 @@
 """Loads and stores: what an index may be, and which stores can be meant."""
 
 import ast
-from typing import cast as typed
+from typing import NoReturn, cast as typed
 
 from warploom.errors import KernelCallError
 from warploom.kernel import values as ir
@@ -56,8 +56,10 @@ def places(
         frame.wrong_shape(
             node,
             f"a tile of '{tensor.name}' over ({', '.join(names)})",
-            why="a tile has at most two axes, all different",
-            fix="walk the axes before the last two one element at a time (unit variables)",
+            why="a tile has at most two axes, all different; the last two of wl.tile are "
+            "cut into tiles, only those before them are walked one element at a time",
+            fix="give wl.tile this axis before two others, one of them whole where there is no "
+            "other: b, m = wl.tile('b', 'm', 'n', whole='n')",
         )
     return tuple(at), tuple(dims)
 
@@ -191,6 +193,9 @@ def store(
             fix=f"declare it as {tensor.name}: wl.Out[...]",
         )
     at, dims = places(frame, node, tensor, indices)
+    for place, axis in zip(at, tensor.axes, strict=True):
+        if place.var and axis.per > 1:
+            _refuse_blocks(frame, node, tensor, axis, place.var)
     value = _shaped(frame, node, tensor, dims, value_of(frame, node, given))
     if value.dtype is DType.BOOL:
         frame.wrong_type(
@@ -205,6 +210,20 @@ def store(
     frame.build.stores.setdefault(tensor.name, []).append(made)
     if tensor.name not in frame.build.without:
         frame.build.emit(made)
+
+
+def _refuse_blocks(
+    frame: Frame, node: ast.AST, tensor: ir.Tensor, axis: ir.Axis, var: str
+) -> NoReturn:
+    frame.wrong_shape(
+        node,
+        f"'{tensor.name}' has one element for {axis.per} of '{axis.name}', and is stored by tiles "
+        f"of '{var}'",
+        why="how many blocks a tile covers is chosen later: the result would depend on it",
+        fix=f"split the axis into blocks 'b' of {axis.per} elements '{axis.name}': tensors of "
+        f"[..., 'b', '{axis.name}'], b, m = wl.tile('b', 'm', '{axis.name}', "
+        f"whole='{axis.name}') and {tensor.name}: wl.Out[..., 'b']",
+    )
 
 
 def _shaped(

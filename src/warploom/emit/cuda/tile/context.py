@@ -21,24 +21,31 @@ from warploom.emit.cuda.tile.signature import (
     StrideParam,
     WorkParam,
 )
+from warploom.ir.module import KernelModule
 from warploom.kernel.values import (
     Access,
     At,
+    Axis,
     Const,
+    Dot,
     DType,
+    Fn,
     Load,
     Pointwise,
     Position,
+    Reduce,
     Scalar,
     Size,
     Spread,
     Store,
     Tensor,
+    Walk,
     Whole,
     operands,
 )
-from warploom.lower.body import refusal
+from warploom.lower.body import Body, refusal
 from warploom.lower.edges import bounded_axis
+from warploom.lower.ends import MOST_AXES
 from warploom.lower.hand_over import share_of
 from warploom.lower.layout import Layout
 from warploom.lower.ranges import cut_of
@@ -57,6 +64,7 @@ class Context:
         self.kernel = layout.body.kernel
         self.params: dict[str, Param] = {} if params is None else params
         self._before: dict[str, dict[str, Load]] = {}
+        self.module: KernelModule | None = None  # where the kernel has one, facts come from it
 
     def before(self, product: str) -> dict[str, Load]:
         """What steps want read as a product is issued, by the name they know it by."""
@@ -96,6 +104,33 @@ class Context:
         if var is not None and var == self.early:
             return f"(unsigned)({index}) < (unsigned)({limit})"
         return f"{index} < {limit}"
+
+    def within(self, op: Load | Store, indices: list[str]) -> list[str]:
+        """Conditions under which computed numbers among the indices lie on their axes: outside of a
+        tensor loads are 0 and nothing is stored. Variables are the business of whoever walks them.
+        """
+        axes = self.kernel.tensor(op.tensor).axes
+        offsets = self.kernel.tensor(op.tensor).access is Access.STARTS  # one more than groups
+        return [
+            f"(unsigned)({text}) {'<=' if offsets else '<'}"
+            f" (unsigned){self.size_of(op.tensor, axis.name)}"
+            for text, at, axis in zip(indices, op.at, axes, strict=True)
+            if self.may_lie_outside(op, at, axis)
+        ]
+
+    def may_lie_outside(self, op: Load | Store, at: At, axis: Axis) -> bool:
+        """Whether an index is a number that is not known to lie on its axis."""
+        if at.value is None or self.layout.body.values[at.value].dims:
+            return False
+        made = self.layout.body.ops.get(at.value)
+        if self.kernel.tensor(op.tensor).access is Access.STARTS and isinstance(made, Pointwise):
+            first, *more = (self.layout.body.ops.get(a) for a in made.args)
+            if made.fn is Fn.ADD and isinstance(more[0], Const) and more[0].value == 1:
+                made = first  # the end of a group
+        if isinstance(made, Position):
+            var = self.kernel.var(made.var)
+            return var.walk is not Walk.UNIT or var.axis != axis.name or axis.per > 1
+        return True
 
     def scalar(self, parameter: str) -> str:
         """A scalar of the call."""
@@ -174,7 +209,7 @@ class Context:
             return f"end_{var}"
         return self.size(self.kernel.var(var).axis)
 
-    def uniform(  # noqa: PLR0911 (one line a kind of op)
+    def uniform(  # noqa: C901, PLR0911 (one line a kind of op)
         self, name: str, iteration: str | None = None, known: Mapping[str, str] = NOTHING
     ) -> str:
         """A scalar value as an expression; ``known``: loaded ones that have a name already."""
@@ -196,6 +231,8 @@ class Context:
                 return self.uniform(op.arg, iteration, known)
             case Load():
                 return self.one_element(op, iteration)
+            case Reduce() if self.layout.body.is_free(name):
+                return self._end(op, iteration)
             case Pointwise():
                 args = [self.uniform(a, iteration, known) for a in op.args]
                 text = pointwise(op.fn, args, op.result.dtype, self._dtypes(op))
@@ -203,11 +240,19 @@ class Context:
             case _:
                 raise refusal("this value is not a scalar", getattr(op, "line", None))
 
+    def _end(self, op: Reduce, iteration: str | None) -> str:
+        """The first or last element of a tile that exists."""
+        first = self.position(op.over, iteration)
+        if op.fn is Fn.MIN:
+            return f"max({first}, 0)" if op.over == self.early else first
+        last = f"{first} + {self.layout.extent(op.over)}"
+        return f"(min({last}, {self.end_of(op.over)}) - 1)"
+
     def one_element(self, op: Load, iteration: str | None) -> str:
         """The one element a tile needs; iterations past the end of a loop read its last one, or 0
         where steps are single and may be missing.
         """
-        indices, exists = [], ""
+        indices, some = [], list[str]()
         for at, axis in zip(op.at, self.kernel.tensor(op.tensor).axes, strict=True):
             text = self.index(at, iteration) + self.later(op, at)
             if at.var is not None and axis.per > 1:
@@ -215,12 +260,13 @@ class Context:
             if at.var == self.layout.body.loop.var:
                 size = self.size_of(op.tensor, axis.name)
                 if self.layout.extent(at.var) == 1:
-                    exists = f"{text} < {size}"
+                    some.append(f"{text} < {size}")
                 text = f"min({text}, {size} - 1)"
             indices.append(text)
+        some += self.within(op, indices)
         element = self.element_at(op, indices)
         zero = "0" if op.result.dtype is DType.I32 else "0.0f"
-        return f"({exists} ? {element} : {zero})" if exists else element
+        return f"({' && '.join(some)} ? {element} : {zero})" if some else element
 
     def later(self, op: Load | Store, at: At) -> str:
         """How much later in an iteration of several steps an index stands."""
@@ -277,7 +323,8 @@ class Context:
     ) -> list[str]:
         """Coordinates of a copy, innermost first; ``shift`` adds to an axis.
 
-        Of a bounded one rows are counted from the end, as the last two coordinates say.
+        Of a bounded one rows are counted from the end, as the last coordinates say: two that go
+        once around the addresses, or one where no more fit, of a map that begins before its tensor.
         """
         out: list[str] = []
         last: list[str] = []
@@ -290,21 +337,49 @@ class Context:
             text = f"{text} / {per}" if per > 1 and at.var is not None else text
             if n == bound:
                 axis = self.kernel.tensor(op.tensor).axes[n].name
-                less = f"({self.size_of(op.tensor, axis)} - {self.end_of(at.var or '')})"
-                text, last = f"{less} + {text}", [less, f"{WRAP} - {less}"]
+                size, end = self.size_of(op.tensor, axis), self._end(op, at, iteration)
+                less = f"({size} - {end})"
+                last = [less, f"{WRAP} - {less}"] if len(op.at) <= MOST_BOUNDED else [end]
+                text = f"{less} + {text}"
             out.append(f"{text} + {shift[n]}" if n in shift else text)
         return [*out[::-1], *last]
 
+    def _end(self, op: Load | Store, at: At, iteration: str | None) -> str:
+        """Where the rows of a bounded copy end."""
+        if not isinstance(op, Load) or op.end is None:
+            return self.end_of(at.var or "")
+        axis = self.kernel.var(at.var or "").axis
+        end = self.uniform(op.end, iteration)
+        return f"min(max({end}, 0), {self.size_of(op.tensor, axis)})"
+
     def bounded(self, op: Load | Store) -> int | None:
-        """The axis of a tensor along which a copy ends where the loop does, or the rows of a group:
-        products of zeros take less power than those of the next group's rows.
+        """The axis of a tensor along which a copy ends at a number, where the loop does, or the
+        rows of a group: products of zeros take less power than those of the next group's rows, and
+        what is summed over them must not see these.
         """
         body, kernel = self.layout.body, self.kernel
+        if isinstance(op, Load) and op.end is not None:
+            return next(n for n, at in enumerate(op.at) if at.var == op.result.vars[0])
         found = bounded_axis(body, op)
-        if found is not None or kernel.grid.kind != "groups" or op not in body.loop.body:
+        if isinstance(op, Store) and op in body.loop.body and self.ends_early():
+            along = body.values[op.value].vars[:1] == (body.loop.var,)
+            mine = (n for n, at in enumerate(op.at[:-1]) if along and at.var == body.loop.var)
+            found = next(mine, None)  # rows past the end belong to somebody else
+            if found is not None and len(op.at) > MOST_AXES:
+                raise refusal(
+                    f"rows of {op.tensor} are stored up to the end of a loop",
+                    op.line,
+                    why=f"copies of tensors of {MOST_AXES} axes at most end before the tensor does",
+                    fix=f"store {op.tensor} with fewer axes",
+                )
             return found
+        if found is not None or kernel.grid.kind != "groups":
+            return found
+        if op not in body.loop.body and not _is_summed_over(body, op):
+            return None
         rows, load = grouped_vars(kernel)[1], isinstance(op, Load) and not list_of(body, op)
-        fits = load and len(op.at) <= MOST_BOUNDED and body.loop.times == 1
+        most = MOST_BOUNDED if op in body.loop.body else MOST_AXES
+        fits = load and len(op.at) <= most and body.loop.times == 1
         return next((n for n, at in enumerate(op.at[:-1]) if fits and at.var == rows), None)
 
     def past_start(self, op: Load, tile: SlotTile, iteration: str) -> str:
@@ -330,3 +405,12 @@ class Context:
         width = min(LINE_BYTES * 8 // tensor.dtype.bits, share_of(self.layout, op)[1])
         sizes = {value.vars[0]: rows, value.vars[1]: width}
         return tuple(sizes.get(a.var or "", 1) for a in op.at)
+
+
+def _is_summed_over(body: Body, op: Load | Store) -> bool:
+    """Whether a product of the loop sums over the rows of a tile that is loaded before it."""
+    if not isinstance(op, Load):
+        return False
+    dots = [x for x in body.loop.body if isinstance(x, Dot)]
+    summed = [x for x in dots if body.values[x.a].vars[1] == op.result.vars[0]]
+    return any(body.through(n)[0] == op.result.name for x in summed for n in (x.a, x.b))

@@ -27,12 +27,21 @@ def read_element(dtype: DType, place: str) -> str:
     return f"{convert[dtype]}({place})" if dtype in convert else place
 
 
+def written_element(dtype: DType, text: str) -> str:
+    """A number of the text as an element of memory: rounded, whole numbers of 8 bits held."""
+    if dtype is DType.I8:
+        return f"(signed char)min(max((int)({text}), -128), 127)"
+    convert = {t: f"to_{t}" for t in (DType.BF16, DType.F16, DType.E4M3, DType.E5M2)}
+    return f"{convert.get(dtype, '')}({text})"
+
+
 def number(value: float | int | bool, dtype: DType) -> str:
     """A constant."""
     if dtype is DType.BOOL:
         return "true" if value else "false"
     if dtype is DType.I32:
-        return str(int(value))
+        whole = (int(value) + 2**31) % 2**32 - 2**31
+        return str(whole) if whole > -(2**31) else f"({whole + 1} - 1)"
     if value in (float("inf"), float("-inf")):
         return f"__int_as_float(0x{'7' if value > 0 else 'f'}f800000)"
     if value != value:  # noqa: PLR0124 (only NaN differs from itself)
@@ -64,6 +73,15 @@ def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:
             return _cast(args[0], dtype, types[0])
         case _:
             return FUNCTIONS[fn].format(args[0])
+
+
+def wrapped(fn: Fn, args: list[str]) -> str:
+    """Sums, differences and products of whole numbers that wrap at 32 bits: C++ leaves open what
+    signed ones do.
+    """
+    if fn is Fn.NEG:
+        return f"(int)(0u - (unsigned)({args[0]}))"
+    return f"(int)((unsigned)({args[0]}) {BINARY[fn]} (unsigned)({args[1]}))"
 
 
 def _rounded_down(fn: Fn, a: str, b: str) -> str:

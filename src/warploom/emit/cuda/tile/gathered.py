@@ -73,6 +73,7 @@ def _rows_of(context: Context, op: Load, tile: SlotTile, array: str, many: int) 
     own = {picked: "max(number, 0)", len(op.at) - 1: f"{_elements(tile)} * (threadIdx.x % 8)"}
     places = [own.get(n) or context.index(a, "k") for n, a in enumerate(op.at)]
     start = context.address(op, [f"(long long)({p})" for p in places])
+    there = [f"mine < {tile.rows}", f"row < {context.end_of(rows)}", *context.within(op, places)]
     row = f"{context.position(rows)} + mine"
     if context.kernel.grid.kind == "groups":  # rows past its end are not stored: any one will do
         row = f"min({row}, {context.end_of(rows)} - 1)"
@@ -82,7 +83,7 @@ def _rows_of(context: Context, op: Load, tile: SlotTile, array: str, many: int) 
         "#pragma unroll",
         f"for (int i = 0; i < {many}; ++i) {{",
         f"  const int mine = {MINE} + {AT_ONCE} * i, row = {row};",
-        f"  const bool exists = mine < {tile.rows} && row < {context.end_of(rows)};",
+        f"  const bool exists = {' && '.join(there)};",
         f"  int number = exists ? {_number(context, op.at[picked].value or '', rows)} : -1;",
         f"  if ((unsigned)number >= (unsigned){size}) {{",
         "    number = -1;",
@@ -128,9 +129,9 @@ def _number(context: Context, name: str, rows: str) -> str:
     if isinstance(op, Spread):
         return _number(context, op.arg, rows)
     if isinstance(op, Load):
-        return context.element_at(
-            op, ["row" if a.var == rows else context.index(a, None) for a in op.at]
-        )
+        places = ["row" if a.var == rows else context.index(a, None) for a in op.at]
+        element, there = context.element_at(op, places), context.within(op, places)
+        return f"({' && '.join(there)} ? {element} : 0)" if there else element
     if isinstance(op, Pointwise):
         args = [_number(context, a, rows) for a in op.args]
         return pointwise(op.fn, args, op.result.dtype, [body.values[a].dtype for a in op.args])

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.kernel.values import Load, Store, Walk
+from warploom.kernel.values import Load, Position, Store, Walk
 from warploom.lower.body import only_products
 from warploom.lower.choose import SIDE
 from warploom.lower.layout import Layout
@@ -191,7 +191,7 @@ def early_lines(context: Context, cut: Cut | None) -> list[str]:
         "bool more = find(next);",
         "while (more) {",
         f"  const int {', '.join(f'{n} = next_{n}' for n in names)};",
-        *indent(_whole(context), 2),
+        *indent(whole_lines(context), 2),
     ]
 
 
@@ -209,7 +209,7 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
     tiled, units = _split(context)
     walk = _walk(context, cut)
     if walk == "groups":
-        return [*_groups(context), *_whole(context)]
+        return [*_groups(context), *whole_lines(context)]
     lines = ["int rest = tile;"] if units or walk != "plane" else []
     if walk == "plane":
         lines += _plane(context, *tiled, alone=not units)
@@ -223,10 +223,11 @@ def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
             ]
     for n in reversed(units):
         lines += [f"const int pos_{n} = rest % count_{n};", f"rest /= count_{n};"]
-    return [*lines, *_whole(context)]
+    return [*lines, *whole_lines(context)]
 
 
-def _whole(context: Context) -> list[str]:
+def whole_lines(context: Context) -> list[str]:
+    """Variables that stand for a whole axis."""
     return [f"constexpr int pos_{v.name} = 0;" for v in context.kernel.vars if v.walk is Walk.WHOLE]
 
 
@@ -271,10 +272,13 @@ def _pulled(context: Context, var: str, number: str) -> str:
 
 
 def _is_pulled(context: Context, var: str) -> bool:
-    body = context.layout.body
+    body, kernel = context.layout.body, context.kernel
     loads = [op for _, op in body.placed if isinstance(op, Load)]
+    listed = {a.name for x in body.loop.lists for a in kernel.tensor(x.counts).axes}
     return not (
-        any(d.var == var and d.per > 1 for op in loads for d in op.result.dims)
+        kernel.var(var).axis in listed  # a tile walks the list of the rows it begins at
+        or any(isinstance(op, Position) and op.var == var for _, op in body.placed)
+        or any(d.var == var and d.per > 1 for op in loads for d in op.result.dims)
         or any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail)
         or any(op.add for _, op in body.placed if isinstance(op, Store))
     )

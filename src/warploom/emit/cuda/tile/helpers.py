@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from warploom.emit.cuda import ptx
+from warploom.emit.cuda.tile.number_helpers import NUMBER_HELPERS
 
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\s*(?:<[^;(){}]*>)?\s*\(")
 _COORDINATES = "xyzvw"
@@ -298,6 +299,7 @@ TILE_HELPERS: dict[str, str] = {
         '  asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(r) : "h"((uint16_t)x));\n'
         "  return from_f16((uint16_t)(half ? r >> 16 : r));\n}\n"
     ),
+    **NUMBER_HELPERS,
     "load_shared1": (
         "// An element of a vector in shared memory.\n"
         "DEVICE float load_shared1(uint32_t address) {\n  float a;\n"

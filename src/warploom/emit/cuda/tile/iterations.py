@@ -5,7 +5,7 @@ from __future__ import annotations
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
 from warploom.kernel.values import Walk
-from warploom.lower.ranges import Affine, Cut, begins_at
+from warploom.lower.ranges import Affine, Cut, begins_at, fewest_trips
 
 MIRRORED = [  # iterations that lie wholly inside, of a loop that is walked from its end
     "const int last_whole = k_tiles - whole_from;",
@@ -29,7 +29,7 @@ def trip_lines(context: Context, cut: Cut | None, least: int, *, masked: bool) -
     several = single and (least > 1 or (least == 1 and split))
     if single and least and not several:  # no step at hand: one of zeros past the end
         lines.append(f"if (first_{loop.var} >= {end}) first_{loop.var} = {size};")
-    fewest = max(least, 0 if single else 1)
+    fewest = max(least, fewest_trips(context.layout))
     lines += range_lines(context, cut, end, masked=masked, fewest=fewest)
     step = f"{extent} * k"
     if tiling.serpentine:
@@ -107,7 +107,7 @@ def list_lines(context: Context, cut: Cut | None, fewest: int) -> list[str]:
     return [
         *lines,
         f"const int whole_{loop.var} = {whole}, k_tiles = max({' + '.join(counts)},"
-        f" {max(fewest, 1)});",
+        f" {max(fewest, fewest_trips(context.layout))});",
         f"const int whole_from = 0, whole_to = {size} % {extent} ? 0 : whole_{loop.var};"
         if known
         else "const int whole_from = 0, whole_to = 0;",

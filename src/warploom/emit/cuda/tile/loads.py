@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.from_module import printer
 from warploom.kernel.values import At, Dim, Dot, DType, Load, Value
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import early_vectors
@@ -105,7 +106,7 @@ class Loads:
         indices = []
         for n, at in enumerate(op.at):
             per = self.context.kernel.tensor(op.tensor).axes[n].per
-            text = self._place(at) + self.context.later(op, at)
+            text = self._place(op, at) + self.context.later(op, at)
             indices.append(f"({text}) / {per}" if per > 1 and at.var else text)
         inside = [
             self.context.inside(i, self.context.size_of(op.tensor, a.name), at.var)
@@ -116,6 +117,10 @@ class Loads:
             )
             if self._varies(at) or (at.var is not None and at.var in (self.rows, self.cols))
         ]
+        made = printer(self.context)
+        indices, inside = (made and made.tail_load(op.result.name)) or (indices, inside)
+        more = self.context.within(op, indices)
+        inside = [*inside, *(x for x in more if x not in inside)]
         element = self.context.element_at(op, indices)
         zero = "0" if op.result.dtype is DType.I32 else "0.0f"
         text = f"({' && '.join(inside)}) ? {element} : {zero}" if inside else element
@@ -134,20 +139,24 @@ class Loads:
         nothing is asked of its elements.
         """
         label, axes = called("w", op.result.name), self.context.kernel.tensor(op.tensor).axes
-        indices = [self._place(at) for at in op.at]
+        indices = [self._place(op, at) for at in op.at]
         sizes = [self.context.size_of(op.tensor, a.name) for a in axes]
+        made = printer(self.context)
+        indices, sizes = (made and made.tail_limits(op.result.name)) or (indices, sizes)
         row = next((n for n, at in enumerate(op.at) if at.var == self.rows), None)
         end = f"{self.position(op.at[-1].var or '')} + column + {16 * self.groups}"
-        exists, whole = "", f"even_{label} && {end} <= {sizes[-1]}"
+        there = self.context.within(op, indices)
+        whole = " && ".join([f"even_{label}", f"{end} <= {sizes[-1]}", *there])
         if row is not None and self.rows is not None:
-            exists = f"{self.context.inside(indices[row], sizes[row], self.rows)} ? "
+            there.insert(0, self.context.inside(indices[row], sizes[row], self.rows))
             last = f"{self.position(self.rows)} + {self.layout.extent(self.rows)}"
             whole += f" && {last} <= {sizes[row]}"
             if self.rows == self.context.early:
                 whole += f" && {self.position(self.rows)} >= 0"
+        exists = f"{' && '.join(there)} ? " if there else ""
         strides = [self.context.stride(op.tensor, n) for n in range(len(axes) - 1)]
         odd = " | ".join([f"(uint64_t){self.context.pointer(op.tensor)} / 2", *strides])
-        halves, element = (4, "2 * u, i = u % 2") if exists else (2, "4 * u")
+        halves, element = (4, "2 * u, i = u % 2") if row is not None else (2, "4 * u")
         place = self.context.address(op, indices)
         each = [
             "#pragma unroll",
@@ -170,7 +179,7 @@ class Loads:
             "    }",
             "}",
         ]
-        if exists and op not in self.body.loop.body:
+        if row is not None and op not in self.body.loop.body:
             self.scopes.tile += self._fetched(op, sizes)
         return f"unpack_{op.result.dtype}({label}[j][e / {8 // halves}], e % 2)"
 
@@ -180,12 +189,12 @@ class Loads:
         high = self.layout.extent(rows) // self.layout.tiling.consumers
         wide = -(-self.layout.extent(cols) * op.result.dtype.bits // 8 // LINE_BYTES)
         at = {rows: f"({self.position(rows)} + row)", cols: f"({self.position(cols)} + column)"}
-        indices = [at[a.var] if a.var in at else self._place(a) for a in op.at]
+        indices = [at[a.var] if a.var in at else self._place(op, a) for a in op.at]
         inside = [
             self.context.inside(i, size, a.var)
             for i, size, a in zip(indices, sizes, op.at, strict=True)
             if a.var in at
-        ]
+        ] + self.context.within(op, indices)
         return [
             f"for (int n = threadIdx.x % 128; n < {high * wide}; n += 128) {{",
             f"  const int row = {high} * instance + n / {wide};",
@@ -197,15 +206,15 @@ class Loads:
     def _varies(self, at: At) -> bool:
         return at.value is not None and bool(self.body.values[at.value].dims)
 
-    def _place(self, at: At) -> str:
+    def _place(self, op: Load, at: At) -> str:
         """The element an index stands for, at the element or row at hand."""
         if at.value is not None and self._varies(at):
             return self.value(at.value)
         if at.var is None:
             return self.context.index(at, self.iteration)
-        if at.var in (self.rows, self.cols):
+        if at.var in (self.rows, self.cols) and at.var in op.result.vars:
             return self.indices(at.var)
-        return self.position(at.var)
+        return self.position(at.var)  # of one block too, in which the step lies
 
     def _one_element(self, dim: Dim) -> bool:
         """Whether a tile lies within one block of elements that share a number."""
@@ -267,7 +276,8 @@ class Loads:
             return self._ahead(op)
         label = called("v", op.result.name)
         element = self.context.one_element(op, self.iteration)
-        self.scopes.step.append(f"const float {label} = {element};")
+        kind = "int" if op.result.dtype is DType.I32 else "float"
+        self.scopes.step.append(f"const {kind} {label} = {element};")
         return label
 
     def _from_slot(self, op: Load) -> str:

@@ -10,7 +10,9 @@ from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
-from warploom.kernel.values import Dot, DType, Load
+from warploom.emit.cuda.tile.from_module import ModulePrinter, printer
+from warploom.ir.operations import Copy, Mma as MmaOperation
+from warploom.kernel.values import Dot, DType, Load, Tensor
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import early_array, early_vectors
 from warploom.lower.parted import FIRST, REST
@@ -31,6 +33,8 @@ def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list
     run = run_of(context, op, entry, site)
     lines = [line for o, e in run for line in _copies(context, o, e, site)]
     if len(lines) < 2 or (len(run) == 1 and context.layout.body.loop.times == 1):
+        return lines
+    if context.bounded(op) is not None:
         return lines
     tile, tensor = _tile(context, op.result.name), context.kernel.tensor(op.tensor)
     at = context.coordinates(op, site.iteration(entry.k), {})
@@ -87,6 +91,8 @@ def _copies(context: Context, op: Load, entry: LoadEntry, site: Site) -> list[st
     """The copies of one tile: a box for each block of 128-byte rows; of its share in a cluster."""
     tile = _tile(context, op.result.name)
     tensor = context.kernel.tensor(op.tensor)
+    if (made := printer(context)) is not None:
+        return _module_copies(made, tile, tensor, entry, site)
     bound = context.bounded(op)
     box = context.load_box(op, tile, entry.multicast)
     name = context.map_of(tensor, box, span=tile.span, bounded=bound)
@@ -114,6 +120,25 @@ def _copies(context: Context, op: Load, entry: LoadEntry, site: Site) -> list[st
     return lines
 
 
+def _module_copies(
+    made: ModulePrinter, tile: SlotTile, tensor: Tensor, entry: LoadEntry, site: Site
+) -> list[str]:
+    """The copies of one tile, with boxes and coordinates of the module."""
+    copy = made.operation(entry, site)
+    assert isinstance(copy, Copy)
+    context, found = made.context, made.module.map(copy.tensor_map)
+    name = context.map_of(tensor, found.box, span=found.swizzle)
+    dst = site.part(copy.ring, copy.part, entry.k)
+    bar, policy = site.barrier(copy.ring, "full", entry.k), _policy(context, tensor.name)
+    call = "tma_cast" if copy.multicast > 1 else "tma_load"
+    mask = f", {(1 << copy.multicast) - 1}" if copy.multicast > 1 else ""
+    hint = "_hint" if policy else ""
+    return [
+        f"{call}_{len(found.box)}d{hint}({dst}{offset}, &{name}, {bar}, {at}{mask}{policy});"
+        for offset, at in made.copy_boxes(copy, tile.rows, LINE_BYTES)
+    ]
+
+
 def _policy(context: Context, tensor: str) -> str:
     keep = context.layout.tiling.keep
     if keep is None:
@@ -139,13 +164,18 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
     )
     steps = layout.extent(body.values[op.a].dims[1].var) * dtype.bits // 256
     begin, end = _part(layout.tiling.late, steps, entry.op)
-    columns = array.cols if array.by_columns else 0
+    columns, rows = array.cols if array.by_columns else 0, 0
+    if not held:
+        rows = 0 if array.by_columns else array.blocks * WGMMA_ROWS
+    if (made := printer(context)) is not None:
+        mma = made.operation(entry, site)
+        assert isinstance(mma, MmaOperation)
+        rows, columns = made.operand_share(mma.a), made.operand_share(mma.b)
     right = _descriptor(context, b, site, entry.k, mn=b_mn, share=columns)
     lines = [*_early(context, op, entry, site), "{", f"  const uint64_t right = {right};"]
     if held:
         left = f"{layout.array_of(a).name}[i][step]"
     else:
-        rows = 0 if array.by_columns else array.blocks * WGMMA_ROWS
         start = _descriptor(context, a, site, entry.k, mn=a_mn, share=rows)
         lines.append(f"  const uint64_t left = {start};")
         tile = _tile(context, a)

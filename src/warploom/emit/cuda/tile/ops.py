@@ -16,13 +16,14 @@ from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_tabl
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.from_module import printer
 from warploom.emit.cuda.tile.meet import meet_lines
 from warploom.emit.cuda.tile.near import near_lines
 from warploom.emit.cuda.tile.operands import load_lines, product_lines
 from warploom.emit.cuda.tile.steps import start_text
-from warploom.emit.cuda.tile.stores import direct_text, store_call, straight_text
+from warploom.emit.cuda.tile.stores import direct_text, module_store, store_call, straight_text
 from warploom.emit.cuda.tile.vector import Vector
-from warploom.kernel.values import Dot, Load, Store
+from warploom.kernel.values import Dot, DType, Load, Store
 from warploom.lower.column import Lowered
 from warploom.lower.fuse import Step
 from warploom.lower.hand_over import Put, See, early_array, puts, sees
@@ -206,7 +207,8 @@ class Ops:
             return table.with_op(name, add)
         if not staged:
             return table.with_op(
-                name, lambda e, s: ["{", *indent(direct_text(self.context, op), 2), "}"]
+                name,
+                lambda e, s: ["{", *indent(direct_text(self.context, op, at=(e, s)), 2), "}"],
             )
 
         def fill(e: RoleEntry, site: Site) -> list[str]:
@@ -219,6 +221,8 @@ class Ops:
             block, column = e.args
             loops = op in self.layout.body.loop.body
             at = site.iteration(e.k) if loops else None
+            if (made := printer(self.context)) is not None:
+                return module_store(made, op, e, site, _copy(e.source.copy))
             return store_call(self.context, op, block, column, _copy(e.source.copy), at)
 
         return table.with_op(f"fill_{stored(self.layout, op)}", fill).with_op(name, store)
@@ -278,12 +282,14 @@ class Ops:
     def sum_lines(self) -> list[str]:
         """Row sums over the threads of a row."""
         lines = []
+        whole = {a.name for a in self.layout.arrays if a.dtype is DType.I32}
         for name in part_arrays(self.layout):
+            across = "quad_sum_i32" if name in whole else "quad_sum"
             lines += [
                 "#pragma unroll",
                 f"for (int b = 0; b < {self.layout.blocks}; ++b)",
                 "#pragma unroll",
-                f"  for (int i = 0; i < 2; ++i) {name}[b][i] = quad_sum({name}[b][i]);",
+                f"  for (int i = 0; i < 2; ++i) {name}[b][i] = {across}({name}[b][i]);",
             ]
         return lines
 

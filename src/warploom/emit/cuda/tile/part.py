@@ -20,6 +20,7 @@ from warploom.emit.cuda.judged import refuse_conditional, refuse_unfaithful
 from warploom.emit.cuda.lowering import LoweringTable, Site
 from warploom.emit.cuda.roles import indent, number
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.from_module import printer
 from warploom.emit.cuda.tile.gathered import gathered_lines
 from warploom.emit.cuda.tile.grid import NEXT, again_lines, count_lines, finds_early
 from warploom.emit.cuda.tile.iterations import trip_lines
@@ -50,6 +51,7 @@ from warploom.lower.landed import interrupted
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.loop_ops import CONSUMER
 from warploom.lower.meet import MEET
+from warploom.lower.module import module_or_none
 from warploom.lower.plan import held_loads, part_name, stored
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import grouped_vars
@@ -71,6 +73,8 @@ class Part:
         self.layout: Layout = lowered.layout
         self.document: RolesDocument = lowered.document
         self.context = Context(self.layout, params)
+        self.context.module = module_or_none(lowered)
+        self.printer = printer(self.context)
         self.waits: dict[str, str] = {}
         self.masked = masked_steps(self.layout.body, self.layout.steps)
         self.ops = Ops(self.context, self.masked, lowered.earlier)
@@ -160,6 +164,8 @@ class Part:
 
     def trip_lines(self) -> list[str]:
         """How many iterations a tile has, and how many of them lie wholly inside."""
+        if self.printer is not None:
+            return self.printer.trip_lines()
         least = self.document.minimum_trips
         return trip_lines(self.context, self.cut, least, masked=bool(self.masked))
 
@@ -331,7 +337,11 @@ class Part:
         """
         if not self.layout.crowded and not again_lines(self.context, self.walked):
             return []
-        every = count_lines(self.context, self.walked)
+        every = (
+            self.printer.count_lines()
+            if self.printer is not None
+            else count_lines(self.context, self.walked)
+        )
         found = [x for x in every if x.startswith("const int count_")]
         return [re.sub(r"\blen_(\w+)", r"opaque(len_\1)", line) for line in found]
 
@@ -366,7 +376,7 @@ def array_declaration(array: Array) -> str:
     if array.form is Form.PACKED:
         return f"uint32_t {array.name}[{array.blocks}][{array.cols // 16}][4];"
     count = array.cols // 2 if array.form is Form.TILE else 2
-    return f"float {array.name}[{array.blocks}][{count}];"
+    return f"{array.kind} {array.name}[{array.blocks}][{count}];"
 
 
 def _with_between(lines: list[str], between: list[str]) -> list[str]:

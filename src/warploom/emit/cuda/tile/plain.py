@@ -7,27 +7,31 @@ numbers have 32 bits: more rows than that fit in no GPU's memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from warploom.emit.cuda import ptx
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.expressions import number, pointwise, read_element
+from warploom.emit.cuda.tile.expressions import (
+    number,
+    pointwise,
+    wrapped,
+)
 from warploom.emit.cuda.tile.helpers import helpers_for
+from warploom.emit.cuda.tile.plain_rows import Rows, name_of, scalar_type, whole_row
 from warploom.emit.cuda.tile.signature import (
-    Param,
-    PointerParam,
     ScalarParam,
     SizeParam,
     StrideParam,
 )
 from warploom.emit.cuda.tile.source import ENTRY, Source
+from warploom.emit.cuda.tile.steps import WHOLE, WHOLE_LEAST
 from warploom.emit.cuda.tile.stores import PACKS
 from warploom.kernel.values import (
     Access,
     At,
     Const,
+    Dot,
     DType,
     Fn,
+    Indices,
     Kernel,
     Line,
     Load,
@@ -36,6 +40,7 @@ from warploom.kernel.values import (
     Position,
     Reduce,
     Scalar,
+    Size,
     Spread,
     Store,
     Walk,
@@ -43,8 +48,10 @@ from warploom.kernel.values import (
 from warploom.lower.body import line_of, refusal
 
 THREADS = 256
+WRAPPED = (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
 EACH = 8  # elements of a lane
 START = {Fn.ADD: "0.0f", Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
+NONE = {Fn.ADD: "0", **WHOLE_LEAST}
 COMBINE = {Fn.ADD: "{0} + {1}", Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})"}
 
 
@@ -61,28 +68,13 @@ def rows_of(kernel: Kernel) -> dict[str, int]:
     return dict.fromkeys(tiled[-1:], THREADS * EACH // whole)
 
 
-@dataclass
-class _Plain:
-    kernel: Kernel
-    params: dict[str, Param] = field(default_factory=dict)
-
-    def _add(self, param: Param) -> str:
-        self.params.setdefault(param.name, param)
-        return param.name
-
+class _Plain(Rows):
     def source(self) -> Source:
         grid = self.kernel.grid
-        whole = [v for v in self.kernel.vars if v.walk is Walk.WHOLE]
-        extent = whole[0].extent if len(whole) == 1 else None
-        if extent not in (64, 128, 256):
-            raise refusal(
-                "rows of this length in a kernel without a loop",
-                self.kernel.line,
-                why="lanes of one warp share a row of 64, 128 or 256 elements",
-                fix="one whole axis of that size",
-            )
-        lanes = extent // EACH
-        self.column, self.lanes = whole[0].name, lanes
+        row = whole_row(self.kernel)
+        assert row.extent is not None
+        lanes = row.extent // EACH
+        self.column, self.lanes = row.name, lanes
         self.wide = any(t.blocked and t.access is Access.IN for t in self.kernel.tensors)
         self.each = 2 * EACH if self.wide else EACH
         clears = [o for o in self.kernel.ops if isinstance(o, Store) and self._is_blocked(o)]
@@ -144,82 +136,52 @@ class _Plain:
             places += inner if n else [f"const int pos_{label} = (int)rest;"]
         return places, " * ".join(factors)
 
-    def _lines(self, op: Op) -> list[str]:  # noqa: PLR0911 (one line a kind of op)
+    def _lines(self, op: Op) -> list[str]:  # noqa: C901, PLR0911, PLR0912 (one line a kind)
         match op:
             case Const():
-                kind = _scalar_type(op.result.dtype)
-                return [f"const {kind} {_name(op)} = {number(op.value, op.result.dtype)};"]
+                kind = scalar_type(op.result.dtype)
+                return [f"const {kind} {name_of(op)} = {number(op.value, op.result.dtype)};"]
             case Position():
-                return [f"const int {_name(op)} = pos_{op.var};"]
+                return [f"const int {name_of(op)} = pos_{op.var};"]
             case Scalar():
                 dtype = next(p.dtype for p in self.kernel.parameters if p.name == op.parameter)
                 given = ScalarParam(name=f"arg_{op.parameter}", parameter=op.parameter, dtype=dtype)
-                return [f"const float {_name(op)} = {self._add(given)};"]
+                return [f"const {scalar_type(dtype)} {name_of(op)} = {self._add(given)};"]
+            case Size():
+                return [f"const int {name_of(op)} = {self._size(op.tensor, op.axis)};"]
+            case Indices():
+                return self._indices(op)
             case Load():
                 return self._load(op)
             case Spread():
-                text = self._at(op.arg)
-                return self._each(_name(op), text, tile=len(op.result.dims) == 2)
+                return self._each(op.result, self._at(op.arg))
             case Pointwise():
                 types = [self._dtype(a) for a in op.args]
                 args = [self._at(a) for a in op.args]
                 text = pointwise(op.fn, args, op.result.dtype, types)
+                if op.result.dtype is DType.I32 and op.result.dims and op.fn in WRAPPED:
+                    text = wrapped(op.fn, args)
                 if not op.result.dims:
-                    return [f"const {_scalar_type(op.result.dtype)} {_name(op)} = {text};"]
-                return self._each(_name(op), text, tile=len(op.result.dims) == 2)
+                    return [f"const {scalar_type(op.result.dtype)} {name_of(op)} = {text};"]
+                return self._each(op.result, text)
             case Reduce():
                 return self._reduce(op)
             case Store():
                 return self._store(op)
             case _:
-                raise refusal("this has no place in a kernel without a loop", line_of(op))
+                raise refusal(
+                    f"{'a product' if isinstance(op, Dot) else type(op).__name__.lower()} in a"
+                    " kernel without a loop",
+                    line_of(op),
+                    why="lanes hold elements of rows: they compute element by element and sum rows",
+                    fix="a loop over the contracted axis: for k in wl.steps(x.k):"
+                    if isinstance(op, Dot)
+                    else "a loop over one of the axes: for n in wl.steps(x.n):",
+                )
 
-    def _value(self, name: str) -> Op:
-        return next(o for o in self.kernel.ops if not isinstance(o, Store) and _of(o) == name)
-
-    def _dims(self, name: str) -> int:
-        return len(getattr(self._value(name), "result").dims)  # noqa: B009
-
-    def _dtype(self, name: str) -> DType:
-        found: DType = getattr(self._value(name), "result").dtype  # noqa: B009
-        return found
-
-    def _at(self, name: str) -> str:
-        label = f"v_{name}"
-        return f"{label}[j]" if self._dims(name) == 2 else label
-
-    def _each(self, label: str, text: str, *, tile: bool) -> list[str]:
-        if not tile:
-            return [f"const float {label} = {text};"]
-        return [
-            f"float {label}[{self.each}];",
-            "#pragma unroll",
-            f"for (int j = 0; j < {self.each}; ++j) {label}[j] = {text};",
-        ]
-
-    def _pointer(self, tensor: str) -> str:
-        found = self.kernel.tensor(tensor)
-        return self._add(
-            PointerParam(
-                name=f"ptr_{tensor}",
-                tensor=tensor,
-                dtype=found.dtype,
-                written=found.access is Access.OUT,
-            )
-        )
-
-    def _address(self, tensor: str, at: tuple[At, ...], rank: int | None = None) -> str:
-        """An element's place; of fewer indices than the tensor's ``rank``, the rest at 0."""
-        rank = rank or len(at)
-        terms = []
-        for n, index in enumerate(at):
-            place = "part" if index.var == self.column else f"pos_{index.var}"
-            place = f"v_{index.value}" if index.value is not None else place
-            if n < rank - 1:
-                stride = StrideParam(name=f"stride_{tensor}_{n}", tensor=tensor, axis=n)
-                place = f"{place} * {self._add(stride)}"
-            terms.append(place)
-        return f"{self._pointer(tensor)} + {' + '.join(terms)}"
+    def _indices(self, op: Indices) -> list[str]:
+        self._only_rows("places in a row are counted", op.result.line)
+        return self._each(op.result, "(part + j)" if op.var == self.column else f"pos_{op.var}")
 
     def _blocks(self, tensor: str, at: tuple[At, ...]) -> str:
         """Where the blocks of the 16 rows at hand begin."""
@@ -230,14 +192,14 @@ class _Plain:
 
     def _load_blocked(self, op: Load) -> list[str]:
         """A warp reads four blocks side by side, as accumulators lie in them."""
-        label, place = _name(op), self._blocks(op.tensor, op.at)
+        label, place = name_of(op), self._blocks(op.tensor, op.at)
         loads = [
             f"load_global4(&w_{label}[{4 * n}], (const uint32_t*)({place}"
             f" + (here / 32 * 4 + {n}) * 128 + lane * 4));"
             for n in range(4)
         ]
         text = f"__uint_as_float(w_{label}[j])"
-        return [f"uint32_t w_{label}[{self.each}];", *loads, *self._each(label, text, tile=True)]
+        return [f"uint32_t w_{label}[{self.each}];", *loads, *self._each(op.result, text)]
 
     def _store_rows(self, op: Store, dtype: DType) -> list[str]:
         """Four lanes exchange pairs of columns, so that each writes 16 bytes of a row."""
@@ -262,10 +224,13 @@ class _Plain:
         if self.kernel.tensor(op.tensor).blocked:
             return self._load_blocked(op)
         self._only_rows("a tensor that lies row by row is read", op.result.line)
-        label, wide = _name(op), op.result.dtype is DType.F32
-        if len(op.result.dims) < 2:  # one number of a row
-            kind, place = _scalar_type(op.result.dtype), f"*({self._address(op.tensor, op.at)})"
-            return [f"const {kind} {label} = {read_element(op.result.dtype, place)};"]
+        label, wide = name_of(op), op.result.dtype is DType.F32
+        along = self._along(op.result)  # else one number of a row
+        line = self._is_line(op.tensor, op.at) and op.result.dtype in (DType.F32, *PACKS)
+        if not along or not line:
+            place = self._element(op.tensor, op.at) if along else self._one(op.tensor, op.at)
+            element, exists = self._read(op.result.dtype, place), self._there(op.tensor, op.at)
+            return self._each(op.result, f"{exists} ? {element} : 0" if exists else element)
         words = EACH if wide else EACH // 2
         text = f"__uint_as_float(w_{label}[j])"
         if not wide:
@@ -275,16 +240,10 @@ class _Plain:
             f"load_global4(&w_{label}[{4 * n}], (const uint32_t*)({address}) + {4 * n});"
             for n in range(words // 4)
         ]
-        # Whether rows that a list picks lie inside; '' where no list does
-        axes, found = self.kernel.tensor(op.tensor).axes, []
-        for index, axis in zip(op.at, axes, strict=True):
-            if index.value is not None and isinstance(self._value(index.value), Load):
-                size = self._add(SizeParam(name=f"len_{axis.name}", axis=axis.name))
-                found.append(f"(unsigned)v_{index.value} < (unsigned){size}")
-        exists = " && ".join(found)
+        exists = self._there(op.tensor, op.at)
         loads = [f"if ({exists}) {{", *indent(loads, 2), "}"] if exists else loads
         empty = " = {}" if exists else ""
-        return [f"uint32_t w_{label}[{words}]{empty};", *loads, *self._each(label, text, tile=True)]
+        return [f"uint32_t w_{label}[{words}]{empty};", *loads, *self._each(op.result, text)]
 
     def _only_rows(self, what: str, line: Line | None) -> None:
         if self.wide:
@@ -297,11 +256,20 @@ class _Plain:
 
     def _reduce(self, op: Reduce) -> list[str]:
         self._only_rows("a sum along rows is made", op.result.line)
-        label, how = _name(op), COMBINE[op.fn]
+        if op.over != self.column:
+            raise refusal(
+                "a reduction over the rows in a kernel without a loop",
+                op.result.line,
+                why="rows lie in different warps, and in different CTAs",
+                fix=f"a loop over them: for {op.over} in wl.steps(...), or a reduction along the "
+                "row",
+            )
+        label, whole = name_of(op), op.result.dtype is DType.I32
+        how, first = (WHOLE if whole else COMBINE)[op.fn], (NONE if whole else START)[op.fn]
         lines = [
-            f"float {label} = {START[op.fn]};",
+            f"{scalar_type(op.result.dtype)} {label} = {first};",
             "#pragma unroll",
-            f"for (int j = 0; j < {EACH}; ++j) {label} = {how.format(label, f'v_{op.arg}[j]')};",
+            f"for (int j = 0; j < {EACH}; ++j) {label} = {how.format(label, self._at(op.arg))};",
         ]
         step = 1
         while step < self.lanes:
@@ -336,13 +304,36 @@ class _Plain:
 
     def _store(self, op: Store) -> list[str]:
         dtype = self.kernel.tensor(op.tensor).dtype
-        if self.wide and dtype in PACKS and self._dims(op.value) == 2:
+        if self.wide and dtype in PACKS and self._along(self._result(op.value)):
             return self._store_rows(op, dtype)
         self._only_rows("something other than 16 bits is stored", op.line)
-        address = self._address(op.tensor, op.at)
-        if self._dims(op.value) == 1:
-            return [f"if (part == 0) *({address}) = v_{op.value};"]
+        if op.add:
+            raise refusal(
+                f"a sum in '{op.tensor}' by a kernel without a loop",
+                op.line,
+                why="its rows are written once",
+                fix="store with =, or sum along a loop: for n in wl.steps(x.n):",
+            )
+        address, exists = self._address(op.tensor, op.at), self._there(op.tensor, op.at)
         value = f"v_{op.value}"
+        if not self._along(self._result(op.value)):
+            there = f"part == 0 && {exists}" if exists else "part == 0"
+            return [f"if ({there}) *({address}) = {self._written(dtype, value)};"]
+        if exists:
+            lines = self._stored_row(op, dtype, address)
+            return [f"if ({exists}) {{", *indent(lines, 2), "}"]
+        return self._stored_row(op, dtype, address)
+
+    def _stored_row(self, op: Store, dtype: DType, address: str) -> list[str]:
+        """A lane's elements: 16 bytes at once where rows lie so."""
+        value = f"v_{op.value}"
+        if not self._is_line(op.tensor, op.at) or dtype not in (DType.F32, *PACKS):
+            element = self._element(op.tensor, op.at)
+            return [
+                "#pragma unroll",
+                f"for (int j = 0; j < {self.each}; ++j)"
+                f" {element} = {self._written(dtype, f'{value}[j]')};",
+            ]
         if dtype is DType.F32:
             bits = [f"__float_as_uint({value}[{e}])" for e in range(EACH)]
             lines = []
@@ -361,15 +352,3 @@ class _Plain:
             f"const uint32_t out_{op.tensor}[4] = {{{', '.join(pairs)}}};",
             f"store_global4({address}, out_{op.tensor});",
         ]
-
-
-def _scalar_type(dtype: DType) -> str:
-    return "int" if dtype is DType.I32 else "float"
-
-
-def _of(op: Op) -> str:
-    return str(getattr(op, "result").name)  # noqa: B009
-
-
-def _name(op: Op) -> str:
-    return f"v_{_of(op)}"

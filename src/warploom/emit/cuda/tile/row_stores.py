@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.expressions import written_element
 from warploom.emit.cuda.tile.steps import tile_loop
 from warploom.emit.cuda.tile.vector import Vector, row_scope
-from warploom.kernel.values import DType, Reduce, Store
+from warploom.kernel.values import Reduce, Store
 
 
 def column_sums(context: Context, op: Store, made: Reduce) -> list[str]:
@@ -19,6 +20,7 @@ def column_sums(context: Context, op: Store, made: Reduce) -> list[str]:
     (axis,) = (x.name for a, x in zip(op.at, axes, strict=True) if a.var == cols)
     indices = ["first" if a.var == cols else context.index(a, None) for a in op.at]
     exists = context.inside("first", context.limit(op.tensor, axis, cols), cols)
+    exists = " && ".join([exists, *context.within(op, indices)])
     after = [
         "#pragma unroll",
         "for (int c = 0; c < 4; ++c) {",
@@ -43,15 +45,23 @@ def row_store(context: Context, op: Store) -> list[str]:
     text = vector.value(op.value)
     blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
     row = f"(pos_{rows} + row_of(b, i))"
-    indices = [row if a.var == rows else context.index(a, None) for a in op.at]
-    axis = next(
-        x.name
-        for a, x in zip(op.at, context.kernel.tensor(op.tensor).axes, strict=True)
+    picked = {a.value for a in op.at if a.value and context.layout.body.values[a.value].dims}
+    indices = [
+        row
         if a.var == rows
-    )
+        else vector.value(a.value)
+        if a.value is not None and a.value in picked
+        else context.index(a, None)
+        for a in op.at
+    ]
+    exists, more = context.inside(row, context.end_of(rows), rows), list[str]()
+    for a, x, index in zip(op.at, context.kernel.tensor(op.tensor).axes, indices, strict=True):
+        if a.var == rows:
+            exists = context.inside(row, context.limit(op.tensor, x.name, rows), rows)
+        elif a.value in picked:
+            more.append(f"(unsigned){index} < (unsigned){context.size_of(op.tensor, x.name)}")
     dtype = context.kernel.tensor(op.tensor).dtype
-    convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
-    exists = context.inside(row, context.limit(op.tensor, axis, rows), rows)
+    exists = " && ".join([exists, *more, *context.within(op, indices)])
     return [
         *vector.scopes.step,
         "#pragma unroll",
@@ -62,6 +72,6 @@ def row_store(context: Context, op: Store) -> list[str]:
         f"    if (lane % 4 == 0 && {exists})",
         f"      atomicAdd(&{context.address(op, indices)}, {text});"
         if op.add
-        else f"      {context.address(op, indices)} = {convert}({text});",
+        else f"      {context.address(op, indices)} = {written_element(dtype, text)};",
         "}",
     ]

@@ -23,6 +23,7 @@ from warploom.emit.cuda.tile.grid import (
     place_lines,
     turned_line,
     walk_lines,
+    whole_lines,
 )
 from warploom.emit.cuda.tile.helpers import helpers_for
 from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
@@ -183,7 +184,12 @@ class _Writer:
         return [*lines, ""]
 
     def kernel_text(self) -> list[str]:
-        counts = count_lines(self.last.context, self.last.walked)
+        printer = self.last.printer
+        counts = (
+            printer.count_lines()
+            if printer is not None
+            else count_lines(self.last.context, self.last.walked)
+        )
         consumer = self.consumer()
         producer = self.producer()  # after it: it names all tensor maps
         if self.stamps:
@@ -222,22 +228,32 @@ class _Writer:
 
     def tile_loop(self, bodies: Sequence[list[str]], *, early: bool = False) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
-        context = self.last.context
+        context, printer = self.last.context, self.last.printer
         turn, first = [], []
         if self.last.layout.tiling.serpentine:
-            turn = ["turned = !turned;", turned_line(context, self.last.walked)]
+            backwards = (
+                printer.direction_line()
+                if printer is not None
+                else turned_line(context, self.last.walked)
+            )
+            turn = ["turned = !turned;", backwards]
             first = ["bool turned = true;"]
         if early:
             walked = early_lines(context, self.last.walked)
             return [*first, *walked, *indent([*turn, *bodies[0]], 2), "}"]
         inner = [["{", *indent(b, 2), "}"] for b in bodies] if len(bodies) > 1 else bodies
+        if printer is not None:
+            walk, place = printer.walk_lines(), [*printer.place_lines(), *whole_lines(context)]
+        else:
+            walk = walk_lines(context, self.last.walked)
+            place = place_lines(context, self.last.walked)
         return [
             *first,
-            *walk_lines(context, self.last.walked),
+            *walk,
             *indent(
                 [
                     *self.last.recounted(),
-                    *place_lines(context, self.last.walked),
+                    *place,
                     *turn,
                     *(line for body in inner for line in body),
                 ],

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import NamedTuple
 
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.expressions import number
 from warploom.emit.cuda.tile.loads import called
 from warploom.emit.cuda.tile.nibbles import LEAST as NIBBLE, nibbles
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
-from warploom.kernel.values import Fn, Pointwise, Reduce, Spread
+from warploom.kernel.values import DType, Fn, Pointwise, Reduce, Spread
 from warploom.lower.body import refusal
 from warploom.lower.fuse import Step, fresh_product
 from warploom.lower.layout import Array, Form, part_sums
@@ -19,6 +21,12 @@ from warploom.lower.price import scaled_rows
 LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
 COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + {1}"}
 QUAD = {Fn.MAX: "quad_max", Fn.MIN: "quad_min", Fn.ADD: "quad_sum"}
+WHOLE_LEAST = {Fn.MAX: number(-(2**31), DType.I32), Fn.MIN: number(2**31 - 1, DType.I32)}
+WHOLE = {
+    Fn.MAX: "max({0}, {1})",
+    Fn.MIN: "min({0}, {1})",
+    Fn.ADD: "(int)((unsigned){0} + (unsigned){1})",
+}
 
 
 def step_text(
@@ -41,10 +49,10 @@ def step_text(
         return [], scaled
     reduces = [op for op in step.ops if isinstance(op, Reduce)]
     sums, maxima = _reductions(context, step, inner, outer)
-    stores: list[str] = []
+    stores: list[_Assignment] = []
     packs: list[tuple[str, str]] = []
     after: list[str] = []
-    row_stores: list[tuple[str, str]] = []
+    row_stores: list[tuple[str, str, str]] = []
     homes = dict(context.layout.homes)
     for work in step.ops:
         name = work.result.name
@@ -61,18 +69,12 @@ def step_text(
                 f" nibbles_{array.dtype}({bytes_}[u], {least});",
             ]
         elif len(work.result.dims) == 2 and not isinstance(work, Reduce):
-            _store_element(context, name, _unrounded(inner, work), stores, packs)
+            stores.append(_store_element(context, name, _unrounded(work), inner, packs))
         else:
-            row_stores.append((homes[name], outer.value(name)))
+            kind = context.layout.array_of(name).kind
+            row_stores.append((kind, homes[name], outer.value(name)))
     blocks = _blocks(context, step)
-    lines = [*inner.scopes.step]
-    for op in reduces:
-        first, label = LEAST.get(op.fn, "0.0f"), called("red", op.result.name)
-        lines += [
-            f"float {label}[{blocks}][2];",
-            "#pragma unroll",
-            f"for (int b = 0; b < {blocks}; ++b) {label}[b][0] = {label}[b][1] = {first};",
-        ]
+    lines = [*inner.scopes.step, *(x for op in reduces for x in _begun(op, blocks))]
     if step.cols is not None:
         loop = (_read_first(stores + sums), packs, blocks, step.cols, after)
         lines += tile_loop(context, inner, *loop, _cut(context, step, cut) if cut else ())
@@ -82,16 +84,36 @@ def step_text(
     return list(inner.scopes.ahead.values()), lines
 
 
-def _read_first(lines: list[str]) -> list[str]:
+def _begun(op: Reduce, blocks: int) -> list[str]:
+    """What a reduction begins with."""
+    whole, label = op.result.dtype is DType.I32, called("red", op.result.name)
+    first = WHOLE_LEAST.get(op.fn, "0") if whole else LEAST.get(op.fn, "0.0f")
+    return [
+        f"{'int' if whole else 'float'} {label}[{blocks}][2];",
+        "#pragma unroll",
+        f"for (int b = 0; b < {blocks}; ++b) {label}[b][0] = {label}[b][1] = {first};",
+    ]
+
+
+class _Assignment(NamedTuple):
+    """A line for every element, the array it overwrites and the one it reads; None: no array."""
+
+    line: str
+    writes: str | None
+    reads: str | None
+
+
+def _read_first(every: list[_Assignment]) -> list[str]:
     """Assignments in their order, but each after those that read what it overwrites."""
-    left, found = [line.partition(" = ") for line in lines], []
+    left, found = list(every), list[str]()
     while left:
         free = (
             n
-            for n, (cell, _, _) in enumerate(left)
-            if not any(cell in read for m, (_, _, read) in enumerate(left) if m != n)
+            for n, one in enumerate(left)
+            if one.writes is None
+            or not any(other.reads == one.writes for m, other in enumerate(left) if m != n)
         )
-        found.append("".join(left.pop(next(free, 0))))
+        found.append(left.pop(next(free, 0)).line)
     return found
 
 
@@ -101,7 +123,8 @@ def start_text(context: Context, array: Array, first: str) -> list[str]:
     vector = Vector(context, vars_of[0], vars_of[1] if len(vars_of) == 2 else None)
     text = vector.value(first)
     if array.form is not Form.TILE:
-        return [*vector.scopes.step, *_row_loop(vector, [(array.name, text)], array.blocks)]
+        stores = [(array.kind, array.name, text)]
+        return [*vector.scopes.step, *_row_loop(vector, stores, array.blocks)]
     element = [f"{array.name}[b][4 * h + e] = {text};"]
     loop = tile_loop(context, vector, element, [], array.blocks, vars_of[1])
     return [*vector.scopes.step, *loop]
@@ -121,10 +144,10 @@ def _scaled_rows(context: Context, step: Step) -> list[str]:
 
 def _reductions(
     context: Context, step: Step, inner: Vector, outer: Vector
-) -> tuple[list[str], list[str]]:
+) -> tuple[list[_Assignment], list[str]]:
     """What reductions do with an element, and what they do with a block once it is whole."""
     parts = part_sums(context.layout.body)
-    elements: list[str] = []
+    elements: list[_Assignment] = []
     blocks: list[str] = []
     for op in (op for op in step.ops if isinstance(op, Reduce)):
         name = op.result.name
@@ -140,9 +163,12 @@ def _reductions(
                     why="rows lie in different warps",
                     fix="reduce over the columns, or work on the transposed tile",
                 )
-            elements += [f"{label} = {COMBINE[op.fn].format(label, inner.value(op.arg))};"]
+            how = (WHOLE if op.result.dtype is DType.I32 else COMBINE)[op.fn]
+            line = f"{label} = {how.format(label, inner.value(op.arg))};"
+            elements.append(_Assignment(line, None, inner.array_of(op.arg)))
         if array is None and name not in parts:  # all lanes meet here: never inside a condition
-            text = outer.declare(op.result, f"{QUAD[op.fn]}({text})", called("whole", name))
+            across = f"{QUAD[op.fn]}{'_i32' if op.result.dtype is DType.I32 else ''}"
+            text = outer.declare(op.result, f"{across}({text})", called("whole", name))
         outer.names[name] = text
     return elements, blocks
 
@@ -157,26 +183,26 @@ def _compared_in(context: Context, step: Step, op: Reduce) -> Array | None:
     written = [n for n in step.results if homes[n] == homes[arg]]
     array = layout.array_of(arg)
     whole = array.form is Form.TILE and array.cols == layout.extent(op.over)
+    whole = whole and array.dtype is not DType.I32
     return array if whole and written == ([arg] if arg in made else []) else None
 
 
-def _unrounded(vector: Vector, op: Pointwise | Spread) -> str:
-    """The value of a result; packing rounds by itself."""
+def _unrounded(op: Pointwise | Spread) -> str:
+    """The value that a result is written from; packing rounds by itself."""
     last = isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.dtype.bits < 32
-    text = vector.value(op.args[0] if last and isinstance(op, Pointwise) else op.result.name)
-    return text
+    return op.args[0] if last and isinstance(op, Pointwise) else op.result.name
 
 
 def _store_element(
-    context: Context, name: str, text: str, stores: list[str], packs: list[tuple[str, str]]
-) -> None:
-    array = context.layout.array_of(name)
+    context: Context, name: str, source: str, vector: Vector, packs: list[tuple[str, str]]
+) -> _Assignment:
+    array, text = context.layout.array_of(name), vector.value(source)
+    reads = vector.array_of(source)
     if array.form is Form.TILE:
-        stores.append(f"{array.name}[b][4 * h + e] = {text};")
-        return
+        return _Assignment(f"{array.name}[b][4 * h + e] = {text};", array.name, reads)
     temporary = f"y_{array.name}"
-    stores.append(f"{temporary}[e] = {text};")
     packs.append((temporary, array.name))
+    return _Assignment(f"{temporary}[e] = {text};", None, reads)
 
 
 def tile_loop(
@@ -248,10 +274,10 @@ def _member(context: Context, array: str) -> str:
     return next(v for v, home in context.layout.homes if home == array)
 
 
-def _row_loop(vector: Vector, stores: list[tuple[str, str]], blocks: int) -> list[str]:
+def _row_loop(vector: Vector, stores: list[tuple[str, str, str]], blocks: int) -> list[str]:
     """Rows of a step, once for each of a thread's rows; results are written last."""
-    values = [f"const float out_{k} = {text};" for k, (_, text) in enumerate(stores)]
-    writes = [f"{home}[b][i] = out_{k};" for k, (home, _) in enumerate(stores)]
+    values = [f"const {kind} out_{k} = {text};" for k, (kind, _, text) in enumerate(stores)]
+    writes = [f"{home}[b][i] = out_{k};" for k, (_, home, _) in enumerate(stores)]
     return [
         "#pragma unroll",
         f"for (int b = 0; b < {blocks}; ++b) {{",

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from warploom.document.roles import RoleEntry
 from warploom.emit.cuda.judged import exchange_at
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.expressions import written_element
+from warploom.emit.cuda.tile.from_module import ModulePrinter, printer
 from warploom.emit.cuda.tile.row_stores import column_sums, row_store
 from warploom.emit.cuda.tile.turns import consumer_turn
 from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
+from warploom.errors import KernelError
+from warploom.ir.operations import (
+    BulkStore as BulkStoreOperation,
+    Vector as VectorOperation,
+)
 from warploom.kernel.values import DType, Reduce, Store
 from warploom.lower.body import refusal
 from warploom.lower.fuse import is_column_sum
@@ -85,7 +93,9 @@ def _block_address(context: Context, op: Store, iteration: str, row: str, column
     return f"{context.pointer(op.tensor)} + ({' + '.join(parts)})"
 
 
-def _block_row(context: Context, op: Store, first: str, block: int) -> tuple[str, str]:
+def _block_row(
+    context: Context, op: Store, first: str, block: int, iteration: str
+) -> tuple[str, str]:
     """The first row of a warp's blocks in a tile from ``first`` on, and whether it exists."""
     rows = context.layout.body.values[op.value].vars[0]
     blocks, _ = share_of(context.layout, op)
@@ -93,13 +103,16 @@ def _block_row(context: Context, op: Store, first: str, block: int) -> tuple[str
     row += f" + {64 * block}" if block else ""
     row += "" if by_columns(context.layout, op) else f" + {64 * blocks} * instance"
     axis = context.kernel.var(rows).axis
-    return row, f"{row} < {context.limit(op.tensor, axis, rows)}"
+    there = context.within(op, [context.index(a, iteration) if a.value else "" for a in op.at])
+    return row, " && ".join([f"{row} < {context.limit(op.tensor, axis, rows)}", *there])
 
 
 def straight_text(context: Context, site: Site, op: Store, iteration: str) -> list[str]:
     """What the loop adds, from registers: a thread adds its four elements of each block at once, or
     pairs of neighbours where rows lie as they are.
     """
+    if is_turned(context.layout, op):
+        raise _apart(op)
     value = context.layout.body.values[op.value]
     vector = Vector(context, value.vars[0], value.vars[1])
     text = vector.value(op.value)
@@ -109,7 +122,7 @@ def straight_text(context: Context, site: Site, op: Store, iteration: str) -> li
     lines: list[str] = []
     first = context.position(value.vars[0], iteration)
     for b in range(blocks):
-        row, exists = _block_row(context, op, first, b)
+        row, exists = _block_row(context, op, first, b, iteration)
         if blocked:
             place = f"float* to = {_block_address(context, op, iteration, row, across)} + 4 * lane;"
         else:
@@ -150,11 +163,12 @@ def _add_each(context: Context, op: Store, iteration: str) -> list[str]:
     rows, cols = context.layout.body.values[op.value].vars
     texts = {rows: "(row + 8 * i)", cols: "(column + 8 * h + 8 * (p / 2))"}
     indices = [texts[a.var] if a.var in texts else context.index(a, iteration) for a in op.at]
+    there = context.within(op, indices)
     return [
         "#pragma unroll",
         "for (int p = 0; p < 4; ++p) {",
         "  const int i = p % 2;",
-        f"  if (row + 8 * i < {context.end_of(rows)})",
+        f"  if ({' && '.join([f'row + 8 * i < {context.end_of(rows)}', *there])})",
         f"    add_global2(&{context.address(op, indices)}, y[2 * p], y[2 * p + 1]);",
         "}",
     ]
@@ -172,8 +186,16 @@ def _put_f32() -> list[str]:
     ]
 
 
-def direct_text(context: Context, op: Store, iteration: str | None = None) -> list[str]:
-    """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit."""
+def direct_text(
+    context: Context,
+    op: Store,
+    iteration: str | None = None,
+    at: tuple[RoleEntry, Site] | None = None,
+) -> list[str]:
+    """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit.
+
+    ``at``: the entry of the role program that it is, where the kernel has a module.
+    """
     value = context.layout.body.values[op.value]
     made = context.layout.body.ops.get(op.value)
     if isinstance(made, Reduce) and is_column_sum(context.layout.body, made):
@@ -187,15 +209,24 @@ def direct_text(context: Context, op: Store, iteration: str | None = None) -> li
     blocks = context.layout.extent(rows) // context.layout.tiling.consumers // 64
     groups = context.layout.extent(cols) // 16
     odd = bool(groups % 2)
-    alone = dtype is DType.F32 or is_turned(context.layout, op) or op.add
+    alone = dtype not in PACKS or is_turned(context.layout, op) or op.add
+    kind = "int" if dtype is DType.I32 else "float"
     alone |= odd and scattered(context.layout, op) is not None
     wide = 1 if alone or odd else 2
+    module, place = printer(context), _place(context, op, vector)
+    if module is not None and at is not None:
+        work = module.operation(*at)
+        assert isinstance(work, VectorOperation)
+        indices, exists, limit, column = module.direct_store(work)
+        more = [x for x in context.within(op, indices) if x not in exists]
+        exists = " && ".join([exists, *more])
+        place = context.address(op, indices), exists, limit, column
     if op.add:
-        write = _add_pairs(context, op, dtype, vector)
+        write = _add_pairs(context, op, dtype, place)
     elif alone:
-        write = _write_pairs(context, op, dtype, vector)
+        write = _write_pairs(dtype, place)
     else:
-        write = _write_lines(context, op, dtype, vector, wide)
+        write = _write_lines(context, dtype, place, wide)
     return [
         *vector.scopes.step,
         "#pragma unroll",
@@ -203,7 +234,7 @@ def direct_text(context: Context, op: Store, iteration: str | None = None) -> li
         *indent(row_scope(vector), 2),
         "#pragma unroll",
         f"  for (int part = 0; part < {groups // wide}; ++part) {{",
-        f"    float y[{wide}][{ELEMENTS}];",
+        f"    {kind} y[{wide}][{ELEMENTS}];",
         "#pragma unroll",
         f"    for (int q = 0; q < {wide}; ++q) {{",
         f"      const int g = {wide} * part + q, h = 2 * g;",
@@ -220,7 +251,10 @@ def direct_text(context: Context, op: Store, iteration: str | None = None) -> li
     ]
 
 
-def _place(context: Context, op: Store, vector: Vector) -> tuple[str, str, str, str]:
+Place = tuple[str, str, str, str]
+
+
+def _place(context: Context, op: Store, vector: Vector) -> Place:
     """The address of an element in column ``first``, whether its row exists, where columns end, and
     where those of the tile begin.
     """
@@ -240,15 +274,18 @@ def _place(context: Context, op: Store, vector: Vector) -> tuple[str, str, str, 
         indices.append(index)
         if a.var in texts:
             limits[a.var] = context.limit(op.tensor, axis.name, a.var)
+            if a.var == context.layout.body.loop.var and context.ends_early():
+                limits[a.var] = context.end_of(a.var)
+    more += context.within(op, indices)
     exists = context.inside(row, limits.get(rows) or context.end_of(rows), rows)
     return context.address(op, indices), " && ".join([exists, *more]), limits[cols], column
 
 
-def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector, wide: int) -> list[str]:
+def _write_lines(context: Context, dtype: DType, at: Place, wide: int) -> list[str]:
     """Four threads exchange pairs of columns, so that each writes 16 bytes: of one row among 32
     columns, of two rows among 16.
     """
-    place, exists, limit, column = _place(context, op, vector)
+    place, exists, limit, column = at
     how = "stream" if context.layout.tiling.pace else "store"
     pair = "y[j / 2][j % 2 * 4 + 2 * i" if wide == 2 else "y[0][j % 2 * 4 + j / 2 * 2"
     lines = [
@@ -265,16 +302,11 @@ def _write_lines(context: Context, op: Store, dtype: DType, vector: Vector, wide
     return ["#pragma unroll", "for (int i = 0; i < 2; ++i) {", *indent(lines, 2), "}"]
 
 
-def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
+def _add_pairs(context: Context, op: Store, dtype: DType, at: Place) -> list[str]:
     """Sums in memory, two neighbours at a time."""
-    place, exists, limit, column = _place(context, op, vector)
+    place, exists, limit, column = at
     if is_turned(context.layout, op):
-        raise refusal(
-            f"a sum of transposed tiles in '{op.tensor}'",
-            op.line,
-            why="neighbours of a row are added together, and lie apart there",
-            fix="products with rows and columns exchanged",
-        )
+        raise _apart(op)
     return [
         "#pragma unroll",
         "for (int u = 0; u < 4; ++u) {",
@@ -286,15 +318,23 @@ def _add_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> lis
     ]
 
 
-def _write_pairs(context: Context, op: Store, dtype: DType, vector: Vector) -> list[str]:
-    place, exists, limit, column = _place(context, op, vector)
-    convert = {DType.BF16: "to_bf16", DType.F16: "to_f16"}.get(dtype, "")
+def _apart(op: Store) -> KernelError:
+    return refusal(
+        f"a sum in '{op.tensor}' of tiles whose columns lie apart there",
+        op.line,
+        why="neighbours of a row are added together: they must be neighbours on the last axis",
+        fix="products with rows and columns exchanged, or an output that ends with the columns",
+    )
+
+
+def _write_pairs(dtype: DType, at: Place) -> list[str]:
+    place, exists, limit, column = at
     return [
         "#pragma unroll",
         f"for (int e = 0; e < {ELEMENTS}; ++e) {{",
         "  const int i = e / 2 % 2;",
         f"  const int first = {column} + column_of(2 * part, e);",
-        f"  if ({exists} && first < {limit}) {place} = {convert}(y[0][e]);",
+        f"  if ({exists} && first < {limit}) {place} = {written_element(dtype, 'y[0][e]')};",
         "}",
     ]
 
@@ -309,11 +349,25 @@ def _send_blocks(
     across = str(column)
     across += f" + {columns} * instance" if by_columns(context.layout, op) else ""
     first = context.position(context.layout.body.values[op.value].vars[0], iteration)
-    row, exists = _block_row(context, op, first, block)
+    row, exists = _block_row(context, op, first, block, iteration)
     to = _block_address(context, op, iteration, row, across)
     wide = min(LINE_BYTES // 4, columns)
     bytes_ = wide // BLOCK_COLUMNS * BLOCK_BYTES
     return [f"if (lane == 0 && {exists}) bulk_add({to}, {source}, {bytes_});"]
+
+
+def module_store(
+    made: ModulePrinter, op: Store, entry: RoleEntry, site: Site, source: str
+) -> list[str]:
+    """The bulk store of a filled chunk, with box and coordinates of the module."""
+    store = made.operation(entry, site)
+    assert isinstance(store, BulkStoreOperation)
+    context, found = made.context, made.module.map(store.tensor_map)
+    name = context.map_of(context.kernel.tensor(op.tensor), found.box)
+    tiling = context.layout.tiling
+    how = "stream" if tiling.pace and tiling.keep is not None else "store"
+    place = made.store_coordinates(store)
+    return [f"if (lane == 0) tma_{how}_{len(found.box)}d(&{name}, {source}, {place});"]
 
 
 def store_call(
@@ -328,7 +382,8 @@ def store_call(
     tensor = context.kernel.tensor(op.tensor)
     if tensor.blocked:
         return _send_blocks(context, op, block, column, source, iteration)
-    name = context.map_of(tensor, context.store_box(op, WARP_ROWS))
+    bound = context.bounded(op)
+    name = context.map_of(tensor, context.store_box(op, WARP_ROWS), bounded=bound)
     value = context.layout.body.values[op.value]
     blocks, columns = share_of(context.layout, op)
     apart = by_columns(context.layout, op)
@@ -341,8 +396,8 @@ def store_call(
             shift[n] = f"{64 * block} + {rows}" if block else rows
         elif at.var == value.vars[1] and across:
             shift[n] = " + ".join(across)
-    place = ", ".join(context.coordinates(op, iteration, shift))
+    place = context.coordinates(op, iteration, shift)
     tiling = context.layout.tiling
     how = "stream" if tiling.pace and tiling.keep is not None else "store"
-    call = f"tma_{'add' if op.add else how}_{len(op.at)}d"
-    return [f"if (lane == 0) {call}(&{name}, {source}, {place});"]
+    call = f"tma_{'add' if op.add else how}_{len(place)}d"
+    return [f"if (lane == 0) {call}(&{name}, {source}, {', '.join(place)});"]

@@ -9,7 +9,7 @@ extent once for the step.
 from __future__ import annotations
 
 from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.expressions import BINARY, pointwise
+from warploom.emit.cuda.tile.expressions import BINARY, pointwise, wrapped
 from warploom.emit.cuda.tile.loads import Loads, called
 from warploom.kernel.values import (
     Const,
@@ -43,6 +43,40 @@ class Vector(Loads):
         """An expression of the value at the element (or row) at hand."""
         if name in self.names:
             return self.names[name]
+        for earlier in self._behind(name):
+            self._named(earlier)
+        return self._named(name)
+
+    def _behind(self, name: str) -> list[str]:
+        """Values that one is computed from element by element, in the order in which they are
+        written: long chains need no deep recursion.
+        """
+        order: dict[str, None] = {}
+        left = [(name, False)]
+        while left:
+            at, done = left.pop()
+            if done:
+                order[at] = None
+                continue
+            op = self.body.ops.get(at)
+            if at in self.names or at in order or not isinstance(op, Pointwise):
+                continue
+            if at in self.homes and at not in self.local:
+                continue
+            if not op.result.dims and not self.body.is_heavy(at):
+                continue
+            if self.body.is_line(at) or self.body.is_distance(at):
+                continue
+            left.append((at, True))
+            masks = op.fn is Fn.WHERE and self.body.is_free(op.args[0])
+            args = op.args[1:] if masks else op.args
+            left += [(a, False) for a in reversed(args)]
+        order.pop(name, None)
+        return list(order)
+
+    def _named(self, name: str) -> str:
+        if name in self.names:
+            return self.names[name]
         inner, _ = self.body.through(name)
         if inner in self.homes and inner not in self.local:
             text = self._kept(inner)
@@ -50,6 +84,16 @@ class Vector(Loads):
             text = self._computed(inner)
         self.names[name] = text
         return text
+
+    def array_of(self, name: str) -> str | None:
+        """The array whose element the expression of a value is itself; None where it has a name of
+        its own, or lies in no array.
+        """
+        inner, _ = self.body.through(name)
+        if inner in self.homes and inner not in self.local:
+            return self.homes[inner]
+        op = self.body.ops.get(inner)
+        return self.array_of(op.arg) if isinstance(op, Spread) else None
 
     def _kept(self, name: str) -> str:
         array, form = self.homes[name], self.layout.form_of(name)
@@ -79,8 +123,13 @@ class Vector(Loads):
         op = self.body.ops[name]
         if isinstance(op, Position):
             return self.position(op.var)
-        known = {x.result.name: self._ahead(x) for x in self.context.moving_elements(name)}
-        text = self.context.uniform(name, self.iteration, known)
+        if isinstance(op, Pointwise) and self.body.is_heavy(name):
+            args = [self.value(a) for a in op.args]
+            types = [self.body.values[a].dtype for a in op.args]
+            text = pointwise(op.fn, args, op.result.dtype, types)
+        else:
+            known = {x.result.name: self._ahead(x) for x in self.context.moving_elements(name)}
+            text = self.context.uniform(name, self.iteration, known)
         if isinstance(op, Const):
             return text
         kind = "int" if self.body.values[name].dtype is DType.I32 else "float"
@@ -170,6 +219,9 @@ class Vector(Loads):
             return f"small_to_float({self.value(op.args[0])})"
         args = [self.value(a) for a in op.args]
         types = [self.body.values[a].dtype for a in op.args]
+        whole = op.result.dtype is DType.I32 and op.fn in (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
+        if whole and self.body.wraps(op.result.name):
+            return wrapped(op.fn, args)
         return pointwise(op.fn, args, op.result.dtype, types)
 
     def _is_small(self, name: str) -> bool:

@@ -1,0 +1,91 @@
+"""Long epilogues and loops: the work grows with the ops, not with the paths between them."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+
+import pytest
+
+from tests.kernel.sources import run_source
+from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.vector import Vector
+from warploom.kernel.simplify import simplify
+from warploom.kernel.values import Store
+from warploom.lower.body import body_of
+from warploom.lower.fuse import fuse
+from warploom.lower.layout import lay_out
+from warploom.lower.reads import values_behind
+from warploom.lower.rewrite import rewrite
+from warploom.lower.tiling import tiling_of
+
+TEXT = """
+import warploom as wl
+
+@wl.kernel
+def long(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"], *, s: float):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+{loop}
+{tail}
+"""
+KINDS = {
+    "tail": ("        acc += x[m, k] @ w[n, k].T", "    y = acc\n", "    out[m, n] = y"),
+    "loop": ("        y = x[m, k].to(wl.f32)\n", "        acc += y.to(x.dtype) @ w[n, k].T", ""),
+    "index": (
+        "        acc += x[m, k] @ w[n, k].T",
+        "    y = wl.index(n)\n",
+        "    out[m, n] = acc + y",
+    ),
+    "scalar": ("        acc += x[m, k] @ w[n, k].T", "    y = s\n", "    out[m, n] = acc + y"),
+}
+OPS = {
+    "tail": ["y = y * y", "y = wl.maximum(y, y + 1.0)", "y = y + y * s"],
+    "loop": ["y = y * y", "y = wl.maximum(y, y + 1.0)", "y = y + y * s"],
+    "scalar": ["y = y * y", "y = wl.maximum(y, y + 1.0)", "y = y + y * s"],
+    "index": ["y = y + y", "y = y * 2 - y", "y = y + 1"],
+}
+
+
+def kernel(kind, count):
+    ops = [OPS[kind][i % 3] for i in range(count)]
+    if kind == "loop":
+        first, last, _ = KINDS[kind]
+        loop = first + "".join(f"        {op}\n" for op in ops) + last
+        tail = "    out[m, n] = acc"
+    else:
+        loop, first, last = KINDS[kind]
+        tail = first + "".join(f"    {op}\n" for op in ops) + last
+    made = run_source(TEXT.format(loop=loop, tail=tail))["long"]
+    return rewrite(simplify(made.specialise(dict.fromkeys(("x", "w", "out"), "bf16"))))
+
+
+def visits(kind, count):
+    """Calls of the lowering's and the emitter's own functions."""
+    body = body_of(kernel(kind, count))
+    tiling = tiling_of(body.kernel, m=64, n=64, k=64, consumers=1)
+    found = 0
+
+    def count_call(frame, event, _):
+        nonlocal found
+        name = frame.f_code.co_filename
+        found += event == "call" and ("warploom/lower" in name or "warploom/emit" in name)
+
+    sys.setprofile(count_call)
+    try:
+        layout = lay_out(body, tiling, fuse(body))
+        (store,) = (op for op in body.tail if isinstance(op, Store))
+        values_behind(layout, store.value)
+        Vector(Context(layout), "m", "n").value(store.value)
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_visits_grow_with_the_ops(kind):
+    """Doubling the ops doubles the visits; chains of 400 ops need no deep recursion."""
+    counts = [visits(kind, n) for n in (50, 100, 200, 400)]
+    for few, many in pairwise(counts):
+        assert many < 2.2 * few, counts
