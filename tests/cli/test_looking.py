@@ -150,3 +150,12 @@ def test_modulo_on_the_command_line():
     done = warploom("compile", "fourwave", "--scheduling", "modulo")
     assert done.returncode == 0, done.stderr
     assert "proven for all trip counts" in done.stdout
+
+
+def test_the_page_of_a_comparison_draws_the_interval_of_its_table(tmp_path):
+    page = tmp_path / "d.html"
+    warploom("diff", "pingpong", "fourwave", "-o", str(page))
+    found = json.loads(warploom("diff", "pingpong", "fourwave", "--json").stdout)
+    text = page.read_text()
+    for facts in found["facts"]:
+        assert f"II {facts['interval']:g} cycles" in text

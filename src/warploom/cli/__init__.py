@@ -24,6 +24,7 @@ COMMANDS = {  # each with what it does, in the room that 60 columns leave
     "compile": "Compile, prove, write a document",
     "show": "Every entry with its reason",
     "verify": "Judge for every timing and trip count",
+    "check": "Races in PTX or AMDGCN, no GPU",
     "repair": "The nearest schedule without races",
     "simulate": "Pace, utilisation, stalls, causes",
     "timeline": "A run as text, SVG, page or trace",
@@ -52,7 +53,7 @@ HOMES = {  # modules of commands that have none of their own name
 
 
 def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The application with some commands; each is a function of this package."""
+    """The application; of the commands that are not asked for only name and help are there."""
     app = typer.Typer(
         name="warploom",
         help="Compile, prove, simulate, look at and run GPU software-pipeline schedules.",
@@ -77,15 +78,23 @@ def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         """Keeps commands as subcommands even when there is only one."""
         context.color = coloured() or None
 
-    for name in commands:
+    wanted = set(commands)
+    for name, short_help in COMMANDS.items():
+        if name not in wanted:
+            app.command(name, short_help=short_help)(_not_loaded)
+            continue
         plain = name.replace("-", "_")
         module = import_module(f"warploom.cli.{HOMES.get(name, plain)}")
         if name == "emit":
             app.add_typer(module.group)
         else:
             command = getattr(module, f"{plain}_command")
-            app.command(name, short_help=COMMANDS[name])(spoken(command))
+            app.command(name, short_help=short_help)(spoken(command))
     return app
+
+
+def _not_loaded() -> None:
+    """Stands for a command that was not asked for: its modules need not load."""
 
 
 def _version(value: bool) -> None:
@@ -95,9 +104,11 @@ def _version(value: bool) -> None:
 
 
 def needed_commands(arguments: Sequence[str]) -> Sequence[str]:
-    """The one command asked for, so that others' rooms need not load; all for help."""
+    """The one command asked for, so that modules of others need not load; all for completion."""
+    if "_WARPLOOM_COMPLETE" in os.environ:
+        return tuple(COMMANDS)
     first = arguments[0] if arguments else ""
-    return (first,) if first in COMMANDS else tuple(COMMANDS)
+    return (first,) if first in COMMANDS else ()
 
 
 def _warn(
@@ -114,9 +125,18 @@ def _warn(
 
 def main() -> None:
     """Entry point of the ``warploom`` command: errors speak, nothing ends in a traceback."""
+    _open_closed_streams()
     warnings.showwarning = _warn
     os.environ.setdefault("WARPLOOM_QUIET", "1")  # commands tell their progress themselves
     raise SystemExit(copy_context().run(_main))
+
+
+def _open_closed_streams() -> None:
+    """Streams that the caller closed (``>&-``) take what is written and drop it."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (stays open)
 
 
 def _main() -> int:

@@ -16,6 +16,7 @@ import typer
 
 from warploom import __version__
 from warploom.cli.screen import Answer, columns, wrapped
+from warploom.emit.gfx950.toolchain import find_assembler, working_linkers
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,6 @@ PACKAGES = (
 PROGRAMS = (
     ("nvcc", "CUDA kernels compiled ahead of time", "install the CUDA toolkit"),
     ("cuobjdump", "SASS checks of CUDA kernels", "install the CUDA toolkit"),
-    ("ld.lld", "loadable gfx950 code objects", "install lld, or pip install ziglang"),
     ("chromium", "browser tests of the HTML timeline", "install chromium"),
 )
 
@@ -52,7 +52,7 @@ def doctor_command(
     ] = False,
 ) -> Answer:
     """Say what is installed here, what it enables, and how to get the rest."""
-    checks = [*map(_package, PACKAGES), *map(_program, PROGRAMS), _gpu()]
+    checks = [*map(_package, PACKAGES), *map(_program, PROGRAMS), *_amd_tools(), _gpu()]
     measured = import_module("warploom.torch.standing").standing() if gpu else ()
     found: dict[str, Any] = {"warploom": __version__, "checks": [asdict(c) for c in checks]}
     found |= {"measured": [asdict(m) for m in measured]} if gpu else {}
@@ -86,6 +86,18 @@ def _package(row: tuple[str, str, str]) -> Check:
 def _program(row: tuple[str, str, str]) -> Check:
     name, enables, fix = row
     return Check(name, shutil.which(name), enables, fix)
+
+
+def _amd_tools() -> Iterator[Check]:
+    """What links and assembles for gfx950, each tried: every linker, the assembler in use."""
+    fix = "install lld, or pip install 'warploom[assembler]'"
+    found: list[str | None] = [tool.name for tool in working_linkers()]
+    for name in found or [None]:
+        yield Check("lld", name, "loadable gfx950 code objects", fix)
+    clang = find_assembler()
+    enables = "gfx950 kernels with all AGPRs in use"
+    fix = "pip install 'warploom[assembler]'"
+    yield Check("gfx950 assembler", clang.name if clang else None, enables, fix)
 
 
 def _gpu() -> Check:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,21 @@ from typing import Annotated, Any
 
 import typer
 
+from warploom.cli.arguments import SpecArgument, complete_source
 from warploom.cli.kernels import TILES, TileKernel, assignments, parse_tile, two_products
-from warploom.cli.knobs import Request, SpecArgument, complete_source, with_request
-from warploom.cli.screen import Answer, one_or_all, spoken, working, write_file
+from warploom.cli.knobs import Request, with_request
+from warploom.cli.screen import (
+    Answer,
+    Command,
+    one_or_all,
+    spoken,
+    with_options,
+    working,
+    write_file,
+)
 from warploom.cli.source import load, text_named
 from warploom.cli.subject import Subject
-from warploom.document.ops import Phase
+from warploom.document.ops import OpRole, Phase
 from warploom.document.roles import RolesDocument
 from warploom.emit import gfx950
 from warploom.emit.gfx950.attention import fit_attention, held_registers
@@ -79,6 +89,16 @@ def emit_h200_command(
         lines.append(f"pace{f' of loop {part.loop}' if part.loop else ''}: {part.pace_text()}")
     lines += [f"build: {_words(built)}", "wrote " + ", ".join(paths)]
     return Answer(lambda: "\n".join(lines), lambda: report)
+
+
+def _for_h100() -> Command:
+    """``emit h100``: the command for the H200 with the other target unless one is named."""
+    own = inspect.signature(emit_h200_command)
+
+    def call(values: dict[str, Any]) -> Any:  # noqa: ANN401 (what the command answers)
+        return emit_h200_command(**(values | {"target": values.get("target") or "h100"}))
+
+    return with_options(emit_h200_command, list(own.parameters.values()), call)
 
 
 def cuda_text(subject: Subject, *, races: bool = False) -> str:
@@ -148,7 +168,9 @@ def emit_gfx950_command(
     mma: Annotated[str | None, typer.Option(metavar="MxNxK", help="Matrix instruction.")] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = FOLDER,
     hip: Annotated[bool, typer.Option("--hip", help="Also write the HIP C++ source.")] = False,
-    choose: Annotated[list[str] | None, typer.Option(help="A choice, as causal=true.")] = None,
+    choose: Annotated[
+        list[str] | None, typer.Option("--set", "--choose", help="A choice, as causal=true.")
+    ] = None,
     races: Annotated[bool, typer.Option("--allow-races", help="Emit unproven ones too.")] = False,
     *,
     request: Request,
@@ -162,7 +184,7 @@ def emit_gfx950_command(
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
-    spec = source if source is not None else schedule or "pingpong"
+    spec = asked = source if source is not None else schedule or "pingpong"
     kind = str(request.dtype or "bf16")
     named = _named(spec, kind, choose)
     if named is not None and products(named.compiled.kernel) == 2:
@@ -177,7 +199,11 @@ def emit_gfx950_command(
     block = (tile.block_m, tile.block_n, tile.block_k)
     subject = Subject(spec=spec, document=ready.document, tile=block, dtype=kind)
     with working(f"emitting {subject.name}"):
-        kernel = gfx950.emit_kernel(ready.document, tile, text=text, ragged_k=text is not None)
+        kernel = gfx950.emit_kernel(
+            ready.document, tile, text=text, ragged_k=text is not None, to_object=True
+        )
+    if named is not None:
+        kernel = replace(kernel, sidecar=kernel.sidecar | {"text": _source(named, asked)})
     truth = gfx950.register_truth(kernel.plan, kernel.gate.resources).text()
     lines = [truth, gfx950.estimate_loop(tile, kernel.assembly).text()]
     source, verdict = _hip(kernel.plan, ready) if hip else ("", "")
@@ -194,11 +220,15 @@ def emit_two_products(kernel: TileKernel, spec: str, tile: str | None, output: P
         schedule, found = fit_attention(text, made)
     subject = Subject(spec=spec, document=schedule.document)
     subject.require_proof("")
-    source = {"spec": spec, "dtype": kernel.dtype, "choices": dict(kernel.choices)}
-    found = replace(found, sidecar=found.sidecar | {"text": source})
+    found = replace(found, sidecar=found.sidecar | {"text": _source(kernel, spec)})
     head = f"{subject.name}: {made.label()}, scheduled for {subject.document.target}, proven"
     held = held_registers(found.plan, found.gate.resources).text()
     return emitted(subject, found, output, [head, schedule.status(), held])
+
+
+def _source(kernel: TileKernel, spec: str) -> dict[str, Any]:
+    """Which tile kernel an emitted one was made from, for its sidecar."""
+    return {"spec": spec, "dtype": kernel.dtype, "choices": dict(kernel.choices)}
 
 
 def emitted(
@@ -258,9 +288,9 @@ def _ready(
 def _named(spec: str, dtype: str, choose: list[str] | None) -> TileKernel | None:
     """The tile kernel a spec names, with its choices."""
     kernel = text_named(spec, dtype)
-    chosen = assignments(choose or (), "--choose")
+    chosen = assignments(choose or (), "--set")
     if chosen and kernel is None:
-        raise ConfigError(f"{spec} is no tile kernel", where="--choose", fix="leave it out")
+        raise ConfigError(f"{spec} is no tile kernel", where="--set", fix="leave it out")
     return replace(kernel, choices=tuple(chosen.items())) if kernel and chosen else kernel
 
 
@@ -298,6 +328,8 @@ def _from_source(
     waves = document.protocol.groups * document.protocol.waves_per_group
     grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)
     own = document.shape
+    if own is None and not said and any(e.op.role is OpRole.SHARED_STORE for e in document.kernel):
+        block = TILES["single_buffer"]
     if own is not None and (not said or own.tile == block):
         block, mma = own.tile, mma or own.mma
     tile = gfx950.gemm_tile(*block, element, mma=mma, waves=grid)
@@ -312,4 +344,5 @@ group = typer.Typer(
     no_args_is_help=True,
 )
 group.command("gfx950", short_help="A checked MI355X kernel")(spoken(emit_gfx950_command))
+group.command("h100", short_help="The same for the H100")(spoken(_for_h100()))
 group.command("h200", short_help="A Hopper kernel: CUDA text, cubin")(spoken(emit_h200_command))

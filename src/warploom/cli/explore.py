@@ -12,8 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
+from warploom.cli.arguments import complete_source
 from warploom.cli.kernels import TileKernel, parse_tile
-from warploom.cli.knobs import Request, complete_source
+from warploom.cli.knobs import Request
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, columns, working, wrapped, write_file
 from warploom.cli.source import load, look_up

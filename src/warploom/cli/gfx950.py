@@ -14,7 +14,7 @@ import typer
 from warploom.cli.screen import Answer, read_text
 from warploom.cli.source import text_named
 from warploom.document.forms import counter_document_of, read_schedule
-from warploom.emit.gfx950 import check_isa, launch_plan, plan_kernel, read_sidecar, tile_of_sidecar
+from warploom.emit.gfx950 import check_isa, launch_plan, read_sidecar, tile_of_sidecar
 from warploom.emit.gfx950.attention import AttentionShape, attention_text, try_kernel
 from warploom.emit.gfx950.emulator import (
     EmulationError,
@@ -26,7 +26,11 @@ from warploom.emit.gfx950.emulator import (
     normal_matrix,
     timing_named,
 )
+from warploom.emit.gfx950.sidecar import plan_of_sidecar
+from warploom.emit.gfx950.text import gemm_text
+from warploom.emit.gfx950.trial import try_product
 from warploom.errors import ConfigError
+from warploom.kernel.values import Kernel
 
 AssemblyArgument = Annotated[
     Path, typer.Argument(metavar="KERNEL.s", help="Assembly that `warploom emit gfx950` wrote.")
@@ -56,8 +60,11 @@ def check_isa_command(
         read_schedule(read_text(schedule or assembly.with_suffix(".schedule.json")))
     )
     values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
-    tile = tile_of_sidecar(values)
-    plan = AttentionShape(document, tile) if document.flow else plan_kernel(document, tile)
+    plan = (
+        plan_of_sidecar(document, values)
+        if "k" in values
+        else AttentionShape(document, tile_of_sidecar(values))
+    )
     report = check_isa(plan, text)
     return Answer(report.text, report.to_json, 0 if report.exact else 1)
 
@@ -94,7 +101,7 @@ def emulate_command(
     values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
     names = timing or ["late", "early", "random-0"]
     turns = [(_timing(name), by) for name in names for by in order or [Order.FORWARD]]
-    if "text" in values:
+    if "text" in values and "k" not in values:
         queries, keys = m or values["tile"]["block"][1], n or 3 * values["tile"]["block"][0] - 1
         return _answer(
             [_try(text, values, (queries, keys), *turn) for turn in turns],
@@ -103,15 +110,17 @@ def emulate_command(
         )
     tile, rule = values["tile"], values["k"]
     m, n = m or tile["block"][0], n or tile["block"][1]
-    k = k if k is not None else rule["minimum"] + 3 * rule["multiple"]
+    usual = rule["base"] + 3 * rule["per"] if "text" in values else None
+    k = k if k is not None else usual or rule["minimum"] + 3 * rule["multiple"]
     plan = launch_plan(values, m, n, k)
+    head = f"M, N, K = {m}, {n}, {k}: grid {plan.grid[:2]}, {plan.trips} loop iteration(s)"
+    sizes = {"m": m, "n": n, "k": k, "trips": plan.trips}
+    if "text" in values:
+        runs = [_try_product(text, values, (m, n, k), *turn) for turn in turns]
+        return _answer(runs, f"{head}, outputs compared after their rounding", sizes)
     make = integer_matrix if data is Data.INTEGER else normal_matrix
     a, b = make(m, k, 1), make(n, k, 2)
-    return _answer(
-        [_run(text, (a, b), tile, *turn) for turn in turns],
-        f"M, N, K = {m}, {n}, {k}: grid {plan.grid[:2]}, {plan.trips} loop iteration(s)",
-        {"m": m, "n": n, "k": k, "trips": plan.trips},
-    )
+    return _answer([_run(text, (a, b), tile, *turn) for turn in turns], head, sizes)
 
 
 def _answer(runs: list[dict[str, Any]], head: str, sizes: dict[str, int]) -> Answer:
@@ -126,11 +135,7 @@ def _try(
 ) -> dict[str, Any]:
     """One emulated launch of a kernel of two products: one batch, two heads of one group."""
     found: dict[str, Any] = {"timing": timing.name, "order": order.value}
-    source, grid = values["text"], values["grid"]
-    named = text_named(source["spec"], source["dtype"])
-    if named is None:
-        raise ConfigError(f"the sidecar names {source['spec']!r}, which is no kernel")
-    kernel = replace(named, choices=tuple(source["choices"].items())).compiled.kernel
+    grid, kernel = values["grid"], _kernel(values)
     own = attention_text(kernel)
     extents = {a.name: 1 for t in kernel.tensors for a in t.axes if not a.size}
     extents |= dict.fromkeys(grid["unit_axes"][:1], 2)
@@ -142,6 +147,32 @@ def _try(
         return done.error, done.allowed
 
     return found | _judged(launch)
+
+
+def _kernel(values: dict[str, Any]) -> Kernel:
+    """The tile kernel a sidecar names, with its choices."""
+    source = values["text"]
+    named = text_named(source["spec"], source["dtype"])
+    if named is None:
+        raise ConfigError(
+            f"the sidecar names {source['spec']!r}, which is no kernel",
+            fix="run it where the kernel was emitted",
+        )
+    return replace(named, choices=tuple(source["choices"].items())).compiled.kernel
+
+
+def _try_product(
+    text: str, values: dict[str, Any], sizes: tuple[int, int, int], timing: Timing, order: Order
+) -> dict[str, Any]:
+    """One emulated launch of a tile kernel that is a product with a tail."""
+    own = gemm_text(_kernel(values))
+    scalars = dict.fromkeys(own.scalars, 0.5)
+
+    def launch() -> tuple[float, float]:
+        done = try_product(own, text, values, sizes, scalars, timing=timing, order=order)
+        return done.error, done.allowed
+
+    return {"timing": timing.name, "order": order.value} | _judged(launch)
 
 
 def _run(

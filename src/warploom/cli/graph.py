@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from itertools import zip_longest
 from textwrap import wrap
@@ -10,7 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.knobs import Costs, CostsOption, Request, SpecArgument, with_request
+from warploom.cli.arguments import SpecArgument
+from warploom.cli.knobs import Costs, CostsOption, Request, with_request
 from warploom.cli.screen import (
     FORM,
     Answer,
@@ -27,6 +29,7 @@ from warploom.document.ops import DepEdge
 from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError, WarploomError
 from warploom.sim import Simulation
+from warploom.sim.pace import Pace
 from warploom.view import graph_dot, graph_svg, recurrence_text
 from warploom.view.compare import Pair, compare, compare_html, fact_text
 from warploom.view.listing import entry_kind
@@ -159,7 +162,8 @@ def diff_command(
         for a, b in zip(*_paired(*sides), strict=True)
         for name, pairs in compare(a.document, b.document).items()
     }
-    facts = [_all_facts(side, costs is Costs.MODEL) for side in sides]
+    model = costs is Costs.MODEL
+    facts = [_all_facts(side, model) for side in sides]
     same = all(pair.same for pairs in rows.values() for pair in pairs)
     entries = {
         name: [(" " if p.same else "|", p.left, p.right) for p in pairs]
@@ -167,7 +171,7 @@ def diff_command(
     }
     html = form_of(form, output, Form) is Form.HTML
     return Answer(
-        lambda: compare_html(rows, facts, _runs(sides)) if html else _text(rows, facts),
+        lambda: compare_html(rows, facts, _runs(sides, model)) if html else _text(rows, facts),
         lambda: {"equal": same, "facts": facts, "entries": entries},
         code=0 if same else 1,
         output=output,
@@ -176,8 +180,15 @@ def diff_command(
     )
 
 
-def _runs(sides: list[Loops]) -> list[Simulation | None]:
-    return [_run(part) for side in sides for part in side]
+def _runs(sides: list[Loops], model: bool) -> list[tuple[Simulation, Pace | None]]:
+    """The runs of both sides that can be simulated, each at the pace that the table has."""
+    found: list[tuple[Simulation, Pace | None]] = []
+    for part in (part for side in sides for part in side):
+        with suppress(WarploomError):
+            trips = max(PICTURE_TRIPS, part.least_trips)
+            run = part.simulate(trips, model=model, tiles=ROLE_TILES)
+            found.append((run, part.pace(model=model)))
+    return found
 
 
 def _paired(left: Loops, right: Loops) -> tuple[Loops, Loops]:
@@ -194,13 +205,6 @@ def _all_facts(loops: Loops, model: bool) -> dict[str, Any]:
         own = _facts(part, model).items()
         facts |= {f"{k}, loop {part.loop}": v for k, v in own if k not in ("name", "target")}
     return facts
-
-
-def _run(side: Subject) -> Simulation | None:
-    try:
-        return side.simulate(max(PICTURE_TRIPS, side.least_trips), tiles=ROLE_TILES)
-    except WarploomError:
-        return None
 
 
 def _facts(side: Subject, model: bool) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from warploom.launch.attention_grad import TOGETHER
 from warploom.launch.compiled import Compiled, compile_text
 from warploom.launch.pricing import role_costs
 from warploom.lower.column import Lowered
+from warploom.lower.module import build_module
 from warploom.lower.tiling import Tiling, pins_of_name
 from warploom.seed.schedule import PipelineSchedule
 from warploom.seed.schedules.shipped import shipped
@@ -234,6 +235,8 @@ class TileKernel:
         """What the kernel is after a pass, as text; of the tiling shown."""
         if name == "schedule":
             return "\n\n".join(str(x.result) for x in (*self.lowered.earlier, self.lowered))
+        if name == "module":
+            return str(build_module(self.compiled.kernel, self.lowered))
         return self.source(self.lowered.document) if name == "emit" else self.compiled.after(name)
 
     def source(self, document: RolesDocument) -> str:
@@ -285,6 +288,13 @@ def told(kernel: TileKernel, said: Mapping[str, object], spec: str) -> TileKerne
 def kernel_names() -> tuple[str, ...]:
     """The shipped texts."""
     return tuple(TEXTS)
+
+
+def described(text: Text) -> str:
+    """One line about a kernel: the first of its docstring, else of its module's."""
+    function = text.function
+    said = inspect.getdoc(function) or inspect.getdoc(inspect.getmodule(function)) or ""
+    return said.partition("\n")[0].replace("``", "")
 
 
 def kernel_named(spec: str, tile: str | None = None, dtype: str | None = None) -> TileKernel | None:

@@ -8,14 +8,13 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.kernels import Knobs, kernel_names
+from warploom.cli.kernels import Knobs
 from warploom.cli.screen import Command, option, say, with_options, wrapped
-from warploom.emit.gfx950.emit import SCHEDULES
+from warploom.kernel.types import DType
 from warploom.seed.compile import OnRace
 from warploom.seed.config.pipeline import SchedulingStrategy, field_docs
 from warploom.seed.config.schedule import ScheduleConfig
@@ -55,6 +54,23 @@ class Dtype(StrEnum):
     BF16 = "bf16"
     FP16 = "fp16"
     FP8 = "fp8"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Dtype | None":
+        short = {DType.BF16: "bf16", DType.F16: "fp16", DType.E4M3: "fp8"}
+        try:
+            return cls(short[DType(str(value))])
+        except (KeyError, ValueError):
+            return None
+
+
+def element_type(value: str) -> Dtype:
+    """An element type of the built-in kernels under any of its usual names."""
+    try:
+        return Dtype(value)
+    except ValueError:
+        known = ", ".join(Dtype)
+        raise typer.BadParameter(f"{value!r} is not one of {known}.") from None
 
 
 def _knobs() -> Iterator[tuple[str, Any, str, str]]:
@@ -133,27 +149,19 @@ def _value(given: Any) -> Any:  # noqa: ANN401 (an option's value)
     return SchedulingStrategy[given.name] if isinstance(given, Strategy) else given
 
 
-def complete_source(incomplete: str) -> list[str]:
-    """Sources that begin so, for shell completion: names first, then documents here."""
-    known = [*SCHEDULES, *kernel_names()]
-    known += sorted(str(p) for p in Path().glob(f"{incomplete}*.json"))
-    return [name for name in known if name.startswith(incomplete)]
-
-
-SpecArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="SOURCE",
-        help="A built-in schedule (pingpong, fourwave, single_buffer), a shipped kernel (gemm, "
-        "attention, ...), file.py:object, FILE.json, or - for a document on standard input.",
-        autocompletion=complete_source,
-    ),
-]
 TileOption = Annotated[
     str | None,
     typer.Option(metavar="MxNxK", help="Tile; of a document: what its matrix ops work on."),
 ]
-DtypeOption = Annotated[Dtype | None, typer.Option(help="Element type.", show_default="bf16")]
+DtypeOption = Annotated[
+    Dtype | None,
+    typer.Option(
+        parser=element_type,
+        metavar="|".join(Dtype),
+        help="Element type.",
+        show_default="bf16",
+    ),
+]
 ShapeOption = Annotated[
     str | None,
     typer.Option(metavar="MxNxK", help="Sizes, the output's axes first; or by name: m=512,k=64."),

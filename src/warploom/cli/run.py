@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli import gpu
+from warploom.cli.arguments import SpecArgument
 from warploom.cli.author import user_object
 from warploom.cli.kernels import TileKernel
-from warploom.cli.knobs import Request, SetOption, ShapeOption, SpecArgument, with_request
+from warploom.cli.knobs import Request, SetOption, ShapeOption, with_request
 from warploom.cli.problem import Problem, make_problem
 from warploom.cli.screen import Answer, paint, working, wrapped, write_file
 from warploom.cli.source import derived, look_up

@@ -19,7 +19,7 @@ from typing import Annotated, Any, TextIO, TypeVar
 
 import typer
 
-from warploom.errors import BackendError
+from warploom.errors import BackendError, ConfigError
 
 _CODES = {
     "title": "1",
@@ -132,10 +132,12 @@ def write(text: str, *, err: bool = False) -> None:
     """Write a text as it is; a reader that has seen enough (``| head``) is no error."""
     try:
         typer.echo(text, err=err, nl=not text.endswith("\n"))
-    except BrokenPipeError:
+    except OSError as error:
         # Python would complain again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())
-        raise typer.Exit(0) from None
+        if isinstance(error, BrokenPipeError) or err:
+            raise typer.Exit(0) from None
+        raise BackendError(f"cannot write the output: {error.strerror}") from None
 
 
 PATIENCE = 2.0
@@ -204,6 +206,7 @@ class Answer:
 
     def give(self, *, as_json: bool) -> None:
         """Write it where it is wanted, and end with its code."""
+        as_json = as_json or (self.output is not None and self.output.suffix == ".json")
         made = self.data() if as_json else self.text()
         text = made if isinstance(made, str) else json.dumps(made)
         if self.output is not None:
@@ -254,10 +257,23 @@ def with_options(
     return wrapper
 
 
+_ENDINGS = {"txt": "text", "htm": "html"}
+
+
 def form_of(given: Form | None, output: Path | None, kinds: type[Form]) -> Form:
     """The form of a picture: asked for, else by the file's ending, else the first."""
-    ending = output.suffix[1:] if output is not None else ""
-    return given or next((k for k in kinds if k.value == ending), next(iter(kinds)))
+    if given is not None or output is None or output.suffix in ("", ".json"):
+        return given or next(iter(kinds))  # an ``Answer`` writes its data to .json
+    ending = output.suffix[1:].lower()
+    found = next((k for k in kinds if k.value == _ENDINGS.get(ending, ending)), None)
+    if found is None:
+        raise ConfigError(
+            f"no output format ends in .{ending}",
+            where=f"-o {output}",
+            why=f"this command writes {', '.join(kinds)}",
+            fix="another ending, or name the format with --format",
+        )
+    return found
 
 
 def one_or_all(loops: list[Any]) -> Any:  # noqa: ANN401 (JSON)

@@ -136,8 +136,12 @@ def search_command(
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     seed: Annotated[int, typer.Option(help="Other seeds search elsewhere.")] = 0,
     store: Annotated[Path | None, typer.Option(help="Scores, kept to resume from.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the best schedule here.")] = None,
-    choose: Annotated[Many, typer.Option(help="A kernel's choice, as causal=true.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", "--out", help="Write the best schedule here.")
+    ] = None,
+    choose: Annotated[
+        Many, typer.Option("--set", "--choose", help="A kernel's choice, as causal=true.")
+    ] = None,
     scalar: Annotated[Many, typer.Option(help="A kernel's scalar, as scale=0.1.")] = None,
     pin: Annotated[Many, typer.Option(help="What is not varied, as consumers=2.")] = None,
     measure: Annotated[
@@ -151,13 +155,13 @@ def search_command(
     """Search the best schedule: candidates synchronised, verified and simulated, best first.
 
     Of a tile kernel, tile sizes, consumers, storage and order are searched together, measured on
-    the GPU at hand or ranked by the model. --split, --choose, --scalar, --pin may be repeated.
+    the GPU at hand or ranked by the model. --split, --set, --scalar, --pin may be repeated.
     """
     name = schedule.partition("@")[0]
     kernel = text_named(schedule, dtype) if name in TEXTS or ":" in name else None
     if kernel is not None:
-        _refuse_options_of_others(schedule, (tile, mma, model, split, out, build, evaluations))
-        choices = dict(kernel.choices) | assignments(choose or (), "--choose")
+        _refuse_options_of_others(schedule, (tile, mma, model, split, output, build, evaluations))
+        choices = dict(kernel.choices) | assignments(choose or (), "--set")
         pins = assignments(pin or (), "--pin")
         kernel = told(replace(kernel, free=True, pins=tuple(pins.items())), choices, schedule)
         joint = JointOptions(trials=trials, shapes=shapes, seconds=seconds or JOINT_SECONDS)
@@ -172,7 +176,7 @@ def search_command(
         splits=tuple(_split(s) for s in split) if split else finer_splits(subject),
         build=can_build(subject) if build is None else build,
     )
-    return _search_schedule(subject, options, store, out, model=model)
+    return _search_schedule(subject, options, store, output, model=model)
 
 
 def _search_schedule(
@@ -202,7 +206,7 @@ def _refuse_options_of_others(schedule: str, given: tuple[object, ...]) -> None:
     if any(given):
         raise ConfigError(
             f"{schedule} is a tile kernel",
-            why="--tile, --mma, --model, --split, --build, --evaluations and --out are of others",
+            why="--tile, --mma, --model, --split, --build, --evaluations, -o are of others",
             fix="--pin s=128 fixes an extent; --keep keeps the best, --store every result",
         )
 

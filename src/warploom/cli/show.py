@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.kernels import TileKernel, kernel_names
-from warploom.cli.knobs import Request, SpecArgument, complete_source, with_request
+from warploom.cli.arguments import SpecArgument, complete_source
+from warploom.cli.kernels import TEXTS, TileKernel, described, kernel_names
+from warploom.cli.knobs import Request, with_request
 from warploom.cli.screen import Answer, columns, one_or_all, paint, working, wrapped, write_file
 from warploom.cli.source import load, look_up
 from warploom.cli.subject import Subject
@@ -52,7 +53,7 @@ def show_command(
     """
     if names:
         found = {"schedules": list(SCHEDULES), "kernels": list(kernel_names())}
-        return Answer(lambda: _list(**found), lambda: found)
+        return Answer(_list, lambda: found)
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
     if after is not None:
@@ -89,9 +90,21 @@ def _after(found: Subject | TileKernel, name: str) -> str:
         return kernel.after(name)
 
 
-def _list(schedules: list[str], kernels: list[str]) -> str:
-    lines = wrapped("counter schedules (MI355X): ", ", ".join(schedules))
-    return "\n".join([*lines, "kernels (H200):", *(f"  {name}" for name in kernels)])
+def _list() -> str:
+    """Every schedule and kernel with one line about it."""
+    schedules = {
+        "pingpong": "8 waves in two groups that alternate between loads and MMAs",
+        "fourwave": "4 waves, double buffer, every wait derived",
+        "single_buffer": "one buffer, loads and MMAs separated by barriers",
+    }
+    rows = [(name, schedules[name]) for name in SCHEDULES]
+    lines = ["counter schedules (MI355X):", *_rows(rows), "kernels (H200):"]
+    return "\n".join([*lines, *_rows([(t.name, described(t)) for t in TEXTS.values()])])
+
+
+def _rows(rows: list[tuple[str, str]]) -> list[str]:
+    width = max(len(name) for name, _ in rows)
+    return [line for name, text in rows for line in wrapped(f"  {name:<{width}}  ", text)]
 
 
 def summary(subject: Subject) -> str:

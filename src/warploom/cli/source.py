@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,8 @@ def derived(found: Subject | TileKernel, spec: str) -> Subject:
             f"{found.text.name} has no loop, so there is no schedule",
             where=spec,
             why="its rows are worked on one after the other",
-            fix=f"`warploom run {spec}`, bench, or show --after rewrite",
+            fix=f"`warploom show {spec} --after rewrite` shows its ops; on a GPU run and bench "
+            "execute it, without one .reference(...) in Python does",
         )
     with working(f"deriving {found.text.name}"):
         document = found.lowered.document
@@ -177,12 +179,19 @@ def _from_object(found: object, spec: str, request: Request) -> Subject | TileKe
 def _compiled(schedule: PipelineSchedule, spec: str, request: Request) -> Subject:
     """Compile; the modulo strategy overrides a schedule's own order."""
     by_interval = request.knobs.get("scheduling") is SchedulingStrategy.MODULO
-    with working(f"compiling {spec}"):
+    with working(f"compiling {spec}") as change:
+
+        def heard(step: str, value: Any) -> None:  # noqa: ANN401 (of any step)
+            if step == "search":
+                best = f", best {value.best:.0f} cycles" if isfinite(value.best) else ""
+                change(f"compiling {spec}: {value.evaluations} orders scored{best}")
+
         compiled = compile_schedule(
             schedule,
             sync=request.sync,
             on_race=request.on_race,
             modulo=ModuloRequest() if by_interval else None,
+            observer=heard,
         )
     shape = parse_tile(request.tile, request.dtype or "bf16") if request.tile else None
     return Subject(

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from warploom.cli import screen
-from warploom.cli.knobs import Costs, CostsOption, Request, SpecArgument, with_request
+from warploom.cli.arguments import SpecArgument
+from warploom.cli.knobs import Costs, CostsOption, Request, with_request
 from warploom.cli.source import load
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.document.roles import RolesDocument

@@ -6,19 +6,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from warploom.cli.knobs import SpecArgument, complete_source
+from warploom.cli.arguments import SpecArgument, complete_source
 from warploom.cli.screen import Answer, JsonOption, OutputOption, say, working, write, write_file
-from warploom.cli.source import STDIN, load
-from warploom.cli.subject import Document, Subject
+from warploom.document import read_schedule
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError, SyncError, WarploomError
-from warploom.guard.counters import Repair, repair
-from warploom.guard.mbarrier.repair import repair_roles
-from warploom.run.roles import role_witness
 from warploom.verify import Report, witness
 from warploom.verify.report import (
     FileVerdict,
@@ -29,7 +26,10 @@ from warploom.verify.report import (
     render,
 )
 from warploom.verify.roles import verify_roles
-from warploom.view.compare import changes
+
+if TYPE_CHECKING:
+    from warploom.cli.subject import Document, Subject
+    from warploom.guard.counters import Repair
 
 LONGEST = 24  # iterations of a run that a witness is looked for in
 
@@ -74,7 +74,7 @@ def verify_command(
     verdicts = []
     for source in sources:
         with working(f"judging {source}"):
-            judged = list(_judge(source, wanted))
+            judged = list(_judge(source, wanted, shown=shown))
         for verdict, document in judged:
             if form is Form.JSON:
                 write(render(verdict, form.value))
@@ -88,12 +88,17 @@ def verify_command(
     raise typer.Exit(exit_code(verdicts))
 
 
-def _judge(source: str, trips: range | None) -> Iterator[tuple[FileVerdict, Document | None]]:
-    """A verdict a loop, with the document it is of."""
-    if source != STDIN and source.endswith(".json"):
+def _judge(
+    source: str, trips: range | None, *, shown: bool
+) -> Iterator[tuple[FileVerdict, Document | None]]:
+    """A verdict a loop, with the document it is of where a witness is to be shown."""
+    if source.endswith(".json"):
         found = judge_file(source, trips)
-        yield found, load(source).document if found.report is not None else None
+        again = shown and found.report is not None
+        yield found, read_schedule(Path(source).read_bytes()) if again else None
         return
+    from warploom.cli.source import load  # compilers and kernels: a document needs neither
+
     try:
         loops = load(source).loops
     except DocumentError as error:
@@ -110,6 +115,8 @@ def _witness(document: Document, report: Report) -> str:
     if not races:
         return "witness: none, nothing goes wrong"
     if isinstance(document, RolesDocument):
+        from warploom.run.roles import role_witness
+
         runs = dict.fromkeys(f.tiles for f in races[:6] if f.tiles and sum(f.tiles) <= LONGEST)
         found = role_witness(document, [*runs, (2, 2), (3, 1, 3)])
         if found is not None:
@@ -130,6 +137,8 @@ def repair_command(source: SpecArgument, output: OutputOption = None) -> Answer:
 
     Example: warploom repair racy.json -o clean.json
     """
+    from warploom.cli.source import load
+
     subject = load(source)
     with working(f"repairing {subject.name}"):
         mended, text, found = _roles(subject) if subject.is_roles else _counters(subject)
@@ -139,12 +148,16 @@ def repair_command(source: SpecArgument, output: OutputOption = None) -> Answer:
 
 
 def _counters(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
-    assert not subject.is_roles
+    from warploom.guard.counters import repair
+
+    assert not isinstance(subject.document, RolesDocument)
     done = repair(subject.document)
     return replace(subject, document=done.document, compiled=None), done.text, _as_json(done)
 
 
 def _roles(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
+    from warploom.view.compare import changes
+
     if subject.report().verdict != "race":
         found: dict[str, Any] = {"name": subject.name, "changes": []}
         return subject, f"{subject.name}: nothing to repair", found
@@ -158,6 +171,8 @@ def _roles(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
 
 def _patched(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
     """A document whose kernel is not known: what is missing is put in, one entry at a time."""
+    from warploom.guard.mbarrier.repair import repair_roles
+
     assert isinstance(subject.document, RolesDocument)
     done = repair_roles(subject.document, verify_roles)
     if not done.done:
