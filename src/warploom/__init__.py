@@ -19,7 +19,7 @@ from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def _homes() -> dict[str, str]:
@@ -79,4 +79,5 @@ from warploom.kernel import hooks as _hooks  # noqa: E402
 
 _pictured.draw = _on_demand("warploom.view.notebook", "picture_of")
 _hooks.launcher = _on_demand("warploom.launch.texts", "run")
+_hooks.interpreter = _on_demand("warploom.launch.interpret", "interpret")
 _hooks.compiler = _on_demand("warploom.launch.compiled", "compile_text")

@@ -20,6 +20,7 @@ from warploom.document.ops import (
     ResourceKind as ResourceKind,
     ScheduleEntry as ScheduleEntry,
     ScheduleOps as ScheduleOps,
+    previous as previous,
 )
 from warploom.errors import (
     BackendError as BackendError,
@@ -169,15 +170,25 @@ from warploom.seed.graph.loop_body import (
     LoopBody as LoopBody,
     OpNode as OpNode,
 )
+from warploom.seed.graph.named import (
+    given as given,
+)
+from warploom.seed.graph.partitions import (
+    partition_edges as partition_edges,
+    rotation_edges as rotation_edges,
+)
 from warploom.seed.listing import (
     WaitCounts as WaitCounts,
 )
 from warploom.seed.sched.csp import (
     optimal_schedule as optimal_schedule,
     optimal_schedule_with_halves as optimal_schedule_with_halves,
+    optimize_within_barriers as optimize_within_barriers,
 )
 from warploom.seed.sched.greedy import (
     double_buffer_reorder as double_buffer_reorder,
+    partition_reorder as partition_reorder,
+    single_buffer_reorder as single_buffer_reorder,
 )
 from warploom.seed.sched.result import OrderResult as OrderResult
 from warploom.seed.schedule import (

@@ -103,6 +103,10 @@ class SimulationError(WarploomError):
     """A schedule cannot be run to its end: rows wait for ever, or the run is too long."""
 
 
+class InterpreterError(WarploomError):
+    """A module cannot be executed, or an execution went wrong: deadlock, fault, out of bounds."""
+
+
 class VerificationError(WarploomError):
     """A schedule was judged and found to race; ``report`` holds every finding."""
 
@@ -158,6 +162,18 @@ class KernelMemoryError(KernelError):
 
 class KernelCallError(KernelError):
     """A kernel is called, or made for types, that do not fit its text."""
+
+
+class CheckError(WarploomError):
+    """Machine code or a launch file for ``check`` cannot be read; ``line`` is the file's."""
+
+    def __init__(self, what: str, *, line: int = 0, **parts: str) -> None:
+        super().__init__(what, **parts)
+        self.line = line
+
+
+class UnsupportedCodeError(CheckError):
+    """An instruction or feature that ``check`` does not model; it is never guessed past."""
 
 
 class WarploomWarning(UserWarning):

@@ -171,7 +171,7 @@ def test_match_field_names_a_field():
 
 
 def test_unknown_setting_in_from_strategies():
-    with pytest.raises(ConfigError, match="barrier"):
+    with pytest.raises(TypeError, match="barrier"):
         ScheduleConfig.from_strategies(barrier=True)
 
 

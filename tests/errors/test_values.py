@@ -159,7 +159,8 @@ def wrong_values(name, sound):
             return [*pool, *words, 3, 2.5, [], True]
         case list() | tuple():
             short = [] if name == "tail_barriers" else [[3]]
-            return [*pool, *short, 3, "abc", ["x"], [None], (1, 2.5, 3), True]
+            words = [] if name == "makes" else [["x"]]
+            return [*pool, *short, *words, 3, "abc", [None], (1, 2.5, 3), True]
         case dict():
             return [Stranger(), 3, "abc", {200: COST}, {-1: COST}, {"x": COST}, {1: 2}, [COST]]
         case _:

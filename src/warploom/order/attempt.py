@@ -52,6 +52,7 @@ class Attempter:
     solver: ExactSolver | None
     say: Say
     deadline: Deadline = field(default_factory=Deadline)
+    unanswered: dict[CpRequest, CpAnswer] = field(default_factory=dict)
 
     def quick(self, ii: int) -> Outcome:
         """Bounds and heuristic only."""
@@ -188,7 +189,13 @@ class Attempter:
         limits = self.deadline
         limits.check()
         work = limits.work_left(request.work)
-        answer = self.solver.solve(replace(request, work=work, seconds=limits.left()))
+        key = replace(request, work=work)
+        if key in self.unanswered:  # deterministic: the same work would end without answer again
+            answer = self.unanswered[key]
+        else:
+            answer = self.solver.solve(replace(request, work=work, seconds=limits.left()))
+            if answer.status is CpStatus.UNKNOWN and not answer.note and limits.left() != 0.0:
+                self.unanswered[key] = answer
         limits.spent += max(answer.work, ASKING)
         return answer
 

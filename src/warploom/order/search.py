@@ -153,7 +153,7 @@ class _Search:
             if self.low == self.high and self.limit.kind is LimitKind.SEARCH:
                 self.limit = explain_refusal(self.attempter, self.low - 1)
         except KeyboardInterrupt as stop:
-            if self.best is None:
+            if self.best is None and not self._any_schedule(in_time=True):
                 raise
             return stopped_by(stop)
         except OutOfTimeError as stop:
@@ -174,10 +174,19 @@ class _Search:
         late = replace(self.attempter, deadline=Deadline())
         if not in_time and self._one_after_the_other():
             return True
-        for ii in dict.fromkeys([self.low, 2 * self.low, min(16 * self.low, self.top), self.top]):
-            if self._take(ii, late.quick(ii)):
-                return True
-        return False
+        return any(self._take(ii, late.quick(ii)) for ii in self._easy_intervals())
+
+    def _easy_intervals(self) -> list[int]:
+        """Intervals above the bound at which one try of the heuristic seldom fails."""
+        wide = (self.low * 104 // 100 + 1, self.low * 5 // 4 + 1, 2 * self.low, 16 * self.low)
+        return [*dict.fromkeys(min(ii, self.top) for ii in (*wide, self.top))]
+
+    def _schedule_before_proof(self) -> None:
+        """Under a time limit a schedule comes first: the first question may take all of it."""
+        for ii in self._easy_intervals():
+            if self._take(ii, self.attempter.quick(ii)):
+                self.say(f"II {self.high}: a first schedule of the heuristic")
+                return
 
     def _one_after_the_other(self) -> bool:
         problem, depths = self.system.problem, self.system.max_depths()
@@ -209,6 +218,8 @@ class _Search:
 
     def _find_ii(self) -> None:
         self._walk_down()
+        if self.high is None and self.options.seconds is not None:
+            self._schedule_before_proof()
         if self.high == self.low:
             return
         found = self.attempter.find(self.low)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from warploom.document.counters import BarrierKind, RegisterWaits, ScheduleDocument
-from warploom.document.flow import Flow, touches
+from warploom.document.flow import Flow, Key, touches
 from warploom.document.machine import MachineCosts
 from warploom.document.ops import (
     KOffsetKind,
@@ -310,20 +310,23 @@ class _Writer:
         """
         by_compiler = self.document.protocol.register_waits is RegisterWaits.COMPILER
         if self.flow and op.role in (OpRole.COMPUTE, OpRole.VALU_COMPUTE):
-            return self.flow.get((op.name, op.subtile), ((), ()))
+            needs, gives = self.flow.get(op.key, ((), ()))
+            return ((*self.operands(op), *needs) if by_compiler else needs), gives
         if op.role is OpRole.COMPUTE:
             accumulator = "acc" if self.one_operand else f"acc[{op.stage},{op.subtile}]"
-            return ((*self.operands(op), accumulator) if by_compiler else (accumulator,)), (
-                accumulator,
-            )
+            needs = (*self.operands(op), accumulator) if by_compiler else (accumulator,)
+            return needs, (accumulator,)
         if op.role is OpRole.FRAGMENT_LOAD:
             return (), (self.fragment(op),)
-        staged = f"staging {self.letter(op)}"
         if op.role is OpRole.GLOBAL_LOAD and self.stored:
-            return (), (staged,)
+            return (), (self._staging(op),)
         if op.role is OpRole.SHARED_STORE and by_compiler:
-            return (staged,), ()
+            return (self._staging(op),), ()
         return (), ()
+
+    def _staging(self, op: OpDesc) -> str:
+        touch = self.touches.get(op.key) if self.touches else None
+        return f"staging {self.letter(op)}" + (f"[{touch.part}]" if touch else "")
 
     def fragment(self, op: OpDesc) -> str:
         """The register a fragment load fills."""
@@ -332,7 +335,7 @@ class _Writer:
     def operands(self, op: OpDesc) -> tuple[str, ...]:
         """The fragments an MMA reads: row of A and column of B, or its own k-slice."""
         if self.touches is not None:
-            taken = self.touches.get((op.name, op.subtile))
+            taken = self.touches.get(op.key)
             return tuple(f"frag {_CHANNELS[c]}[{i}]" for c, i in (taken.takes if taken else ()))
         if self.one_operand:
             return (f"frag A[{op.subtile}]",)
@@ -341,12 +344,10 @@ class _Writer:
     def _storage(self, op: OpDesc) -> tuple[str, tuple[str, ...]]:
         """The storage slot an op writes, and those it reads; LDS slots are shared by all rows."""
         channel = self.letter(op)
-        if self.stored:  # one staging buffer is stored whole and read in slices
-            lds, staging = f"LDS {channel}[{op.stage}]", f"staging {channel}"
-        else:
-            touch = self.touches.get((op.name, op.subtile)) if self.touches else None
-            part = touch.part if touch else op.subtile
-            lds, staging = f"LDS {channel}[{op.stage},{part}]", ""
+        touch = self.touches.get(op.key) if self.touches else None
+        whole = self.stored and touch is None  # a staging buffer, stored whole, is read in slices
+        part = "" if whole else f",{touch.part if touch else op.subtile}"
+        lds, staging = f"LDS {channel}[{op.stage}{part}]", self._staging(op) if self.stored else ""
         match op.role:
             case OpRole.GLOBAL_LOAD:
                 return (staging or lds), ()
@@ -369,11 +370,11 @@ class _Writer:
         return tuple(facts)
 
 
-def _computed(flow: Flow) -> dict[tuple[str, int], tuple[tuple[str, ...], tuple[str, ...]]]:
+def _computed(flow: Flow) -> dict[Key, tuple[tuple[str, ...], tuple[str, ...]]]:
     """By op: the homes of computed values it takes, which hardware waits for, and of its own."""
     home = {h.value: h.place for h in flow.homes if h.place.isidentifier()}
     return {
-        (op.name, op.args[0] if op.args else 0): (
+        op.key: (
             tuple(home[o.value] for o in op.operands if o.value in home),
             tuple(home[r] for r in op.results if r in home),
         )

@@ -9,6 +9,7 @@ from typing import Any
 from warploom.document.counters import ScheduleDocument
 from warploom.document.ops import Phase
 from warploom.document.roles import RolesDocument
+from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation
 from warploom.view.listing import entry_label
 from warploom.view.scene import steady_window
@@ -76,9 +77,9 @@ def aligned(left: Sequence[str], right: Sequence[str]) -> list[Pair]:
 def compare_html(
     rows: Mapping[str, Sequence[Pair]],
     facts: Sequence[Mapping[str, Any]],
-    runs: Sequence[Simulation | None] = (),
+    runs: Sequence[tuple[Simulation, Pace | None]] = (),
 ) -> str:
-    """The page: no network, no server, opens from disk."""
+    """The page: no network, no server, opens from disk. A run is drawn at the pace beside it."""
     names = [escape(str(f.get("name", "?"))) for f in facts]
     differ = sum(not p.same for pairs in rows.values() for p in pairs)
     total = sum(len(pairs) for pairs in rows.values())
@@ -111,16 +112,15 @@ def _facts(facts: Sequence[Mapping[str, Any]]) -> str:
     return "".join(out)
 
 
-def _runs(runs: Sequence[Simulation | None]) -> str:
+def _runs(runs: Sequence[tuple[Simulation, Pace | None]]) -> str:
     """Both timelines over windows of one length, so that lengths can be compared by eye."""
-    shown = [run for run in runs if run is not None]
-    if not shown:
+    if not runs:
         return ""
-    starts = [steady_window(run)[0] for run in shown]
-    span = max(steady_window(run)[1] - start for run, start in zip(shown, starts, strict=True))
+    windows = [steady_window(run, pace=pace) for run, pace in runs]
+    span = max(end - start for start, end in windows)
     parts = ["<h2>Steady state, on one scale of cycles</h2>"]
-    for run, start in zip(shown, starts, strict=True):
-        parts.append(timeline_svg(run, width=1300, window=(start, start + span)))
+    for (run, pace), (start, _) in zip(runs, windows, strict=True):
+        parts.append(timeline_svg(run, width=1300, window=(start, start + span), pace=pace))
     return "".join(parts)
 
 

@@ -21,7 +21,9 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import IO, Protocol
 
 from warploom.errors import MissingExtraError
@@ -131,10 +133,34 @@ def shared_solver() -> ChildSolver:
     return solver
 
 
+class _Unused:
+    """Stands for the tables of pandas in annotations and ``isinstance`` questions."""
+
+
+def _load_solver() -> Callable[[CpRequest], CpAnswer]:
+    """Load OR-tools into this child, without pandas.
+
+    Its Python layer imports pandas for annotations and for tables of variables, which the models
+    here do not use; that import takes three quarters of the child's start. A version that asks more
+    of it is loaded as usual.
+    """
+    stand_in = ModuleType("pandas")
+    for name in ("Series", "Index", "DataFrame"):
+        setattr(stand_in, name, _Unused)
+    if "pandas" not in sys.modules:
+        sys.modules["pandas"] = stand_in
+    try:
+        from warploom.order.exact.solve import solve_request  # noqa: PLC0415
+    except Exception:  # whatever a version does with it
+        for name in [m for m in sys.modules if m.partition(".")[0] in ("ortools", "pandas")]:
+            del sys.modules[name]
+        from warploom.order.exact.solve import solve_request  # noqa: PLC0415
+    return solve_request
+
+
 def serve() -> None:
     """The child's loop: read requests from stdin, write answers to stdout, until the pipe ends."""
-    from warploom.order.exact.solve import solve_request  # noqa: PLC0415  loads OR-tools
-
+    solve_request = _load_solver()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever the library prints must not mix with the answers
