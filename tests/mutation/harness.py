@@ -192,7 +192,7 @@ def program_key(document: ScheduleDocument) -> int:
                     s.kind,
                     s.slots,
                     s.tile,
-                    s.channel,
+                    s.staging,
                     s.units,
                     s.register,
                     s.operands,

@@ -46,6 +46,7 @@ def roles_document(module: KernelModule) -> RolesDocument:
         tile=module.tile,
         dtype=module.dtype,
         flow=module.flow,
+        least_trips=max(r.tiles.least_trips for r in module.roles),
     )
 
 

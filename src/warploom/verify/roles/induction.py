@@ -23,21 +23,33 @@ a ring used once a tile leads to a later one. So a circle of waits lies in one t
 each agent once. So a circle spans at most the sum of the lags, and single tiles of lengths up to
 that (``deadlock_span``) show it.
 
-``unproven`` says why the argument does not apply. The caller then tries every pattern of tile ends
+Ordered sequences. Instances of a role may hand over to one another by a group of named barriers
+(``_Sequence``): each waits at its own barrier and later arrives at the next instance's, and the
+last instance arrives once in ``setup``. Where every tile has these in strict alternation, the
+waits and arrivals of all instances form one chain: wait 0, arrive 0, wait 1, arrive 1, and so on
+around. So no arrival comes before the generation in front of it was waited for, and every edge
+leads to the same tile or a later one, which is all that the argument about deadlock needs. Rings
+are proven without these edges where every instance runs every tile. Where instances alternate,
+with one wait at the start of a tile and one arrival towards its end, what lies before the arrival
+is over before whatever follows the wait of the next tile: there the instances count as one agent
+(``_Facts.handed_over``).
+
+``NotProven`` says why the argument does not apply. The caller then tries every pattern of tile ends
 where these are few, or says that it cannot decide.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Any
 
 from warploom.document import roles
 from warploom.document.rings import Per
 from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
-from warploom.verify.agents import alike
+from warploom.verify.agents import Event, alike
 from warploom.verify.roles.graph import build_order, shared
 from warploom.verify.roles.order import Order
 
@@ -63,12 +75,14 @@ def prove(document: RolesDocument) -> Induction:
     """The lengths of single tiles that decide all that one tile shows; ``NotProven`` otherwise."""
     for program in document.programs:
         _check_regular(document, program)
-    _check_meetings(document)
+    sequences = _sequences(document)
+    _check_meetings(document, sequences)
     most = max(_lengths(document, p)[-1] for p in document.programs)
     least = document.minimum_trips
     if most - least > MOST_LENGTHS:
         raise NotProven(f"tiles of {least} to {most} iterations are too many lengths")
-    facts = [_facts(document, p, range(least, most + 1)) for p in _instances(document)]
+    lengths = range(least, most + 1)
+    facts = [_facts(document, p, lengths, sequences.get(p[0].name)) for p in _instances(document)]
     for per in Per:
         rings = {r.name: r.depth for r in document.rings if r.per is per}
         if rings:
@@ -121,22 +135,126 @@ def _check_regular(document: RolesDocument, program: RoleProgram) -> None:
                 )
 
 
-def _check_meetings(document: RolesDocument) -> None:
+@dataclass(frozen=True, slots=True)
+class _Sequence:
+    """Named barriers by which instances of a role hand over to one another.
+
+    Of the entries of a tile that remain without these: ``start`` of the prologue lie in front of
+    the first wait, and ``end`` of the epilogue in front of the last arrival.
+    """
+
+    barrier: str
+    start: int = 0
+    end: int = 0
+
+
+def _sequences(document: RolesDocument) -> dict[str, _Sequence]:
+    """The ordered sequence of each role that has one; ``NotProven`` where one is irregular."""
+    found: dict[str, _Sequence] = {}
+    for barrier in document.barriers:
+        users = [p for p in document.programs if _arrives_at(p, barrier.name)]
+        if not users:
+            continue
+        what = f"who comes to barrier {barrier.name} does not wait and hand over in strict turn"
+        own = [p for p in document.programs if _at_barrier(p, barrier.name)]
+        if len(own) != 1 or own[0].name in found:
+            raise NotProven(what)
+        program = own[0]
+        whole = barrier.count == program.instances > 1 and barrier.threads == 2 * program.threads
+        outside = [
+            (phase, replace(e, reason=""))
+            for phase, e in _at_barrier(program, barrier.name)
+            if phase in ("setup", "finish")
+        ]
+        if not whole or not (
+            _alternate(program, barrier.name) and _begun_and_ended(program, barrier.name, outside)
+        ):
+            raise NotProven(what)
+        found[program.name] = _Sequence(
+            barrier.name,
+            _first_of(program.prologue, barrier.name, roles.NamedSync),
+            _first_of(program.epilogue, barrier.name, roles.NamedArrive),
+        )
+    return found
+
+
+def _at_barrier(
+    program: RoleProgram, barrier: str
+) -> list[tuple[str, roles.NamedSync | roles.NamedArrive]]:
+    return [
+        (phase, e)
+        for phase, row in program.phases()
+        for e in row
+        if isinstance(e, roles.NamedSync | roles.NamedArrive) and e.barrier == barrier
+    ]
+
+
+def _arrives_at(program: RoleProgram, barrier: str) -> bool:
+    return any(isinstance(e, roles.NamedArrive) for _, e in _at_barrier(program, barrier))
+
+
+def _begun_and_ended(program: RoleProgram, barrier: str, outside: list[tuple[str, Any]]) -> bool:
+    """The last instance arrives once at the start; at the end the first may wait for it again,
+    where the last instance is the last one to arrive whatever the number of tiles.
+    """
+    start = roles.NamedArrive(barrier=barrier, turn=1, instance=program.instances - 1)
+    end = roles.NamedSync(barrier=barrier, turn=0, instance=0)
+    if outside == [("setup", start)]:
+        return True
+    return not program.alternates and outside == [("setup", start), ("finish", end)]
+
+
+def _first_of(row: Iterable[RoleEntry], barrier: str, kind: type) -> int:
+    """How many other entries lie in front of the first of a kind at a barrier."""
+    others = 0
+    for e in row:
+        if isinstance(e, roles.NamedSync | roles.NamedArrive) and e.barrier == barrier:
+            if isinstance(e, kind):
+                return others
+        else:
+            others += 1
+    return others
+
+
+def _alternate(program: RoleProgram, barrier: str) -> bool:
+    """Whether tiles of all lengths wait and arrive by turns, each by its own instance.
+
+    Where instances alternate: once a tile, in prologue and epilogue.
+    """
+    rows: dict[str, list[bool]] = defaultdict(list)
+    for phase, e in _at_barrier(program, barrier):
+        if phase in ("setup", "finish"):
+            continue
+        waits = isinstance(e, roles.NamedSync)
+        if e.instance is not None or e.turn != (0 if waits else 1):
+            return False
+        rows[phase].append(waits)
+    first, each, last = rows["prologue"], rows["kernel"], rows["epilogue"]
+    if program.alternates:
+        return (first, each, last) == ([True], [], [False])
+    tiles = [first + each * times + last for times in range(3)]
+    return all(row == [i % 2 == 0 for i in range(len(row))] and len(row) % 2 == 0 for row in tiles)
+
+
+def _check_meetings(document: RolesDocument, sequences: dict[str, _Sequence]) -> None:
     """Named barriers: all who take part come equally often in every tile, and all wait."""
     members: dict[str, set[str]] = defaultdict(set)
     counts: dict[tuple[str, str], list[int]] = {}
     many = {p.name: p.instances for p in document.programs}
+    ordered = {s.barrier for s in sequences.values()}
     for program in document.programs:
         for phase, row in program.phases():
             for e in row:
                 if isinstance(e, roles.ClusterSync) and phase != "finish":
                     raise NotProven("CTAs of the cluster meet inside of tiles")
-                if not isinstance(e, roles.NamedSync | roles.NamedArrive):
+                if not isinstance(e, roles.NamedSync | roles.NamedArrive) or e.barrier in ordered:
                     continue
                 members[e.barrier].add(program.name)
-                if isinstance(e, roles.NamedArrive) or phase in ("setup", "finish"):
+                if phase in ("setup", "finish"):
                     raise NotProven(f"not all who come to barrier {e.barrier} wait, tile by tile")
-                if e.instance is not None or e.turn or program.alternates:
+                own = next(b for b in document.barriers if b.name == e.barrier)
+                apart = own.count == program.instances and own.threads == program.threads
+                if e.instance is not None or e.turn or (program.alternates and not apart):
                     raise NotProven(f"instances come to barrier {e.barrier} in turn")
                 times = counts.setdefault((e.barrier, program.name), [0, 0, program.peel])
                 times[phase == "kernel"] += 1
@@ -159,7 +277,9 @@ def _span_of_meetings(document: RolesDocument) -> int:
         for e in row
         if isinstance(e, roles.NamedSync)
     }
-    return sum(1 + document.program(name).peel for _, name in joined)
+    return sum(
+        (1 + document.program(name).peel) * document.program(name).instances for _, name in joined
+    )
 
 
 def _lengths(document: RolesDocument, program: RoleProgram) -> range:
@@ -177,16 +297,20 @@ def _instances(document: RolesDocument) -> Iterator[tuple[RoleProgram, int]]:
     found = [(a.role, a.instance) for a in alike(document)]
     for role, instance in found:
         program = document.program(role)
-        rows = {
+        rows: dict[str, Any] = {
             name: tuple(
-                replace(e, instance=None) if getattr(e, "instance", None) is not None else e  # type: ignore[type-var]
-                for e in row
-                if getattr(e, "instance", None) in (None, instance)
+                _of_any_instance(e) for e in row if getattr(e, "instance", None) in (None, instance)
             )
             for name, row in program.phases()
         }
         same = sum(1 for r, _ in found if r == role)
         yield replace(program, **rows), program.instances if same == 1 else 1
+
+
+def _of_any_instance(entry: RoleEntry) -> RoleEntry:
+    if isinstance(entry, roles.NamedSync | roles.NamedArrive):
+        return replace(entry, instance=None)
+    return entry
 
 
 # Facts of single agents
@@ -237,6 +361,7 @@ class _Facts:
     program: RoleProgram
     count: int
     tiles: list[_Tile]
+    sequence: _Sequence | None = None
     lag: int = 0
     _known: dict[object, int] = field(default_factory=dict)
 
@@ -244,6 +369,34 @@ class _Facts:
     def sequential(self) -> bool:
         """Whether all tiles are run by the same agent."""
         return not self.program.alternates
+
+    def handed_over(self, source: _Class, target: _Class) -> bool:
+        """Whether all instances have done the source of a tile before any does the target of the
+        next: it lies in front of the arrival that hands over, and the target behind the wait.
+        """
+        if self.sequence is None or not self.program.alternates:
+            return False
+        begun = {"starts": "waits", "late starts": "late"}.get(target.what, target.what)
+        return self._lie(source, self._in_front_of_arrival) and self._lie(
+            _Class(begun, target.key), self._behind_wait
+        )
+
+    def _lie(self, of: _Class, where: Callable[[Event], bool]) -> bool:
+        """Whether all nodes of a class lie somewhere, and are events at all."""
+        for tile in self.tiles:
+            for nodes in tile.tables[of.what].get(of.key, {}).values():
+                events = [tile.order.event.get(n) or tile.order.late.get(n) for n in nodes]
+                if not all(e is not None and where(e) for e in events):
+                    return False
+        return True
+
+    def _in_front_of_arrival(self, event: Event) -> bool:
+        assert self.sequence is not None
+        return event.phase != "epilogue" or event.index < self.sequence.end
+
+    def _behind_wait(self, event: Event) -> bool:
+        assert self.sequence is not None
+        return event.phase != "prologue" or event.index >= self.sequence.start
 
     def classes(self, *what: str) -> list[_Class]:
         """What the agent does of some kinds."""
@@ -287,12 +440,19 @@ class _Facts:
         return fails + 1
 
 
-def _facts(document: RolesDocument, instance: tuple[RoleProgram, int], lengths: range) -> _Facts:
+def _facts(
+    document: RolesDocument,
+    instance: tuple[RoleProgram, int],
+    lengths: range,
+    sequence: _Sequence | None,
+) -> _Facts:
     program, count = instance
-    alone = replace(program, instances=1, alternates=False, setup=(), finish=())
+    rows: dict[str, Any] = {name: _without(row, sequence) for name, row in program.phases()}
+    rows |= {"setup": (), "finish": ()}
+    alone = replace(program, **rows, instances=1, alternates=False)
     reduced = replace(document, programs=(alone,), cluster=1)
     tiles = [_tile(build_order(reduced, (n,)), n) for n in lengths]
-    facts = _Facts(program, count, tiles)
+    facts = _Facts(program, count, tiles, sequence)
     for tile in tiles:
         pairs = product(tile.tables["waits"].values(), tile.tables["comes"].values())
         for waits, comes in pairs:
@@ -300,6 +460,14 @@ def _facts(document: RolesDocument, instance: tuple[RoleProgram, int], lengths: 
                 if s - v > facts.lag and any(tile.order.before(a, b) for a in nodes for b in ends):
                     facts.lag = s - v
     return facts
+
+
+def _without(row: tuple[RoleEntry, ...], sequence: _Sequence | None) -> tuple[RoleEntry, ...]:
+    """Entries other than those of the ordered sequence."""
+    if sequence is None:
+        return row
+    kinds = (roles.NamedSync, roles.NamedArrive)
+    return tuple(e for e in row if not (isinstance(e, kinds) and e.barrier == sequence.barrier))
 
 
 def _tile(order: Order, trips: int) -> _Tile:
@@ -386,7 +554,7 @@ class _Walks:
             for wait in self._of(f, "waits"):
                 lap = (*wait.key, cta)
                 shift = self._shift(wait)
-                mine = self._steps_from(f, wait, cta, every=False)  # type: ignore[arg-type]
+                mine = self._steps_from(f, wait, cta, every=False)
                 self.steps[lap] += [(to, shift + far, free) for to, far, free in mine]  # type: ignore[index]
 
     def _ctas(self) -> tuple[int, ...]:
@@ -405,10 +573,10 @@ class _Walks:
         out: list[_Step] = []
         if not f.total(source) and not every:
             return out
-        free = source.in_order and f.sequential
         for come in self._of(f, "comes", "far comes"):
             if not f.total(come):
                 continue
+            free = source.in_order and (f.sequential or f.handed_over(source, come))
             far = f.ahead(source, come, every=(every, False))
             if far and not free:
                 continue
@@ -440,7 +608,8 @@ class _Walks:
             if not g.total(wait):
                 continue
             # Of one warp, all that comes later; else what is known of the same tile.
-            ordered = g.sequential and (wait.what == "late") is (goal.what == "late starts")
+            same = (wait.what == "late") is (goal.what == "late starts")
+            ordered = (g.sequential and same) or g.handed_over(wait, goal)
             far = g.ahead(wait, goal, every=(False, True))
             if far and not ordered:
                 continue
