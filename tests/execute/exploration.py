@@ -96,7 +96,7 @@ def _hasty(machine: Machine, wave: int) -> bool:
     if step.kind is Kind.MMA:
         return any(f.step.register in step.operands for f in machine.lgkm[wave])
     if step.kind is Kind.STORE:
-        return any(f.step.channel == step.channel for f in machine.vm[wave])
+        return any(f.step.staging == step.staging for f in machine.vm[wave])
     return False
 
 

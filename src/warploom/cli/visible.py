@@ -126,5 +126,16 @@ class _Count(Run):
         for at in range(first, end, step):
             self.spans[op.var] = (at, min(at + step, end))
             self.decide(op.body)
-            seen = [self.over(m.args[0], m.result.dims) for m in masks]
-            self.count(op.body, float(np.mean(reduce(np.logical_and, seen))) if seen else 1.0)
+            self.count(op.body, self._share(masks))
+
+    def _share(self, masks: list[ir.Pointwise]) -> float:
+        """The share of elements that all conditions leave; each may have variables of its own."""
+        order = list(dict.fromkeys(d.var for m in masks for d in m.result.dims))
+        seen = []
+        for mask in masks:
+            own = np.asarray(self.over(mask.args[0], mask.result.dims))
+            names = [d.var for d in mask.result.dims]
+            lengths = dict(zip(names, own.shape, strict=True))
+            by_order = own.transpose([names.index(v) for v in order if v in lengths])
+            seen.append(by_order.reshape([lengths.get(v, 1) for v in order]))
+        return float(np.mean(reduce(np.logical_and, seen))) if seen else 1.0

@@ -682,6 +682,7 @@ class _Vector:
         self.builder, self.body = builder, builder.body
         value = self.body.values[op.value]
         self.rows, self.cols = value.vars
+        self.line = op.line
         self.made: list[ops.VectorOp] = []
         self.names: dict[str, str] = {}
         inner = [a for a in builder.layout.arrays if a.form is Form.TILE]
@@ -772,8 +773,16 @@ class _Vector:
             if a.var in (self.rows, self.cols):
                 place = self._along(a.var) // axis.per
                 inside.append(lift(place < length))
+            elif a.var is None and not self._is_position(a.value or "", axis.name):
+                raise _refuse("a number as index, which may lie outside", self.line)
             at.append(lift(place))
         return tuple(at), inside
+
+    def _is_position(self, name: str, axis: str) -> bool:
+        """Whether a number is where a variable of that axis stands, which lies inside of it."""
+        inner, _ = self.body.through(name)
+        op = self.body.ops[inner]
+        return isinstance(op, Position) and self.builder.kernel.var(op.var).axis == axis
 
     def _along(self, var: str) -> Expr:
         here = ROW if var == self.rows else COL

@@ -22,6 +22,7 @@ from warploom.ir.expr import Function, IntExpr, Sym, SymKind, evaluate
 from warploom.ir.module import KernelModule, Outside, Role, TensorMap
 from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.tile_schedule import CTA, CTAS, SMS, TILE, VISIT, expand, let
+from warploom.verify.coverage.declared import declared_elements
 from warploom.verify.coverage.report import Finding
 from warploom.verify.coverage.values import value_of
 
@@ -134,8 +135,11 @@ class _Run:
         for first in range(0, grid, cluster):
             self._cluster(symbols, range(first, min(first + cluster, grid)), grid)
         for name, counted in self.stored.items():
-            if np.any(counted == 0):
-                where = tuple(int(x[0]) for x in np.nonzero(counted == 0))
+            missing = (counted == 0) & declared_elements(
+                module.kernel, name, self.sizes, counted.shape
+            )
+            if np.any(missing):
+                where = tuple(int(x[0]) for x in np.nonzero(missing))
                 raise WrongError(f"element {where} of '{name}' is never stored", f"output {name}")
 
     def _cluster(  # noqa: C901 (roles, CTAs, tiles)

@@ -232,7 +232,7 @@ class Context:
             case Load():
                 return self.one_element(op, iteration)
             case Reduce() if self.layout.body.is_free(name):
-                return self._end(op, iteration)
+                return self._extreme_index(op, iteration)
             case Pointwise():
                 args = [self.uniform(a, iteration, known) for a in op.args]
                 text = pointwise(op.fn, args, op.result.dtype, self._dtypes(op))
@@ -240,7 +240,7 @@ class Context:
             case _:
                 raise refusal("this value is not a scalar", getattr(op, "line", None))
 
-    def _end(self, op: Reduce, iteration: str | None) -> str:
+    def _extreme_index(self, op: Reduce, iteration: str | None) -> str:
         """The first or last element of a tile that exists."""
         first = self.position(op.over, iteration)
         if op.fn is Fn.MIN:
