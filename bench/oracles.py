@@ -6,6 +6,7 @@
     python bench/oracles.py exchanges 0 5000
     DOCUMENTS=FOLDER python bench/oracles.py shipped 0 5000
     python bench/oracles.py modulo 1000 3000
+    python bench/oracles.py roles 2000000 2020000 --resume bench/results/oracles_roles.jsonl
 
 ``roles``: small role programs, every second one edited, against every interleaving
 (``tests/modelcheck``). ``counters``: counter schedules, every second one with loads written twice,
@@ -15,6 +16,9 @@ against every interleaving. ``shipped``: schedules of the shipped texts (of
 `bench/role_mutants.py --write FOLDER`), edited up to three times, against random runs. ``modulo``:
 bodies with distances, values, budgets, roles and isolation, solved and enumerated
 (``tests/modulo/full_oracle.py``). Prints each disagreement, and the figures.
+
+With ``--resume FILE`` every finished range of seeds is a line of the file, with the commit that was
+judged; ranges that it holds are not judged again, and the figures are those of all its lines.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ import argparse
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -105,6 +110,21 @@ def judged(kind: str, seeds: range, until: float) -> tuple[Counter[str], list[st
     return counts, disputes
 
 
+def commit() -> str:
+    """The commit that is judged; with a mark where files differ from it."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    root = Path(__file__).resolve().parent.parent
+    return subprocess.run(command, cwd=root, capture_output=True, text=True).stdout.strip()
+
+
+def kept(path: str, kind: str) -> list[dict]:
+    """The ranges that a file of results holds already."""
+    if not path or not Path(path).exists():
+        return []
+    lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    return [line for line in lines if line["kind"] == kind]
+
+
 def told_so_far(given, start, counts, disputes):
     return {
         "script": "bench/oracles.py",
@@ -127,24 +147,36 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=86_400)
     parser.add_argument("--json", default="")
+    parser.add_argument("--resume", default="")
     given = parser.parse_args()
-    start = time.time()
+    start, judging = time.time(), commit()
     counts: Counter[str] = Counter()
     disputes: list[str] = []
+    done = kept(given.resume, given.kind)
+    for line in done:
+        counts.update(line["counts"])
+        disputes += line["disputes"]
+    held = {(line["first"], line["last"]) for line in done}
+    ranges = [
+        range(first, min(first + CHUNK, given.last))
+        for first in range(given.first, given.last, CHUNK)
+    ]
+    out = told_so_far(given, start, counts, disputes)
     with ProcessPoolExecutor(given.jobs) as pool:
-        parts = [
-            pool.submit(
-                judged,
-                given.kind,
-                range(first, min(first + CHUNK, given.last)),
-                start + given.seconds,
-            )
-            for first in range(given.first, given.last, CHUNK)
-        ]
+        parts = {
+            pool.submit(judged, given.kind, seeds, start + given.seconds): seeds
+            for seeds in ranges
+            if (seeds.start, seeds.stop) not in held
+        }
         for part in as_completed(parts):
             more, told = part.result()
             counts += more
             disputes += told
+            if given.resume and more["judged"] == len(parts[part]):
+                line = {"kind": given.kind, "first": parts[part].start, "last": parts[part].stop}
+                line |= {"commit": judging, "counts": dict(more), "disputes": told}
+                with Path(given.resume).open("a") as file:
+                    file.write(json.dumps(line) + "\n")
             print("\n".join(told), end="\n" if told else "", flush=True)
             out = told_so_far(given, start, counts, disputes)
             if given.json:

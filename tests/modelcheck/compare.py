@@ -15,6 +15,7 @@ RUNS = ((1, 1), (2, 1), (3,), (1, 1, 1), (2, 2))
 TURNS = ((1, 1, 1, 1), (2, 1, 1), (1, 2, 1))  # where instances take tiles in turn
 # for what only the verifier reports
 LONGER = ((5,), (7,), (1,) * 6, (2, 2, 2), (3, 1, 3), (12,), (20,))
+NONE = ((0,), (0, 1), (1, 0, 1), (2, 0, 0, 1))  # where tiles may have no iterations
 LONGEST = 9  # iterations of a run the verifier names that the checker still tries
 
 
@@ -47,7 +48,9 @@ def compare(seed, *, limit=4_000):
     more = LONGER if report.races() else ()
     more += ((2,) * 4, (2,) * 6, (1,) * 9) if more and seed >= ALTERNATING else ()
     turns = TURNS if seed >= ALTERNATING else ()
-    for tiles in dict.fromkeys([*shown, *RUNS, *turns, *more]):
+    least = document.minimum_trips
+    every = dict.fromkeys([*shown, *RUNS, *turns, *NONE, *more])
+    for tiles in (run for run in every if min(run) >= least):
         found = check(document, intended, tiles, limit)
         if found == UNDECIDED:
             if truth:

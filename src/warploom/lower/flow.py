@@ -42,6 +42,7 @@ from warploom.lower.plan import (
     stored,
     tile_slots,
 )
+from warploom.lower.ranges import fewest_trips
 from warploom.lower.reads import values_behind
 from warploom.lower.slots import SlotRing
 from warploom.lower.storage import is_straight
@@ -151,12 +152,16 @@ def _operand(layout: Layout, name: str) -> FlowOperand:
     carried = layout.body.inside.get(inner)
     if carried is None:
         return FlowOperand(value=inner)
-    first: str | None = carried.first
-    if inner in started(layout):
-        first = f"{inner}.start"
-    elif layout.body.is_zero(carried.first):
-        first = None  # the first product discards what was there
-    return FlowOperand(value=carried.last, back=1, before=first)
+    return FlowOperand(value=carried.last, back=1, before=_first(layout, carried))
+
+
+def _first(layout: Layout, carried: Carried) -> str | None:
+    """What stands for a carried value before the first iteration."""
+    if carried.inside.name in started(layout):
+        return f"{carried.inside.name}.start"
+    if layout.body.is_zero(carried.first):
+        return None  # the first product discards what was there
+    return carried.first
 
 
 def _step_flow(layout: Layout, step: Step) -> FlowOp:
@@ -174,7 +179,14 @@ def _tail_operand(layout: Layout, name: str) -> FlowOperand:
         return FlowOperand(value=name)
     if layout.form_of(carried.inside.name) is Form.PART:
         return FlowOperand(value=f"{name}.whole")
-    return FlowOperand(value=_left(layout, carried))
+    return _left_operand(layout, carried)
+
+
+def _left_operand(layout: Layout, carried: Carried) -> FlowOperand:
+    """A carried value after the loop; a loop of no iterations leaves what was there before it."""
+    none = layout.tiling.split == 1 and fewest_trips(layout) == 0
+    before = _first(layout, carried) if none else None
+    return FlowOperand(value=_left(layout, carried), before=before)
 
 
 def _left(layout: Layout, carried: Carried) -> str:
@@ -190,7 +202,7 @@ def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
         yield _op(MEET, When.TAIL, reads, met, across=across)
     parts = [c for c in layout.body.loop.carried if layout.form_of(c.inside.name) is Form.PART]
     if parts:
-        reads = [FlowOperand(value=_left(layout, c)) for c in parts]
+        reads = [_left_operand(layout, c) for c in parts]
         yield _op(SUMS, When.TAIL, reads, (f"{c.result.name}.whole" for c in parts))
     for step in layout.steps:
         if step.when is When.TAIL:
