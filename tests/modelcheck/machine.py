@@ -92,7 +92,10 @@ class Machine:
             or isinstance(e, Load | Expect)
             for e in entries
         )
-        if program.threads > 1 and staging:
+        read = {s.ring for e in entries if isinstance(e, Compute) for s in e.slots}
+        # A release of what lanes read meets them first; an arrival elsewhere does not.
+        away = read and not any(isinstance(e, Arrive) and e.ring in read for e in entries)
+        if program.threads > 1 and (staging or away):
             kinds.append(MATE)
         if program.threads > 32 and apart:
             kinds.append(OTHER)
@@ -151,7 +154,7 @@ class Machine:
                 return "load", slot, use, self._bar(program, step, e.ring, "full"), e.bytes, bad
             case Arrive():
                 bar = self._bar(program, step, e.ring, e.side.value)
-                warps = max(1, program.threads // 32)
+                warps = -(-program.threads // 32)
                 return "arrive", bar, e.scope, warps, program.threads
             case Mma():
                 return "product", tuple(self._slot(program, step, s) for s in e.slots)
