@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.document.rings import Per, Scope
+from warploom.document.rings import Per, Scope, Side
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -92,7 +92,7 @@ class Machine:
             or isinstance(e, Load | Expect)
             for e in entries
         )
-        read = {s.ring for e in entries if isinstance(e, Compute) for s in e.slots}
+        read = self._read(program)
         # A release of what lanes read meets them first; an arrival elsewhere does not.
         away = read and not any(isinstance(e, Arrive) and e.ring in read for e in entries)
         if program.threads > 1 and (staging or away):
@@ -155,7 +155,11 @@ class Machine:
             case Arrive():
                 bar = self._bar(program, step, e.ring, e.side.value)
                 warps = -(-program.threads // 32)
-                return "arrive", bar, e.scope, warps, program.threads
+                # Lanes that read the ring meet before their warp releases it.
+                meets = (
+                    e.scope is Scope.WARP and e.side is Side.EMPTY and e.ring in self._read(program)
+                )
+                return "arrive", bar, e.scope, warps, program.threads, meets
             case Mma():
                 return "product", tuple(self._slot(program, step, s) for s in e.slots)
             case Compute():
@@ -186,6 +190,12 @@ class Machine:
                 return ("local",)
             case _:
                 raise AssertionError(e)
+
+    @staticmethod
+    def _read(program):
+        """The rings whose slots a program's ordinary instructions read."""
+        rows = (row for _, row in program.phases())
+        return {s.ring for row in rows for e in row if isinstance(e, Compute) for s in e.slots}
 
     def _flights(self, strand, listed, program):
         groups, open_ = [], []
@@ -262,7 +272,7 @@ class Machine:
             code[0] == "sync" and code[1] is Scope.WARPGROUP
         ):
             return self._mates(i, {LEAD, MATE, OTHER})
-        if code[0] == "sync" and code[1] is Scope.WARP:
+        if (code[0] == "sync" and code[1] is Scope.WARP) or (code[0] == "arrive" and code[5]):
             return self._mates(i, {LEAD, MATE} if s.kind != OTHER else {OTHER})
         return (i,)
 
