@@ -43,8 +43,10 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.errors import DocumentError
+from warploom.errors import DocumentError, VerificationError
+from warploom.verify.findings import FLOW_DECLARED
 from warploom.verify.roles import verify_roles
+from warploom.verify.roles.composition import check_loops, require_composed
 
 GROUP = ScopeSync(scope=Scope.WARPGROUP)
 
@@ -431,3 +433,127 @@ def test_its_right_twin_is_clean(name, i):
     depth, least = max(r.depth for r in made.rings), made.minimum_trips
     for tiles in ((least,) * 3, (least + 1, least, least + 2), (least + depth + 1, least)):
         assert first_fault(made, made, tiles, most=60) is None
+
+
+def declared(work, operands):
+    """A program and its declaration, edited in step: nothing says what the author wanted."""
+    ops = (*FLOW.ops[:2], replace(FLOW.ops[2], operands=operands), FLOW.ops[3])
+    return document(
+        producer(),
+        consumer([WaitFull(ring="r"), work, Arrive(ring="r")]),
+        flow=replace(FLOW, ops=ops),
+    )
+
+
+FLOWS = [
+    declared(Compute(op="add", writes=("z",), slots=(SLOT,)), (of("x"),)),  # the last one alone
+    declared(Compute(op="add", reads=("z",), writes=("z",)), (of("s", 1, "z0"),)),  # x is not added
+    document(
+        producer(),
+        consumer(epilogue=(Compute(op="out"),)),
+        flow=replace(FLOW, ops=(*FLOW.ops[:3], replace(FLOW.ops[3], operands=()))),
+    ),  # something else is stored
+]
+
+
+@pytest.mark.parametrize("made", [document(), *FLOWS])
+def test_a_flow_that_was_declared_is_an_assumption(made):
+    assert verify_roles(made).assumes == (FLOW_DECLARED,)
+
+
+@pytest.mark.parametrize("made", FLOWS)
+def test_the_same_programs_with_the_author_s_flow_are_wrong(made):
+    assert verify_roles(replace(made, flow=FLOW)).verdict == "race"
+
+
+HUGE = 10**9
+LARGE = [
+    changed(document(), "producer", peel=HUGE),
+    changed(document(), "consumer", peel=4097, prologue=(), kernel=(), epilogue=()),
+    replace(document(), least_trips=HUGE),
+    document(rings=[ring(depth=HUGE)]),
+    document(rings=[ring(), ring("idle", HUGE, parts=())]),
+    document(rings=[ring(parts=(("p", 0, 1024), ("q", HUGE, 16)))]),
+    changed(document(), "consumer", registers=(("z", HUGE),)),
+    changed(document(), "producer", instances=HUGE),
+    changed(document(), "consumer", kernel=tuple(add()) * 400, prologue=(ZERO, *add()) * 300),
+]
+
+
+@pytest.mark.parametrize("made", LARGE)
+def test_what_is_too_large_is_refused_or_wrong_at_once(made):
+    assert verdict(made) in ("malformed", "race")
+
+
+@pytest.mark.parametrize("peel", [2, 9, 24])
+def test_a_long_prologue_is_judged(peel):
+    assert verify_roles(deep(peel, peel)).verdict == "clean"
+
+
+def loop(name, letter, kernel=None, **more):
+    """A loop of a tile with a ring of its own."""
+    base = document(producer(), consumer(multiply() if kernel is None else kernel), **more)
+
+    def own(e):
+        e = replace(e, ring=letter) if hasattr(e, "ring") else e
+        return replace(e, slots=(replace(SLOT, ring=letter),)) if getattr(e, "slots", ()) else e
+
+    programs = tuple(replace(p, kernel=tuple(map(own, p.kernel))) for p in base.programs)
+    homes = (Home(value="x", place=f"{letter}.p"), *FLOW.homes[1:])
+    rings = tuple(replace(r, name=letter) for r in base.rings)
+    flow = replace(FLOW, homes=homes)
+    return replace(base, name=name, programs=programs, rings=rings, flow=flow)
+
+
+def at_barrier(name, letter, number):
+    made = loop(name, letter)
+    barrier = NamedBarrier(name=f"b{number}", id=number, threads=160)
+    programs = tuple(
+        replace(p, kernel=(*p.kernel, NamedSync(barrier=barrier.name))) for p in made.programs
+    )
+    return replace(made, programs=programs, barriers=(barrier,))
+
+
+def unfinished(name, letter):
+    """Its last group is waited for at the start of its next tile."""
+    made = loop(name, letter)
+    kernel = made.program("consumer").kernel
+    return changed(made, "consumer", kernel=(*kernel[:4], *kernel[5:]))
+
+
+TOGETHER = {
+    "wrong": [
+        (loop("one", "r"), loop("two", "r")),
+        (loop("one", "r"), unfinished("two", "t")),
+        (unfinished("one", "r"), loop("two", "t")),
+        (at_barrier("one", "r", 1), at_barrier("two", "t", 1)),
+        (loop("one", "r"), changed(loop("two", "t"), "consumer", threads=256)),
+        (loop("one", "r"), changed(loop("two", "t"), "consumer", instances=2)),
+        (
+            loop("one", "r", rings=[ring(depth=120)]),
+            loop("two", "t", rings=[ring(depth=110)]),
+        ),
+        (loop("one", "r"), changed(loop("two", "t"), "producer", carries_phase=False)),
+    ],
+    "right": [
+        (loop("one", "r"), loop("two", "t")),
+        (loop("one", "r"), loop("two", "t"), loop("three", "u")),
+        (at_barrier("one", "r", 1), at_barrier("two", "t", 2)),
+        (unfinished("one", "r"), loop("two", "t", add())),
+        (loop("one", "r"),),
+    ],
+}
+
+
+@pytest.mark.parametrize("loops", TOGETHER["wrong"])
+def test_loops_that_share_what_they_must_not_are_refused(loops):
+    found = list(check_loops(loops))
+    assert found
+    assert all(f.why and f.fix for f in found)
+    with pytest.raises(VerificationError, match="not proven together"):
+        require_composed(loops)
+
+
+@pytest.mark.parametrize("loops", TOGETHER["right"])
+def test_loops_that_share_nothing_are_proven_together(loops):
+    assert list(check_loops(loops)) == []

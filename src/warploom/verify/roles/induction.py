@@ -59,6 +59,8 @@ from warploom.verify.roles.order import Order
 
 MOST_LENGTHS = 80
 """Lengths of single tiles that are looked at; more are for the caller to refuse."""
+MOST_TRIPS, MOST_EVENTS = 128, 60_000
+"""Iterations and events of the single tiles that facts are taken from."""
 _MET = ("meets", "joins")
 _RINGED = (roles.WaitFull, roles.WaitEmpty, roles.Expect, roles.Load, roles.Arrive)
 _Lap = tuple[str, str, int]  # ring, side, cta of two that stand for all
@@ -80,7 +82,7 @@ class Induction:
 def prove(document: RolesDocument) -> Induction:
     """The lengths of single tiles that decide all that one tile shows; ``NotProven`` otherwise."""
     for program in document.programs:
-        _check_regular(document, program)
+        check_regular(document, program)
     sequences = _sequences(document)
     _check_meetings(document, sequences)
     meetings = _meetings(document, sequences)
@@ -89,6 +91,8 @@ def prove(document: RolesDocument) -> Induction:
     if most - least > MOST_LENGTHS:
         raise NotProven(f"tiles of {least} to {most} iterations are too many lengths")
     lengths = range(least, most + 1)
+    if most > MOST_TRIPS or _alone_events(document, lengths) > MOST_EVENTS:
+        raise NotProven(f"tiles of {least} to {most} iterations are too long")
     facts = [
         _facts(document, p, lengths, sequences.get(p[0].name), meetings)
         for p in _instances(document)
@@ -117,7 +121,7 @@ def _slots(entry: RoleEntry) -> list[str]:
     return [s.ring for s in touched]
 
 
-def _check_regular(document: RolesDocument, program: RoleProgram) -> None:
+def check_regular(document: RolesDocument, program: RoleProgram) -> None:
     """Every entry about a use runs in the tile that has it."""
     least = document.minimum_trips
     tiled = {r.name for r in document.rings if r.per is Per.TILE}
@@ -316,6 +320,15 @@ def _span_of_meetings(document: RolesDocument) -> int:
     return sum(
         (1 + document.program(name).peel) * document.program(name).instances for _, name in joined
     )
+
+
+def _alone_events(document: RolesDocument, lengths: range) -> int:
+    """Events of all programs in single tiles of all lengths."""
+    total = 0
+    for p in document.programs:
+        trips = sum(max(0, n - p.peel) for n in lengths)
+        total += len(lengths) * (len(p.prologue) + len(p.epilogue)) + trips * len(p.kernel)
+    return total
 
 
 def _lengths(document: RolesDocument, program: RoleProgram) -> range:
