@@ -3,6 +3,7 @@
 Everything between a public call and its result is the project's own: plans, tensor maps, argument
 blocks, and the kernel. Only ``ptxas`` and the GPU are missing. The driver refuses tensor maps that
 the real one refuses, runs CTAs in an order of its own, and memory that a call allocates is NaN.
+Tensors are torch's, or those of ``arrays`` where there is no torch.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import ctypes
 import hashlib
 import re
 import struct
+import sys
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
-import torch
 
 from tests import host_cuda
+from tests.calls import arrays
 from tests.cuda import fake_driver
 from warploom.launch import (
     attention,
@@ -158,7 +161,7 @@ def _cluster(text):
 
 
 def view(tensor, name):
-    """A tensor of the CPU, taken for one of the GPU."""
+    """A tensor of the CPU, taken for one of the GPU; torch's, or one of ``arrays``."""
     dtype = tensors._TORCH.get(str(tensor.dtype).removeprefix("torch."))
     if dtype is None:
         raise tensors._dtype_error(name, str(tensor.dtype))
@@ -168,6 +171,8 @@ def view(tensor, name):
 
 def poisoned(like, shape, dtype):
     """Memory that is handed out holds NaN, and integers that are no index."""
+    if isinstance(like, arrays.Tensor):
+        return lambda: arrays.empty(shape, tensors.torch_name(dtype))
     make = _allocator(like, shape, dtype)
 
     def made():
@@ -179,8 +184,18 @@ def poisoned(like, shape, dtype):
 _allocator = tensors.allocator
 
 
+def piece(place, device, stream, size, **_):
+    """Memory for a launch: NaN, but for its counters."""
+    held = np.full(size + 256, 0xFF, np.uint8)
+    at = held.ctypes.data
+    skipped = -at % 256
+    held[skipped : skipped + work.COUNTER_BYTES] = 0
+    return at + skipped, held
+
+
 def spoil(tensor):
     """NaN everywhere; of integers the least number."""
+    torch = sys.modules["torch"]
     if tensor.dtype.is_floating_point:
         if tensor.element_size() == 1:
             tensor.view(torch.uint8).fill_(0x7F)
@@ -202,13 +217,15 @@ def every_call():
 def executing(sms=4, seed=1):
     """Calls inside are executed by a driver on the CPU, which is given."""
     made = ExecutingDriver(sms, seed)
-    torch.set_num_threads(1)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "compile_source", compile_source)
         patch.setattr(driver, "bindings", lambda part="driver": made)
         patch.setattr(tensors, "_from_torch", view)
         for module in (runner, fit, fused, attention_grad):
             patch.setattr(module, "allocator", poisoned)
+        patch.setattr(work, "_torch_piece", piece)
         forget()
         driver.ensure_context(0)
         try:

@@ -181,7 +181,7 @@ class Checker(Machine):
         return any(s.kind == OTHER for s in self.strands if s.agent == agent)
 
     def _arrivals(self, s, code):
-        _, _, scope, warps, threads = code
+        _, _, scope, warps, threads, _ = code
         apart = any(x.kind == OTHER for x in self.strands if x.agent == s.agent)
         if s.kind == MATE:
             return 0

@@ -1,4 +1,8 @@
-"""The verifier against the model checker, program by program."""
+"""The verifier against the model checker, program by program.
+
+Runs of seeds from ``MIXED`` on that have too many interleavings are decided by holding back one
+step after the other (``held_back``).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,8 @@ from warploom.verify.roles import verify_roles
 
 from .checker import UNDECIDED, check
 from .edits import ALTERNATING, edited
-from .programs import random_program
+from .held_back import first_fault
+from .programs import MIXED, random_program
 
 RUNS = ((1, 1), (2, 1), (3,), (1, 1, 1), (2, 2))
 TURNS = ((1, 1, 1, 1), (2, 1, 1), (1, 2, 1))  # where instances take tiles in turn
@@ -52,6 +57,8 @@ def compare(seed, *, limit=4_000):
     every = dict.fromkeys([*shown, *RUNS, *turns, *NONE, *more])
     for tiles in (run for run in every if min(run) >= least):
         found = check(document, intended, tiles, limit)
+        if found == UNDECIDED and seed >= MIXED:
+            found = first_fault(document, intended, tiles)
         if found == UNDECIDED:
             if truth:
                 break  # longer runs have more interleavings still

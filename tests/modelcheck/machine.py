@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.document.rings import Per, Scope
+from warploom.document.rings import Per, Scope, Side
 from warploom.document.roles import (
     Arrive,
     BulkCommit,
@@ -92,7 +92,10 @@ class Machine:
             or isinstance(e, Load | Expect)
             for e in entries
         )
-        if program.threads > 1 and staging:
+        read = self._read(program)
+        # A release of what lanes read meets them first; an arrival elsewhere does not.
+        away = read and not any(isinstance(e, Arrive) and e.ring in read for e in entries)
+        if program.threads > 1 and (staging or away):
             kinds.append(MATE)
         if program.threads > 32 and apart:
             kinds.append(OTHER)
@@ -151,8 +154,12 @@ class Machine:
                 return "load", slot, use, self._bar(program, step, e.ring, "full"), e.bytes, bad
             case Arrive():
                 bar = self._bar(program, step, e.ring, e.side.value)
-                warps = max(1, program.threads // 32)
-                return "arrive", bar, e.scope, warps, program.threads
+                warps = -(-program.threads // 32)
+                # Lanes that read the ring meet before their warp releases it.
+                meets = (
+                    e.scope is Scope.WARP and e.side is Side.EMPTY and e.ring in self._read(program)
+                )
+                return "arrive", bar, e.scope, warps, program.threads, meets
             case Mma():
                 return "product", tuple(self._slot(program, step, s) for s in e.slots)
             case Compute():
@@ -183,6 +190,12 @@ class Machine:
                 return ("local",)
             case _:
                 raise AssertionError(e)
+
+    @staticmethod
+    def _read(program):
+        """The rings whose slots a program's ordinary instructions read."""
+        rows = (row for _, row in program.phases())
+        return {s.ring for row in rows for e in row if isinstance(e, Compute) for s in e.slots}
 
     def _flights(self, strand, listed, program):
         groups, open_ = [], []
@@ -259,7 +272,7 @@ class Machine:
             code[0] == "sync" and code[1] is Scope.WARPGROUP
         ):
             return self._mates(i, {LEAD, MATE, OTHER})
-        if code[0] == "sync" and code[1] is Scope.WARP:
+        if (code[0] == "sync" and code[1] is Scope.WARP) or (code[0] == "arrive" and code[5]):
             return self._mates(i, {LEAD, MATE} if s.kind != OTHER else {OTHER})
         return (i,)
 

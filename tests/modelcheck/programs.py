@@ -6,7 +6,17 @@ import random
 from dataclasses import replace
 
 from tests.modelcheck.edits import ALTERNATING
-from tests.modelcheck.families import WRITE, attention, gemm, met, of, ring
+from tests.modelcheck.families import (
+    WRITE,
+    attention,
+    document,
+    fill,
+    gemm,
+    load_ops,
+    met,
+    of,
+    ring,
+)
 from warploom.document.flow import Flow, FlowOp, Home, When
 from warploom.document.rings import (
     NamedBarrier,
@@ -190,7 +200,118 @@ def alternating(rng):
     return replace(base, programs=programs, barriers=(turn,))
 
 
+def none(rng):
+    """Tiles may have no iterations: sums start before the loop, and nothing is peeled."""
+    depth, instances = rng.choice((1, 2, 3)), rng.choice((1, 1, 2))
+    parts = rng.choice(("A", "AB"))
+    slots = tuple(SlotRead(ring="ab", part=p) for p in parts)
+    products = rng.random() < 0.6
+    if products:
+        work = [
+            WaitFull(ring="ab"),
+            MmaFence(),
+            Mma(op="add", slots=slots, accumulator="acc"),
+            Commit(),
+            WaitGroup(pending=0),
+            Arrive(ring="ab"),
+        ]
+    else:
+        add = Compute(op="add", reads=("acc",), writes=("acc",), slots=slots)
+        work = [WaitFull(ring="ab"), add, Arrive(ring="ab")]
+    loads, homes = load_ops("ab", parts)
+    operands = (*(of(f"ab{p}") for p in parts), of("sum", 1, "sum0"))
+    ops = [
+        *loads,
+        FlowOp(name="start", role="consumer", when=When.HEAD, results=("sum0",)),
+        FlowOp(name="add", role="consumer", operands=operands, results=("sum",)),
+        replace(WRITE, operands=(of("sum", 0, "sum0"),)),
+    ]
+    homes += [Home(value="sum", place="acc"), Home(value="sum0", place="acc")]
+    made = document(
+        rings=(ring("ab", depth, parts, 4 * instances),),
+        producer=([], fill("ab", parts), []),
+        consumer=(
+            [Compute(op="start", writes=("acc",))],
+            work,
+            [Compute(op="write", reads=("acc",))],
+        ),
+        instances=instances,
+        registers=(("acc", 8),),
+        flow=Flow(ops=tuple(ops), homes=tuple(homes)),
+    )
+    return replace(made, programs=tuple(replace(p, peel=0) for p in made.programs))
+
+
+def through(rng):
+    """Slots of one ring, handed over and released through the barriers of another."""
+    depth, threads = rng.choice((1, 2, 3)), rng.choice((32, 128))
+    readers = rng.choice((32, 128))
+    wide = threads > 32 and rng.random() < 0.3
+    full, slot = (Scope.THREAD if wide else Scope.WARP), SlotRead(ring="w", part="W")
+    meet = ScopeSync(scope=Scope.WARPGROUP if wide else Scope.WARP)
+    maker = RoleProgram(
+        name="producer",
+        instances=1,
+        threads=threads,
+        peel=0,
+        prologue=(),
+        kernel=(
+            WaitEmpty(ring="h"),
+            *([meet] if wide else []),
+            Compute(op="make", fills_slots=(slot,)),
+            meet,
+            Arrive(ring="h", side=Side.FULL, scope=full),
+        ),
+        epilogue=(),
+    )
+    taker = RoleProgram(
+        name="consumer",
+        instances=1,
+        threads=readers,
+        peel=0,
+        prologue=(Compute(op="start", writes=("z",)),),
+        kernel=(
+            WaitFull(ring="h"),
+            Compute(op="add", reads=("z",), writes=("z",), slots=(slot,)),
+            ScopeSync(scope=Scope.WARP),
+            Arrive(ring="h"),
+        ),
+        epilogue=(Compute(op="write", reads=("z",)),),
+        registers=(("z", 8),),
+    )
+    flow = Flow(
+        ops=(
+            FlowOp(name="make", role="producer", results=("x",)),
+            FlowOp(name="start", role="consumer", when=When.HEAD, results=("sum0",)),
+            FlowOp(
+                name="add",
+                role="consumer",
+                operands=(of("x"), of("sum", 1, "sum0")),
+                results=("sum",),
+            ),
+            replace(WRITE, operands=(of("sum", 0, "sum0"),)),
+        ),
+        homes=(
+            Home(value="x", place="w.W"),
+            Home(value="sum", place="z"),
+            Home(value="sum0", place="z"),
+        ),
+    )
+    return RolesDocument(
+        name="random",
+        target="h200",
+        strategy="random",
+        rings=(
+            ring("w", depth, "W", 1, full=1),
+            ring("h", depth, "", readers // 32, full=1 if wide else threads // 32),
+        ),
+        programs=(maker, taker),
+        flow=flow,
+    )
+
+
 FAMILIES = (gemm, gemm, attention, attention, met, handed, own)
+MIXED = 4_000_000  # seeds from here on draw from all families
 
 
 def many_threads(rng, document):
@@ -215,5 +336,9 @@ def many_threads(rng, document):
 def random_program(seed):
     """A program that is right."""
     rng = random.Random(seed)
-    document = alternating(rng) if seed >= ALTERNATING else rng.choice(FAMILIES)(rng)
-    return many_threads(rng, document) if rng.random() < 0.15 else document
+    if seed >= MIXED:
+        family = rng.choice((*FAMILIES, alternating, alternating, none, none, through))
+    else:
+        family = alternating if seed >= ALTERNATING else rng.choice(FAMILIES)
+    made = family(rng)
+    return many_threads(rng, made) if rng.random() < 0.15 else made

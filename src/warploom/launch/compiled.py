@@ -40,6 +40,7 @@ from warploom.target.h200 import HopperTarget, h200
 from warploom.verify.coverage import CoverageReport, require_covered, verify_coverage
 from warploom.verify.findings import Report
 from warploom.verify.roles import require_clean
+from warploom.verify.roles.composition import require_composed
 from warploom.view.timeline import draw
 
 MOST_TRIED = 8
@@ -127,6 +128,7 @@ class Compiled:
         """The verdict; ``VerificationError`` where the schedule is not proven."""
         for document in self.lowered.documents[:-1]:
             require_clean(document)
+        require_composed(self.lowered.documents)
         return require_clean(self.document)
 
     @property
@@ -230,6 +232,7 @@ class Compiled:
             lowered = self._scheduled(tiling)
             for document in lowered.documents:
                 require_clean(document)
+            require_composed(lowered.documents)
             require_covered(module_or_none(lowered))
             source = emit_kernel(lowered, self.target, stamps=stamps)
             keep_source(self.rewritten, tiling, self.target, source)

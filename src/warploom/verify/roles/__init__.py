@@ -48,6 +48,8 @@ from warploom.verify.roles.sequences import (
 )
 
 MAX_FINDINGS = 60
+MORE_RUNS = 24
+"""Runs in a row that show nothing new, after which a document with races is judged no further."""
 
 
 def verify_roles(
@@ -78,10 +80,12 @@ def verify_roles(
     if runs.sequences:
         _keep(found, check_exchanges(document, flow))
         _keep(found, check_flow(document, flow) if flow else check_uses(document))
-    for tiles in runs.sequences:
-        _keep(found, _judge(build_order(document, tiles)))
-        if len(found) > MAX_FINDINGS:
-            break
+    judged = 0
+    if runs.joined and not found:
+        joined = [next(_judge(build_order(document, tiles)), None) for tiles in runs.joined]
+        judged = 0 if any(joined) else len(joined)
+    if not judged:
+        judged = _judge_all(document, runs.sequences, found)
     if runs.alone:
         _keep(found, _judge_alone(events_of(document, runs.alone)))
     if runs.open and not any(f.severity is Severity.RACE for f in found.values()):
@@ -89,16 +93,34 @@ def verify_roles(
     least = document.minimum_trips
     proven = f">= {least}" if least else "all"
     if sequences is not None or runs.open:
-        proven = scope or f"{len(runs.sequences)} tile sequences"
+        proven = scope or f"{judged} tile sequences"
     return Report(
         name=document.name,
         findings=tuple(_with_line(document, f) for f in found.values()),
         trips_proven=proven,
         depth=window_of(document),
-        sequences=len(runs.sequences),
+        sequences=judged,
         not_judged=notes,
         assumes=_assumed(document, flow),
     )
+
+
+def _judge_all(
+    document: RolesDocument,
+    sequences: Iterable[tuple[int, ...]],
+    found: dict[tuple[object, ...], Finding],
+) -> int:
+    """Judge runs until the verdict stands and some more show nothing new; how many they were."""
+    judged = quiet = 0
+    for tiles in sequences:
+        known = len(found)
+        _keep(found, _judge(build_order(document, tiles)))
+        judged += 1
+        quiet = 0 if len(found) > known else quiet + 1
+        stands = any(f.severity is Severity.RACE for f in found.values())
+        if len(found) > MAX_FINDINGS or (stands and quiet > MORE_RUNS):
+            break
+    return judged
 
 
 def _keep(found: dict[tuple[object, ...], Finding], more: Iterable[Finding]) -> None:

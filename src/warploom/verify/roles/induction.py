@@ -34,6 +34,10 @@ with one wait at the start of a tile and one arrival towards its end, what lies 
 is over before whatever follows the wait of the next tile: there the instances count as one agent
 (``_Facts.handed_over``).
 
+Named barriers that several agents meet at, equally often in each iteration (or each tile), are laps
+like others: of one use all come, and all go on when all have come. So hazards may be ordered
+through them, and through the barriers of any ring.
+
 ``NotProven`` says why the argument does not apply. The caller then tries every pattern of tile ends
 where these are few, or says that it cannot decide.
 """
@@ -55,9 +59,13 @@ from warploom.verify.roles.order import Order
 
 MOST_LENGTHS = 80
 """Lengths of single tiles that are looked at; more are for the caller to refuse."""
+MOST_TRIPS, MOST_EVENTS = 128, 60_000
+"""Iterations and events of the single tiles that facts are taken from."""
+_MET = ("meets", "joins")
 _RINGED = (roles.WaitFull, roles.WaitEmpty, roles.Expect, roles.Load, roles.Arrive)
 _Lap = tuple[str, str, int]  # ring, side, cta of two that stand for all
 _Step = tuple[_Lap, int, bool]  # to a lap, so many uses later; or more, where it is free
+_Meeting = tuple[Per, int]  # a named barrier is met so often in each iteration, or each tile
 
 
 class NotProven(Exception):  # noqa: N818 (no error: the argument does not apply)
@@ -74,19 +82,26 @@ class Induction:
 def prove(document: RolesDocument) -> Induction:
     """The lengths of single tiles that decide all that one tile shows; ``NotProven`` otherwise."""
     for program in document.programs:
-        _check_regular(document, program)
+        check_regular(document, program)
     sequences = _sequences(document)
     _check_meetings(document, sequences)
+    meetings = _meetings(document, sequences)
     most = max(_lengths(document, p)[-1] for p in document.programs)
     least = document.minimum_trips
     if most - least > MOST_LENGTHS:
         raise NotProven(f"tiles of {least} to {most} iterations are too many lengths")
     lengths = range(least, most + 1)
-    facts = [_facts(document, p, lengths, sequences.get(p[0].name)) for p in _instances(document)]
+    if most > MOST_TRIPS or _alone_events(document, lengths) > MOST_EVENTS:
+        raise NotProven(f"tiles of {least} to {most} iterations are too long")
+    facts = [
+        _facts(document, p, lengths, sequences.get(p[0].name), meetings)
+        for p in _instances(document)
+    ]
     for per in Per:
         rings = {r.name: r.depth for r in document.rings if r.per is per}
         if rings:
-            _Walks(document, facts, rings).check_all()
+            joins = {m for m, (when, _) in meetings.items() if when is per}
+            _Walks(document, facts, rings, joins).check_all()
     _check_exit(document, facts)
     end = most + sum(f.lag * f.count for f in facts) + 1 + _span_of_meetings(document)
     if end - least > MOST_LENGTHS:
@@ -106,7 +121,7 @@ def _slots(entry: RoleEntry) -> list[str]:
     return [s.ring for s in touched]
 
 
-def _check_regular(document: RolesDocument, program: RoleProgram) -> None:
+def check_regular(document: RolesDocument, program: RoleProgram) -> None:
     """Every entry about a use runs in the tile that has it."""
     least = document.minimum_trips
     tiled = {r.name for r in document.rings if r.per is Per.TILE}
@@ -268,6 +283,31 @@ def _check_meetings(document: RolesDocument, sequences: dict[str, _Sequence]) ->
             raise NotProven(f"roles come to barrier {barrier} more or less often")
 
 
+def _meetings(document: RolesDocument, sequences: dict[str, _Sequence]) -> dict[str, _Meeting]:
+    """Barriers that order what several agents do: met so often in each iteration, or each tile.
+
+    They are laps, too: of one use all come, and all go on when all have come.
+    """
+    ordered = {s.barrier for s in sequences.values()}
+    found: dict[str, _Meeting] = {}
+    for barrier in document.barriers:
+        if barrier.name in ordered or barrier.count > 1:
+            continue
+        times = set()
+        for p in document.programs:
+            first, each, last = (
+                sum(1 for phase, _ in _at_barrier(p, barrier.name) if phase == name)
+                for name in ("prologue", "kernel", "epilogue")
+            )
+            if first or each or last:
+                times.add((first + last - each * p.peel, each))
+        if len(times) == 1:
+            a_tile, a_step = min(times)
+            if not (a_tile and a_step):
+                found[barrier.name] = (Per.ITERATION, a_step) if a_step else (Per.TILE, a_tile)
+    return found
+
+
 def _span_of_meetings(document: RolesDocument) -> int:
     """How many iterations apart entries may be that meet at named barriers, all together."""
     joined = {
@@ -280,6 +320,15 @@ def _span_of_meetings(document: RolesDocument) -> int:
     return sum(
         (1 + document.program(name).peel) * document.program(name).instances for _, name in joined
     )
+
+
+def _alone_events(document: RolesDocument, lengths: range) -> int:
+    """Events of all programs in single tiles of all lengths."""
+    total = 0
+    for p in document.programs:
+        trips = sum(max(0, n - p.peel) for n in lengths)
+        total += len(lengths) * (len(p.prologue) + len(p.epilogue)) + trips * len(p.kernel)
+    return total
 
 
 def _lengths(document: RolesDocument, program: RoleProgram) -> range:
@@ -331,13 +380,17 @@ class _Tile:
 
     order: Order
     trips: int
+    meetings: dict[str, _Meeting]
     tables: dict[str, _Table] = field(default_factory=lambda: defaultdict(dict))
 
     def put(self, what: str, key: tuple[str, ...], use: int, nodes: Iterable[int]) -> None:
         self.tables[what].setdefault(key, {}).setdefault(use, []).extend(nodes)
 
-    def uses(self, ring: str) -> range:
-        """The uses of a ring in this tile."""
+    def uses(self, of: _Class) -> range:
+        """The uses of a ring in this tile; of a named barrier as far as walks count them."""
+        ring = of.key[0]
+        if of.what in _MET:
+            return range(1 if self.meetings[ring][0] is Per.TILE else self.trips)
         return range(1 if self.order.document.ring(ring).per is Per.TILE else self.trips)
 
 
@@ -351,7 +404,7 @@ class _Class:
     @property
     def in_order(self) -> bool:
         """Whether these nodes are in program order with all that the agent does later."""
-        return self.what in ("waits", "comes", "load", "product done", "done")
+        return self.what in ("waits", "meets", "comes", "load", "product done", "done")
 
 
 @dataclass(slots=True)
@@ -406,8 +459,7 @@ class _Facts:
     def total(self, of: _Class) -> bool:
         """Whether it is done for every use of its ring, in every tile."""
         return all(
-            all(t.tables[of.what].get(of.key, {}).get(s) for s in t.uses(of.key[0]))
-            for t in self.tiles
+            all(t.tables[of.what].get(of.key, {}).get(s) for s in t.uses(of)) for t in self.tiles
         )
 
     def ahead(self, source: _Class, target: _Class, *, every: tuple[bool, bool]) -> int:
@@ -445,13 +497,14 @@ def _facts(
     instance: tuple[RoleProgram, int],
     lengths: range,
     sequence: _Sequence | None,
+    meetings: dict[str, _Meeting],
 ) -> _Facts:
     program, count = instance
     rows: dict[str, Any] = {name: _without(row, sequence) for name, row in program.phases()}
     rows |= {"setup": (), "finish": ()}
     alone = replace(program, **rows, instances=1, alternates=False)
     reduced = replace(document, programs=(alone,), cluster=1)
-    tiles = [_tile(build_order(reduced, (n,)), n) for n in lengths]
+    tiles = [_tile(build_order(reduced, (n,)), n, meetings) for n in lengths]
     facts = _Facts(program, count, tiles, sequence)
     for tile in tiles:
         pairs = product(tile.tables["waits"].values(), tile.tables["comes"].values())
@@ -470,10 +523,11 @@ def _without(row: tuple[RoleEntry, ...], sequence: _Sequence | None) -> tuple[Ro
     return tuple(e for e in row if not (isinstance(e, kinds) and e.barrier == sequence.barrier))
 
 
-def _tile(order: Order, trips: int) -> _Tile:
+def _tile(order: Order, trips: int, meetings: dict[str, _Meeting]) -> _Tile:
     if order.blocked:
         raise NotProven("a role waits for itself")
-    tile = _Tile(order, trips)
+    tile = _Tile(order, trips, meetings)
+    _put_meetings(tile)
     for node, event in (*order.event.items(), *order.late.items()):
         entry = event.entry
         if isinstance(entry, roles.WaitFull | roles.WaitEmpty):
@@ -498,6 +552,17 @@ def _tile(order: Order, trips: int) -> _Tile:
                 tile.put(f"{what}comes", (ring, side), use, [*own, *also])
                 tile.put(f"{what}issues", (ring, side), use, own)
     return tile
+
+
+def _put_meetings(tile: _Tile) -> None:
+    """Named barriers: the generations of a tile, by the use of which walks count them."""
+    for (barrier, number, generation), nodes in tile.order.generations.items():
+        if barrier in tile.meetings and number == 0:
+            per, times = tile.meetings[barrier]
+            use, which = (0, generation) if per is Per.TILE else divmod(generation, times)
+            over = tile.order.met[barrier, number, generation]
+            tile.put("meets", (barrier, str(which)), use, nodes)
+            tile.put("joins", (barrier, str(which)), use, [over])
 
 
 def _put_accesses(tile: _Tile, node: int, entry: roles.Mma | roles.Compute) -> None:
@@ -547,25 +612,37 @@ class _Walks:
     document: RolesDocument
     facts: list[_Facts]
     depth: dict[str, int]
+    meetings: set[str]
     steps: dict[_Lap, list[_Step]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
         for f, cta in product(self.facts, self._ctas()):
-            for wait in self._of(f, "waits"):
-                lap = (*wait.key, cta)
+            for wait in self._of(f, "waits", "meets"):
+                lap = self._lap(wait, cta)
                 shift = self._shift(wait)
                 mine = self._steps_from(f, wait, cta, every=False)
-                self.steps[lap] += [(to, shift + far, free) for to, far, free in mine]  # type: ignore[index]
+                self.steps[lap] += [(to, shift + far, free) for to, far, free in mine]
 
     def _ctas(self) -> tuple[int, ...]:
         """One CTA, or two that stand for any two of a cluster that reach one another."""
         return (0, 1) if self.document.cluster > 1 else (0,)
 
     def _of(self, f: _Facts, *what: str) -> list[_Class]:
-        return [c for c in f.classes(*what) if c.key[0] in self.depth]
+        return [
+            c
+            for c in f.classes(*what)
+            if c.key[0] in (self.meetings if c.what in _MET else self.depth)
+        ]
+
+    def _lap(self, of: _Class, cta: int) -> _Lap:
+        """The lap that a wait is for, or that something comes to."""
+        name, side = of.key
+        return name, f"meeting {side}" if of.what in _MET else side, cta
 
     def _shift(self, wait: _Class) -> int:
         """How many uses after the lap's a wait speaks of."""
+        if wait.what in _MET:
+            return 0
         return self.depth[wait.key[0]] if wait.key[1] == "empty" else 0
 
     def _steps_from(self, f: _Facts, source: _Class, cta: int, *, every: bool) -> list[_Step]:
@@ -573,7 +650,7 @@ class _Walks:
         out: list[_Step] = []
         if not f.total(source) and not every:
             return out
-        for come in self._of(f, "comes", "far comes"):
+        for come in self._of(f, "comes", "far comes", "joins"):
             if not f.total(come):
                 continue
             free = source.in_order and (f.sequential or f.handed_over(source, come))
@@ -582,7 +659,7 @@ class _Walks:
                 continue
             to = 1 - cta if come.what == "far comes" else cta
             if to in self._ctas():
-                out.append(((come.key[0], come.key[1], to), far, free))
+                out.append((self._lap(come, to), far, free))
         return out
 
     def _reached(self, starts: Iterable[_Step], most: int) -> set[_Step]:
@@ -604,7 +681,7 @@ class _Walks:
         """Whether a walk leads to what an agent does exactly so many uses later."""
         g, goal, cta = target
         laps = self._reached(starts, uses)
-        for wait in self._of(g, "waits", "late"):
+        for wait in self._of(g, "waits", "late", "meets"):
             if not g.total(wait):
                 continue
             # Of one warp, all that comes later; else what is known of the same tile.
@@ -615,7 +692,7 @@ class _Walks:
                 continue
             shift = self._shift(wait)
             for lap, before, free in laps:
-                if lap == (*wait.key, cta):
+                if lap == self._lap(wait, cta):
                     total = before + shift + far
                     if total == uses or (total < uses and (free or ordered)):
                         return True

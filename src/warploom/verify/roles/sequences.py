@@ -2,7 +2,9 @@
 
 For regular documents the conditions that relate several tiles are proven for all sequences at once
 (``induction``); runs then show what one tile does: one of each length that the proof names, with
-a tile after it that is long enough to use all slots again.
+a tile after it that is long enough to use all slots again. What one tile does is the same wherever
+it stands, so a single run with tiles of all these lengths shows as much (``joined``). Where it
+shows nothing, the short runs, which make better messages, are not needed.
 
 Otherwise every pattern of tile ends is tried. Every condition relates two events at most ``depth``
 uses of a ring apart, and the chain of orderings between them stays inside that window (plus the
@@ -35,6 +37,8 @@ MAX_EVENTS = 300_000
 """Events unrolled for one verdict."""
 MAX_RUN = 30_000
 """Events of one run: orders are kept for every pair of them."""
+MOST_JOINED = 8_000
+"""Events of a run with tiles of all lengths: beyond, short runs are quicker."""
 FULL_WINDOW = 11
 """Up to this window every pattern of tile ends is tried."""
 FULL_WINDOW_WITH_NONE = 5
@@ -52,12 +56,13 @@ def window_of(document: RolesDocument) -> int:
 @dataclass(frozen=True, slots=True)
 class Runs:
     """Runs to judge. ``alone``: those of agents by themselves. ``open``: why they do not decide
-    every sequence, where they do not.
+    every sequence, where they do not. ``joined``: fewer and longer runs that show as much.
     """
 
     sequences: tuple[tuple[int, ...], ...]
     alone: tuple[int, ...]
     open: str = ""
+    joined: tuple[tuple[int, ...], ...] = ()
 
 
 def deciding_runs(document: RolesDocument) -> Runs:
@@ -71,7 +76,8 @@ def deciding_runs(document: RolesDocument) -> Runs:
         found, every = _tried(document)
         reason = "" if every else f"{missing}: only {len(found)} sequences of tiles were tried"
         return Runs(found, every_triple(document), reason)
-    return Runs(_shown(document, lengths), every_triple(document))
+    joined = _joined(document, lengths)
+    return Runs(_shown(document, lengths), every_triple(document), joined=joined)
 
 
 def tile_sequences(document: RolesDocument) -> tuple[tuple[int, ...], ...]:
@@ -89,6 +95,16 @@ def _shown(document: RolesDocument, lengths: tuple[int, ...]) -> tuple[tuple[int
     out = _begun(every, least, turns)
     check_budget(document, out)
     return tuple(sorted(out, key=lambda s: (sum(s), s)))
+
+
+def _joined(document: RolesDocument, lengths: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Runs with tiles of all lengths, and then of enough uses that all slots are used again."""
+    least, turns = document.minimum_trips, turns_of(document)
+    depth = max((r.depth for r in document.rings if r.per is Per.ITERATION), default=0)
+    tiles = max((r.depth for r in document.rings if r.per is Per.TILE), default=0) + 2 * turns
+    each = (n for n in lengths for _ in range(turns))  # by everybody who takes turns
+    runs = _begun({(*each, least + depth + 2, *(least,) * tiles)}, least, turns)
+    return tuple(runs) if all(_events(document, run) <= MOST_JOINED for run in runs) else ()
 
 
 def every_triple(document: RolesDocument) -> tuple[int, ...]:
