@@ -198,13 +198,13 @@ class RoleRun:
         self.functions_of: dict[int, Mapping[str, Function]] = {}
         self.functions: Mapping[str, Function] = self.known_functions(role.tiles)
         self.values: Values = {}
-        self.fragments = Fragments(
-            {INSTANCE: instance},
-            (
-                (Sym(SymKind.THREAD, "warp"), role.threads // WARP),
-                (Sym(SymKind.THREAD, "lane"), WARP),
-            ),
+        threads: tuple[tuple[Sym, int], ...] = (
+            (Sym(SymKind.THREAD, "warp"), role.threads // WARP),
+            (Sym(SymKind.THREAD, "lane"), WARP),
         )
+        if role.tiles.schedule.rows:
+            threads = ((Sym(SymKind.THREAD, "tid"), role.threads),)
+        self.fragments = Fragments({INSTANCE: instance}, threads)
         for stage in self.module.storage.staging:
             buffer = next(b for b in self.module.storage.buffers if b.name == stage.buffer)
             for copy in range(buffer.copies if buffer.role == role.name else 0):

@@ -13,12 +13,13 @@ from warploom.interp.hopper import Launch
 from warploom.interp.timing import Scheduler
 from warploom.ir import operations as ops
 from warploom.ir.expr import Sym, SymKind, evaluate
-from warploom.ir.module import Dialect, KernelModule
+from warploom.ir.module import Dialect, KernelModule, TensorArg
 from warploom.ir.operations import StepLoop
 from warploom.ir.tile_schedule import SMS
 from warploom.kernel.types import DType
 
 LEAST = -(2**31)
+BLOCK_ROWS = 16
 
 
 def run_module(
@@ -53,7 +54,7 @@ def run_module(
             before = (initial or {}).get(tensor.name)
             if before is None and tensor.name in _added(module):
                 before = 0
-            memory[tensor.name] = blank(shape, tensor.dtype, before)
+            memory[tensor.name] = _in_blocks(blank(shape, tensor.dtype, before), tensor)
     given = dict(scalars or {})
     missing = {s.name for s in module.scalars} - set(given)
     if missing:
@@ -79,7 +80,22 @@ def run_module(
 
         start(module, memory, lengths, given, scheduler, grid)
     scheduler.run()
-    return {t.name: memory[t.name] for t in module.tensors if t.access == "out"}
+    return {
+        t.name: _cropped(memory[t.name], t, lengths) for t in module.tensors if t.access == "out"
+    }
+
+
+def _in_blocks(array: Array, tensor: TensorArg) -> Array:
+    """A tensor in blocks has whole blocks of rows; what lies past its end is NaN."""
+    if not tensor.blocked:
+        return array
+    more = [(0, 0)] * array.ndim
+    more[-2] = (0, -array.shape[-2] % BLOCK_ROWS)
+    return np.pad(array, more, constant_values=np.nan)
+
+
+def _cropped(array: Array, tensor: TensorArg, lengths: Mapping[str, int]) -> Array:
+    return array[..., : lengths[tensor.axes[-2].name], :] if tensor.blocked else array
 
 
 def _added(module: KernelModule) -> set[str]:
@@ -129,7 +145,8 @@ def bind(  # noqa: C901 (one check after the other)
             )
         if not tensor.dtype.is_float:
             array = array.astype(np.int64)
-        memory[tensor.name] = np.ascontiguousarray(round_to(array, tensor.dtype))
+        made = np.ascontiguousarray(round_to(array, tensor.dtype))
+        memory[tensor.name] = _in_blocks(made, tensor)
         for axis, given in zip(tensor.axes, array.shape, strict=True):
             length = given
             if tensor.access == "starts":

@@ -17,6 +17,7 @@ from warploom.kernel.types import DType, Fn
 
 ROW = Sym(SymKind.ELEMENT, "row")
 COL = Sym(SymKind.ELEMENT, "col")
+SHAPE = Sym(SymKind.FRAGMENT, "")  # of the arrays of a layout
 
 
 class Runner(Protocol):
@@ -84,10 +85,10 @@ class Fragments:
                 shape[n] = extent
                 values[name] = np.arange(extent).reshape(shape)
             full = tuple(extent for _, extent in ranges)
-            tile = {Sym(SymKind.LET, "tile"): 0}
-            for symbol, expr in ((ROW, layout.row), (COL, layout.col)):
-                found = index(expr, {**tile, **values})
-                values[symbol] = np.broadcast_to(found, full)
+            values[SHAPE] = full
+            if not _moves(layout):
+                for symbol, expr in ((ROW, layout.row), (COL, layout.col)):
+                    values[symbol] = np.broadcast_to(index(expr, values), full)
             self.known[layout] = values
         return self.known[layout]
 
@@ -107,10 +108,10 @@ def run_body(run: Runner, op: ops.Vector) -> None:  # noqa: C901, PLR0912, PLR09
         return
     own = run.fragments.of(op.layout)
     places: dict[Sym, Any] = {**run.values, **own}
-    if _moves(op.layout):  # rows of a kernel without tiles: the layout counts from the tile
+    shape = own[SHAPE]
+    if ROW not in own:  # rows of a kernel without tiles: the layout counts from the tile
         for symbol, expr in ((ROW, op.layout.row), (COL, op.layout.col)):
-            places[symbol] = np.broadcast_to(index(expr, places), own[ROW].shape)
-    shape = own[ROW].shape
+            places[symbol] = np.broadcast_to(index(expr, places), shape)
     values: dict[str, Any] = {}
     writes: list[tuple[str, Array, Array]] = []
     threads = len(run.fragments.threads)
@@ -174,7 +175,9 @@ def run_body(run: Runner, op: ops.Vector) -> None:  # noqa: C901, PLR0912, PLR09
 
 
 def _moves(layout: ops.FragmentLayout) -> bool:
-    return any(s.kind is SymKind.LET for s in symbols(layout.row))
+    """Whether rows and columns of a layout depend on the tile at hand."""
+    own = (SymKind.THREAD, SymKind.FRAGMENT)
+    return any(s.kind not in own for e in (layout.row, layout.col) for s in symbols(e))
 
 
 def _whole(dtype: DType) -> bool:

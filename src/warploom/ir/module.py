@@ -37,13 +37,18 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorArg:
-    """A tensor of the call; ``alignment`` of its address and rows, in bytes."""
+    """A tensor of the call; ``alignment`` of its address and rows, in bytes.
+
+    ``blocked``: its last two axes lie in blocks of 16 rows and 8 columns; rows are rounded up to
+    whole blocks, and those that do not exist may be written.
+    """
 
     name: str
     axes: tuple[Axis, ...]
     dtype: DType
     access: str
     alignment: int
+    blocked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,8 @@ Kinds, by their fields:
 - *ordered*: as raster or grouped; element ``visit`` of a tensor says which tile is next.
 - *groups*: row tiles of groups that lie one after the other along an axis, from offsets in memory;
   no tile crosses the end of a group.
-- *rows*: no tiles but rows, ``rows`` of them to a CTA at a time.
+- *rows*: no tiles but rows, ``rows`` of them to a CTA at a time; ``paired``: rows r and r + 8 of
+  every 16 of the last variable count as one.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ class TileSchedule:
     order: str = ""
     groups: Groups | None = None
     rows: int = 0
+    paired: bool = False
 
     @property
     def name(self) -> str:
@@ -152,7 +154,10 @@ def expand(schedule: TileSchedule) -> Expansion:
     ``place`` and ``indices`` say nothing of groups.
     """
     if schedule.rows:
-        total = ceil_div(product([size(a.axis) for a in schedule.units]), schedule.rows)
+        sizes: list[IntExpr] = [size(a.axis) for a in schedule.units]
+        if schedule.paired:
+            sizes[-1] = lift((sizes[-1] + 15) // 16 * 8)
+        total = ceil_div(product(sizes), schedule.rows)
         return Expansion(
             counts=(Let(name=TILES, value=total),),
             start=(),

@@ -7,8 +7,9 @@ to a later choice where the assembler spills registers of the first; that needs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,11 +20,14 @@ from warploom.interp import TIMINGS, run_module
 from warploom.ir.module import KernelModule
 from warploom.kernel.signature import MISSING
 from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Access, DType, Kernel
+from warploom.kernel.values import Access, DType, Kernel, Loop
 from warploom.kernels.measured import measured
 from warploom.launch.compiled import MOST_TRIED, Compiled
 from warploom.launch.tune import recall
+from warploom.lower.module import build_module
+from warploom.lower.row_module import build_row_module
 from warploom.lower.tiling import Tiling
+from warploom.lower.visits import visit_list
 from warploom.verify.roles import require_clean
 
 TARGETS = ("h200", "mi355x")
@@ -76,13 +80,14 @@ def interpret(
     positive = [n for n, v in numbers.items() if n not in built_in and v > 0]
     kernel = text.value_for(kinds, lengths, choices | built_in, without)
     known = {a: n for a, n in lengths.items() if a in {v.axis for v in kernel.vars}}
+    visits = None
     if target == "mi355x":
         module = _wave_module(kernel, config)
         held, lengths = _padded(text, module, held, lengths)
     else:
-        module = module_for(kernel, text, known, choices, config, positive)
-    values = {n: v for n, v in held.items() if n in {t.name for t in module.tensors}}
-    parameters = {p.name: numbers[p.name] for p in kernel.parameters}
+        module, visits = module_for(kernel, text, known, choices, config, positive)
+    values = _arranged(text, module, held)
+    parameters = {p.name: numbers[p.name] for p in module.scalars}
     with np.errstate(all="ignore"):
         made = run_module(
             module,
@@ -91,10 +96,35 @@ def interpret(
             sizes=lengths,
             timing=timing,
             seed=seed,
-            initial=initial,
+            initial=_arranged(text, module, initial),
+            visits=None if visits is None else partial(visits, lengths),
         )
-    outputs = [_like(inputs, made[n]) for n in made]
+    axes = {t.name: [a.name for a in t.axes] for t in text.signature.tensors}
+    outputs = []
+    for t in text.signature.outputs:
+        if t.name in made:
+            own = [a.name for a in module.tensor(t.name).axes]
+            outputs.append(_like(inputs, _moved(made[t.name], own, axes[t.name])))
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _arranged(text: Text, module: KernelModule, held: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays with their axes in the order of the module's tensors."""
+    axes = {t.name: [a.name for a in t.axes] for t in text.signature.tensors}
+    made = {}
+    for tensor in module.tensors:
+        if tensor.name in held:
+            own = [a.name for a in tensor.axes]
+            made[tensor.name] = _moved(np.asarray(held[tensor.name]), axes[tensor.name], own)
+    return made
+
+
+def _moved(array: Any, axes: Sequence[str], wanted: Sequence[str]) -> Any:  # noqa: ANN401
+    """The array with its axes in another order."""
+    return array if list(axes) == list(wanted) else array.transpose([axes.index(n) for n in wanted])
+
+
+Visits = Callable[[Mapping[str, int], int], tuple[int, ...]]
 
 
 def module_for(
@@ -104,23 +134,27 @@ def module_for(
     choices: Mapping[str, object],
     config: object,
     positive: Sequence[str],
-) -> KernelModule:
-    """The module that a call with these sizes would run."""
+) -> tuple[KernelModule, Visits | None]:
+    """The module that a call with these sizes would run, and what lists its tiles for a launch."""
     chosen = {a: max(1, n) for a, n in sizes.items()}
     pins = _pins(config, text)
     if not pins:
         found = recall(kernel, chosen) or measured(kernel.name, dict(choices), chosen)
         pins = dict(found or ())
     compiled = Compiled(kernel, sizes=chosen, pins=pins, positive=positive)
+    if not any(isinstance(op, Loop) for op in compiled.rewritten.ops):
+        return build_row_module(kernel, compiled.rewritten), None
     last: Exception | None = None
     for choice in compiled.choices[:MOST_TRIED]:
         try:
-            module = compiled.module_of(choice.tiling)
-            require_clean(compiled.lower(choice.tiling).document)
+            lowered = compiled.lower(choice.tiling)
+            for document in lowered.documents:
+                require_clean(document)
+            module = build_module(kernel, lowered)
         except (GeometryError, SchedulingError) as error:
             last = error
             continue
-        return module
+        return module, partial(visit_list, lowered.kernel, choice.tiling)
     raise last or GeometryError(f"no tiling of kernel {kernel.name}", fix="pin smaller extents")
 
 

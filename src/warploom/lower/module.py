@@ -167,6 +167,7 @@ def _assembled(source: Kernel, lowered: Lowered, builders: list[_Builder]) -> Ke
                 dtype=t.dtype,
                 access=t.access.value,
                 alignment=ALIGNMENT,
+                blocked=t.blocked,
             )
             for t in kernel.tensors
         ),
