@@ -230,6 +230,7 @@ class RoleRun:
         """Where registers of all threads lie in an array, by its form."""
         found, held = self.arrays[array], self.accumulators[array]
         warp, lane = own[Sym(SymKind.THREAD, "warp")], own[Sym(SymKind.THREAD, "lane")]
+        places: tuple[Array, ...]
         if found.form in ("row", "thread"):
             places = (
                 np.broadcast_to(warp, register.shape),
@@ -624,7 +625,8 @@ class RoleRun:
         row = np.arange(rows)
         block, warp, inside = row // 64, row % 64 // 16, row % 16
         lane, half = inside % 8 * 4, inside // 8
-        return scale[warp, lane, 2 * block + half][:, None]
+        found: Array = scale[warp, lane, 2 * block + half][:, None]
+        return found
 
     # Products.
 

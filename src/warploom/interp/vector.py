@@ -170,8 +170,8 @@ def run_body(run: Runner, op: ops.Vector) -> None:  # noqa: C901, PLR0912, PLR09
         name = getattr(step, "result", None)
         if name is not None:
             places[Sym(SymKind.VALUE, name)] = values[name]
-    for array, register, made in writes:
-        run.set_registers(array, register, own, made)
+    for array, where, made in writes:
+        run.set_registers(array, where, own, made)
 
 
 def _moves(layout: ops.FragmentLayout) -> bool:
@@ -187,9 +187,7 @@ def _whole(dtype: DType) -> bool:
 _FOLDS = {Fn.ADD: np.add, Fn.MAX: np.fmax, Fn.MIN: np.fmin}
 
 
-def _reduced(
-    step: ops.VectorReduce, arg: Array, layout: ops.FragmentLayout, threads: int
-) -> Array:
+def _reduced(step: ops.VectorReduce, arg: Array, layout: ops.FragmentLayout, threads: int) -> Array:
     """Over fragment indices of a thread, then over lanes, by butterfly shuffles."""
     fold: Any = _FOLDS[step.fn]
     whole = step.dtype is DType.I32

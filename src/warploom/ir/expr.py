@@ -269,7 +269,7 @@ _SCALAR: Mapping[Op, Callable[[int, int], int]] = {
 Values = Mapping[Sym, int]
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0911 (one line a kind)
     expr: IntExpr,
     values: Values,
     functions: Mapping[str, Function] | None = None,
@@ -299,7 +299,9 @@ def evaluate(
         case Element():
             if memory is None:
                 raise KeyError(expr)
-            return memory(expr.tensor, tuple(evaluate(x, values, functions, memory) for x in expr.at))
+            return memory(
+                expr.tensor, tuple(evaluate(x, values, functions, memory) for x in expr.at)
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,7 +393,9 @@ def show(expr: IntExpr, name: Callable[[Sym], str] | None = None) -> str:
     return _shown(expr, TERNARY, name or (lambda s: s.name))
 
 
-def _shown(expr: IntExpr, outer: int, name: Callable[[Sym], str]) -> str:
+def _shown(  # noqa: PLR0911 (one line a kind)
+    expr: IntExpr, outer: int, name: Callable[[Sym], str]
+) -> str:
     match expr:
         case Const():
             return str(expr.value)

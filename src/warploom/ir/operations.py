@@ -574,8 +574,9 @@ class Hint:
 
 
 Operation = (
-    Vector | Meet | Wait | Expect | Copy | ThreadCopy | Arrive | MmaFence | Mma | Commit | WaitGroup | ProxyFence
-    | ScopeSync | NamedBarrierOp | BulkStore | BulkCommit | BulkWait | ClusterSync
+    Vector | Meet | Wait | Expect | Copy | ThreadCopy | Arrive | MmaFence | Mma | Commit
+    | WaitGroup | ProxyFence | ScopeSync | NamedBarrierOp | BulkStore | BulkCommit | BulkWait
+    | ClusterSync
     | LdsCopy | FragmentRead | WaveMma | WaitCount | WorkgroupBarrier | Hint
 )  # fmt: skip
 

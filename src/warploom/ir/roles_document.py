@@ -70,7 +70,9 @@ def roles_documents(module: KernelModule) -> tuple[RolesDocument, ...]:
         numbers = {b.id: b.name for b in loop.barriers}
         view = LoopPhaseView(
             registers=loop.registers,
-            phases=tuple((p.setup, p.body, p.finish) for r in module.roles for p in (r.earlier[n],)),
+            phases=tuple(
+                (p.setup, p.body, p.finish) for r in module.roles for p in (r.earlier[n],)
+            ),
             barriers=loop.barriers,
             named={b.name: numbers[b.id] for b in module.storage.barriers if b.id in numbers},
         )
@@ -122,8 +124,16 @@ def _renamed(program: RoleProgram, named: Mapping[str, str]) -> RoleProgram:
             return replace(e, barrier=named.get(e.barrier, e.barrier))
         return e
 
-    lists = {name: tuple(change(e) for e in row) for name, row in program.phases()}
-    return replace(program, **lists) if named else program
+    if not named:
+        return program
+    return replace(
+        program,
+        setup=tuple(map(change, program.setup)),
+        prologue=tuple(map(change, program.prologue)),
+        kernel=tuple(map(change, program.kernel)),
+        epilogue=tuple(map(change, program.epilogue)),
+        finish=tuple(map(change, program.finish)),
+    )
 
 
 def _program(

@@ -119,7 +119,7 @@ def printed_module(lowered: Lowered) -> KernelModule | None:
     return module_or_none(lowered) if is_printed(lowered) else None
 
 
-def is_printed(lowered: Lowered) -> bool:
+def is_printed(lowered: Lowered) -> bool:  # noqa: PLR0911 (one line a form)
     """Whether the code generator takes tiles, trips, coordinates and predicates from the module:
     matrix products with a pointwise tail.
     """
@@ -460,9 +460,7 @@ class _Builder:
                 if tile.loose and n == len(op.at) - 1:
                     index = index // 4 * 4
                 at.append(lift(index))
-            boxes.append(
-                ops.Box(at=tuple(at), row=lift(own), col=block * tile.block_cols, end=end)
-            )
+            boxes.append(ops.Box(at=tuple(at), row=lift(own), col=block * tile.block_cols, end=end))
         return ops.Copy(
             op=e.op,
             tensor_map=name,
@@ -642,7 +640,7 @@ class _Builder:
             reason=e.reason,
         )
 
-    def _vector(  # noqa: C901, PLR0912 (one line a kind of op)
+    def _vector(  # noqa: C901, PLR0911, PLR0912 (one line a kind of op)
         self, e: roles.Compute, iteration: IntExpr, phase: str
     ) -> Iterator[ops.Vector]:
         work, layout = self.vectors, self.layout
@@ -679,9 +677,7 @@ class _Builder:
             where, body = work.fill(op, block, column, e.fills[0], at)
         else:
             where, body = work.store(op, at)
-        yield ops.Vector(
-            op=e.op, iteration=iteration, layout=where, body=body, line=short(op.line)
-        )
+        yield ops.Vector(op=e.op, iteration=iteration, layout=where, body=body, line=short(op.line))
 
     def _given(self) -> Iterator[tuple[str, Any, Any]]:
         for op in given_values(self.layout):

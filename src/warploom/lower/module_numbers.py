@@ -69,7 +69,13 @@ T_STEP = Sym(SymKind.STEP, "t")
 TRIPS = let("trips")
 BACKWARDS = let("backwards")
 WHOLE_FROM, WHOLE_TO = let("whole_from"), let("whole_to")
-_COMPARED = {Fn.LT: ExprOp.LT, Fn.LE: ExprOp.LE, Fn.GE: ExprOp.GE, Fn.EQ: ExprOp.EQ, Fn.NE: ExprOp.NE}
+_COMPARED = {
+    Fn.LT: ExprOp.LT,
+    Fn.LE: ExprOp.LE,
+    Fn.GE: ExprOp.GE,
+    Fn.EQ: ExprOp.EQ,
+    Fn.NE: ExprOp.NE,
+}
 
 
 def refuse(what: str, line: Line | None) -> KernelError:
@@ -307,7 +313,9 @@ class Numbers:
         else:
             raise_first = lift(first)
         for bound in seen.below if seen is not None else ():
-            above = most(self._solved(bound, widest=False) - raise_first + (extent - 1), 0) // extent
+            above = (
+                most(self._solved(bound, widest=False) - raise_first + (extent - 1), 0) // extent
+            )
             start = least(most(start, above), TRIPS)
         for bound in seen.above if seen is not None else ():
             room = self._solved(bound, widest=False) + 1 - raise_first
@@ -455,7 +463,7 @@ class Numbers:
             return var.walk is not Walk.UNIT or var.axis != axis.name or axis.per > 1
         return True
 
-    def number(  # noqa: C901, PLR0911, PLR0912 (one line a kind of op)
+    def number(  # noqa: C901, PLR0911 (one line a kind of op)
         self, name: str, iteration: IntExpr | None
     ) -> Expr:
         """A scalar whole number of the kernel as an expression."""
@@ -534,9 +542,7 @@ class Numbers:
         """One element of memory; past the end of a loop its last one, or 0 of single steps."""
         places: list[IntExpr] = []
         conditions: list[IntExpr] = []
-        for n, (at, axis) in enumerate(
-            zip(op.at, self.kernel.tensor(op.tensor).axes, strict=True)
-        ):
+        for n, (at, axis) in enumerate(zip(op.at, self.kernel.tensor(op.tensor).axes, strict=True)):
             place = self.index(op, n, iteration)
             if at.var is not None and at.var == self.loop.var:
                 length = self.length(op.tensor, axis)

@@ -60,7 +60,7 @@ QUAD = (1, 2)  # lanes of the threads that share a row
 ROWS_OF_WARP = (4, 8, 16)  # lanes of the threads that share a column
 COLUMNS = ("g", "p", "q")
 BLOCK_ROWS = 16  # of tensors in blocks
-B, G, P, I, Q, J = (Sym(SymKind.FRAGMENT, n) for n in "bgpiqj")
+B, G, P, HALF, Q, J = (Sym(SymKind.FRAGMENT, n) for n in "bgpiqj")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class VectorWork:
     # Layouts.
 
     def _rows(self, block: Expr, blocks: int, instance: Expr) -> Expr:
-        return 64 * (blocks * instance + block) + 16 * WARP + LANE // 4 + 8 * I
+        return 64 * (blocks * instance + block) + 16 * WARP + LANE // 4 + 8 * HALF
 
     def tile_layout(
         self,
@@ -104,12 +104,15 @@ class VectorWork:
         row = self._rows(here, 0 if apart else self.numbers.layout.blocks, self.instance)
         col = first + 8 * P + LANE % 4 * 2 + Q
         col = col + cols * self.instance if apart else col
-        leading = [FragmentIndex(name="b", extent=blocks), FragmentIndex(name="g", extent=cols // 16)]
+        leading = [
+            FragmentIndex(name="b", extent=blocks),
+            FragmentIndex(name="g", extent=cols // 16),
+        ]
         if chunk is not None:
             leading = [FragmentIndex(name="j", extent=chunk[2])]
         return FragmentLayout(
             indices=(*leading, *(FragmentIndex(name=n, extent=2) for n in "piq")),
-            register=lift(here * (cols // 2) + first // 2 + 4 * P + 2 * I + Q),
+            register=lift(here * (cols // 2) + first // 2 + 4 * P + 2 * HALF + Q),
             row=lift(row),
             col=lift(col),
         )
@@ -118,7 +121,7 @@ class VectorWork:
         """Both rows of a thread in every block."""
         return FragmentLayout(
             indices=(FragmentIndex(name="b", extent=blocks), FragmentIndex(name="i", extent=2)),
-            register=lift(2 * B + I),
+            register=lift(2 * B + HALF),
             row=lift(self._rows(B, self.numbers.layout.blocks, self.instance)),
             col=const(0),
         )
@@ -302,7 +305,7 @@ class VectorWork:
             made = ops.VectorSet(
                 value=value,
                 array=read.array,
-                register=lift(2 * B + I) if read.form == "row" else const(0),
+                register=lift(2 * B + HALF) if read.form == "row" else const(0),
             )
             row = self.row_layout(read.blocks)
             one = FragmentLayout(indices=(), register=const(0), row=const(0), col=const(0))
@@ -364,7 +367,7 @@ class VectorWork:
             ops.VectorStage(
                 value=value,
                 target=target,
-                row=lift(LANE // 4 + 8 * I),
+                row=lift(LANE // 4 + 8 * HALF),
                 col=lift(16 * J + 8 * P + LANE % 4 * 2 + Q),
                 dtype=dtype,
             )
@@ -457,7 +460,7 @@ class VectorWork:
             )
         )
         at, inside = write.place(op, stores=True)
-        once = [lift(LANE < 4), lift(I.eq(0))]
+        once = [lift(LANE < 4), lift(HALF.eq(0))]
         write.made.append(
             ops.VectorStore(
                 value=name,
@@ -475,7 +478,7 @@ class VectorWork:
 
 def register_of(array: Array) -> IntExpr | None:
     """The register of a row's value; of tiles the one that the layout names."""
-    return None if array.form in (Form.TILE, Form.PACKED) else lift(2 * B + I)
+    return None if array.form in (Form.TILE, Form.PACKED) else lift(2 * B + HALF)
 
 
 def short(line: Line | None) -> Line | None:
@@ -549,9 +552,7 @@ class Writer:
         if name in self.homes and name not in self.local:
             array = self.layout.array_of(name)
             register = register_of(array)
-            self.made.append(
-                ops.VectorRegister(result=name, array=array.name, register=register)
-            )
+            self.made.append(ops.VectorRegister(result=name, array=array.name, register=register))
             return name
         op, value = self.body.ops[name], self.body.values[name]
         match op:
@@ -609,9 +610,7 @@ class Writer:
         inside = (lift(self.masks) >= WHOLE_FROM) & (self.masks < WHOLE_TO)
         self._index(whole, inside)
         self.made.append(
-            ops.VectorPointwise(
-                result=either, fn=Fn.OR, args=(whole, condition), dtype=DType.BOOL
-            )
+            ops.VectorPointwise(result=either, fn=Fn.OR, args=(whole, condition), dtype=DType.BOOL)
         )
         return either
 
@@ -653,7 +652,7 @@ class Writer:
         self.work.hidden.setdefault(self.product, {})[array] = HiddenRead(
             array=array, load=op, form=form, blocks=self.layout.blocks
         )
-        register = lift(2 * B + I) if form == "row" else const(0)
+        register = lift(2 * B + HALF) if form == "row" else const(0)
         self.made.append(ops.VectorRegister(result=name, array=array, register=register))
         return name
 
@@ -705,9 +704,7 @@ class Writer:
         )
         return op.result.name
 
-    def place(
-        self, op: Load | Store, *, stores: bool
-    ) -> tuple[tuple[IntExpr, ...], list[IntExpr]]:
+    def place(self, op: Load | Store, *, stores: bool) -> tuple[tuple[IntExpr, ...], list[IntExpr]]:
         """The element at hand, and the conditions under which it exists."""
         numbers = self.numbers
         at: list[IntExpr] = []

@@ -143,7 +143,7 @@ class _RowBuilder:
     @property
     def _exists(self) -> list[IntExpr]:
         rows = product(list(self._counts().values()))
-        return [lift(ROW < rows)]
+        return [lift(rows > ROW)]
 
     # Layouts.
 
@@ -164,9 +164,7 @@ class _RowBuilder:
         rest = [o for o in kernel.ops if isinstance(o, Store) and o not in clears]
         if rest:
             vectors.append(self._work(rest))
-        axes = tuple(
-            TileAxis(var=n, axis=kernel.var(n).axis, extent=1) for n in kernel.grid.vars
-        )
+        axes = tuple(TileAxis(var=n, axis=kernel.var(n).axis, extent=1) for n in kernel.grid.vars)
         schedule = TileSchedule(tiled=(), units=axes, rows=self._rows, paired=self.paired)
         role = Role(
             name="threads",
@@ -204,9 +202,7 @@ class _RowBuilder:
             ),
             scalars=tuple(ScalarArg(name=p.name, dtype=p.dtype) for p in kernel.parameters),
             maps=(),
-            launch=Launch(
-                grid=grid_of(schedule), block=THREADS, cluster=1, shared_bytes=0
-            ),
+            launch=Launch(grid=grid_of(schedule), block=THREADS, cluster=1, shared_bytes=0),
             storage=Storage(),
             roles=(role,),
         )
@@ -272,9 +268,7 @@ class _RowBuilder:
         for op in self.kernel.ops:
             if isinstance(op, Store) and op in stores:
                 write.store(op)
-        return ops.Vector(
-            op="rows", iteration=const(0), layout=layout, body=tuple(write.made)
-        )
+        return ops.Vector(op="rows", iteration=const(0), layout=layout, body=tuple(write.made))
 
 
 class _RowWriter:
@@ -294,7 +288,7 @@ class _RowWriter:
             return COL
         return Sym(SymKind.VALUE, f"pos_{var}")
 
-    def value(self, name: str) -> str:  # noqa: C901 (one line a kind)
+    def value(self, name: str) -> str:
         """The name of a value, with what makes it before it."""
         if name in self.known:
             return name
@@ -302,13 +296,9 @@ class _RowWriter:
         op = self.builder.names[name]
         match op:
             case Const():
-                made: VectorOp = ops.VectorConst(
-                    result=name, value=op.value, dtype=op.result.dtype
-                )
+                made: VectorOp = ops.VectorConst(result=name, value=op.value, dtype=op.result.dtype)
             case Scalar():
-                made = ops.VectorScalar(
-                    result=name, parameter=op.parameter, dtype=op.result.dtype
-                )
+                made = ops.VectorScalar(result=name, parameter=op.parameter, dtype=op.result.dtype)
             case Size():
                 axis = self.kernel.tensor(op.tensor).axis(op.axis)
                 made = ops.VectorIndex(result=name, value=ceil_div(size(op.axis), axis.per))
@@ -320,7 +310,7 @@ class _RowWriter:
                     result=name,
                     tensor=op.tensor,
                     at=at,
-                    predicate=conjunction([*self.builder._exists, *inside]),  # noqa: SLF001
+                    predicate=conjunction([*self.builder._exists, *inside]),
                     dtype=self.kernel.tensor(op.tensor).dtype,
                 )
             case Spread():
@@ -332,9 +322,7 @@ class _RowWriter:
                 )
             case Pointwise():
                 args = tuple(self.value(a) for a in op.args)
-                made = ops.VectorPointwise(
-                    result=name, fn=op.fn, args=args, dtype=op.result.dtype
-                )
+                made = ops.VectorPointwise(result=name, fn=op.fn, args=args, dtype=op.result.dtype)
             case Reduce():
                 made = self._reduce(op)
             case _:
@@ -420,9 +408,8 @@ class _RowWriter:
                 value=value,
                 tensor=op.tensor,
                 at=at,
-                predicate=conjunction([*self.builder._exists, *once, *inside]),  # noqa: SLF001
+                predicate=conjunction([*self.builder._exists, *once, *inside]),
                 dtype=self.kernel.tensor(op.tensor).dtype,
                 line=short(op.line),
             )
         )
-
