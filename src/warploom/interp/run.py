@@ -79,7 +79,14 @@ def run_module(
         from warploom.interp.counters import start  # noqa: PLC0415 (one dialect at a time)
 
         start(module, memory, lengths, given, scheduler, grid)
-    scheduler.run()
+    try:
+        scheduler.run()
+    except KeyError as error:
+        raise InterpreterError(
+            f"the module names {error}, which nothing binds there",
+            where=module.name,
+            fix="report it with the module's listing",
+        ) from error
     return {
         t.name: _cropped(memory[t.name], t, lengths) for t in module.tensors if t.access == "out"
     }

@@ -361,7 +361,7 @@ class VectorWork:
         apart, columns = by_columns(numbers.layout, op), share_of(numbers.layout, op)[1]
         groups = min(2 if dtype is DType.F32 else 4, columns // 16)
         layout = self.tile_layout(1, columns, apart=apart, chunk=(block, column, groups))
-        write = Writer(self, rows, cols, iteration=iteration)
+        write = Writer(self, rows, cols, iteration=iteration, chunk=(block, column))
         value = write.value(op.value)
         write.made.append(
             ops.VectorStage(
@@ -476,9 +476,9 @@ class VectorWork:
         return layout, tuple(write.made)
 
 
-def register_of(array: Array) -> IntExpr | None:
+def register_of(array: Array, block: Expr = B) -> IntExpr | None:
     """The register of a row's value; of tiles the one that the layout names."""
-    return None if array.form in (Form.TILE, Form.PACKED) else lift(2 * B + HALF)
+    return None if array.form in (Form.TILE, Form.PACKED) else lift(2 * block + HALF)
 
 
 def short(line: Line | None) -> Line | None:
@@ -493,6 +493,7 @@ class Writer:
 
     ``local`` are values computed in this very body; everything else kept is read from its array.
     ``masks``: the iteration by which a step decides whether conditions along the loop are asked.
+    ``chunk``: block and first column of a part of the tile that the layout is of.
     """
 
     def __init__(
@@ -505,7 +506,10 @@ class Writer:
         local: frozenset[str] = frozenset(),
         step: Step | None = None,
         masks: IntExpr | None = None,
+        chunk: tuple[int, int] | None = None,
     ) -> None:
+        self.block: Expr = B if chunk is None else const(chunk[0])
+        self.group: Expr = G if chunk is None else chunk[1] // 16 + J
         self.work, self.numbers = work, work.numbers
         self.body, self.layout = self.numbers.body, self.numbers.layout
         self.rows, self.cols, self.iteration = rows, cols, iteration
@@ -551,7 +555,7 @@ class Writer:
     ) -> str:
         if name in self.homes and name not in self.local:
             array = self.layout.array_of(name)
-            register = register_of(array)
+            register = register_of(array, self.block)
             self.made.append(ops.VectorRegister(result=name, array=array.name, register=register))
             return name
         op, value = self.body.ops[name], self.body.values[name]
@@ -626,7 +630,7 @@ class Writer:
             if self.step is not None and name in early_vectors(self.layout):
                 self.made.append(
                     ops.VectorRegister(
-                        result=name, array=early_array(name), register=lift(4 * G + 2 * P + Q)
+                        result=name, array=early_array(name), register=lift(4 * self.group + 2 * P + Q)
                     )
                 )
                 return name
@@ -652,7 +656,7 @@ class Writer:
         self.work.hidden.setdefault(self.product, {})[array] = HiddenRead(
             array=array, load=op, form=form, blocks=self.layout.blocks
         )
-        register = lift(2 * B + HALF) if form == "row" else const(0)
+        register = lift(2 * self.block + HALF) if form == "row" else const(0)
         self.made.append(ops.VectorRegister(result=name, array=array, register=register))
         return name
 
