@@ -123,6 +123,9 @@ from warploom.launch.fused import (
 from warploom.launch.gemm import (
     gemm as gemm,
 )
+from warploom.launch.interpreting import (
+    interpreting as interpreting,
+)
 from warploom.search import (
     SearchOptions as SearchOptions,
     SearchResult as SearchResult,

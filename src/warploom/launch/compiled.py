@@ -30,7 +30,7 @@ from warploom.launch.kept import (
 from warploom.launch.pricing import priced, role_costs
 from warploom.lower.choose import Choice, check_pins, choose
 from warploom.lower.column import Lowered, lower
-from warploom.lower.module import build_module, module_or_none
+from warploom.lower.module import build_module, printed_module
 from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import Tiling, tiling_of
 from warploom.lower.unroll import unrolled
@@ -233,7 +233,7 @@ class Compiled:
             for document in lowered.documents:
                 require_clean(document)
             require_composed(lowered.documents)
-            require_covered(module_or_none(lowered))
+            require_covered(printed_module(lowered))
             source = emit_kernel(lowered, self.target, stamps=stamps)
             keep_source(self.rewritten, tiling, self.target, source)
         return self._built(tiling, source)

@@ -15,10 +15,17 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
 from warploom.errors import BackendError
 from warploom.kernel.values import DType
+from warploom.launch.interpreting import active, layout_of, made_like
 from warploom.launch.layout import Layout
 
+ON_CPU = (
+    "on the CPU: KERNEL.interpret(...) executes its program, KERNEL.reference(...) computes in"
+    " NumPy, `with warploom.interpreting():` holds for all calls"
+)
 Foreign = Any  # a tensor of the caller's library, or what he takes for one
 CPU_DEVICE = 1  # of DLPack
 CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
@@ -66,7 +73,13 @@ def is_torch(tensor: object) -> bool:
 
 
 def view_of(tensor: object, name: str) -> TensorView:
-    """The view of a tensor; ``BackendError`` for what is no CUDA tensor of a known dtype."""
+    """The view of a tensor; ``BackendError`` for what is no CUDA tensor of a known dtype.
+
+    Where calls are interpreted, of an array or tensor on the CPU; its address means nothing there.
+    """
+    state = active()
+    if state is not None and (is_torch(tensor) or isinstance(tensor, np.ndarray)):
+        return TensorView(0, layout_of(tensor, name, state), tensor)
     if is_torch(tensor):
         return _from_torch(tensor, name)
     if hasattr(tensor, "__dlpack__") and hasattr(tensor, "__dlpack_device__"):
@@ -81,14 +94,17 @@ def not_a_tensor(given: object, name: str) -> BackendError:
     return BackendError(
         f"{name} is a {type(given).__name__}, not a CUDA tensor",
         where=f"argument {name}",
-        fix="pass a torch or CuPy tensor, or anything with DLPack",
+        fix=f"pass a torch or CuPy tensor, or anything with DLPack; {ON_CPU}",
     )
 
 
 def _from_torch(tensor: Any, name: str) -> TensorView:  # noqa: ANN401
     if tensor.device.type != "cuda":
         raise BackendError(
-            f"{name} lies on {tensor.device}", where=f"argument {name}", fix="move it to a GPU"
+            f"{name} lies on {tensor.device}",
+            where=f"argument {name}",
+            why="calls run on the GPU and take tensors that lie there",
+            fix=f"move it to a GPU; {ON_CPU}",
         )
     dtype = _TORCH.get(str(tensor.dtype).removeprefix("torch."))
     if dtype is None:
@@ -138,6 +154,8 @@ def _torch_stream(device: int) -> Callable[[], int]:
 
 def allocator(like: Any, shape: tuple[int, ...], dtype: DType) -> Callable[[], Any]:  # noqa: ANN401
     """What makes contiguous tensors of the caller's library, beside ``like``."""
+    if active() is not None:
+        return partial(made_like, like, shape, dtype)
     if is_torch(like):
         torch = importlib.import_module("torch")
         kind = getattr(torch, _OF_TORCH[dtype])
@@ -258,7 +276,7 @@ def _from_dlpack(tensor: Any, name: str) -> TensorView:  # noqa: ANN401
             else f"{name} lies on DLPack device {int(kind)}",
             where=f"argument {name}",
             why="calls run on the GPU and take tensors that lie there",
-            fix="move it to the GPU, or compute in NumPy: KERNEL.reference(...)",
+            fix=f"move it to the GPU; {ON_CPU}",
         )
     capsule = tensor.__dlpack__(stream=1)  # order after the producer's work on the default stream
     get = c.pythonapi.PyCapsule_GetPointer

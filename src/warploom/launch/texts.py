@@ -16,6 +16,8 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from warploom.errors import (
     BackendError,
     GeometryError,
@@ -32,11 +34,13 @@ from warploom.launch.compiled import Compiled
 from warploom.launch.described import binary_of, moved
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
-from warploom.launch.layout import EmptyError, bind
+from warploom.launch.interpret import Named, execute, tried_pins
+from warploom.launch.interpreting import Interpreting, made_like, values_of, write_back
+from warploom.launch.layout import EmptyError, Layout, bind, is_empty
 from warploom.launch.overlap import check_itself
 from warploom.launch.plan import MisalignedError
 from warploom.launch.runner import Layouts, RefusedError, Runner, View
-from warploom.launch.tensors import is_torch, not_a_tensor
+from warploom.launch.tensors import is_torch, not_a_tensor, row_major
 from warploom.launch.tune import recall
 
 KERNELS = 512  # compiled kernels a process keeps
@@ -98,6 +102,7 @@ class Calls:
         teller = self.inputs[min(1, len(self.inputs) - 1)]  # weights, keys
         self.runner = Runner(self.names, self._binary, viewed, usual, self._mended, teller)
         self.runner.hollow = self._hollow
+        self.runner.interpreter = self._interpreted
         self.launch = self.runner.launch  # tensors that do not fit are copied for the call
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -227,6 +232,81 @@ class Calls:
             fit = fitted(self.inner, tensors, found, stream)
             done = self.runner.by_key(fit.complete, scalars, options, stream, True)
         return fit.finish(done, self.outputs, stream)
+
+    def _interpreted(
+        self,
+        tensors: Sequence[Any],
+        scalars: tuple[float, ...] | None,
+        options: tuple[Any, ...],
+        state: Interpreting,
+    ) -> Sequence[Any]:
+        """The call executed on the CPU, by the module that a GPU would run."""
+        layouts = self.runner.layouts(tensors)
+        numbers = self.runner.scalars_of(layouts) if scalars is None else scalars
+        if is_empty(layouts):
+            try:
+                declared = self._hollow(layouts, options)
+            except HollowError:
+                filled = self._with_zeros(tensors)
+                return self._interpreted(filled, scalars, options, state)
+            return self._made_empty(tensors, layouts, declared)
+        shapes: Mapping[int, tuple[int, ...]] = {}
+        if self.viewed is not None:
+            layouts, shapes = self.viewed(layouts, options)
+        tensors_of, sizes = self._bound(layouts, options)
+        kernel, pins, positive = self._kernel(layouts, options)
+        key = _size_key(kernel, sizes)
+        done = list(tensors)
+        like = next(t for t in tensors if t is not None)
+        held: dict[str, Any] = {}
+        complete = list(layouts)
+        for i, (t, layout) in enumerate(zip(tensors_of, layouts, strict=True)):
+            if layout is None and t.access is Access.OUT and not t.optional:
+                shape = tuple(-(-sizes[a.name] // a.per) for a in t.axes)
+                complete[i] = Layout(shape, row_major(shape), t.dtype, 0)
+                done[i] = made_like(like, shapes.get(i, shape), t.dtype)
+            elif layout is not None:
+                held[t.name] = Named(values_of(tensors[i], layout), tuple(a.name for a in t.axes))
+        given = dict(zip((p.name for p in kernel.parameters), numbers, strict=True))
+        made = execute(kernel, key, pins, positive, held, given, sizes, state)
+        for i, (t, layout) in enumerate(zip(tensors_of, complete, strict=True)):
+            if t.access is Access.OUT and layout is not None and t.name in made:
+                own = made[t.name].in_order(tuple(a.name for a in t.axes))
+                write_back(
+                    done[i], layout, own.astype(np.float32) if own.dtype.kind == "f" else own
+                )
+        return done
+
+    def _made_empty(
+        self, tensors: Sequence[Any], layouts: Layouts, declared: Sequence[Tensor]
+    ) -> list[Any]:
+        """The results of a call without elements."""
+        given = [(t, w) for t, w in zip(declared, layouts, strict=True) if w is not None]
+        sizes = bind([t for t, _ in given], [w for _, w in given], empty=True)
+        like = next(t for t in tensors if t is not None)
+        done = list(tensors)
+        for i, (t, w) in enumerate(zip(declared, layouts, strict=True)):
+            if w is None and t.access is Access.OUT and not t.optional:
+                shape = tuple(-(-sizes[a.name] // a.per) for a in t.axes)
+                done[i] = made_like(like, shape, t.dtype)
+        return done
+
+    def _kernel(
+        self, layouts: Layouts, options: tuple[Any, ...]
+    ) -> tuple[Kernel, list[dict[str, object]], frozenset[str]]:
+        """The kernel of a call, the choices that a call tries for it in turn, and what is > 0."""
+        types, choices, positive, wanted, pins = options
+        _, sizes = self._bound(layouts, options)
+        without = self._left_out(layouts, wanted)
+        kinds = self._types(layouts, dict(types), without)
+        if self.check is not None:
+            self.check(layouts, options)
+        text = self.pick(layouts, options) if self.pick else self.text
+        kernel = text.value_for(kinds, sizes, dict(choices), without)
+        known = pins or recall(kernel, dict(_size_key(kernel, sizes)))
+        if known:
+            return kernel, [dict(known)], positive
+        return kernel, tried_pins(measured(kernel.name, dict(choices), sizes)), positive
 
     def _hollow(self, layouts: Layouts, options: tuple[Any, ...]) -> tuple[Tensor, ...]:
         """The tensors of a call one of which is empty, if so are all results.

@@ -51,7 +51,7 @@ from warploom.lower.landed import interrupted
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.loop_ops import CONSUMER
 from warploom.lower.meet import MEET
-from warploom.lower.module import module_or_none
+from warploom.lower.module import printed_module
 from warploom.lower.plan import held_loads, part_name, stored
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import grouped_vars
@@ -73,7 +73,7 @@ class Part:
         self.layout: Layout = lowered.layout
         self.document: RolesDocument = lowered.document
         self.context = Context(self.layout, params)
-        self.context.module = module_or_none(lowered)
+        self.context.module = printed_module(lowered)
         self.printer = printer(self.context)
         self.waits: dict[str, str] = {}
         self.masked = masked_steps(self.layout.body, self.layout.steps)
