@@ -927,12 +927,16 @@ class Barriers(Loads):
                     planes = (GLOBAL,)
                 return lambda g: g.warp.cta.cluster.clocks.fence_async(g.threads, planes)
             if any(p.startswith("tensormap") for p in parts):
-                return lambda g: None
+                return self.map_fence(instr, pc)
             raise refuse(instr)
         if "mbarrier_init" in parts:
             return self._init_fence
         scope = next((p for p in parts if p in ("cta", "cluster", "gpu", "sys")), "sys")
         return self._scoped(scope)
+
+    def map_fence(self, instr: Instr, pc: int) -> Run:
+        """``fence.proxy.tensormap``; with the tensor maps."""
+        raise refuse(instr)
 
     def op_membar(self, instr: Instr, pc: int) -> Run:
         """``membar.cta``, ``.gl``, ``.sys``."""

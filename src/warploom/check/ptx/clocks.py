@@ -19,6 +19,8 @@ Knowledge comes in planes:
 - ``SEEN``: published to a relaxed read; a fence that follows, here or behind a barrier, completes
   the acquire.
 
+- ``MAPS``: visible to the tensor map proxy (``fence.proxy.tensormap`` acquired it).
+
 Components of one cluster live in one matrix. What is known of other clusters, through global
 memory, is kept apart and only where something was acquired.
 """
@@ -31,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-FULL, CONTROL, SHARED, GLOBAL, CLUSTER, DEVICE, STEP, SEEN = range(8)
-PLANES = 8
+FULL, CONTROL, SHARED, GLOBAL, CLUSTER, DEVICE, STEP, SEEN, MAPS = range(9)
+PLANES = 9
 CLUSTER_BITS = 18  # a component's number within its cluster; above it the cluster's number
 LOCAL = (1 << CLUSTER_BITS) - 1
 
@@ -83,6 +85,7 @@ def weakened(stamp: Stamp, fenced: int) -> Stamp:
         out[FULL] = limit
         out[SHARED] = np.minimum(rows[SHARED], limit)
         out[GLOBAL] = np.minimum(rows[GLOBAL], limit)
+        out[MAPS] = np.minimum(rows[MAPS], limit)
         found[cluster] = out
     return found
 
@@ -162,6 +165,12 @@ class Clocks:
             )
             for rows in self.foreign.values():
                 rows[plane, threads] = np.maximum(rows[plane, threads], rows[FULL, threads])
+        self.tick(threads)
+
+    def fence_map(self, threads: Array) -> None:
+        """An acquire of tensor maps: what is known is visible to copies that use a map."""
+        for rows in (self.known, *self.foreign.values()):
+            rows[MAPS, threads] = np.maximum(rows[MAPS, threads], rows[FULL, threads])
         self.tick(threads)
 
     def fence_scope(self, threads: Array, planes: tuple[int, ...]) -> None:

@@ -478,7 +478,7 @@ class Loads(MachineBase):
     ) -> None:
         """A strong read sees what was released at its address."""
         clocks = g.warp.cta.cluster.clocks
-        if memory.name == "global":
+        if memory.name == "global" and instr.parts[0] != "fence":
             self.draw(instr, "memory that others may change")
         for i, at in enumerate(start.tolist()):
             self.observed[memory.name, at, clocks.cluster, int(g.threads[i])] = int(

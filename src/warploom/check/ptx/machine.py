@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.check.launch import MAP_BYTES, Launch, Param, TensorMap
+from warploom.check.launch import Launch, Param, TensorMap
 from warploom.check.ptx.alu import LANES, Alu, dtype_of, getter, refuse, stored
 from warploom.check.ptx.clocks import Clocks, Stamp
 from warploom.check.ptx.memory import Conflict, Event, Memory
@@ -250,7 +250,7 @@ class MachineBase:
         self.boxes: dict[Any, tuple[Array, Array]] = {}
         self.observed: dict[tuple[str, int, int, int], int] = {}
         self.names: dict[str, tuple[str, int]] = {}  # symbol -> space, address
-        self.maps: dict[int, TensorMap] = {}
+        self.known_maps: dict[bytes, TensorMap] = {}
         self._place_shared()
         self._place_global(seed)
         self._place_params()
@@ -392,8 +392,7 @@ class MachineBase:
         if p.kind == "pointer":
             raw = (GLOBAL_AT + self.tensor_at[p.tensor] + p.offset).to_bytes(8, "little")
         elif p.map is not None:
-            self.maps[at] = p.map
-            raw = bytes(MAP_BYTES)
+            raw = self.map_bytes(p.map)
         elif p.kind == "struct":
             for k, f in enumerate(p.fields):
                 self._fill(f, at + f.at, p.bytes - f.at, f"{where}.fields[{k}]")
@@ -405,6 +404,14 @@ class MachineBase:
 
             raw = encode(np.array([p.value], np.float64), p.kind).tobytes()
         self.params[at : at + len(raw)] = np.frombuffer(raw, np.uint8)
+
+    def map_bytes(self, found: TensorMap) -> bytes:
+        """A map of the launch as bytes that copies of it share."""
+        from warploom.check.ptx.maps import encode_map  # noqa: PLC0415 (maps builds on this file)
+
+        raw = encode_map(found, GLOBAL_AT + self.tensor_at[found.tensor] + found.offset)
+        self.known_maps[raw] = found
+        return raw
 
     # -- operands
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.check.ptx.clocks import CONTROL, FULL, GLOBAL, SHARED
+from warploom.check.ptx.clocks import CONTROL, FULL, GLOBAL, MAPS, SHARED
 
 Array = NDArray[Any]
 MOST_READERS = 512
@@ -101,8 +101,12 @@ class Memory:
         ``index``: bytes, a row for each of ``threads``. ``new``: the bytes to be written, to
         tell writes of the same value.
         """
-        proxied = event.proxy == "async"
-        plane = FULL if not proxied else (GLOBAL if self.name == "global" else SHARED)
+        proxied = event.proxy != "generic"
+        plane = FULL
+        if event.proxy == "tensormap":
+            plane = MAPS
+        elif proxied:
+            plane = GLOBAL if self.name == "global" else SHARED
         old_value = self.value[index]
         if old_value.any():
             old = self.component[index]

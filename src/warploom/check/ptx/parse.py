@@ -318,7 +318,8 @@ class _Reader:
         found = _VARIABLE.match(text.strip())
         if found is None:
             raise self.bad("a declaration that cannot be read", at)
-        words = re.findall(r"\.[\w:]+|\d+", found["lead"])
+        lead = found["lead"].split(".ptr")[0]  # what follows describes what a pointer points to
+        words = re.findall(r"\.[\w:]+|\d+", lead)
         space, align, size, extern, vector = "", 0, 0, False, 1
         spaces = (".global", ".shared", ".shared::cta", ".local", ".param", ".const", ".reg")
         for i, w in enumerate(words):

@@ -19,7 +19,6 @@ from warploom.check.formats import (
 )
 from warploom.check.launch import SWIZZLES, TensorMap
 from warploom.check.ptx.alu import _U, LANES, refuse, setter
-from warploom.check.ptx.barriers import Barriers
 from warploom.check.ptx.clocks import CONTROL, FULL, SHARED, STEP
 from warploom.check.ptx.machine import (
     BLOCK,
@@ -28,6 +27,7 @@ from warploom.check.ptx.machine import (
     Lanes,
     Warp,
 )
+from warploom.check.ptx.maps import Maps
 from warploom.check.ptx.parse import TYPE_BYTES, Addr, Imm, Instr, Operand, Pair, Reg, Vec
 from warploom.check.ptx.results import place
 from warploom.report import Verdict
@@ -74,7 +74,7 @@ def _offsets(
     return (rb // 16) * stride + rb % 16 + (k // 8) * lead + (k % 8) * 16
 
 
-class Tensors(Barriers):
+class Tensors(Maps):
     """Asynchronous instructions."""
 
     # -- registers in flight
@@ -718,20 +718,6 @@ class Tensors(Barriers):
 
         return run
 
-    def _map(self, g: Lanes, pc: int, address: int) -> TensorMap:
-        found = self.maps.get(address & WINDOW) if address >> 40 in (0, 4) else None
-        if found is None:
-            self.fault(
-                g,
-                pc,
-                "NO-MAP",
-                f"no tensor map at address {address:#x}",
-                "give the parameter the kind tensormap in the launch",
-                kind=Verdict.UNSUPPORTED,
-            )
-            raise AssertionError
-        return found
-
     def _tensor_copy(self, instr: Instr, pc: int) -> Run:  # noqa: C901, PLR0915
         """``cp.async.bulk.tensor`` and ``cp.reduce.async.bulk.tensor``."""
         parts = instr.parts
@@ -770,7 +756,7 @@ class Tensors(Barriers):
         def run(g: Lanes) -> Any:  # noqa: ANN401
             for i, lane in enumerate(g.lanes.tolist()):
                 thread = g.threads[i : i + 1]
-                found = self._map(g, pc, int(where(g)[lane]))
+                found, held = self.map_at(g, instr, pc, lane, thread, int(where(g)[lane]))
                 if len(found.dims) != rank:
                     self.fault(
                         g, pc, "RANK", f"a {rank}d copy with a map of rank {len(found.dims)}"
@@ -807,10 +793,11 @@ class Tensors(Barriers):
                         index,
                         inside,
                         int(barrier(g)[lane]),
+                        held,
                     )
                 else:
                     self._store_box(
-                        g, instr, pc, lane, thread, found, shared, index, inside, reduce
+                        g, instr, pc, lane, thread, found, shared, index, inside, reduce, held
                     )
             self.changes += 1
 
@@ -852,7 +839,7 @@ class Tensors(Barriers):
             ok = (place_ >= 0) & (place_ < dim)
             offset = (np.where(ok, place_, 0)[:, None] * stride + offset[None, :]).reshape(-1)
             inside = (ok[:, None] & inside[None, :]).reshape(-1)
-        base = self.tensor_at[found.tensor] + found.offset
+        base = (self.tensor_at[found.tensor] if found.tensor else 0) + found.offset
         index = ((base + offset)[:, None] + np.arange(size)).reshape(-1)
         inside = np.repeat(inside, size)
         if len(self.boxes) > 256:
@@ -867,7 +854,8 @@ class Tensors(Barriers):
                 g,
                 pc,
                 "OUT-OF-BOUNDS",
-                f"the tensor map of {found.tensor} reaches beyond the tensor",
+                f"the tensor map {'of ' + found.tensor if found.tensor else 'made by the kernel'} "
+                "reaches beyond the tensor",
                 "dims and strides of the map that fit the tensor",
             )
 
@@ -910,6 +898,7 @@ class Tensors(Barriers):
         index: Array,
         inside: Array,
         bar: int,
+        held: Array | None,
     ) -> None:
         self._check_box(g, pc, found, index, inside)
         fill = 0
@@ -930,6 +919,7 @@ class Tensors(Barriers):
             bar,
             index[inside],
             lambda rank: self._shared_box(g, pc, found, shared, index.size, rank),
+            held,
         )
 
     def _land(
@@ -945,6 +935,7 @@ class Tensors(Barriers):
         bar: int,
         source: Array,
         placed: Callable[[int], Array],
+        held: Array | None = None,
     ) -> None:
         """Bytes land in one or more CTAs and count on the barrier at the same offset there."""
         cta = g.warp.cta
@@ -959,6 +950,10 @@ class Tensors(Barriers):
             barrier = self._found(g, pc, at, thread)
             component = np.array([clocks.encoded(barrier.component)])
             value = np.array([barrier.phase + 1])
+            if first:
+                self.use_map(
+                    g, instr, pc, lane, thread, held, barrier.component, barrier.phase + 1
+                )
             if first and source.size:
                 read = self.event(
                     g,
@@ -1015,8 +1010,12 @@ class Tensors(Barriers):
         index: Array,
         inside: Array,
         reduce: str,
+        held: Array | None,
     ) -> None:
         self._check_box(g, pc, found, index, inside)
+        if held is not None:
+            group = self._group(g, lane)
+            self.use_map(g, instr, pc, lane, thread, held, group[0], group[2] + 1)
         source = self._shared_box(g, pc, found, shared, index.size, g.warp.cta.rank)
         self._send(
             g, instr, pc, lane, thread, source, source[inside], index[inside], reduce, found.element
