@@ -129,7 +129,7 @@ def _assumes(
             "setmaxnreg: the launch's register count is not known, so register sums are not judged"
         )
     if "griddepcontrol" in heads:
-        lines.append("griddepcontrol: the launch is the only kernel of its stream")
+        lines.append(stated("grid_wait", on=axioms["grid_wait"]))
     lines.append(stated("reconvergence"))
     lines.append(stated("progress"))
     lines += [

@@ -10,8 +10,8 @@ Knowledge comes in planes:
 - ``FULL``: ordered and visible to generic accesses.
 - ``CONTROL``: done before, not necessarily visible; enough for overwriting what was only read.
 - ``SHARED``, ``GLOBAL``: visible to the async proxy too (a proxy fence lay on the path).
-- ``CLUSTER``, ``DEVICE``: made visible by a fence of that scope; what a relaxed operation passes
-  on.
+- ``BLOCK``, ``CLUSTER``, ``DEVICE``: made visible by a fence of that scope (CTA, cluster, GPU);
+  what a relaxed operation passes on.
 
 - ``STEP``: executed before; lanes share it at instructions that they execute together. It decides
   which phase of a barrier a wait or an arrival belongs to, never what memory holds.
@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-FULL, CONTROL, SHARED, GLOBAL, CLUSTER, DEVICE, STEP, SEEN, MAPS = range(9)
-PLANES = 9
+FULL, CONTROL, SHARED, GLOBAL, CLUSTER, DEVICE, STEP, SEEN, MAPS, BLOCK = range(10)
+PLANES = 10
 CLUSTER_BITS = 18  # a component's number within its cluster; above it the cluster's number
 LOCAL = (1 << CLUSTER_BITS) - 1
 
@@ -173,11 +173,19 @@ class Clocks:
             rows[MAPS, threads] = np.maximum(rows[MAPS, threads], rows[FULL, threads])
         self.tick(threads)
 
-    def fence_scope(self, threads: Array, planes: tuple[int, ...]) -> None:
-        """A fence: what relaxed reads have seen is acquired; what is known is published."""
-        every = [self.known, *(self.foreign.values() if planes else ())]
-        for rows in every:
-            rows[FULL, threads] = np.maximum(rows[FULL, threads], rows[SEEN, threads])
+    def fence_scope(
+        self, threads: Array, planes: tuple[int, ...], own: slice | None = None
+    ) -> None:
+        """A fence: what relaxed reads have seen is acquired; what is known is published.
+
+        ``own``: for a fence of CTA scope, the threads of that CTA; of others nothing is acquired.
+        """
+        if own is not None:
+            part = self.known[FULL, threads, own]
+            self.known[FULL, threads, own] = np.maximum(part, self.known[SEEN, threads, own])
+        else:
+            for rows in (self.known, *(self.foreign.values() if DEVICE in planes else ())):
+                rows[FULL, threads] = np.maximum(rows[FULL, threads], rows[SEEN, threads])
         self.fence_async(threads, planes)
 
     def look(self, plane: int, threads: Array, components: Array) -> Array:

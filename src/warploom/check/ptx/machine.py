@@ -138,6 +138,7 @@ class Warp:
         self.touched: dict[int, tuple[int, int]] = {}
         self.fenced, self.sequence = -1, 0
         self.products: list[int] = []
+        self.register_changes: list[int] = []  # setmaxnreg, by instruction
         # cp.async
         self.copies = -1
         self.copy_groups = np.zeros(LANES, np.int64)
@@ -176,6 +177,7 @@ class Cta:
             int, tuple[int, tuple[Warp, int]]
         ] = {}  # writes and arrivals from elsewhere
         self.pool: int | None = None
+        self.grid_component = -1  # of griddepcontrol.wait
 
 
 class Cluster:
@@ -244,9 +246,12 @@ class MachineBase:
         self.moved = {"global_read": 0, "global_written": 0, "bulk_read": 0, "bulk_written": 0}
         self.widths: dict[str, int] = {}
         self.used: set[str] = set()
-        self.flags: dict[tuple[str, int], list[tuple[Cta, str, Stamp]]] = {}
+        self.flags: dict[tuple[str, int], list[tuple[Cta, str, str, Stamp]]] = {}
         self.inits: dict[tuple[int, int], list[Any]] = {}
         self.init_fences: dict[tuple[int, int], int] = {}
+        self.grid_waits = any(
+            i.parts[0] == "griddepcontrol" and "wait" in i.parts for i in program.instrs
+        )
         self.boxes: dict[Any, tuple[Array, Array]] = {}
         self.observed: dict[tuple[str, int, int, int], int] = {}
         self.names: dict[str, tuple[str, int]] = {}  # symbol -> space, address
@@ -526,6 +531,7 @@ class MachineBase:
         values: Array | None = None,
         atomic: bool = False,
         what: str = "",
+        scope: str = "",
     ) -> Event:
         """A new event of the active lanes; by default with their own epochs."""
         clocks = g.warp.cta.cluster.clocks
@@ -550,6 +556,7 @@ class MachineBase:
             atomic,
             count,
             what,
+            scope,
         )
         self.events.append(found)
         return found

@@ -48,6 +48,14 @@ class Event:
     atomic: bool = False
     iteration: int = 0
     what: str = ""
+    scope: str = ""  # of an atomic access
+
+    def strong_for(self, other: Event) -> bool:
+        """Whether two atomic accesses are of scopes that include each other's thread."""
+        if self.warp.cta is other.warp.cta:
+            return True
+        narrow = ("cta",) if self.warp.cta.cluster is other.warp.cta.cluster else ("cta", "cluster")
+        return self.scope not in narrow and other.scope not in narrow
 
 
 class Conflict(NamedTuple):
@@ -111,8 +119,8 @@ class Memory:
         if old_value.any():
             old = self.component[index]
             bad = clocks.look(plane, threads, old) < old_value
-            if event.atomic:
-                bad &= ~self.atomic[index]
+            if event.atomic and bad.any():
+                bad &= ~(self.atomic[index] & self._strong(index, event))
             if bad.any():
                 self._writes(clocks, threads, index, event, report, bad, new, proxied)
         if event.write:
@@ -170,6 +178,15 @@ class Memory:
 
     events: list[Event]
 
+    def _strong(self, index: Array, event: Event) -> Array:
+        """Where the last writer and this atomic access are atomic for each other."""
+        writers = self.writer[index]
+        found = np.ones(index.shape, np.bool_)
+        for number in np.unique(writers).tolist():
+            if number and not event.strong_for(self.events[number]):
+                found &= writers != number
+        return found
+
     @staticmethod
     def _lane(event: Event, byte: int) -> int:
         if event.starts is None or len(event.lanes) == 1:
@@ -196,7 +213,7 @@ class Memory:
                 if read.number in seen or read is event:
                     continue
                 seen.add(read.number)
-                if event.atomic and read.atomic:
+                if event.atomic and read.atomic and event.strong_for(read):
                     continue
                 need = read.values[None, :]
                 known = clocks.look(

@@ -644,6 +644,7 @@ class Tensors(Maps):
                 )
                 read.lanes = lanes[rows]
                 index = first[:, None] + np.arange(k)
+                self.before_grid_wait(g, pc, g.threads[rows], write=False)
                 self.memory.access(
                     clocks, g.threads[rows], index, read, lambda c: self.conflict(c, "global", cta)
                 )
@@ -955,6 +956,7 @@ class Tensors(Maps):
                     g, instr, pc, lane, thread, held, barrier.component, barrier.phase + 1
                 )
             if first and source.size:
+                self.before_grid_wait(g, pc, thread, write=False)
                 read = self.event(
                     g,
                     instr,
@@ -994,6 +996,7 @@ class Tensors(Maps):
                 war_fence=not self.axioms["war_proxy"],
             )
             cluster.shared.data[index] = raw
+            self.covers_barrier(g, pc, index)
             self.remember(cluster.ctas[rank], barrier.component, barrier.phase + 1, g, pc)
             self.land(g, pc, barrier, thread, raw.size)
             self.settle(g, pc, barrier)
@@ -1058,6 +1061,7 @@ class Tensors(Maps):
         if index.size == 0:
             return
         self._writable(g, pc, index[:1])
+        self.before_grid_wait(g, pc, thread, write=True)
         raw = cta.cluster.shared.data[taken]
         write = self.event(
             g,
@@ -1291,6 +1295,19 @@ class Tensors(Maps):
                     lists = [w.products for w in warps]
                     if any(p != lists[0] for p in lists):
                         self._parted(warps)
+                    changes = [w.register_changes for w in warps]
+                    if any(c != changes[0] for c in changes):
+                        pc = next(c[0] for c in changes if c)
+                        at = next(w for w in warps if w.register_changes)
+                        self.findings.fault(
+                            self,
+                            Lanes(at, pc, np.ones(LANES, np.bool_), None),
+                            pc,
+                            "REGISTERS",
+                            "setmaxnreg by some warps of a warpgroup only: all four have to "
+                            "execute the same one",
+                            "branch on whole warpgroups",
+                        )
 
     def _parted(self, warps: list[Warp]) -> None:
         longest = max(warps, key=lambda w: len(w.products))
