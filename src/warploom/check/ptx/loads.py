@@ -241,6 +241,8 @@ class Loads(MachineBase):
         dtype = dtype_of(kind, instr)
         strong = next((p for p in instr.parts[1:] if p in _STRONG), "")
         scope = next((p for p in instr.parts[1:] if p in _SCOPES), "sys")
+        # A volatile read that is no poll takes part in races like any other: nothing orders it.
+        atomic = bool(strong) and (strong != "volatile" or pc in self.program.polled)
         width = size * n
         span = np.arange(width)
 
@@ -249,7 +251,9 @@ class Loads(MachineBase):
             where = address(g)[lanes]
             kind_, where = self.place(g, pc, space, where, width, lanes)
             if kind_ in ("shared", "global", "const"):
-                values = self._read(g, instr, pc, kind_, where, width, span, strong, scope)
+                values = self._read(
+                    g, instr, pc, kind_, where, width, span, strong, scope, atomic=atomic
+                )
             elif kind_ == "param":
                 if (where + width > self.params.size).any():
                     self.fault(g, pc, "OUT-OF-BOUNDS", "a parameter beyond the entry's parameters")
@@ -285,6 +289,8 @@ class Loads(MachineBase):
         span: Array,
         strong: str,
         scope: str,
+        *,
+        atomic: bool,
     ) -> Array:
         cta = g.warp.cta
         if space == "shared":
@@ -299,7 +305,7 @@ class Loads(MachineBase):
             self.widths[f"ld {width}"] = self.widths.get(f"ld {width}", 0) + 1
         index = start[:, None] + span
         event = self.event(
-            g, instr, pc, write=False, starts=start, width=width, atomic=bool(strong), scope=scope
+            g, instr, pc, write=False, starts=start, width=width, atomic=atomic, scope=scope
         )
         memory.access(
             cta.cluster.clocks,
