@@ -321,7 +321,8 @@ class Tensors(Maps):
             if integer:
                 product = left @ right.T
             else:
-                product = left.astype(np.float32) @ right.astype(np.float32).T
+                # In double precision, so that an element does not depend on its place in the tile.
+                product = left.astype(np.float64) @ right.astype(np.float64).T
                 if scale_a * scale_b < 0:
                     product = -product
             keeps = scale_d is None or bool(scale_d(g)[g.lanes[0]])
@@ -507,11 +508,7 @@ class Tensors(Maps):
                 return BLOCK
             left = _fragment_a([x(g) for x in ga], size, load)
             right = _fragment_b([x(g) for x in gb], size, load_b)
-            total = (
-                left @ right.T
-                if out == "s32"
-                else left.astype(np.float32) @ right.astype(np.float32).T
-            )
+            total = left.astype(np.float64) @ right.astype(np.float64).T
             total = total + _accumulator([x(g) for x in gc], 8, out)
             for store, v in zip(stores, _as_registers(total, 8, out), strict=True):
                 store(g, v)
@@ -1426,7 +1423,7 @@ def _as_registers(total: Array, n: int, out: str) -> list[Array]:
     """The registers of 16 x n accumulators."""
     grid = total.reshape(2, 8, n // 8, 4, 2)  # i, g, j, t, c
     if out == "f16":
-        bits = f32_to_f16(grid.transpose(2, 0, 1, 3, 4))
+        bits = f32_to_f16(grid.astype(np.float32).transpose(2, 0, 1, 3, 4))
         words = np.ascontiguousarray(bits).reshape(n // 4, 64).view(np.uint32)
         return list(words)
     kind = np.float32 if out == "f32" else np.int64
