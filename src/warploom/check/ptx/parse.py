@@ -254,7 +254,7 @@ class _Reader:
                     raise UnsupportedCodeError("addresses of 32 bits", where=f"line {self.where()}")
             elif text.startswith(".file", self.at):
                 self._file()
-            elif text.startswith(".loc", self.at):
+            elif re.match(r"\.loc\s", text[self.at : self.at + 6]):
                 self._loc()
             elif text.startswith(".section", self.at):
                 self._section()
@@ -434,7 +434,7 @@ class _Reader:
                 self.scope = self.scope.outer
             elif c == ";":
                 self.at += 1
-            elif text.startswith(".loc", self.at):
+            elif re.match(r"\.loc\s", text[self.at : self.at + 6]):
                 self._loc()
             elif text.startswith(".file", self.at):
                 self._file()

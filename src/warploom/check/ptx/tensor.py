@@ -1443,7 +1443,3 @@ def _reduced(old: Array, new: Array, op: str, element: str) -> Array:
         "or": np.bitwise_or, "xor": np.bitwise_xor,
     }  # fmt: skip
     return encode(ops[op](a, b), element)
-
-
-class Whole(Tensors):
-    """The whole machine."""
