@@ -74,6 +74,15 @@ AXIOMS: tuple[Axiom, ...] = (
         doubt="By the letter the fence has to stand in the thread that makes the atomic.",
     ),
     Axiom(
+        name="grid_wait",
+        statement="A kernel that executes griddepcontrol.wait is launched while the grid before it "
+        "still runs, and any global memory may be that grid's until the wait.",
+        source="PTX: the wait orders the memory operations of prerequisite grids; nothing else "
+        "does.",
+        doubt="Kernels may read memory before the wait that no earlier grid writes (weights, "
+        "lengths). Turned off, the launch counts as the only one of its stream.",
+    ),
+    Axiom(
         name="reconvergence",
         statement="Lanes that diverged at a branch meet again at its immediate post-dominator "
         "unless one of them blocks.",
