@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from warploom.check.amdgcn.findings import Findings
-from warploom.check.amdgcn.hazards import matrix_hazards
+from warploom.check.amdgcn.findings import Findings, register_name
+from warploom.check.amdgcn.hazards import wait_state_hazards
 from warploom.check.amdgcn.launching import (
     block_of,
     make_groups,
@@ -150,13 +150,14 @@ class _Check:
         if self.axioms.get("mfma_interlock"):
             self.used.add("mfma_interlock")
             return
-        for first, second, states, need, what in matrix_hazards(self.kernel):
+        for h in wait_state_hazards(self.kernel):
+            named = ", ".join(register_name(r) for r in sorted(h.registers)[:2] if r >= 0)
             findings.invalid(
                 "wait-states",
-                f"line {second.line} uses {what} {states} wait states after line {first.line}; "
-                f"{need} are needed",
-                f"s_nop {min(15, need - states - 1)} before line {second.line}",
-                (first, second),
+                f"line {h.second.line} uses {h.what}{f' ({named})' if named else ''} {h.states} "
+                f"wait states after line {h.first.line}; {h.needed} are needed",
+                f"s_nop {min(15, h.needed - h.states - 1)} before line {h.second.line}",
+                (h.first, h.second),
             )
 
     def _compare(self, memory: GlobalMemory) -> None:

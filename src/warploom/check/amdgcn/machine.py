@@ -18,11 +18,10 @@ from warploom.check.amdgcn.memory import (
     Lds,
     snapshot_of,
 )
-from warploom.check.amdgcn.operands import register_ids, write_scalar
+from warploom.check.amdgcn.operands import write_scalar
 from warploom.check.amdgcn.reader import Instruction, Kernel, Waits, read_waits
 from warploom.check.amdgcn.scalar import SCALAR
 from warploom.check.amdgcn.state import (
-    LANES,
     FaultError,
     Operation,
     Queue,
@@ -30,12 +29,12 @@ from warploom.check.amdgcn.state import (
     merge,
 )
 from warploom.check.amdgcn.transfer import make_transfer
+from warploom.check.amdgcn.uses import has_result, is_dma, is_vector_memory, uses_of
 from warploom.check.amdgcn.vector import make_vector
 from warploom.errors import UnsupportedCodeError as UnsupportedError
 
 Effect = Callable[[Wave], None]
 SLICE = 100_000  # instructions a workgroup runs before others get their turn
-LOADS = ("global_load", "buffer_load", "flat_load", "scratch_load")
 
 
 @dataclass(slots=True)
@@ -80,14 +79,16 @@ class Machine:
         self.draws: set[str] = set()
         self.ran = np.zeros(len(kernel.instructions), np.bool_)
         self._code = kernel.instructions
-        self._touched = [_registers(i) for i in self._code]
-        self._loads = [i.mnemonic.startswith(LOADS) and not i.flag("lds") for i in self._code]
+        self._uses = [uses_of(i) for i in self._code]
+        self._touched = [u.all for u in self._uses]
+        self._reads = [u.reads for u in self._uses]
+        self._loads = [_returns_in_order(i) for i in self._code]
         self._program: list[Effect | None] = [None] * len(self._code)
         self._group: Group | None = None
         self._messages: dict[int, dict[int, int]] = {}  # what a location hands to its readers
         self._changes = 0
         self._random = random.Random(settings.seed)
-        self._has_dma = any(i.flag("lds") or "_load_lds_" in i.mnemonic for i in self._code)
+        self._has_dma = any(is_dma(i) for i in self._code)
         self._in_order = settings.axioms.get("vm_order", True)
         self._stalls = settings.axioms.get("counter_stall", False)
 
@@ -479,9 +480,7 @@ class Machine:
         hit = [r for r in registers if r in w.flying]
         for register in hit:
             operation = w.flying[register]
-            if self._loads[at] and self._loads[operation.at] and not operation.flat:
-                continue  # vector loads write their registers in order
-            if self._same_queue_read(at, operation):
+            if self._written_in_order(at, operation, register):
                 continue
             self.findings.in_flight(self._code, w, at, operation, register, self._group_index(), "")
             w.flying.pop(register, None)
@@ -489,26 +488,28 @@ class Machine:
         if w.flying_off:
             for register in registers:
                 late = w.flying_off.get(register)
-                if late is None or register in w.flying or self._loads[at]:
+                if late is None or register in w.flying:
+                    continue
+                if self._written_in_order(at, late, register):
                     continue
                 self.findings.in_flight(
                     self._code, w, at, late, register, self._group_index(), "vm_order"
                 )
                 del w.flying_off[register]
 
-    def _same_queue_read(self, at: int, operation: Operation) -> bool:
-        """An LDS read into a register that an older LDS read writes: they return in order."""
-        first, second = self._code[operation.at], self._code[at]
-        if not (first.mnemonic.startswith("ds_read") and second.mnemonic.startswith("ds_read")):
-            return False
-        address = register_ids(second.operands[1])
-        return not any(r in address for r in operation.registers)
+    def _written_in_order(self, at: int, operation: Operation, register: int) -> bool:
+        """A load over the result of an older one of the same queue: they return in order."""
+        queue = self._loads[at]
+        return (
+            bool(queue)
+            and queue == self._loads[operation.at]
+            and not operation.flat
+            and register not in self._reads[at]
+        )
 
     def _taint(self, w: Wave, at: int) -> None:
         """A racing read counts when something uses what it read."""
-        instruction = self._code[at]
-        reads = _sources(instruction)
-        for register in reads:
+        for register in self._reads[at]:
             for late in w.tainted.pop(register, ()):
                 self.findings.confirm(late)
         for register in self._touched[at]:
@@ -674,34 +675,11 @@ _BRANCHES: dict[str, Callable[[Wave], bool]] = {
 }
 
 
-def _registers(instruction: Instruction) -> frozenset[int]:
-    """Every register that the operands name."""
+def _returns_in_order(instruction: Instruction) -> str:
+    """The queue through which a load writes its registers in order of issue, or nothing."""
     name = instruction.mnemonic
-    if name.startswith(("s_waitcnt", "s_branch", "s_cbranch", "s_sendmsg")):
-        return frozenset()
-    try:
-        return frozenset(r for text in instruction.operands for r in register_ids(text))
-    except UnsupportedError:
-        return frozenset()
-
-
-def _sources(instruction: Instruction) -> frozenset[int]:
-    """Registers that an instruction reads."""
-    name = instruction.mnemonic
-    first = 1
-    if (
-        name.startswith(("ds_write", "s_cmp", "s_bitcmp"))
-        or "_store_" in name
-        or "_atomic_" in name
-    ):
-        first = 0
-    if name.startswith(("v_fmac", "v_mac", "v_swap", "v_permlane", "ds_add", "v_dot2c")):
-        first = 0
-    if instruction.flag("lds"):
-        first = 0
-    return frozenset(r for text in instruction.operands[first:] for r in register_ids(text))
-
-
-def start_wave(w: Wave) -> None:
-    """Lane numbers in the first register."""
-    w.v[0] = w.index * LANES + np.arange(LANES)
+    if not has_result(instruction):
+        return ""
+    if is_vector_memory(name):
+        return "" if name.startswith("flat_") else "vm"
+    return "lgkm" if name.startswith("ds_") else ""
