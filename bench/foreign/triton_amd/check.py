@@ -20,8 +20,8 @@ def check_one(path, **options):
     described = json.loads(path.read_text())
     began = time.perf_counter()
     report = check(
-        path.with_suffix(".s"), described["launch"],
-        against=getattr(references, described["reference"]),
+        path.parent / described.get("file", path.with_suffix(".s").name), described["launch"],
+        against=getattr(references, described["reference"]) if described["reference"] else None,
         **({"tolerance": described["tolerance"]} if described["tolerance"] else {}), **options,
     )  # fmt: skip
     return described, report, time.perf_counter() - began

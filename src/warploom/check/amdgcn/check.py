@@ -16,6 +16,7 @@ from warploom.check.amdgcn.launching import (
 from warploom.check.amdgcn.machine import Machine, Settings
 from warploom.check.amdgcn.memory import GlobalMemory
 from warploom.check.amdgcn.reader import TARGETS, Kernel, read_kernel
+from warploom.check.amdgcn.uses import is_dma
 from warploom.check.axioms import stated
 from warploom.check.formats import decode
 from warploom.check.launch import Launch, Tensor
@@ -121,13 +122,15 @@ class _Check:
         return atomic or bool(machine.draws)
 
     def _run(self, order: str) -> Machine:
-        memory, addresses = place_tensors(self.launch, self.seed)
+        memory, addresses = place_tensors(self.kernel, self.launch, self.seed)
         arguments, assumed = pack_arguments(self.kernel, self.launch, addresses, self.block)
         findings = Findings(self.launch.described())
         settings = Settings(
             axioms=self.axioms, order=order, seed=self.seed, max_steps=self.max_steps
         )
         groups = make_groups(self.kernel, self.launch, self.block, memory, arguments)
+        if any(is_dma(i) for i in self.kernel.instructions):
+            self.used.add("vm_order")
         machine = Machine(self.kernel, memory, settings, findings)
         try:
             machine.run(groups)
@@ -243,27 +246,12 @@ class _Check:
         )
 
     def _stated(self, name: str, off: list[CodeFinding]) -> str:
-        line = _stated(name, self.axioms.get(name))
+        line = stated(name, on=self.axioms.get(name))
         if any(f.axiom == name for f in off):
             line += f" Turned off, the verdict is {off[0].kind.value}."
         elif name == "vm_order" and self.axioms.get(name, True):
             line += " Turned off, the verdict is the same."
         return line
-
-
-def _stated(name: str, on: bool | None) -> str:
-    try:
-        return stated(name, on=on)
-    except KeyError:
-        return f"{name}: {OWN_AXIOMS[name]}"
-
-
-OWN_AXIOMS = {
-    "cu_order": "vector accesses to global memory by waves of one workgroup reach its cache in the "
-    "order of issue, so a barrier alone orders them (workgroups are not split over compute units).",
-    "mfma_interlock": "the hardware holds instructions back that touch registers of a matrix "
-    "instruction too early.",
-}
 
 
 def _key(finding: CodeFinding) -> tuple[object, ...]:
