@@ -519,6 +519,8 @@ class Machine:
         self._make_room(w, queue)
         operation = self._append(w, queue, at, registers)
         operation.scalar, operation.flat = scalar, flat
+        if flat and w.vm.items and w.vm.items[-1].at == at:
+            operation.twin = w.vm.items[-1]
         queue.scalars += scalar or flat
         return operation.number
 
@@ -569,9 +571,14 @@ class Machine:
             operation = items.popleft()
             queue.scalars -= operation.scalar or operation.flat
             queue.dmas -= operation.dma
+            operation.retired = True
+            twin = operation.twin
             for register in operation.registers:
                 if w.flying.get(register) is operation:
-                    del w.flying[register]
+                    if twin is not None and not twin.retired:
+                        w.flying[register] = twin
+                    else:
+                        del w.flying[register]
             if operation.done is not None:
                 operation.done()
 

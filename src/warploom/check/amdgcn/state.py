@@ -64,6 +64,8 @@ class Operation:
     scalar: bool = False
     flat: bool = False
     visit: int = 0
+    retired: bool = False
+    twin: "Operation | None" = None  # a flat access counts in both queues
     done: Callable[[], None] | None = None
 
 
