@@ -67,6 +67,13 @@ CASES = {
         "v_dot2_f32_f16 v9, v1, v2, v3", "v_add_f32 v10, v9, v9", 3, 3),
     "data of a wide store": (
         "global_store_dwordx4 v3, v[8:11], s[6:7]", "v_mov_b32 v9, 0", 2, 2),
+    "data of a wide buffer store": (
+        "buffer_store_dwordx4 v[8:11], v1, s[8:11], 0 offen", "v_mov_b32 v9, 0", 2, 2),
+    "data of a wide buffer store with an offset register": (
+        "buffer_store_dwordx4 v[8:11], v1, s[8:11], s3 offen", "v_mov_b32 v9, 0", 1, 1),
+    "16 passes, result read": (
+        "v_mfma_f32_32x32x4_2b_f16 v[64:95], v[8:9], v[10:11], v[64:95]",
+        "v_add_f32 v1, v64, v64", 19, 20),
     "M0 before LDS-DMA": ("s_mov_b32 m0, 0", "buffer_load_dword v1, s[8:11], 0 offen lds", 1, 1),
     "lane swap": ("v_mov_b32 v9, 0", "v_permlane32_swap_b32 v9, v10", 0, 2),
 }  # fmt: skip
@@ -97,7 +104,6 @@ def test_the_least_distance(name, target):
         (M16, M16),
         ("v_exp_f32 v9, v1", "v_log_f32 v10, v9"),
         ("global_store_dwordx2 v3, v[8:9], s[6:7]", "v_mov_b32 v9, 0"),
-        ("buffer_store_dwordx4 v[8:11], v1, s[8:11], s3 offen", "v_mov_b32 v9, 0"),
         ("v_readfirstlane_b32 s12, v0", "s_add_u32 s12, s12, 4"),
         ("v_pk_add_f32 v[8:9], v[8:9], v[10:11]", "v_add_f32 v1, v8, v9"),
         ("v_add_u32 v9, v1, v2", "v_add_u32 v9, v9, v2"),

@@ -191,7 +191,15 @@ def _after_store(first: Site, second: Site, live: Ids) -> Iterator[Need]:
         return
     data = _store_data(first)
     if len(data) > 2:
-        yield 2, "the data of a wide store", data & second.uses.writes
+        yield _store_states(first), "the data of a wide store", data & second.uses.writes
+
+
+def _store_states(site: Site) -> int:
+    """With an offset register the data of a buffer store are read one state earlier."""
+    i = site.instruction
+    if not site.name.startswith("buffer_") or len(i.operands) < 4:
+        return 2
+    return 2 if literal(i.operands[3]) is not None or i.operands[3] == "off" else 1
 
 
 def _store_data(site: Site) -> Ids:
@@ -200,9 +208,6 @@ def _store_data(site: Site) -> Ids:
         return NONE
     sources = site.uses.sources
     if name.startswith("buffer_"):
-        scalar = i.operands[3] if len(i.operands) > 3 else "0"
-        if literal(scalar) is None and scalar != "off":
-            return NONE  # with an offset register the data are read in time
         return frozenset(sources[0]) if sources else NONE
     wide = [s for s in sources if s and s[0] < SGPR]
     return frozenset(wide[1]) if len(wide) > 1 else NONE
