@@ -216,3 +216,36 @@ def test_a_buffer_access_that_straddles_the_end_is_not_guessed_at():
         "\tbuffer_load_dwordx4 v[4:7], v3, s[8:11], 0 offen\n\ts_waitcnt vmcnt(0)" + STORE
     )
     assert verdict_of(body).verdict is Verdict.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        ("ds_read_b64_tr_b16 v[4:5], v1", "gfx942"),
+        ("global_load_lds_dwordx4 v3, s[4:5]", "gfx942"),
+        ("v_permlane32_swap_b32 v4, v5", "gfx942"),
+        ("v_mfma_f32_16x16x32_bf16 v[16:19], v[8:11], v[8:11], 0", "gfx942"),
+        ("v_mfma_f32_16x16x8_xf32 v[16:19], v[8:9], v[8:9], 0", "gfx950"),
+    ],
+)
+def test_instructions_of_another_target_are_invalid(line, target):
+    report = verdict_of(f"\ts_cbranch_execz .Lend\n\t{line}\n.Lend:\n", target=target)
+    assert report.verdict is Verdict.INVALID
+    assert any(f.code == "no-such-instruction" for f in report.findings)
+    other = "gfx950" if target == "gfx942" else "gfx942"
+    found = verdict_of(f"\ts_nop 1\n\t{line}\n", target=other)
+    assert not any(f.code == "no-such-instruction" for f in found.findings)
+
+
+def test_more_reads_than_the_counter_counts_give_both_verdicts():
+    reads = "".join(f"\tds_read_b32 v{20 + i}, v1\n" for i in range(16))
+    body = "\tds_write_b32 v1, v1\n" + reads + "\tv_mov_b32_e32 v4, v20" + STORE
+    report = verdict_of(body)
+    assert report.verdict is Verdict.RACE
+    assert any("counter_stall=off" in a and a.endswith("is clean.") for a in report.assumes)
+    assert verdict_of(body, axioms={"counter_stall": True}).verdict is Verdict.CLEAN
+
+
+def test_a_failed_assertion_of_the_kernel_is_invalid():
+    assert verdict_of("\ts_trap 2\n").verdict is Verdict.INVALID
+    assert verdict_of("\ts_cbranch_execnz .Lend\n\ts_trap 2\n.Lend:\n").verdict is Verdict.CLEAN

@@ -36,7 +36,8 @@ class TimedMachine(Machine):
         self._chance = random.Random(seed)
         self._replaying = False
         self._delayed = [
-            is_vector_memory(i.mnemonic) or i.mnemonic.startswith(("ds_", "s_load", "s_buffer_load"))
+            is_vector_memory(i.mnemonic)
+            or i.mnemonic.startswith(("ds_", "s_load", "s_buffer_load"))
             for i in self.kernel.instructions
         ]
 

@@ -1,5 +1,6 @@
 """``check_amdgcn``: one launch of one kernel, judged for every timing."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from warploom.check.amdgcn.launching import (
 from warploom.check.amdgcn.machine import Machine, Settings
 from warploom.check.amdgcn.memory import GlobalMemory
 from warploom.check.amdgcn.reader import TARGETS, Kernel, read_kernel
+from warploom.check.amdgcn.targets import foreign_instructions
 from warploom.check.amdgcn.uses import is_dma
 from warploom.check.axioms import stated
 from warploom.check.formats import decode
@@ -100,6 +102,11 @@ class _Check:
     def report(self, schedules: tuple[str, ...]) -> CodeReport:
         """Run the launch and say what was found."""
         text = Findings(self.launch.described())
+        for i in foreign_instructions(self.kernel):
+            text.invalid(
+                "no-such-instruction", f"{self.kernel.target} has no {i.mnemonic}: {i.text}",
+                "compile for the target that has it", (i,),
+            )  # fmt: skip
         self._wait_states(text)
         self.findings += text.all()
         machine = self._run(schedules[0] if schedules else "forward")
@@ -108,7 +115,23 @@ class _Check:
             if self._unsupported:
                 break
             self._run(order)
-        return self._made()
+        made = self._made()
+        if machine.overflowed and made.verdict is not Verdict.CLEAN and not self._unsupported:
+            return self._with_stalls(made, schedules)
+        return made
+
+    def _with_stalls(self, made: CodeReport, schedules: tuple[str, ...]) -> CodeReport:
+        """Say what the verdict is where a full counter holds the next access back."""
+        if self.axioms.get("counter_stall"):
+            return made
+        other = _Check(
+            self.kernel, self.launch, {**self.axioms, "counter_stall": True}, None, self.seed,
+            self.file, self.max_steps, None,
+        ).report(schedules)  # fmt: skip
+        line = (
+            f"{stated('counter_stall', on=False)} Turned on, the verdict is {other.verdict.value}."
+        )
+        return dataclasses.replace(made, assumes=(*made.assumes, line))
 
     def _drawn(self, machine: Machine) -> bool:
         """Whether values depend on the order of waves by design."""

@@ -90,6 +90,7 @@ class Machine:
         self.steps = 0
         self.used: set[str] = set()  # axioms that a verdict rests on
         self.draws: set[str] = set()
+        self.overflowed = False  # more operations in flight than a counter can count
         self.ran = np.zeros(len(kernel.instructions), np.bool_)
         self._code = kernel.instructions
         self._uses = [uses_of(i) for i in self._code]
@@ -443,14 +444,16 @@ class Machine:
             self.draws.add("hardware registers read with s_getreg_b32 are taken as 0")
             return lambda w: write(w, 0)
         if name == "s_trap":
-            raise UnsupportedError(
-                "the kernel reaches s_trap", why="an assertion of the kernel failed"
-            )
+            return self._trap
         if name == "s_sendmsg" and "dealloc" not in body.lower():
             raise UnsupportedError(f"s_sendmsg {body}")
         if name.startswith("s_setreg"):
             self.draws.add("modes set with s_setreg (rounding, denormals) are not modelled")
         return lambda w: None
+
+    @staticmethod
+    def _trap(w: Wave) -> None:
+        raise FaultError("trap", "the kernel reaches s_trap: an assertion of it failed")
 
     def _jump(self, target: int, at: int, test: Callable[[Wave], bool]) -> Effect:
         if target > at:
@@ -536,6 +539,7 @@ class Machine:
 
     def _make_room(self, w: Wave, queue: Queue) -> None:
         """A full counter: the oldest retires before the next can issue."""
+        self.overflowed |= len(queue.items) >= queue.capacity
         if self._stalls and len(queue.items) >= queue.capacity and not queue.scalars:
             self.used.add("counter_stall")
             self._retire(w, queue, queue.capacity - 1)
