@@ -48,12 +48,12 @@ class Access:
         self.low, self.tensor, self.layout = low, tensor, layout
         self.variables = [v for v, _ in layout]
         self.size = tensor.dtype.bits // 8
-        if tensor.dtype is DType.I4 or tensor.blocked:
+        # A tensor in blocks is one between kernels of one target: here such a tensor lies in rows.
+        if tensor.dtype is DType.I4:
             refuse(
                 line,
-                f"tensor '{tensor.name}' of {tensor.dtype.value}"
-                + (" in blocks" if tensor.blocked else ""),
-                why="elements of memory are bytes at least, in rows",
+                f"tensor '{tensor.name}' of {tensor.dtype.value}",
+                why="elements of memory are bytes at least",
                 fix='two numbers a byte: wl.In["n", "k/2", wl.i8]',
             )
         self.axes = [self._axis(i, a) for i, a in enumerate(at)]

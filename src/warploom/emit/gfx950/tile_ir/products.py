@@ -35,8 +35,7 @@ def dot(low: Lowering, op: ir.Dot) -> Fragment:
     intrinsic, kind, tail = _instruction(low, op, sides[register], sides[lane])
     start = None if op.into is None else low.get(op.into, layout)
     operands = {v: operand(low, sides[v], v, k) for v in (lane, register)}
-    for v in (lane, register):
-        low.state.touch(operands[v], write=False)
+    low.state.touch(*operands.values(), write=False)
     size = plan.values[op.a].dtype.bits // 8
     chunk = K_STEP * size // (LANES // MFMA)
     rows = {lane: lane_axis(plan.padded[lane], plan.waves), register: None}

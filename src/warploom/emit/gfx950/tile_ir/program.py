@@ -176,9 +176,9 @@ def compile_tile_kernel(
                 assembly=made.assembly,
                 versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
             )
-            if not program.resources.spills and not program.resources.scratch_bytes:
+            if not program.resources.vgpr_spills and not program.resources.scratch_bytes:
                 return program
-            if best is None or program.resources.spills < best.resources.spills:
+            if best is None or program.resources.vgpr_spills < best.resources.vgpr_spills:
                 best = program
             break
     if best is not None:

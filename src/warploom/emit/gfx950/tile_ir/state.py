@@ -170,13 +170,16 @@ class State:
         """Give bytes back before the scope ends."""
         self.live = [(r, d) for r, d in self.live if r is not region]
 
-    def touch(self, region: Region, *, write: bool) -> None:
-        """An access is about to be made: a barrier where it needs one."""
-        start, end = region.start, region.start + region.size
-        hit = [t for t in self.touched if t[0] < end and start < t[1] and (write or t[2])]
-        if hit:
+    def touch(self, *regions: Region, write: bool) -> None:
+        """Accesses are about to be made, all of them after one barrier where any needs one."""
+        ranges = [(r.start, r.start + r.size) for r in regions]
+        if any(
+            t[0] < end and start < t[1] and (write or t[2])
+            for start, end in ranges
+            for t in self.touched
+        ):
             self.barrier()
-        self.touched |= {(start, end, write)}
+        self.touched |= {(start, end, write) for start, end in ranges}
 
     def barrier(self) -> None:
         """All waves of the workgroup, with what they wrote to LDS."""
