@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -68,18 +67,19 @@ def execute(
         strides[name], count = strides_of(shape, padding)
         data = np.full(max(1, count) * SIZES[kind], FILL, np.uint8)
         values = inputs.get(name) if tensor["access"] != "out" else (initial or {}).get(name)
-        if values is not None and prod(shape):
+        if values is not None and 0 not in shape:
             _put(data, np.broadcast_to(np.asarray(values), shape), strides[name], kind)
         role = "in" if tensor["access"] != "out" else "inout"
         held[name] = Tensor(name=name, shape=(max(1, count),), dtype=kind, role=role)
         contents[name] = data
-    params = tuple(
-        _parameter(a, strides, lengths, scalars or {}) for a in sidecar["arguments"]
-    )
+    params = tuple(_parameter(a, strides, lengths, scalars or {}) for a in sidecar["arguments"])
     groups = grid_of(sidecar["grid"], lengths)
     outputs = [n for n, t in tensors.items() if t["access"] == "out"]
     if not groups:
-        return Executed(outputs={n: _get(contents[n], shapes[n], strides[n], tensors[n]) for n in outputs}, instructions=0)  # noqa: E501
+        return Executed(
+            outputs={n: _get(contents[n], shapes[n], strides[n], tensors[n]) for n in outputs},
+            instructions=0,
+        )
     block = tuple(sidecar["block_size"])
     launch = Launch(
         grid=(groups, 1, 1),

@@ -1,6 +1,6 @@
-"""Which elements of a tile a lane holds: one ``AxisMap`` for each axis, registers are their product.
+"""Which elements of a tile a lane holds: an ``AxisMap`` an axis; registers are their product.
 
-The index of register ``i`` along an axis is ``base(lane, wave) + offsets[i]``, so that a lane's base
+The index of register ``i`` along an axis is ``base(lane, wave) + offsets[i]``: a lane's base
 is computed once and everything else is a constant. A value of two axes has the product of two maps;
 a value of one axis has one of them, and lanes that differ only in the other axis hold copies.
 
@@ -74,9 +74,7 @@ def run_of(layout: Layout) -> int:
 def lane_axis(extent: int, waves: int) -> AxisMap:
     """The lane axis of accumulators: waves have equal shares of whole matrix instructions."""
     share = extent // waves
-    return AxisMap(
-        offsets=tuple(range(0, share, MFMA)), lane=(1, MFMA, 1), wave=(1, waves, share)
-    )
+    return AxisMap(offsets=tuple(range(0, share, MFMA)), lane=(1, MFMA, 1), wave=(1, waves, share))
 
 
 def register_axis(extent: int) -> AxisMap:

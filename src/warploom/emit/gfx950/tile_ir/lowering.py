@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from warploom.emit.gfx950.lower.pointwise import IrText
 from warploom.emit.gfx950.tile_ir import memory, products, reduce
 from warploom.emit.gfx950.tile_ir.errors import refuse
 from warploom.emit.gfx950.tile_ir.layout import LANES, MFMA, AxisMap, Layout, places, run_of
@@ -25,7 +26,7 @@ from warploom.emit.gfx950.tile_ir.numbers import (
 )
 from warploom.emit.gfx950.tile_ir.plan import TilePlan
 from warploom.emit.gfx950.tile_ir.signature import Signature
-from warploom.emit.gfx950.tile_ir.state import Fragment, Region, State, packed, scalars
+from warploom.emit.gfx950.tile_ir.state import Fragment, Region, SavedState, State, packed, scalars
 from warploom.kernel import values as ir
 from warploom.kernel.values import DType, Op, Tensor, Walk, is_number
 
@@ -36,6 +37,15 @@ class Span:
 
     position: str
     limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """Everything to which a lowering can go back."""
+
+    state: SavedState
+    fragments: dict[str, Fragment]
+    spans: dict[str, Span]
 
 
 class Lowering:
@@ -49,7 +59,7 @@ class Lowering:
         self.whole = "false"
 
     @property
-    def text(self) -> memory.IrText:
+    def text(self) -> IrText:
         """The IR at the present place."""
         return self.state.text
 
@@ -80,15 +90,13 @@ class Lowering:
             return frag
         where = [i for i, (v, _) in enumerate(layout) if v in own]
         numbers = {p: n for n, p in enumerate(places(part))}
-        names = [
-            self.element(frag, numbers[tuple(at[w] for w in where)]) for at in places(layout)
-        ]
+        names = [self.element(frag, numbers[tuple(at[w] for w in where)]) for at in places(layout)]
         return scalars(layout, frag.dtype, names)
 
     def demand(self, *what: object) -> None:
         """Note what a loop asks of values outside it."""
         if self.state.depths.get(str(what[1]), 0) < self.state.loop_depth:
-            self.state.demands[what] = None  # type: ignore[index]
+            self.state.demands[what] = None
 
     def satisfy(self, what: tuple[object, ...]) -> None:
         """Compute at the present place what a loop will ask for."""
@@ -167,7 +175,9 @@ class Lowering:
                 names = [self.element(frag, i) for i in range(len(places(layout)))]
                 source = self.plan.values[op.arg].dtype
                 return scalars(
-                    layout, op.result.dtype, [self.as_type(n, source, op.result.dtype) for n in names]
+                    layout,
+                    op.result.dtype,
+                    [self.as_type(n, source, op.result.dtype) for n in names],
                 )
             case ir.Transpose():
                 return self.get(op.arg, layout)
@@ -187,9 +197,7 @@ class Lowering:
         args = [self.get_over(a, layout) for a in op.args]
         kinds = [self.plan.values[a].dtype for a in op.args]
         names = [
-            pointwise(
-                self.text, op.fn, [self.element(a, i) for a in args], kinds, op.result.dtype
-            )
+            pointwise(self.text, op.fn, [self.element(a, i) for a in args], kinds, op.result.dtype)
             for i in range(len(places(layout)))
         ]
         return scalars(layout, op.result.dtype, names)
@@ -310,23 +318,12 @@ class Lowering:
         state.touched |= head
         return made
 
-    def _save(self) -> tuple[object, ...]:
-        state = self.state
-        return (
-            len(state.text.lines), state.text.block, state.text._fresh, state.labels,  # noqa: SLF001
-            state.touched, list(state.live), state.barriers, dict(self.fragments),
-            dict(self.spans), dict(state.scopes[-1]),
-        )  # fmt: skip
+    def _save(self) -> Saved:
+        return Saved(self.state.save(), dict(self.fragments), dict(self.spans))
 
-    def _restore(self, saved: tuple[object, ...]) -> None:
-        state = self.state
-        lines, block, fresh, labels, touched, live, barriers, fragments, spans, scope = saved
-        del state.text.lines[lines:]  # type: ignore[misc]
-        state.text.block, state.text._fresh = block, fresh  # type: ignore[assignment]  # noqa: SLF001
-        state.labels, state.touched, state.live = labels, touched, live  # type: ignore[assignment]
-        state.barriers = barriers  # type: ignore[assignment]
-        self.fragments, self.spans = fragments, spans  # type: ignore[assignment]
-        state.scopes[-1] = scope  # type: ignore[assignment]
+    def _restore(self, saved: Saved) -> None:
+        self.state.restore(saved.state)
+        self.fragments, self.spans = saved.fragments, saved.spans
 
     def _emit_loop(
         self, op: ir.Loop, now: dict[str, Fragment], first: str, end: str, step: int,
@@ -547,7 +544,8 @@ class Lowering:
         """Whether rows of a tensor start at multiples of so many bytes."""
         at_entry = self.state.at_entry
         bits = at_entry(
-            ("address", tensor.name), f"ptrtoint ptr addrspace(1) {self.pointer(tensor.name)} to i64"
+            ("address", tensor.name),
+            f"ptrtoint ptr addrspace(1) {self.pointer(tensor.name)} to i64",
         )
         for i in range(len(tensor.axes) - 1):
             step = self.entry_scaled_bytes(self.stride(tensor.name, i), tensor.dtype.bits // 8)
@@ -577,7 +575,7 @@ class Lowering:
         return total
 
     def operand_base(self, pitch: int, chunk: int, rows: AxisMap | None) -> str:
-        """A lane's first byte of a matrix operand in LDS; ``rows``: waves have rows of their own."""
+        """A lane's first byte of a matrix operand in LDS; ``rows``: each wave has its own."""
         row = rows or AxisMap(offsets=(0,), lane=(1, MFMA, 1))
         part = AxisMap(offsets=(0,), lane=(MFMA, LANES // MFMA, 1))
         return self.lds_base((("row", row), ("k", part)), {"row": pitch, "k": chunk})

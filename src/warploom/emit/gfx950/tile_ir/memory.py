@@ -5,8 +5,8 @@ the tensor read as 0 and are not stored: a lane without an element reads the ten
 drops it, and does not take part in a store.
 
 Neighbours along the last axis are one access of up to 16 bytes where the span ends at a whole run
-and the address is aligned; that is decided once for a tile, at run time. Otherwise the same elements
-are read or written one by one.
+and the address is aligned; that is decided once for a tile, at run time. Otherwise the same
+elements are read or written one by one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,12 @@ class Access:
     """All elements of a tile of a tensor."""
 
     def __init__(
-        self, low: Lowering, tensor: Tensor, at: tuple[ir.At, ...], layout: Layout, line: Line | None
+        self,
+        low: Lowering,
+        tensor: Tensor,
+        at: tuple[ir.At, ...],
+        layout: Layout,
+        line: Line | None,
     ) -> None:
         self.low, self.tensor, self.layout = low, tensor, layout
         self.variables = [v for v, _ in layout]
@@ -176,7 +181,9 @@ def load(low: Lowering, op: ir.Load, layout: Layout) -> Fragment:
         if test is not None:
             offset = low.text.value(f"select i1 {test}, i64 {offset}, i64 0")
         place = access.pointer(offset)
-        value = low.text.value(f"load {form}, ptr addrspace(1) {place}, align {access.size * count}")
+        value = low.text.value(
+            f"load {form}, ptr addrspace(1) {place}, align {access.size * count}"
+        )
         if test is None:
             return value
         none = "zeroinitializer" if count > 1 else ("0" if kind != "float" else "0.0")
@@ -213,21 +220,7 @@ def store(low: Lowering, op: ir.Store) -> None:
     walked = tuple(a.var for a in op.at if a.var and not low.is_number(a.var))
     gathered = tuple(v for a in op.at if a.value for v in low.plan.values[a.value].vars)
     variables = tuple(dict.fromkeys((*walked, *gathered)))
-    for i, at in enumerate(op.at):
-        if at.var in variables and tensor.axes[i].per > 1:
-            refuse(
-                op.line,
-                f"a store to blocks of '{op.tensor}'",
-                why="the result would depend on the tile",
-                fix="an element for each place",
-            )
-    if set(value.vars) - set(variables) or len(variables) > 2:
-        refuse(
-            op.line,
-            f"a value of {', '.join(value.vars)} stored by {', '.join(variables) or 'no variable'}",
-            why="every variable of the value must be an index of the tensor",
-            fix="index the tensor by the value's variables, or reduce the value first",
-        )
+    _check_store(low, op, variables)
     layout = low.plan.layout(variables, op.value if value.vars == variables else "")
     frag = low.get_over(op.value, layout)
     access = Access(low, tensor, op.at, layout, op.line)
@@ -260,21 +253,41 @@ def store(low: Lowering, op: ir.Store) -> None:
             ),
         )
 
+    def write_all(count: int) -> None:
+        for start in range(0, len(every), count):
+            write(start, count)
+
     piece = access.piece
     if piece == 1:
-        for start in range(len(every)):
-            write(start, 1)
+        write_all(1)
         return
     low.choose(
         access.wide(),
-        lambda: [write(s, piece) for s in range(0, len(every), piece)],
-        lambda: [write(s, 1) for s in range(len(every))],
+        lambda: write_all(piece),
+        lambda: write_all(1),
     )
 
 
-def _add(
-    low: Lowering, op: ir.Store, access: Access, frag: Fragment, owner: str | None
-) -> None:
+def _check_store(low: Lowering, op: ir.Store, variables: tuple[str, ...]) -> None:
+    tensor, value = low.plan.kernel.tensor(op.tensor), low.plan.values[op.value]
+    for i, at in enumerate(op.at):
+        if at.var in variables and tensor.axes[i].per > 1:
+            refuse(
+                op.line,
+                f"a store to blocks of '{op.tensor}'",
+                why="the result would depend on the tile",
+                fix="an element for each place",
+            )
+    if set(value.vars) - set(variables) or len(variables) > 2:
+        refuse(
+            op.line,
+            f"a value of {', '.join(value.vars)} stored by {', '.join(variables) or 'no variable'}",
+            why="every variable of the value must be an index of the tensor",
+            fix="index the tensor by the value's variables, or reduce the value first",
+        )
+
+
+def _add(low: Lowering, op: ir.Store, access: Access, frag: Fragment, owner: str | None) -> None:
     tensor = access.tensor
     if tensor.dtype not in (DType.F32, DType.I32):
         refuse(

@@ -118,9 +118,7 @@ def convert(text: IrText, value: str, source: DType, to: DType) -> str:
         return text.value(f"fcmp une float {value}, {constant(0.0, DType.F32)}")
     if source is DType.BOOL:
         kind = register_type(to)
-        return text.value(
-            f"select i1 {value}, {kind} {number(1, to)}, {kind} {number(0, to)}"
-        )
+        return text.value(f"select i1 {value}, {kind} {number(1, to)}, {kind} {number(0, to)}")
     if to in WHOLE:
         whole = value
         if source not in WHOLE:
@@ -158,9 +156,8 @@ def pointwise(text: IrText, fn: Fn, args: list[str], kinds: list[DType], result:
         return made if fn is Fn.NE else text.value(f"xor i1 {made}, true")
     if kind is DType.I32 and fn in (Fn.FLOORDIV, Fn.MOD):
         return _divided(text, fn, *same)
-    made = _floats(text, fn, same) if kind is DType.F32 else None
-    if made is None:
-        made = common.pointwise(text, fn, same, [kind] * len(same), result)
+    special = _floats(text, fn, same) if kind is DType.F32 else None
+    made = special or common.pointwise(text, fn, same, [kind] * len(same), result)
     if result.is_float:
         return rounded(text, made, result)
     return convert(text, made, DType.I32, result) if result in _RANGE else made
@@ -216,6 +213,7 @@ def _floats(text: IrText, fn: Fn, args: list[str]) -> str | None:
 
 def _wave(text: IrText, x: str, *, cosine: bool) -> str:
     """Sine or cosine: the nearest multiple of pi / 2 is taken off, then a polynomial."""
+
     def f32(value: float) -> str:
         return constant(value, DType.F32)
 

@@ -22,7 +22,17 @@ from warploom.emit.gfx950.tile_ir.layout import (
     vector_axes,
 )
 from warploom.kernel import values as ir
-from warploom.kernel.values import DType, Kernel, Op, Value, Walk, is_number, operands, results, walk
+from warploom.kernel.values import (
+    DType,
+    Kernel,
+    Op,
+    Value,
+    Walk,
+    is_number,
+    operands,
+    results,
+    walk,
+)
 
 WIDE = 128  # bits of the widest memory access of a lane
 K_STEP = 32  # elements of K that one matrix instruction takes of 16 or 8 bits
@@ -159,7 +169,7 @@ class TilePlan:
         found = self._map(name, set()) if name else None
         return found or linear_axis(self.padded[variable], self.waves)
 
-    def _map(self, name: str, seen: set[str]) -> AxisMap | None:
+    def _map(self, name: str, seen: set[str]) -> AxisMap | None:  # noqa: PLR0911 (one a kind)
         if name in seen:
             return None
         seen.add(name)
@@ -178,12 +188,8 @@ class TilePlan:
             case ir.Load():
                 return None
             case _:
-                for arg in operands(op):
-                    if self.values[arg].vars == value.vars:
-                        found = self._map(arg, seen)
-                        if found:
-                            return found
-                return None
+                same = (a for a in operands(op) if self.values[a].vars == value.vars)
+                return next((m for m in (self._map(a, seen) for a in same) if m), None)
 
 
 def contracted(plan: TilePlan, dot: ir.Dot) -> str:
@@ -240,10 +246,11 @@ def _without_products(kernel: Kernel, pinned: Mapping[str, int]) -> dict[str, in
             free.append(var.name)
     budget = ELEMENTS * LANES * 4
     largest = max(found.values(), default=1)
-    for var in reversed(free):
-        step = kernel.var(var).walk is Walk.STEP
-        usual = 256 if var == free[-1] or step else max(1, budget // 256)
-        found[var] = max(1, min(usual, budget // largest))
+    for name in reversed(free):
+        step = kernel.var(name).walk is Walk.STEP
+        usual = 256 if name == free[-1] or step else max(1, budget // 256)
+        fits = 1 << max(0, (budget // largest).bit_length() - 1)
+        found[name] = max(1, min(usual, fits))
     return found
 
 

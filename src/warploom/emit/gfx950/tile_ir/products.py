@@ -1,8 +1,8 @@
 """Matrix products: operands through LDS, then matrix instructions on accumulators.
 
 An operand lies in LDS as rows of K, each row 16 bytes longer than its elements, so that the rows a
-wave reads at once start in different banks. Elements of K past the end of its span are zeros on both
-sides: what lies there may be NaN.
+wave reads at once start in different banks. Elements of K past the end of its span are zeros on
+both sides: what lies there may be NaN.
 """
 
 from __future__ import annotations
@@ -69,9 +69,7 @@ def dot(low: Lowering, op: ir.Dot) -> Fragment:
     if low.state.reuse:
         for v in (lane, register):
             low.drop_operand(sides[v], k)
-    vectors = {
-        i * registers.count + 4 * j: (name, 4, DType.F32) for (i, j), name in sums.items()
-    }
+    vectors = {i * registers.count + 4 * j: (name, 4, DType.F32) for (i, j), name in sums.items()}
     return packed(layout, DType.F32, vectors)
 
 
@@ -121,10 +119,10 @@ def operand(low: Lowering, name: str, row: str, k: str) -> Region:
         form = kind if run == 1 else f"<{run} x {kind}>"
         made = None if masked else low.stored_vector(frag, start, run, dtype)
         if made is None:
-            values = [
-                _zeroed(low, frag, start + i, k, layout, masked=masked) for i in range(run)
-            ]
-            made = narrow(text, values[0], dtype) if run == 1 else narrow_vector(text, values, dtype)
+            values = [_zeroed(low, frag, start + i, k, layout, masked=masked) for i in range(run)]
+            made = (
+                narrow(text, values[0], dtype) if run == 1 else narrow_vector(text, values, dtype)
+            )
         offset = sum(
             m.offsets[i] * (pitch if v == row else size)
             for (v, m), i in zip(layout, every[start], strict=True)
@@ -138,9 +136,7 @@ def operand(low: Lowering, name: str, row: str, k: str) -> Region:
     return region
 
 
-def _zeroed(
-    low: Lowering, frag: Fragment, i: int, k: str, layout: Layout, *, masked: bool
-) -> str:
+def _zeroed(low: Lowering, frag: Fragment, i: int, k: str, layout: Layout, *, masked: bool) -> str:
     value = low.element(frag, i)
     if not masked:
         return value

@@ -1,4 +1,4 @@
-"""``compile_tile_kernel``: any tile kernel as checked gfx950 code, with everything a launcher needs.
+"""``compile_tile_kernel``: any tile kernel as gfx950 code, with everything a launcher needs.
 
 The schedule is the simple one: a tile's operands are loaded, written to LDS, and multiplied, one
 iteration after the other; nothing is loaded ahead. LLVM derives the waits for loads and LDS from
@@ -132,7 +132,7 @@ def grid_rule(plan: TilePlan) -> dict[str, Any]:
 
 def grid_of(rule: Mapping[str, Any], sizes: Mapping[str, int]) -> int:
     """Workgroups by a grid rule."""
-    total = prod(-(-sizes[t["axis"]] // t["extent"]) for t in rule["tiles"])
+    total: int = prod(-(-sizes[t["axis"]] // t["extent"]) for t in rule["tiles"])
     if rule["kind"] == "groups":
         rows = sizes[rule["rows"]["axis"]]
         some = rows // rule["rows"]["extent"] + sizes[rule["groups"]] if rows else 0

@@ -142,9 +142,7 @@ def converted(low: Lowering, frag: Fragment, layout: Layout, line: Line | None) 
     region = low.state.allocate(4 * max(source.extent, target.extent))
     low.state.touch(region, write=True)
     lane = low.lds_base(frag.layout, {frag.layout[0][0]: 4})
-    names = [
-        low.as_type(low.element(frag, i), frag.dtype, kind) for i in range(source.count)
-    ]
+    names = [low.as_type(low.element(frag, i), frag.dtype, kind) for i in range(source.count)]
 
     def write() -> None:
         for name, offset in zip(names, source.offsets, strict=True):

@@ -36,7 +36,12 @@ class Argument:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON-ready values."""
-        own: dict[str, Any] = {"name": self.name, "kind": self.kind, "what": self.what, "of": self.of}
+        own: dict[str, Any] = {
+            "name": self.name,
+            "kind": self.kind,
+            "what": self.what,
+            "of": self.of,
+        }
         return own | ({"axis": self.axis} if self.what == "stride" else {})
 
 
@@ -57,9 +62,7 @@ class Signature:
     @cached_property
     def fixed(self) -> dict[str, int]:
         """Axes whose size the kernel is made for."""
-        return {
-            v.axis: v.extent for v in self.kernel.vars if v.walk is Walk.WHOLE and v.extent
-        }
+        return {v.axis: v.extent for v in self.kernel.vars if v.walk is Walk.WHOLE and v.extent}
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
@@ -71,7 +74,11 @@ class Signature:
             for axis in range(len(tensor.axes) - 1):
                 found.append(
                     Argument(
-                        name=f"t{n}_stride{axis}", what="stride", of=tensor.name, axis=axis, kind="i64"
+                        name=f"t{n}_stride{axis}",
+                        what="stride",
+                        of=tensor.name,
+                        axis=axis,
+                        kind="i64",
                     )
                 )
         for n, axis_name in enumerate(self.sizes):

@@ -60,6 +60,19 @@ class Region:
 Touched = tuple[int, int, bool]  # start, end, whether it was written
 
 
+@dataclass(frozen=True, slots=True)
+class SavedState:
+    """A place of a lowering."""
+
+    lines: int
+    block: str
+    labels: int
+    touched: frozenset[Touched]
+    live: list[tuple[Region, int]]
+    barriers: int
+    scope: dict[Hashable, object]
+
+
 class State:
     """IR under construction and everything that is known about it at the present place."""
 
@@ -69,7 +82,7 @@ class State:
         self.text = IrText()
         self.entry = IrText()
         self.scopes: list[dict[Hashable, object]] = [{}]
-        self.demands: dict[tuple[str, ...], None] = {}
+        self.demands: dict[tuple[object, ...], None] = {}
         self.loop_depth = 0
         self.depths: dict[str, int] = {}
         self.touched: frozenset[Touched] = frozenset()
@@ -78,6 +91,19 @@ class State:
         self.labels = 0
         self.barriers = 0
         self._kept: dict[Hashable, str] = {}
+
+    def save(self) -> SavedState:
+        """The present place, to come back to."""
+        return SavedState(
+            len(self.text.lines), self.text.block, self.labels, self.touched, list(self.live),
+            self.barriers, dict(self.scopes[-1]),
+        )  # fmt: skip
+
+    def restore(self, saved: SavedState) -> None:
+        """Forget everything since a place, but for what the entry block computes."""
+        del self.text.lines[saved.lines :]
+        self.text.block, self.labels, self.touched = saved.block, saved.labels, saved.touched
+        self.live, self.barriers, self.scopes[-1] = saved.live, saved.barriers, saved.scope
 
     # Scopes.
 
