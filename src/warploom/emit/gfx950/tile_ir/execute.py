@@ -26,7 +26,6 @@ from warploom.emit.gfx950.tile_ir.program import grid_of
 from warploom.errors import CheckError, ConfigError, WarploomError
 
 _KINDS = {"bool": "u8"}
-_KIND_OF = {"pointer": "pointer", "i64": "i64", "i32": "i32", "f32": "f32"}
 FILL = 0xFF
 
 
@@ -57,47 +56,71 @@ def execute(
     """Run a launch. ``padding``: elements between rows; ``order``: how waves take turns."""
     tensors = {t["name"]: t for t in sidecar["tensors"]}
     lengths = axis_lengths(sidecar, inputs, sizes or {})
+    launch = launch_of(
+        sidecar, inputs, scalars or {}, sizes=sizes or {}, initial=initial or {}, padding=padding
+    )
+    shapes = {n: shape_of(t, lengths) for n, t in tensors.items()}
+    outputs = [n for n, t in tensors.items() if t["access"] == "out"]
+    contents: Mapping[str, NDArray[np.uint8]] = {}
+    steps = 0
+    if launch is not None:
+        contents, steps = run_launch(assembly, launch, order, seed)
+    found = {}
+    for name in outputs:
+        strides, count = strides_of(shapes[name], padding)
+        size = SIZES[_kind(tensors[name])]
+        data = contents.get(name, np.full(max(1, count) * size, FILL, np.uint8))
+        if launch is None and initial and name in initial and 0 not in shapes[name]:
+            _put(data, np.broadcast_to(initial[name], shapes[name]), strides, _kind(tensors[name]))
+        found[name] = _get(data, shapes[name], strides, _kind(tensors[name]))
+    return Executed(outputs=found, instructions=steps)
+
+
+def launch_of(
+    sidecar: Mapping[str, Any],
+    inputs: Mapping[str, NDArray[Any]],
+    scalars: Mapping[str, float],
+    *,
+    sizes: Mapping[str, int],
+    initial: Mapping[str, NDArray[Any]],
+    padding: int = 0,
+) -> Launch | None:
+    """The launch of a call as the checker takes it; None where there is no tile."""
+    lengths = axis_lengths(sidecar, inputs, sizes)
     held: dict[str, Tensor] = {}
     contents: dict[str, NDArray[np.uint8]] = {}
     strides: dict[str, tuple[int, ...]] = {}
-    shapes = {n: shape_of(t, lengths) for n, t in tensors.items()}
-    for name, tensor in tensors.items():
-        kind = _KINDS.get(tensor["dtype"], tensor["dtype"])
-        shape = shapes[name]
+    for tensor in sidecar["tensors"]:
+        name, kind = tensor["name"], _kind(tensor)
+        shape = shape_of(tensor, lengths)
         strides[name], count = strides_of(shape, padding)
         data = np.full(max(1, count) * SIZES[kind], FILL, np.uint8)
-        values = inputs.get(name) if tensor["access"] != "out" else (initial or {}).get(name)
+        values = inputs.get(name) if tensor["access"] != "out" else initial.get(name)
         if values is not None and 0 not in shape:
             _put(data, np.broadcast_to(np.asarray(values), shape), strides[name], kind)
         role = "in" if tensor["access"] != "out" else "inout"
         held[name] = Tensor(name=name, shape=(max(1, count),), dtype=kind, role=role)
         contents[name] = data
-    params = tuple(_parameter(a, strides, lengths, scalars or {}) for a in sidecar["arguments"])
+    params = tuple(_parameter(a, strides, lengths, scalars) for a in sidecar["arguments"])
     groups = grid_of(sidecar["grid"], lengths)
-    outputs = [n for n, t in tensors.items() if t["access"] == "out"]
+    x, y, z = sidecar["block_size"]
     if not groups:
-        return Executed(
-            outputs={n: _get(contents[n], shapes[n], strides[n], tensors[n]) for n in outputs},
-            instructions=0,
-        )
-    block = tuple(sidecar["block_size"])
-    launch = Launch(
-        grid=(groups, 1, 1),
-        block=(block[0], block[1], block[2]),
-        params=params,
-        tensors=held,
-        contents=contents,
-    )
-    memory, steps = _run(assembly, launch, order, seed)
-    return Executed(
-        outputs={n: _get(memory[n], shapes[n], strides[n], tensors[n]) for n in outputs},
-        instructions=steps,
+        return None
+    return Launch(
+        grid=(groups, 1, 1), block=(x, y, z), params=params, tensors=held, contents=contents
     )
 
 
-def _run(
-    assembly: str, launch: Launch, order: str, seed: int
+def _kind(tensor: Mapping[str, Any]) -> str:
+    """The element type as the checker calls it."""
+    dtype: str = tensor["dtype"]
+    return _KINDS.get(dtype, dtype)
+
+
+def run_launch(
+    assembly: str, launch: Launch, order: str = "forward", seed: int = 0
 ) -> tuple[dict[str, NDArray[np.uint8]], int]:
+    """Memory after a launch, by tensor, and the instructions that ran."""
     try:
         kernel = read_kernel(assembly, None)
         memory, addresses = place_tensors(launch, seed)
@@ -186,10 +209,8 @@ def _put(
 
 
 def _get(
-    data: NDArray[np.uint8], shape: tuple[int, ...], strides: tuple[int, ...],
-    tensor: Mapping[str, Any],
-) -> NDArray[Any]:  # fmt: skip
-    kind = _KINDS.get(tensor["dtype"], tensor["dtype"])
+    data: NDArray[np.uint8], shape: tuple[int, ...], strides: tuple[int, ...], kind: str
+) -> NDArray[Any]:
     at = _places(shape, strides).ravel()
     raw = np.ascontiguousarray(data.reshape(-1, SIZES[kind])[at]).ravel()
     return decode(raw, kind).reshape(shape)
