@@ -305,6 +305,33 @@ def test_layouts_hold_every_element_once(layout):
     assert len(found) == full
 
 
+def test_interpreted():
+    """``interpret`` of a kernel without a pipelined schedule executes its machine code."""
+    rng = np.random.default_rng(0)
+    x, gate, up = (rng.normal(size=s).astype(np.float32) for s in ((9, 40), (5, 40), (5, 40)))
+    for timing in ("in_order", "adversarial"):
+        got = swiglu.swiglu.interpret(
+            x, gate, up, types="f16", target="mi355x", timing=timing, config={"m": 64, "n": 32}
+        )
+        want = swiglu.swiglu.reference(x, gate, up, types="f16", exact=False)
+        assert np.abs(got - want).max() < 0.02
+    out = own.summed_into.interpret(
+        x, gate, types="bf16", target="mi355x", initial={"out": np.ones((9, 5))}
+    )
+    want = own.summed_into.reference(
+        x, gate, types="bf16", exact=False, initial={"out": np.ones((9, 5))}
+    )
+    assert np.abs(out - want).max() < 1e-4
+    assert (
+        np.isnan(
+            own.listed.interpret(
+                x, gate, np.zeros((1, 1), int), np.zeros(1, int), types="bf16", target="mi355x"
+            )
+        ).sum()
+        == 0
+    )
+
+
 def test_listing_says_what_it_is(program_of_gemm):
     assert "not pipelined" in program_of_gemm[1].listing()
     assert program_of_gemm[1].sidecar()["schedule"] == "single buffer, not pipelined"

@@ -6,12 +6,9 @@ import numpy as np
 
 from warploom.emit.gfx950.tile_ir import compile_tile_kernel
 from warploom.emit.gfx950.tile_ir.execute import execute
+from warploom.emit.gfx950.tile_ir.trial import ALLOWED, error_of, inner_error
 from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import Access, DType, Pointwise, results, walk
-
-# What rounding and the hardware's functions allow, relative to the largest result.
-ALLOWED = {"f32": 2e-5, "bf16": 1.2e-2, "f16": 2e-3, "e4m3": 0.08, "e5m2": 0.16}
-INNER = {"bf16": 2e-3, "f16": 2.5e-4, "e4m3": 2e-2, "e5m2": 4e-2}
+from warploom.kernel.values import Access, DType
 
 
 @dataclass(frozen=True)
@@ -49,27 +46,12 @@ def try_kernel(
     wanted = wanted if len(outputs) > 1 else (wanted,)
     wrong = []
     for tensor, want in zip(outputs, wanted, strict=True):
-        apart, largest = _apart(done.outputs[tensor.name], want)
-        if apart > max(ALLOWED.get(tensor.dtype.value, 0.0), _inner(kernel)) * largest:
-            wrong.append(f"{tensor.name}: {apart:g} of {largest:g}")
+        rate = max(ALLOWED.get(tensor.dtype.value, 0.0), inner_error(kernel))
+        error, allowed = error_of(done.outputs[tensor.name], want, rate)
+        if error > allowed:
+            wrong.append(f"{tensor.name}: {error:g}, allowed {allowed:g}")
     names = [t.name for t in outputs]
     return Trial(program, done.outputs, dict(zip(names, wanted, strict=True)), wrong)
-
-
-def _inner(kernel):
-    """What values rounded on the way allow: one that lies at a tie may fall to either side."""
-    kinds = [v.dtype for op in walk(kernel.ops) if isinstance(op, Pointwise) for v in results(op)]
-    return max((INNER.get(kind.value, 0.0) for kind in kinds), default=0.0)
-
-
-def _apart(got, want):
-    got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
-    same = (got == want) | (np.isnan(got) & np.isnan(want))
-    with np.errstate(invalid="ignore"):
-        apart = np.where(same, 0.0, np.abs(got - want))
-    apart = np.where(np.isnan(apart), np.inf, apart)
-    finite = np.abs(want[np.isfinite(want)])
-    return apart.max(initial=0.0), max(1e-30, finite.max(initial=0.0))
 
 
 def made_for(text, types, sizes, constants=None, without=()):

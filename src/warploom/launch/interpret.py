@@ -14,19 +14,28 @@ from typing import Any, NoReturn
 import numpy as np
 
 from warploom.emit.gfx950.module import module_of_kernel
-from warploom.errors import ConfigError, GeometryError, KernelCallError, SchedulingError
+from warploom.emit.gfx950.text import gemm_text
+from warploom.errors import (
+    BackendError,
+    ConfigError,
+    GeometryError,
+    KernelCallError,
+    SchedulingError,
+)
 from warploom.interp import TIMINGS, run_module
 from warploom.ir.module import KernelModule
 from warploom.kernel.signature import MISSING
 from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Access, DType, Kernel
+from warploom.kernel.values import Access, DType, Kernel, Store, walk
 from warploom.kernels.measured import measured
 from warploom.launch.compiled import MOST_TRIED, Compiled
+from warploom.launch.mi355x import CompiledMi355x, extents_of
 from warploom.launch.tune import recall
 from warploom.lower.tiling import Tiling
 from warploom.verify.roles import require_clean
 
 TARGETS = ("h200", "mi355x")
+_ORDERS = {"in_order": "forward", "random": "random", "adversarial": "reverse"}
 _KINDS = {
     "float16": DType.F16,
     "bfloat16": DType.BF16,
@@ -76,6 +85,8 @@ def interpret(
     positive = [n for n, v in numbers.items() if n not in built_in and v > 0]
     kernel = text.value_for(kinds, lengths, choices | built_in, without)
     known = {a: n for a, n in lengths.items() if a in {v.axis for v in kernel.vars}}
+    if target == "mi355x" and not _has_wave_module(kernel, config):
+        return _machine_code(kernel, text, inputs, held, numbers, lengths, config, timing, initial)
     if target == "mi355x":
         module = _wave_module(kernel, config)
         held, lengths = _padded(text, module, held, lengths)
@@ -122,6 +133,50 @@ def module_for(
             continue
         return module
     raise last or GeometryError(f"no tiling of kernel {kernel.name}", fix="pin smaller extents")
+
+
+def _has_wave_module(kernel: Kernel, config: object) -> bool:
+    """Whether MI355X runs a pipelined product: it is one, and no tiles are pinned."""
+    if isinstance(config, Mapping) and set(config) & {"schedule", "block"}:
+        return True
+    if config is not None:
+        return False
+    try:
+        gemm_text(kernel)
+    except BackendError:
+        return False
+    return True
+
+
+def _machine_code(
+    kernel: Kernel,
+    text: Text,
+    inputs: Mapping[str, Any],
+    held: Mapping[str, Any],
+    numbers: Mapping[str, float],
+    lengths: Mapping[str, int],
+    config: object,
+    timing: str,
+    initial: Mapping[str, Any],
+) -> Any:  # noqa: ANN401
+    """The machine code of the kernel, executed: what it computes under every timing."""
+    made = CompiledMi355x(kernel, extents_of(kernel, _pins(config, text)))
+    names = {t.name for t in kernel.tensors}
+    added = {n: np.zeros(1) for n in _added(kernel)} | dict(initial)
+    done = made.execute(
+        {n: np.asarray(v) for n, v in held.items() if n in names},
+        {p.name: numbers[p.name] for p in kernel.parameters},
+        sizes=lengths,
+        initial=added,
+        order=_ORDERS[timing],
+    )
+    outputs = [_like(inputs, done.outputs[n]) for n in done.outputs]
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _added(kernel: Kernel) -> set[str]:
+    """Outputs that are added to, and begin at 0."""
+    return {op.tensor for op in walk(kernel.ops) if isinstance(op, Store) and op.add}
 
 
 def _wave_module(kernel: Kernel, config: object) -> KernelModule:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ class CompiledMi355x:
             "kernel.ll": self.llvm_ir.encode(),
             "kernel.s": self.assembly.encode(),
             "kernel.o": self.program.object(),
-            "kernel.json": self.program.sidecar_text().encode(),
+            "kernel.json": (json.dumps(self.sidecar, indent=2) + "\n").encode(),
             "host.cpp": host_source(self.sidecar).encode(),
         }
         if find_linker() is not None:

@@ -110,6 +110,15 @@ class TileProgram:
         )
 
 
+def is_tile_sidecar(text: str) -> bool:
+    """Whether a sidecar is one of this lowering."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(values, dict) and values.get("schema") == SCHEMA
+
+
 def grid_rule(plan: TilePlan) -> dict[str, Any]:
     """How many workgroups a launch has: a product over axes, for groups at most so many."""
     kernel = plan.kernel
