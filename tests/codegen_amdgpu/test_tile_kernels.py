@@ -12,6 +12,7 @@ from tests.codegen_amdgpu import tile_kernels as own
 from tests.codegen_amdgpu.tile_cases import made_for, random_arrays, try_kernel
 from tests.kernel.random_kernels import random_kernels
 from warploom.emit.gfx950.tile_ir import compile_tile_kernel
+from warploom.emit.gfx950.tile_ir.kernel import lower_kernel
 from warploom.emit.gfx950.tile_ir.layout import (
     lane_axis,
     linear_axis,
@@ -19,8 +20,10 @@ from warploom.emit.gfx950.tile_ir.layout import (
     register_axis,
     vector_axes,
 )
+from warploom.emit.gfx950.tile_ir.plan import TilePlan
 from warploom.errors import BackendError, ConfigError
 from warploom.kernel import language as wl
+from warploom.kernel.simplify import simplify
 from warploom.kernel.values import Access
 from warploom.kernels import (
     attention,
@@ -333,8 +336,23 @@ def test_interpreted():
 
 
 def test_listing_says_what_it_is(program_of_gemm):
-    assert "not pipelined" in program_of_gemm[1].listing()
-    assert program_of_gemm[1].sidecar()["schedule"] == "single buffer, not pipelined"
+    assert "loaded ahead into registers" in program_of_gemm[1].listing()
+    plain = compile_tile_kernel(made_for(own.add, "f32", ODD))
+    assert plain.sidecar()["schedule"] == "single buffer, not pipelined"
+
+
+def test_loads_of_the_next_step_stand_before_the_products(program_of_gemm):
+    """In the loop: operands to LDS, a barrier, loads of the next step, then the products."""
+    kernel, _ = program_of_gemm
+    plain = lower_kernel(TilePlan(kernel=simplify(kernel), extents={"m": 64, "n": 64, "k": 32}))
+    ahead = lower_kernel(plain.plan, prefetch=True)
+    assert (plain.prefetched, ahead.prefetched) == (0, 2)
+    body = ahead.ir.partition("body")[2]
+    stored = body.index("store <8 x i16>")
+    loaded = body.index("load <8 x i16>, ptr addrspace(1)")
+    assert stored < loaded < body.index("@llvm.amdgcn.mfma")
+    plain_body = plain.ir.partition("body")[2]
+    assert plain_body.index("load <8 x i16>, ptr addrspace(1)") < plain_body.index("store <8")
 
 
 @pytest.mark.slow

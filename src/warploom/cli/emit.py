@@ -247,9 +247,9 @@ def emit_tile_kernel(
         paths = [str(p) for p in made.write(output)]
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
-    lines = [listing, f"no pipelined schedule: {why.what}"]
+    lines = [listing, f"no schedule of its own: {why.what}"]
     lines += [f"  {why.where}"] if why.where else []
-    data = {"files": paths, "sidecar": made.sidecar, "why_not_pipelined": why.what}
+    data = {"files": paths, "sidecar": made.sidecar, "why_no_schedule": why.what}
     return Answer(lambda: "\n".join([*lines, "wrote " + ", ".join(paths)]), lambda: data)
 
 

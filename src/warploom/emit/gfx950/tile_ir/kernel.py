@@ -35,12 +35,17 @@ class LoweredKernel:
     ir: str
     lds_bytes: int
     barriers: int
+    prefetched: int
 
 
-def lower_kernel(plan: TilePlan, *, reuse: bool = False) -> LoweredKernel:
-    """LLVM IR for a plan. ``reuse``: operands give their LDS back after each product."""
+def lower_kernel(plan: TilePlan, *, reuse: bool = False, prefetch: bool = False) -> LoweredKernel:
+    """LLVM IR for a plan.
+
+    ``reuse``: operands give their LDS back after each product; ``prefetch``: loops load one step
+    ahead where they can.
+    """
     signature = Signature(kernel=plan.kernel)
-    low = Lowering(plan, signature, reuse=reuse)
+    low = Lowering(plan, signature, reuse=reuse, prefetch=prefetch)
     low.text.block = "tile"
     _place(low)
     low.ops(plan.kernel.ops)
@@ -71,6 +76,7 @@ def lower_kernel(plan: TilePlan, *, reuse: bool = False) -> LoweredKernel:
         ir="\n".join(lines) + _METADATA,
         lds_bytes=low.state.peak,
         barriers=low.state.barriers,
+        prefetched=low.prefetched,
     )
 
 

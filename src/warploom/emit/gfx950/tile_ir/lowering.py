@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from warploom.emit.gfx950.lower.pointwise import IrText
-from warploom.emit.gfx950.tile_ir import memory, products, reduce
+from warploom.emit.gfx950.tile_ir import memory, prefetching, products, reduce
 from warploom.emit.gfx950.tile_ir.errors import refuse
 from warploom.emit.gfx950.tile_ir.layout import LANES, MFMA, AxisMap, Layout, places, run_of
 from warploom.emit.gfx950.tile_ir.numbers import (
@@ -51,8 +51,13 @@ class Saved:
 class Lowering:
     """One kernel being lowered. Mutable; lives for one emission."""
 
-    def __init__(self, plan: TilePlan, signature: Signature, *, reuse: bool) -> None:
+    def __init__(
+        self, plan: TilePlan, signature: Signature, *, reuse: bool, prefetch: bool
+    ) -> None:
         self.plan, self.signature = plan, signature
+        self.prefetch = prefetch
+        self.prefetched = 0  # tiles that are loaded one step ahead
+        self.requests: dict[tuple[int, str, str, str], None] = {}
         self.state = State(plan, reuse=reuse)
         self.spans: dict[str, Span] = {}
         self.fragments: dict[str, Fragment] = {}
@@ -304,17 +309,18 @@ class Lowering:
     ) -> dict[str, Fragment]:  # fmt: skip
         """A loop: once for nothing, to learn what it needs, then in earnest."""
         state = self.state
-        saved, before = self._save(), state.demands
-        state.demands = {}
-        self._emit_loop(op, now, first, end, step, span)
+        saved, before, asked = self._save(), state.demands, self.requests
+        state.demands, self.requests = {}, {}
+        self._emit_loop(op, now, first, end, step, span, None)
         wanted, ended = state.demands, state.touched
-        state.demands = before
+        ahead = prefetching.plan_prefetch(self, op, self.requests) if self.prefetch else None
+        state.demands, self.requests = before, asked
         self._restore(saved)
         for what in wanted:
             self.satisfy(what)
         ready = {c.inside.name: now[c.inside.name] for c in op.carried}
         state.touched = head = state.touched | ended
-        made = self._emit_loop(op, ready, first, end, step, span)
+        made = self._emit_loop(op, ready, first, end, step, span, ahead)
         state.touched |= head
         return made
 
@@ -327,11 +333,12 @@ class Lowering:
 
     def _emit_loop(
         self, op: ir.Loop, now: dict[str, Fragment], first: str, end: str, step: int,
-        span: Callable[[str], Span],
+        span: Callable[[str], Span], ahead: prefetching.Prefetch | None,
     ) -> dict[str, Fragment]:  # fmt: skip
         state, text = self.state, self.state.text
         head, body, out = (state.new_label(n) for n in ("head", "body", "out"))
         parts = {c.inside.name: self._parts(now[c.inside.name]) for c in op.carried}
+        loaded = prefetching.load_step(self, op, ahead, first, end, span) if ahead else []
         before = text.block
         text.add(f"br label %{head}")
         text.label(head)
@@ -342,6 +349,7 @@ class Lowering:
         for key, (frag, part) in parts.items():
             names[key] = [f"%{head}_c{len(names)}_{i}" for i in range(len(part))]
             inside[key] = _from_parts(frag, names[key])
+        fetched = [(f"%{head}_p{i}", kind, value) for i, (kind, value) in enumerate(loaded)]
         again = text.value(f"icmp slt i32 {counter}, {end}")
         text.add(f"br i1 {again}, label %{body}, label %{out}")
         text.label(body)
@@ -352,6 +360,13 @@ class Lowering:
                 self.fragments[c.inside.name] = inside[c.inside.name]
                 state.depths[c.inside.name] = state.loop_depth
             self.spans[op.var] = span(counter)
+            for value in (v for inner in op.body for v in ir.results(inner)):
+                state.depths[value.name] = state.loop_depth
+            following: list[tuple[str, str]] = []
+            if ahead:
+                prefetching.take(self, ahead, [name for name, _, _ in fetched])
+                after = text.value(f"add i32 {counter}, {step}")
+                following = prefetching.load_step(self, op, ahead, after, end, span)
             self.ops(op.body)
             lasts = {}
             for c in op.carried:
@@ -371,6 +386,10 @@ class Lowering:
                 f"  {name} = phi {kind} [ {a}, %{before} ], [ {b}, %{latch} ]"
                 for name, kind, a, b in zip(names[key], kinds, part, lasts[key], strict=True)
             ]
+        phis += [
+            f"  {name} = phi {kind} [ {value}, %{before} ], [ {more}, %{latch} ]"
+            for (name, kind, value), (_, more) in zip(fetched, following, strict=True)
+        ]
         text.lines[phis_at:phis_at] = phis
         text.label(out)
         return inside
@@ -420,7 +439,7 @@ class Lowering:
 
     def index(self, var: str, along: AxisMap, register: int) -> str:
         """The element number along a variable that a register holds."""
-        key = ("index", var, along, register)
+        key = ("index", self.spans[var], along, register)
         found = self.state.find(key)
         if isinstance(found, str):
             return found
@@ -444,7 +463,7 @@ class Lowering:
         walk = self.plan.kernel.var(var)
         if walk.walk is Walk.WHOLE and along.extent <= self.plan.extents[var]:
             return None
-        key = ("in span", var, along, register)
+        key = ("in span", self.spans[var], along, register)
         found = self.state.find(key)
         if isinstance(found, str):
             return found
@@ -590,9 +609,13 @@ class Lowering:
     # Control flow that is the same for a whole workgroup, and stores of some lanes.
 
     def either(
-        self, test: str, first: Callable[[], list[str]], second: Callable[[], list[str]], kind: str
+        self,
+        test: str,
+        first: Callable[[], list[str]],
+        second: Callable[[], list[str]],
+        kind: str | Callable[[], list[str]],
     ) -> list[str]:
-        """Values made in one of two ways."""
+        """Values made in one of two ways; ``kind``: their type, or what gives the type of each."""
         made: list[tuple[str, list[str]]] = []
         labels = [self.state.new_label(n) for n in ("wide", "narrow", "join")]
         self.text.add(f"br i1 {test}, label %{labels[0]}, label %{labels[1]}")
@@ -604,9 +627,10 @@ class Lowering:
             self.text.add(f"br label %{labels[2]}")
         self.text.label(labels[2])
         (left, a), (right, b) = made
+        kinds = [kind] * len(a) if isinstance(kind, str) else kind()
         return [
-            self.text.value(f"phi {kind} [ {x}, %{left} ], [ {y}, %{right} ]")
-            for x, y in zip(a, b, strict=True)
+            self.text.value(f"phi {form} [ {x}, %{left} ], [ {y}, %{right} ]")
+            for form, x, y in zip(kinds, a, b, strict=True)
         ]
 
     def choose(self, test: str, first: Callable[[], object], second: Callable[[], object]) -> None:

@@ -98,6 +98,7 @@ def operand(low: Lowering, name: str, row: str, k: str) -> Region:
     if isinstance(found, Region):
         return found
     low.demand("operand", name, row, k)
+    low.requests[low.state.loop_depth, name, row, k] = None
     plan, text = low.plan, low.text
     dtype = plan.values[name].dtype
     size = dtype.bits // 8

@@ -1,8 +1,9 @@
 """``compile_tile_kernel``: any tile kernel as gfx950 code, with everything a launcher needs.
 
-The schedule is the simple one: a tile's operands are loaded, written to LDS, and multiplied, one
-iteration after the other; nothing is loaded ahead. LLVM derives the waits for loads and LDS from
-their uses; barriers stand where two accesses of LDS need one.
+The schedule is a simple one: a tile's operands are loaded, written to LDS and multiplied. Where a
+loop's loads depend on its variable alone they are issued one step ahead, into registers. LLVM
+derives the waits for loads and LDS from their uses; barriers stand where two accesses of LDS need
+one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ from warploom.kernel.simplify import simplify
 from warploom.kernel.values import Access, Kernel, is_number
 
 SCHEMA = "warploom.tile_kernel.gfx950/1"
-SCHEDULE = "single buffer, not pipelined"
+PLAIN = "single buffer, not pipelined"
+AHEAD = "single buffer in LDS, the next step's tiles are loaded ahead into registers"
+VARIANTS = (  # (reuse, prefetch), tried in order for each tile
+    (False, True),
+    (False, False),
+    (True, False),
+)
 MOST_GROUPS = 2**31 - 1
 
 
@@ -53,6 +60,11 @@ class TileProgram:
         """Arguments in order."""
         return self.lowered.signature.arguments
 
+    @property
+    def schedule(self) -> str:
+        """How its loops are scheduled, in words."""
+        return AHEAD if self.lowered.prefetched else PLAIN
+
     def grid(self, sizes: Mapping[str, int]) -> int:
         """Workgroups of a launch with these axis sizes."""
         return grid_of(self.sidecar()["grid"], sizes)
@@ -70,7 +82,7 @@ class TileProgram:
             "kernel": KERNEL_NAME,
             "computes": kernel.name,
             "target": "gfx950",
-            "schedule": SCHEDULE,
+            "schedule": self.schedule,
             "arguments": [a.to_json() for a in self.arguments],
             "tensors": [
                 {
@@ -102,7 +114,7 @@ class TileProgram:
         extents = ", ".join(f"{n} {e}" for n, e in plan.extents.items()) or "no tile"
         return "\n".join(
             [
-                f"{self.kernel.name} on gfx950: {SCHEDULE}",
+                f"{self.kernel.name} on gfx950: {self.schedule}",
                 f"tile: {extents}; {plan.waves} waves, {self.lowered.barriers} barrier(s)",
                 f"registers: {found.vgprs} (of them {found.agprs} AGPRs), {found.vgpr_spills} "
                 f"spilled; LDS {found.lds_bytes} bytes",
@@ -172,12 +184,14 @@ def compile_tile_kernel(
     last: BudgetError | None = None
     for found in candidates(own, _checked(own, extents or {})):
         plan = TilePlan(kernel=own, extents=found, waves=waves)
-        for reuse in (False, True):
+        for reuse, prefetch in VARIANTS:
             try:
-                lowered = lower_kernel(plan, reuse=reuse)
+                lowered = lower_kernel(plan, reuse=reuse, prefetch=prefetch)
             except BudgetError as error:
                 last = error
                 continue
+            if prefetch and not lowered.prefetched:
+                continue  # the same as the next variant
             made = compile_ir(lowered.ir)
             program = TileProgram(
                 kernel=own,
@@ -189,7 +203,8 @@ def compile_tile_kernel(
                 return program
             if best is None or program.resources.vgpr_spills < best.resources.vgpr_spills:
                 best = program
-            break
+            if not prefetch:
+                break
     if best is not None:
         return best
     assert last is not None
