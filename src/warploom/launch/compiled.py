@@ -27,6 +27,7 @@ from warploom.launch.kept import (
     recall_refusal,
     recall_source,
 )
+from warploom.launch.mi355x import CompiledMi355x, extents_of
 from warploom.launch.pricing import priced, role_costs
 from warploom.lower.choose import Choice, check_pins, choose
 from warploom.lower.column import Lowered, lower
@@ -36,7 +37,8 @@ from warploom.lower.tiling import Tiling, tiling_of
 from warploom.lower.unroll import unrolled
 from warploom.order import ModuloOptions
 from warploom.sim.simulation import simulate_roles
-from warploom.target.h200 import HopperTarget, h200
+from warploom.target.h200 import HopperTarget, h100, h200
+from warploom.target.mi355x import Mi355x
 from warploom.verify.coverage import CoverageReport, require_covered, verify_coverage
 from warploom.verify.findings import Report
 from warploom.verify.roles import require_clean
@@ -44,6 +46,7 @@ from warploom.verify.roles.composition import require_composed
 from warploom.view.timeline import draw
 
 MOST_TRIED = 8
+_HOPPER = {"h200": h200, "h100": h100}
 SOLVE = ModuloOptions(find_work=4.0, prove_work=4.0, optimise_work=2.0, work=16.0)
 PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "module", "emit")
 
@@ -269,13 +272,18 @@ def compile_text(
     without: Collection[str],
     positive: frozenset[str],
     target: object = None,
-) -> Compiled:
+) -> Compiled | CompiledMi355x:
     """``Text.compile``."""
+    if target == "mi355x" or isinstance(target, Mi355x):
+        kernel = text.value_for(text.spell(types, without), sizes, constants, without)
+        return CompiledMi355x(kernel, extents_of(kernel, dict(text.pins)))
+    if isinstance(target, str) and target in _HOPPER:
+        target = _HOPPER[target]()
     if target is not None and not isinstance(target, HopperTarget):
         raise ConfigError(
             f"a {type(target).__name__} is no Hopper target",
             where="target",
-            fix="warploom.target.h200.h200(), h100(), or one made with dataclasses.replace",
+            fix="'h200', 'h100', 'mi355x', or a HopperTarget made with dataclasses.replace",
         )
     wanted = text.spell(types, without)
     kernel = text.value_for(wanted, sizes, constants, without)

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from warploom.emit.gfx950.module import module_of_kernel
+from warploom.emit.gfx950.text import gemm_text
 from warploom.errors import (
     BackendError,
     ConfigError,
@@ -29,15 +30,18 @@ from warploom.interp import TIMINGS, run_module
 from warploom.ir.module import KernelModule
 from warploom.kernel.signature import MISSING
 from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Access, DType, Kernel, Loop
+from warploom.kernel.values import Access, DType, Kernel, Loop, Store, walk
 from warploom.kernels.measured import ORDER, measured
 from warploom.launch.compiled import MOST_TRIED, Compiled
 from warploom.launch.interpreting import KINDS, TARGETS, Interpreting
+from warploom.launch.mi355x import CompiledMi355x, extents_of
 from warploom.launch.tune import recall
 from warploom.lower.module import build_module
 from warploom.lower.row_module import build_row_module
 from warploom.lower.tiling import Tiling
 from warploom.lower.visits import visit_list
+
+_ORDERS = {"in_order": "forward", "random": "random", "adversarial": "reverse"}
 
 
 def interpret(
@@ -147,6 +151,8 @@ def execute(
     """The outputs of a kernel, by name; ``arrays`` has inputs, and what outputs hold before."""
     visits: Visits | None = None
     known = dict(lengths)
+    if state.target == "mi355x" and not _has_wave_module(kernel, config):
+        return _machine_code(kernel, pins, arrays, scalars, lengths, state, config)
     if state.target == "mi355x":
         module = _wave_module(kernel, config)
         arrays, known = _padded(module, arrays, known)
@@ -204,6 +210,45 @@ def _module_for(
             module = build_module(kernel, lowered)
             return module, partial(visit_list, lowered.kernel, choice.tiling)
     raise last or GeometryError(f"no tiling of kernel {kernel.name}", fix="pin smaller extents")
+
+
+def _has_wave_module(kernel: Kernel, config: object) -> bool:
+    """Whether MI355X runs a pipelined product: it is one, and no tiles are pinned."""
+    if isinstance(config, Mapping) and set(config) & {"schedule", "block"}:
+        return True
+    if config is not None:
+        return False
+    try:
+        gemm_text(kernel)
+    except BackendError:
+        return False
+    return True
+
+
+def _machine_code(
+    kernel: Kernel,
+    pins: Pins,
+    arrays: Mapping[str, Named],
+    scalars: Mapping[str, float],
+    lengths: Mapping[str, int],
+    state: Interpreting,
+    config: object,
+) -> dict[str, Named]:
+    """The machine code of the kernel, executed: what it computes under every timing."""
+    pinned = _pins(config) if config is not None else dict(pins[-1]) if pins else {}
+    made = CompiledMi355x(kernel, extents_of(kernel, pinned))
+    own = {t.name: tuple(a.name for a in t.axes) for t in kernel.tensors}
+    held = {n: np.asarray(x.in_order(own[n])) for n, x in arrays.items() if n in own}
+    inputs = {t.name for t in kernel.tensors if t.access is not Access.OUT}
+    added = {op.tensor: np.zeros(1) for op in walk(kernel.ops) if isinstance(op, Store) and op.add}
+    done = made.execute(
+        {n: x for n, x in held.items() if n in inputs},
+        {p.name: scalars[p.name] for p in kernel.parameters},
+        sizes=lengths,
+        initial=added | {n: x for n, x in held.items() if n not in inputs},
+        order=_ORDERS[state.timing],
+    )
+    return {n: Named(x, own[n]) for n, x in done.outputs.items()}
 
 
 def _wave_module(kernel: Kernel, config: object) -> KernelModule:

@@ -29,6 +29,7 @@ ON_CPU = (
 Foreign = Any  # a tensor of the caller's library, or what he takes for one
 CPU_DEVICE = 1  # of DLPack
 CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
+ROCM_DEVICES = (10,)  # kDLROCM
 _TORCH = {
     "bfloat16": DType.BF16,
     "float16": DType.F16,
@@ -72,10 +73,11 @@ def is_torch(tensor: object) -> bool:
     return hasattr(tensor, "data_ptr") and hasattr(tensor, "get_device")
 
 
-def view_of(tensor: object, name: str) -> TensorView:
-    """The view of a tensor; ``BackendError`` for what is no CUDA tensor of a known dtype.
+def view_of(tensor: object, name: str, devices: tuple[int, ...] = CUDA_DEVICES) -> TensorView:
+    """The view of a tensor; ``BackendError`` for what is no GPU tensor of a known dtype.
 
-    Where calls are interpreted, of an array or tensor on the CPU; its address means nothing there.
+    ``devices``: kinds of DLPack devices that are taken. Where calls are interpreted, of an array
+    or tensor on the CPU; its address means nothing there.
     """
     state = active()
     if state is not None and (is_torch(tensor) or isinstance(tensor, np.ndarray)):
@@ -83,7 +85,7 @@ def view_of(tensor: object, name: str) -> TensorView:
     if is_torch(tensor):
         return _from_torch(tensor, name)
     if hasattr(tensor, "__dlpack__") and hasattr(tensor, "__dlpack_device__"):
-        return _from_dlpack(tensor, name)
+        return _from_dlpack(tensor, name, devices)
     if hasattr(tensor, "__cuda_array_interface__"):
         return _from_interface(tensor, name)
     raise not_a_tensor(tensor, name)
@@ -267,9 +269,13 @@ class _DlTensor(c.Structure):
     )
 
 
-def _from_dlpack(tensor: Any, name: str) -> TensorView:  # noqa: ANN401
+def _from_dlpack(
+    tensor: Any,  # noqa: ANN401
+    name: str,
+    devices: tuple[int, ...],
+) -> TensorView:
     kind, device = tensor.__dlpack_device__()
-    if int(kind) not in CUDA_DEVICES:
+    if int(kind) not in devices:
         raise BackendError(
             f"{name} lies in host memory"
             if int(kind) == CPU_DEVICE
@@ -278,7 +284,8 @@ def _from_dlpack(tensor: Any, name: str) -> TensorView:  # noqa: ANN401
             why="calls run on the GPU and take tensors that lie there",
             fix=f"move it to the GPU; {ON_CPU}",
         )
-    capsule = tensor.__dlpack__(stream=1)  # order after the producer's work on the default stream
+    # Order after the producer's work on the default stream, which ROCm calls 0.
+    capsule = tensor.__dlpack__(stream=0 if devices is ROCM_DEVICES else 1)
     get = c.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = c.c_void_p, [c.py_object, c.c_char_p]
     dl = c.cast(get(capsule, b"dltensor"), c.POINTER(_DlTensor)).contents
