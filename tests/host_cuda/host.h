@@ -74,6 +74,7 @@ inline int __float2int_rz(float x) {
   if (x != x) return 0;
   return x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
+inline host_u32 __umulhi(host_u32 a, host_u32 b) { return (host_u32)((host_u64)a * b >> 32); }
 inline int atomicAdd(int* at, int x) {
   const int old = *at;
   *at = (int)((host_u32)old + (host_u32)x);

@@ -81,7 +81,6 @@ SYNTAX = [
     ("store before tile", "out[0, 0] = 1.0  # here", "wl.tile"),
     ("loop before tile", "for k in wl.steps(x.k):  # here\n    pass", "wl.tile"),
     ("tile in a loop", "for k in wl.steps(x.k):  # here\n    m, n = wl.tile(out)", "wl.tile"),
-    ("xor", loop("y = 3 ^ 4  # here"), "bit operators"),
     ("assign to attribute", loop("choice.x = 1  # here"), "cannot be assigned"),
 ]
 NAMES = [
@@ -114,7 +113,6 @@ SHAPES = [
     ("no such axis", tail("out[m, n] = acc + acc.sum(axis=2)  # here"), "no axis 2"),
     ("axis the value has not", tail("y = acc.sum(axis=1)\nout[m, n] = y.sum(axis=n)  # here"),
      "no axis 'n'"),
-    ("sum of two axes", tail("out[m, n] = acc.sum()  # here"), "no axis None"),
     (".T of a vector", loop("y = v[n].T  # here"), "only tiles of two axes"),
     ("zeros of equal axes", loop("y = wl.zeros(m, m)  # here"), "no tile has the axes"),
     ("carried shape", loop("t = t + acc.sum(axis=1)  # here",
@@ -159,6 +157,10 @@ KINDS = [
     ("and of numbers", loop("acc += wl.where(acc > 0 and acc, 1, 0)  # here"), "condition"),
     ("condition stored", tail("out[m, n] = acc > 0  # here"), "condition cannot be stored"),
     ("sum of conditions", tail("out[m, n] = acc + (acc > 0).sum(axis=1)  # here"), "no sum"),
+    ("xor of floats", loop("y = x[m, k] ^ 4  # here"), "need whole numbers"),
+    ("random bits of floats", loop("y = wl.philox(1, x[m, k])  # here"), "philox of a float"),
+    ("too many of the largest", loop("y = wl.topk(x[m, k], 65)  # here"), "topk of 65"),
+    ("argmax of a number", loop("y = wl.argmax(3)  # here"), "a number has no axis"),
     ("// of floats", loop("acc += acc // 2.0  # here"), "need whole numbers"),
     ("odd power", loop("acc += acc ** 2.5  # here"), "power"),
     ("carried type", loop("i = i + eps  # here\nacc += i", before="acc, i = wl.zeros(m, n), 0"),

@@ -9,7 +9,10 @@ from warploom.kernel.read.arith import known, value_of
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, nearest, shape
 from warploom.kernel.values import Access, DType, Fn, Walk, is_number, operands
 
-MANY_TO_ONE = {Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.BITS, Fn.MIN, Fn.MAX, Fn.ABS, Fn.WHERE}
+MANY_TO_ONE = {
+    Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.SHL, Fn.BITS, Fn.BITOR, Fn.MULHI, Fn.MIN, Fn.MAX, Fn.ABS,
+    Fn.WHERE,
+}  # fmt: skip
 
 
 def load(

@@ -31,6 +31,14 @@ NUMBER_HELPERS = {
         '  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(r) : "f"(0.0f), "f"(x));\n'
         "  return (uint8_t)r;\n}\n"
     ),
+    "shifted_left": (
+        "// Bits are gone from 32 on, and for negative numbers.\n"
+        "DEVICE int shifted_left(int a, int b) {\n"
+        "  return (unsigned)b < 32u ? (int)((unsigned)a << b) : 0;\n}\n"
+    ),
+    "shifted_right": (
+        "DEVICE int shifted_right(int a, int b) { return a >> ((unsigned)b < 32u ? b : 31); }\n"
+    ),
     "load_bytes": (
         "// B neighbouring bytes, 16 at once where there are as many; both sides lie so.\n"
         "template <int B> DEVICE void load_bytes(void* to, const void* from) {\n"
