@@ -116,8 +116,14 @@ _WHOLE: Mapping[Fn, Callable[..., Any]] = {
     Fn.MAX: np.maximum,
     Fn.FLOORDIV: lambda a, b: np.floor_divide(a, np.where(b == 0, 1, b)),
     Fn.MOD: lambda a, b: np.mod(a, np.where(b == 0, 1, b)),
-    Fn.SHR: lambda a, b: a >> b,
+    Fn.SHR: lambda a, b: a >> np.where((b < 0) | (b > 31), 31, b),
+    Fn.SHL: lambda a, b: np.where((b < 0) | (b > 31), 0, a << np.where((b < 0) | (b > 31), 0, b)),
     Fn.BITS: lambda a, b: a & b,
+    Fn.BITOR: lambda a, b: a | b,
+    Fn.XOR: lambda a, b: a ^ b,
+    Fn.MULHI: lambda a, b: (
+        ((a & 0xFFFFFFFF).astype(np.uint64) * (b & 0xFFFFFFFF).astype(np.uint64)) >> np.uint64(32)
+    ).astype(np.int64),
 }
 
 

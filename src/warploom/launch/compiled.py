@@ -13,12 +13,20 @@ from functools import cached_property
 
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.tile.plain import emit_plain, rows_of
+from warploom.emit.cuda.tile.simt import emit_simt
+from warploom.emit.cuda.tile.simt_layout import has_products
 from warploom.emit.cuda.tile.source import Source, emit_kernel
-from warploom.errors import BackendError, ConfigError, GeometryError, SchedulingError
+from warploom.errors import (
+    BackendError,
+    ConfigError,
+    GeometryError,
+    KernelError,
+    SchedulingError,
+)
 from warploom.ir.module import KernelModule
 from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Kernel, Loop
+from warploom.kernel.values import Kernel, Load, Loop, Store, results
 from warploom.launch.build import Cubin, announced, compile_source
 from warploom.launch.kept import (
     keep_refusal,
@@ -190,8 +198,13 @@ class Compiled:
     @cached_property
     def built(self) -> Built:
         """The first candidate that ptxas keeps; else, of those not serialised, the least spilt."""
-        if not any(isinstance(op, Loop) for op in self.rewritten.ops):
-            return self._build_plain()
+        if not has_products(self.simplified):
+            found = self._build_without_products()
+            if found is not None:
+                return found
+        return self._build_pipelined()
+
+    def _build_pipelined(self) -> Built:
         said: list[str] = []
         spilled: list[Built] = []
         tilings = [choice.tiling for choice in self.choices[:MOST_TRIED]]
@@ -218,11 +231,30 @@ class Compiled:
             fix="pin smaller extents with .with_tiles(...)",
         )
 
-    def _build_plain(self) -> Built:
-        """A kernel without a loop has no schedule: rows, one after the other."""
-        source = emit_plain(self.rewritten)
+    def _build_without_products(self) -> Built | None:
+        """A kernel without matrix products has no schedule: threads hold elements of its tiles.
+
+        None where the author pinned choices of the pipelined form, or where only that can do it.
+        """
+        kernel = self.simplified
+        looped = any(isinstance(op, Loop) for op in kernel.ops)
+        if looped and set(self.pins) - {v.name for v in kernel.vars}:
+            return None
+        check_pins(kernel, self.pins)
+        if not looped and not _gathers(kernel):
+            try:
+                source, extents = emit_plain(self.rewritten), rows_of(self.rewritten)
+            except KernelError:
+                source, extents = emit_simt(kernel, self.sizes, self.pins)
+        else:
+            try:
+                source, extents = emit_simt(kernel, self.sizes, self.pins)
+            except KernelError:
+                if not looped:
+                    raise
+                return None
         cubin = compile_source(source.text, name=self.kernel.name, judged=False)
-        tiling = tiling_of(self.rewritten, consumers=0, **rows_of(self.rewritten))
+        tiling = tiling_of(kernel, consumers=0, **extents)
         return Built(tiling=tiling, source=source, cubin=cubin)
 
     def build(self, tiling: Tiling, *, stamps: bool = False) -> Built:
@@ -261,6 +293,13 @@ class Compiled:
         name = f"{self.kernel.name} {tiling.name}"
         cubin = compile_source(source.text, name=name, judged=False)
         return Built(tiling=tiling, source=source, cubin=cubin)
+
+
+def _gathers(kernel: Kernel) -> bool:
+    """Whether an index of an access is a vector."""
+    shapes = {v.name: v.dims for op in kernel.ops for v in results(op)}
+    accesses = [op for op in kernel.ops if isinstance(op, Load | Store)]
+    return any(i.value is not None and shapes[i.value] for op in accesses for i in op.at)
 
 
 def compile_text(

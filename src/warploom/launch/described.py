@@ -26,7 +26,8 @@ def binary_of(
     ``tensors``: in the order of the call. ``built``: another build of it than its own choice.
     """
     built = built or made.built
-    return described(made.rewritten, built.source, built.tiling, built.cubin.data, tensors)
+    kernel = made.simplified if built.source.any_alignment else made.rewritten
+    return described(kernel, built.source, built.tiling, built.cubin.data, tensors)
 
 
 def described(
@@ -52,7 +53,7 @@ def described(
         cluster=tiling.ctas,
         work=_work(kernel, tiling, source) if meets else None,
         visits=partial(visit_list, kernel, tiling),
-        in_place=_in_place(kernel),
+        in_place=frozenset() if source.passes else _in_place(kernel),
     )
 
 
@@ -68,6 +69,8 @@ def _places(kernel: Kernel, tensors: tuple[Tensor, ...]) -> dict[str, tuple[int,
 
 def _aligned(kernel: Kernel, source: Source) -> frozenset[str]:
     """Tensors of several axes that are moved by address; loops read single elements so."""
+    if source.any_alignment:
+        return frozenset()
     wide = {t.name for t in kernel.tensors if len(t.axes) > 1} - _by_element(kernel)
     pointers = [p for p in source.params if isinstance(p, PointerParam)]
     return frozenset(p.tensor for p in pointers if p.written or not kernel.loops) & wide
@@ -132,7 +135,9 @@ def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[s
 
 
 def moved(source: Source, kernel: Kernel) -> frozenset[str]:
-    """Tensors that are moved 16 bytes at a time."""
+    """Tensors that are moved 16 bytes at a time, and have to lie so."""
+    if source.any_alignment:
+        return frozenset()
     wide = {t.name for t in kernel.tensors if len(t.axes) > 1} - _by_element(kernel)
     maps = {p.tensor for p in source.params if isinstance(p, MapParam)}
     stored = {p.tensor for p in source.params if isinstance(p, PointerParam) and p.written}

@@ -48,7 +48,11 @@ SMEM_START = 1024  # after what the system reserves; the kernel checks it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """An emitted kernel: its text and what a launch must know."""
+    """An emitted kernel: its text and what a launch must know.
+
+    ``any_alignment``: tensors may lie anywhere, with any strides. ``passes``: inputs may be read
+    again after outputs were written.
+    """
 
     text: str
     entry: str
@@ -57,6 +61,8 @@ class Source:
     shared_bytes: int
     work_bytes: int = 0  # of memory for a part of a split loop
     stamps: tuple[StampedRole, ...] = ()
+    any_alignment: bool = False
+    passes: bool = False
 
 
 def emit_kernel(
