@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from warploom.errors import (
@@ -28,10 +28,9 @@ from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
 from warploom.kernels.measured import ORDER, measured
 from warploom.launch.binary import Binary
-from warploom.launch.compiled import Compiled
-from warploom.launch.described import binary_of, moved
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
+from warploom.launch.launch_cache import KERNELS, Request, launchable
 from warploom.launch.layout import EmptyError, bind
 from warploom.launch.overlap import check_itself
 from warploom.launch.plan import MisalignedError
@@ -39,7 +38,9 @@ from warploom.launch.runner import Layouts, RefusedError, Runner, View
 from warploom.launch.tensors import is_torch, not_a_tensor
 from warploom.launch.tune import recall
 
-KERNELS = 512  # compiled kernels a process keeps
+if TYPE_CHECKING:
+    from warploom.launch.compiled import Compiled
+
 FILLED = 8  # zeros in place of an empty axis
 
 
@@ -265,10 +266,18 @@ class Calls:
         for t, name, layout in zip(self.tensors, self.names, layouts, strict=True):
             if t.access is Access.OUT and layout is not None:
                 check_itself(name, layout)
-        made, tensors, sizes = self._made(layouts, options)
+        request, tensors, sizes = self._asked(layouts, options)
         require_hopper(next(w.device for w in layouts if w))  # before compiling anything
-        check_fit(tensors, layouts, sizes, self.inner, moved(made.built.source, made.kernel))
-        return binary_of(made, tensors)
+        found = launchable(request)
+        check_fit(tensors, layouts, sizes, self.inner, frozenset(found.facts.moved))
+        return found.binary(tensors)
+
+    def binary_for(self, layouts: Layouts, options: tuple[Any, ...]) -> Binary:
+        """The kernel of a call with tensors of these layouts, kept or compiled; needs no GPU."""
+        if self.viewed is not None:
+            layouts, _ = self.viewed(layouts, options)
+        request, tensors, _ = self._asked(layouts, options)
+        return launchable(request).binary(tensors)
 
     def compiled(self, tensors: Sequence[Any], options: tuple[Any, ...]) -> Compiled:
         """The compilation of a call."""
@@ -278,15 +287,16 @@ class Calls:
         """The compilation of a call with tensors of these layouts; needs no GPU."""
         if self.viewed is not None:
             layouts, _ = self.viewed(layouts, options)
-        return self._made(layouts, options)[0]
+        return compiled_or_chosen(self._asked(layouts, options)[0])
 
     def forget(self) -> None:
         """Drop every plan, so that the next calls choose anew."""
         self.runner.forget()
 
-    def _made(
+    def _asked(
         self, layouts: Layouts, options: tuple[Any, ...]
-    ) -> tuple[Compiled, tuple[Tensor, ...], dict[str, int]]:
+    ) -> tuple[Request, tuple[Tensor, ...], dict[str, int]]:
+        """What a call asks for, its tensors as declared, and the sizes of its axes."""
         types, choices, positive, wanted, pins = options
         tensors, sizes = self._bound(layouts, options)
         without = self._left_out(layouts, wanted)
@@ -297,10 +307,8 @@ class Calls:
         kernel = text.value_for(kinds, sizes, dict(choices), without)
         key = _size_key(kernel, sizes)
         known = pins or recall(kernel, dict(key))
-        if known:
-            return _compiled(kernel, key, known, positive), tensors, sizes
-        best = measured(kernel.name, dict(choices), sizes)
-        return _measured_or_chosen(kernel, key, best, positive), tensors, sizes
+        best = () if known else measured(kernel.name, dict(choices), sizes)
+        return Request(kernel, key, known, best, positive), tensors, sizes
 
     def _bound(
         self, layouts: Layouts, options: tuple[Any, ...], *, empty: bool = False
@@ -380,19 +388,20 @@ def _compiled(
     pins: tuple[tuple[str, object], ...],
     positive: frozenset[str],
 ) -> Compiled:
+    from warploom.launch.compiled import Compiled  # noqa: PLC0415 (loads every pass)
+
     return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
 
 
-def _measured_or_chosen(
-    kernel: Kernel,
-    sizes: tuple[tuple[str, int], ...],
-    pins: tuple[tuple[str, object], ...],
-    positive: frozenset[str],
-) -> Compiled:
-    """With what was measured for kernels of its kind, unless this one has no place for it: then
-    with another order of its own, or with nothing of it.
+def compiled_or_chosen(request: Request) -> Compiled:
+    """With what is pinned; with what was measured for kernels of its kind, unless this one has no
+    place for it: then with another order of its own, or with nothing of it.
     """
-    for mine in dict.fromkeys((pins, tuple(p for p in pins if p[0] not in ORDER))) if pins else ():
+    kernel, sizes, pins, positive = request.kernel, request.sizes, request.pins, request.positive
+    if pins:
+        return _compiled(kernel, sizes, pins, positive)
+    best = request.measured
+    for mine in dict.fromkeys((best, tuple(p for p in best if p[0] not in ORDER))) if best else ():
         made = _compiled(kernel, sizes, mine, positive)
         with suppress(BackendError, GeometryError, KernelError, SchedulingError):
             made.built  # noqa: B018 (kept)

@@ -14,10 +14,10 @@ from warploom.emit.cuda.judged import exchange_at, group_barrier, unfaithful_ste
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.signature import COUNTER_BYTES
 from warploom.lower.layout import Array, Form
 from warploom.lower.meet import MEET, QUAD_BYTES, meeting_of, met_arrays, part_bytes, quads_of
 
-COUNTER_BYTES = 1 << 16  # counters of tiles and consumers, at the start of the memory
 MOST_AHEAD, FEW_AHEAD = 16, 2  # quads of a thread that are on their way at once
 MOST_REGISTERS = 200
 
