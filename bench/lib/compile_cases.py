@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-POINTWISE = ("x = wl.relu(x * 1.5 + 0.25)", "x = wl.maximum(x, y) - 0.125 * y", "y = x * y + 0.5")
+POINTWISE = ("x = x * y", "y = wl.maximum(x, y)", "x = x + 0.25", "y = x - y")
 
 
 def _built(made):
@@ -46,7 +46,7 @@ def _source(name, text):
 
 
 def epilogue(ops):
-    lines = [POINTWISE[i % 3] for i in range(ops)]
+    lines = [POINTWISE[i % 4] for i in range(ops)]
     body = "\n".join(f"    {line}" for line in lines)
     text = f"""@wl.kernel
 def chain(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
@@ -64,7 +64,7 @@ def chain(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
 
 def loop_ops(ops):
     """Vector work in the loop: a chain on the left operand of a product."""
-    body = "\n".join(f"        {POINTWISE[i % 3]}" for i in range(ops))
+    body = "\n".join(f"        {POINTWISE[i % 4]}" for i in range(ops))
     text = f"""@wl.kernel
 def chain(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)
@@ -265,18 +265,40 @@ def command(*arguments):
     sys.argv = ["warploom", *arguments]
     with contextlib.redirect_stdout(io.StringIO()) as text, contextlib.suppress(SystemExit):
         main()
-    return {"bytes": len(text.getvalue())}
+    return {"bytes": len(text.getvalue()), **_modules()}
 
 
-def solved(name, seconds=None, plain=False):
-    """A body of ``tests/modulo/bodies``, or a random one, to its proof."""
+def verified():
+    """``warploom verify FILE`` of a written schedule."""
+    return command("verify", str(ROOT / "bench" / "lib" / "pingpong.json"))
+
+
+def timeline():
+    """A page of 512 iterations."""
+    import tempfile
+
+    path = Path(tempfile.mkdtemp()) / "page.html"
+    command("timeline", "gemm", "--trips", "512", "-o", str(path))
+    return {"page_bytes": path.stat().st_size}
+
+
+def solved(name, seconds=None):
+    """A hard body, to its proof or its time limit."""
     sys.path.insert(0, str(ROOT))
     from bench.lib.hard_bodies import BODIES
-    from warploom.order import ModuloOptions
-    from warploom.order.search import solve_modulo
+
+    from warploom.order import ModuloOptions, solve_modulo
 
     result = solve_modulo(BODIES[name](), ModuloOptions(seconds=seconds, goals=()))
     return {"ii": result.ii, "bound": result.lower_bound, "proven": result.proven}
+
+
+def plain(name):
+    """The same body with a plain CP-SAT model, interval by interval from the bound on."""
+    sys.path.insert(0, str(ROOT))
+    from bench.lib.hard_bodies import BODIES, plain_model
+
+    return plain_model(BODIES[name]())
 
 
 CASES = {
@@ -293,15 +315,56 @@ CASES = {
     "fused MLP, m = 4096": (mlp, 4096),
     "attention d = 192": (attention, 16, 16, 4096, 4096, 192),
     "attention d = 128, 7 heads": (attention, 7, 7, 300, 300, 128),
-    "attention d = 80": (attention, 16, 16, 4096, 4096, 80),
+    "attention d = 64, 7 heads": (attention, 7, 1, 1000, 1000, 64),
+    "attention d = 256, causal, short": (attention, 3, 3, 200, 200, 256, True),
     "GEMM": (gemm,),
     "SwiGLU": (swiglu,),
     "attention": (attention,),
     "first call, from the cache": (binary,),
+    "warploom --version": (command, "--version"),
+    "warploom --help": (command, "--help"),
+    "warploom verify FILE": (verified,),
+    "warploom show gemm": (command, "show", "gemm"),
+    "warploom emit gfx950 fourwave": (command, "emit", "gfx950", "fourwave"),
+    "timeline page of 512 iterations": (timeline,),
+    "solver, hard body of 24 ops": (solved, "hard24"),
+    "solver, hard body of 96 ops, a": (solved, "hard96a"),
+    "solver, hard body of 96 ops, b": (solved, "hard96b"),
+    "solver, hard body of 192 ops, 3 s": (solved, "hard192", 3.0),
+    "plain model, hard body of 24 ops": (plain, "hard24"),
+    "plain model, hard body of 96 ops, a": (plain, "hard96a"),
+    "plain model, hard body of 96 ops, b": (plain, "hard96b"),
     "import warploom, then warploom.gemm": (imported,),
     "loop of 50 vector ops: fuse and layout": (loop_passes, 50),
     "loop of 100 vector ops: fuse and layout": (loop_passes, 100),
     "loop of 200 vector ops: fuse and layout": (loop_passes, 200),
+}
+
+
+WANTED = {  # CPU seconds
+    "epilogue of 28 pointwise ops": 1.2,
+    "epilogue of 50 pointwise ops": 1.5,
+    "epilogue of 100 pointwise ops": 2.5,
+    "epilogue of 200 pointwise ops": 5,
+    "softmax with two value products, d = 128": 5,
+    "int4 weights, M = 256": 4,
+    "int4 weights, M = 4096": 4,
+    "fp8 weights, M = 256": 4,
+    "gated linear attention, chunks of 64": 6,
+    "fused MLP, m = 512": 6,
+    "fused MLP, m = 4096": 6,
+    "attention d = 192": 4,
+    "attention d = 128, 7 heads": 4,
+    "GEMM": 1.52,
+    "SwiGLU": 1.34,
+    "attention": 1.36,
+    "first call, from the cache": 0.25,
+    "warploom --version": 0.15,
+    "warploom --help": 0.2,
+    "warploom verify FILE": 0.4,
+    "warploom show gemm": 0.7,
+    "import warploom, then warploom.gemm": 0.15,
+    "warploom emit gfx950 fourwave": 1.5,
 }
 
 

@@ -21,7 +21,7 @@ import os
 import stat
 import tempfile
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,6 +32,7 @@ from warploom.errors import CacheWarning, ConfigError, MissingExtraError
 FORMAT = b"warploom-cache 1"
 KINDS = ("binary", "cubin", "order", "refusal", "source", "trial", "tuned", "visits")
 FOLDER, REMOTE, SECRET = "WARPLOOM_CACHE", "WARPLOOM_CACHE_REMOTE", "WARPLOOM_CACHE_KEY"
+Sign = Callable[[bytes], str]
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -268,12 +269,12 @@ def _plain(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _sealed(kind: str, key: str, data: bytes, sign: Any) -> bytes:  # noqa: ANN401 (a function)
+def _sealed(kind: str, key: str, data: bytes, sign: Sign) -> bytes:
     head = b"%s %s %s %d " % (FORMAT, kind.encode(), key.encode(), len(data))
     return head + sign(head + data).encode() + b"\n" + data
 
 
-def _opened(kind: str, key: str, held: bytes, sign: Any) -> bytes | None:  # noqa: ANN401
+def _opened(kind: str, key: str, held: bytes, sign: Sign) -> bytes | None:
     """The bytes of an entry, if it is this one and whole."""
     line, _, data = held.partition(b"\n")
     head, _, said = line.rpartition(b" ")

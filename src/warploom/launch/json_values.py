@@ -30,8 +30,8 @@ def read_value(kind: Any, data: Any, **known: object) -> Any:  # noqa: ANN401 (b
         kinds = [inner[0]] * len(data) if inner[-1] is Ellipsis else inner
         return tuple(read_value(k, item) for k, item in zip(kinds, data, strict=True))
     if is_dataclass(kind):
-        kinds = get_type_hints(kind)
-        read = {name: read_value(kinds[name], item) for name, item in dict(data).items()}
+        hints = get_type_hints(kind)
+        read = {name: read_value(hints[name], item) for name, item in dict(data).items()}
         return kind(**read, **known)  # type: ignore[operator]
     made = kind(data) if issubclass(kind, Enum) else data
     if not isinstance(made, (kind, int) if kind is float else kind):

@@ -781,10 +781,24 @@ class _Vector:
 
     def value(self, name: str) -> str:
         """The name of a value in the body, with what makes it before it."""
-        inner, _ = self.body.through(name)
-        if inner not in self.names:
+        for inner in self._needed(name):
             self.names[inner] = self._made(inner)
-        return self.names[inner]
+        return self.names[self.body.through(name)[0]]
+
+    def _needed(self, name: str) -> Iterator[str]:
+        """Values without a name yet, operands first; a chain may be longer than Python's stack."""
+        homes, stack = dict(self.builder.layout.homes), [(name, False)]
+        while stack:
+            inner, ready = self.body.through(stack[-1][0])[0], stack.pop()[1]
+            if inner in self.names:
+                continue
+            op = None if inner in homes else self.body.ops[inner]
+            if ready or not isinstance(op, Pointwise | Spread):
+                yield inner
+                continue
+            stack.append((inner, True))
+            args = op.args if isinstance(op, Pointwise) else (op.arg,)
+            stack += [(a, False) for a in reversed(args)]
 
     def _made(self, name: str) -> str:
         homes = dict(self.builder.layout.homes)

@@ -61,6 +61,21 @@ def solve_modulo(
     return result
 
 
+def schedule_at(
+    problem: ModuloProblem, ii: int, options: ModuloOptions | None = None
+) -> Incumbent | None:
+    """A schedule at one II, up to the work limits; no other II is looked at."""
+    options = options or ModuloOptions()
+    system = build_system(problem)
+    deadline = Deadline(options.seconds, options.work)
+    attempter = Attempter(system, options, _pick_solver(options, None), lambda _: None, deadline)
+    try:
+        found = attempter.full(ii)
+    except OutOfTimeError:
+        return None
+    return found if isinstance(found, Incumbent) else None
+
+
 def _pick_solver(
     options: ModuloOptions, solver: process.ExactSolver | None
 ) -> process.ExactSolver | None:
