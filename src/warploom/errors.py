@@ -188,5 +188,9 @@ class ForcedSettingWarning(WarploomWarning):
     """A schedule replaces a setting of the caller, as documented."""
 
 
+class CacheWarning(WarploomWarning):
+    """A cache that cannot be used as it stands; what it would hold is made anew."""
+
+
 class OverBudgetWarning(WarploomWarning):
     """No order keeps the register budget, which is a hint; the order given exceeds it."""

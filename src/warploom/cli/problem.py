@@ -17,7 +17,8 @@ from warploom.errors import ConfigError
 from warploom.kernel import values as ir
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.values import Access, DType, Kernel, Op, Walk
-from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, grouped_vars
+from warploom.lower.slots import grouped_vars
+from warploom.lower.tiling import BLOCK_COLUMNS, BLOCK_ROWS
 
 INTERPRETED = (3, 200, 4)  # sizes of what runs in the interpreter, as below
 CHECKED, TIMED = (2, 512, 16), (4, 4096, 256)  # units (batches, heads), elements, chunks or pages

@@ -55,7 +55,9 @@ from warploom.view.timeline import draw
 
 MOST_TRIED = 8
 _HOPPER = {"h200": h200, "h100": h100}
-SOLVE = ModuloOptions(find_work=4.0, prove_work=4.0, optimise_work=2.0, work=16.0)
+SOLVE = ModuloOptions(
+    find_work=4.0, prove_work=4.0, optimise_work=0.3, work=16.0, gap=0.01, gap_work=1.0
+)
 PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "module", "emit")
 
 

@@ -16,10 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from warploom.errors import BackendError, ConfigError
-from warploom.interp import TIMINGS
 from warploom.kernel.values import DType
 from warploom.launch.layout import Layout
 
@@ -79,6 +76,8 @@ def interpreting(
         timing: ``in_order``, ``random`` or ``adversarial``.
         seed: of the timing.
     """
+    from warploom.interp import TIMINGS  # noqa: PLC0415 (calls on a GPU need none)
+
     if target not in TARGETS:
         raise ConfigError(f"target={target!r}", where="interpreting", fix=", ".join(TARGETS))
     if timing not in TIMINGS:
@@ -97,6 +96,8 @@ def interpreting(
 
 def layout_of(tensor: Any, name: str, state: Interpreting) -> Layout:  # noqa: ANN401
     """The layout of a NumPy array or a CPU tensor."""
+    import numpy as np  # noqa: PLC0415 (calls on a GPU need none)
+
     if isinstance(tensor, np.ndarray):
         kind = KINDS.get(tensor.dtype.name)
         if state.types is not None and tensor.dtype.name in ("float32", "float64"):
@@ -121,6 +122,8 @@ def layout_of(tensor: Any, name: str, state: Interpreting) -> Layout:  # noqa: A
 
 def values_of(tensor: Any, layout: Layout) -> Any:  # noqa: ANN401 (a NumPy array)
     """The elements of a tensor as a layout sees them: float32, or whole numbers."""
+    import numpy as np  # noqa: PLC0415 (calls on a GPU need none)
+
     if isinstance(tensor, np.ndarray):
         steps = tuple(s * tensor.itemsize for s in layout.strides)
         seen = np.lib.stride_tricks.as_strided(tensor, layout.shape, steps)
@@ -134,6 +137,8 @@ def values_of(tensor: Any, layout: Layout) -> Any:  # noqa: ANN401 (a NumPy arra
 
 def write_back(tensor: Any, layout: Layout, made: Any) -> None:  # noqa: ANN401
     """Elements into a tensor, as a layout sees it."""
+    import numpy as np  # noqa: PLC0415 (calls on a GPU need none)
+
     if isinstance(tensor, np.ndarray):
         steps = tuple(s * tensor.itemsize for s in layout.strides)
         np.lib.stride_tricks.as_strided(tensor, layout.shape, steps)[...] = made
@@ -151,6 +156,8 @@ def _strided(tensor: Any, layout: Layout) -> Any:  # noqa: ANN401
 
 def made_like(like: Any, shape: tuple[int, ...], dtype: DType) -> Any:  # noqa: ANN401
     """A new output beside an input: NumPy's float32 or int32, or torch's own type."""
+    import numpy as np  # noqa: PLC0415 (calls on a GPU need none)
+
     if isinstance(like, np.ndarray):
         return np.zeros(shape, np.float32 if dtype.is_float else np.int32)
     import torch  # noqa: PLC0415 (only where the caller uses it)

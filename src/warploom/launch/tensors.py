@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-
 from warploom.errors import BackendError
 from warploom.kernel.values import DType
 from warploom.launch.interpreting import active, layout_of, made_like
@@ -73,6 +71,11 @@ def is_torch(tensor: object) -> bool:
     return hasattr(tensor, "data_ptr") and hasattr(tensor, "get_device")
 
 
+def is_numpy(tensor: object) -> bool:
+    """Whether it is an array of NumPy, which need not be loaded to ask."""
+    return any(t.__module__ == "numpy" and t.__name__ == "ndarray" for t in type(tensor).__mro__)
+
+
 def view_of(tensor: object, name: str, devices: tuple[int, ...] = CUDA_DEVICES) -> TensorView:
     """The view of a tensor; ``BackendError`` for what is no GPU tensor of a known dtype.
 
@@ -80,7 +83,7 @@ def view_of(tensor: object, name: str, devices: tuple[int, ...] = CUDA_DEVICES) 
     or tensor on the CPU; its address means nothing there.
     """
     state = active()
-    if state is not None and (is_torch(tensor) or isinstance(tensor, np.ndarray)):
+    if state is not None and (is_torch(tensor) or is_numpy(tensor)):
         return TensorView(0, layout_of(tensor, name, state), tensor)
     if is_torch(tensor):
         return _from_torch(tensor, name)

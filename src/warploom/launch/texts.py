@@ -13,10 +13,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
-
-import numpy as np
 
 from warploom.errors import (
     BackendError,
@@ -30,12 +28,10 @@ from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
 from warploom.kernels.measured import ORDER, measured
 from warploom.launch.binary import Binary
-from warploom.launch.compiled import Compiled
-from warploom.launch.described import binary_of, moved
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
-from warploom.launch.interpret import Named, execute, tried_pins
 from warploom.launch.interpreting import Interpreting, made_like, values_of, write_back
+from warploom.launch.launch_cache import KERNELS, Request, launchable
 from warploom.launch.layout import EmptyError, Layout, bind, is_empty
 from warploom.launch.overlap import check_itself
 from warploom.launch.plan import MisalignedError
@@ -43,7 +39,9 @@ from warploom.launch.runner import Layouts, RefusedError, Runner, View
 from warploom.launch.tensors import is_torch, not_a_tensor, row_major
 from warploom.launch.tune import recall
 
-KERNELS = 512  # compiled kernels a process keeps
+if TYPE_CHECKING:
+    from warploom.launch.compiled import Compiled
+
 FILLED = 8  # zeros in place of an empty axis
 
 
@@ -241,6 +239,8 @@ class Calls:
         state: Interpreting,
     ) -> Sequence[Any]:
         """The call executed on the CPU, by the module that a GPU would run."""
+        from warploom.launch.interpret import Named, execute  # noqa: PLC0415 (passes, NumPy)
+
         layouts = self.runner.layouts(tensors)
         numbers = self.runner.scalars_of(layouts) if scalars is None else scalars
         if is_empty(layouts):
@@ -272,9 +272,7 @@ class Calls:
         for i, (t, layout) in enumerate(zip(tensors_of, complete, strict=True)):
             if t.access is Access.OUT and layout is not None and t.name in made:
                 own = made[t.name].in_order(tuple(a.name for a in t.axes))
-                write_back(
-                    done[i], layout, own.astype(np.float32) if own.dtype.kind == "f" else own
-                )
+                write_back(done[i], layout, own.astype("float32") if own.dtype.kind == "f" else own)
         return done
 
     def _made_empty(
@@ -295,6 +293,8 @@ class Calls:
         self, layouts: Layouts, options: tuple[Any, ...]
     ) -> tuple[Kernel, list[dict[str, object]], frozenset[str]]:
         """The kernel of a call, the choices that a call tries for it in turn, and what is > 0."""
+        from warploom.launch.interpret import tried_pins  # noqa: PLC0415 (passes, NumPy)
+
         types, choices, positive, wanted, pins = options
         _, sizes = self._bound(layouts, options)
         without = self._left_out(layouts, wanted)
@@ -345,10 +345,18 @@ class Calls:
         for t, name, layout in zip(self.tensors, self.names, layouts, strict=True):
             if t.access is Access.OUT and layout is not None:
                 check_itself(name, layout)
-        made, tensors, sizes = self._made(layouts, options)
+        request, tensors, sizes = self._asked(layouts, options)
         require_hopper(next(w.device for w in layouts if w))  # before compiling anything
-        check_fit(tensors, layouts, sizes, self.inner, moved(made.built.source, made.kernel))
-        return binary_of(made, tensors)
+        found = launchable(request)
+        check_fit(tensors, layouts, sizes, self.inner, frozenset(found.facts.moved))
+        return found.binary(tensors)
+
+    def binary_for(self, layouts: Layouts, options: tuple[Any, ...]) -> Binary:
+        """The kernel of a call with tensors of these layouts, kept or compiled; needs no GPU."""
+        if self.viewed is not None:
+            layouts, _ = self.viewed(layouts, options)
+        request, tensors, _ = self._asked(layouts, options)
+        return launchable(request).binary(tensors)
 
     def compiled(self, tensors: Sequence[Any], options: tuple[Any, ...]) -> Compiled:
         """The compilation of a call."""
@@ -358,15 +366,16 @@ class Calls:
         """The compilation of a call with tensors of these layouts; needs no GPU."""
         if self.viewed is not None:
             layouts, _ = self.viewed(layouts, options)
-        return self._made(layouts, options)[0]
+        return compiled_or_chosen(self._asked(layouts, options)[0])
 
     def forget(self) -> None:
         """Drop every plan, so that the next calls choose anew."""
         self.runner.forget()
 
-    def _made(
+    def _asked(
         self, layouts: Layouts, options: tuple[Any, ...]
-    ) -> tuple[Compiled, tuple[Tensor, ...], dict[str, int]]:
+    ) -> tuple[Request, tuple[Tensor, ...], dict[str, int]]:
+        """What a call asks for, its tensors as declared, and the sizes of its axes."""
         types, choices, positive, wanted, pins = options
         tensors, sizes = self._bound(layouts, options)
         without = self._left_out(layouts, wanted)
@@ -377,10 +386,8 @@ class Calls:
         kernel = text.value_for(kinds, sizes, dict(choices), without)
         key = _size_key(kernel, sizes)
         known = pins or recall(kernel, dict(key))
-        if known:
-            return _compiled(kernel, key, known, positive), tensors, sizes
-        best = measured(kernel.name, dict(choices), sizes)
-        return _measured_or_chosen(kernel, key, best, positive), tensors, sizes
+        best = () if known else measured(kernel.name, dict(choices), sizes)
+        return Request(kernel, key, known, best, positive), tensors, sizes
 
     def _bound(
         self, layouts: Layouts, options: tuple[Any, ...], *, empty: bool = False
@@ -460,19 +467,20 @@ def _compiled(
     pins: tuple[tuple[str, object], ...],
     positive: frozenset[str],
 ) -> Compiled:
+    from warploom.launch.compiled import Compiled  # noqa: PLC0415 (loads every pass)
+
     return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
 
 
-def _measured_or_chosen(
-    kernel: Kernel,
-    sizes: tuple[tuple[str, int], ...],
-    pins: tuple[tuple[str, object], ...],
-    positive: frozenset[str],
-) -> Compiled:
-    """With what was measured for kernels of its kind, unless this one has no place for it: then
-    with another order of its own, or with nothing of it.
+def compiled_or_chosen(request: Request) -> Compiled:
+    """With what is pinned; with what was measured for kernels of its kind, unless this one has no
+    place for it: then with another order of its own, or with nothing of it.
     """
-    for mine in dict.fromkeys((pins, tuple(p for p in pins if p[0] not in ORDER))) if pins else ():
+    kernel, sizes, pins, positive = request.kernel, request.sizes, request.pins, request.positive
+    if pins:
+        return _compiled(kernel, sizes, pins, positive)
+    best = request.measured
+    for mine in dict.fromkeys((best, tuple(p for p in best if p[0] not in ORDER))) if best else ():
         made = _compiled(kernel, sizes, mine, positive)
         with suppress(BackendError, GeometryError, KernelError, SchedulingError):
             made.built  # noqa: B018 (kept)

@@ -630,7 +630,9 @@ class Writer:
             if self.step is not None and name in early_vectors(self.layout):
                 self.made.append(
                     ops.VectorRegister(
-                        result=name, array=early_array(name), register=lift(4 * self.group + 2 * P + Q)
+                        result=name,
+                        array=early_array(name),
+                        register=lift(4 * self.group + 2 * P + Q),
                     )
                 )
                 return name

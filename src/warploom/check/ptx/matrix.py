@@ -111,9 +111,7 @@ class Matrices(Tensors):
             for i in range(each):
                 kind_, first = self.place(g, pc, space, base + offsets[:, i], size, g.lanes)
                 if load:
-                    raw = self._read(
-                        g, instr, pc, kind_, first, size, span, "", "", atomic=False
-                    )
+                    raw = self._read(g, instr, pc, kind_, first, size, span, "", "", atomic=False)
                     values[:, i] = np.ascontiguousarray(raw).view(dtype)[:, 0]
                 else:
                     raw = np.ascontiguousarray(values[:, i : i + 1]).view(np.uint8)
