@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (the table of claims is one line a claim)
 """The claims of README and results page, computed from files in ``bench/results``.
 
 A claim names its file, what is compared with, who was in the run and who was not. ``recorded`` is the
@@ -96,7 +97,10 @@ def summary():
 
 def provenance():
     """File, tree and peers of every claim, for the results page."""
-    lines = ["| work | file | script | tree | in the run | not in the run |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| work | file | script | tree | in the run | not in the run |",
+        "|---|---|---|---|---|---|",
+    ]
     for claim in CLAIMS:
         found = data(claim)
         rows = found.get("table")

@@ -60,7 +60,7 @@ def run_command(
     if missing:
         if isinstance(found, TileKernel) and (shape or setting):
             found = make_problem(found, shape, setting, timed=False).kernel
-        result = _on_host(derived(found, source), runs)
+        result = on_host(derived(found, source), runs)
     else:
         problem, document = ready(found, shape, setting, timed=stamps is not None)
         result = _on_gpu(gpu.Bound(problem, document), stamps)
@@ -118,7 +118,8 @@ def _on_gpu(bound: gpu.Bound, stamps: Path | None) -> dict[str, Any]:
     }
 
 
-def _on_host(subject: Subject, runs: int) -> dict[str, Any]:
+def on_host(subject: Subject, runs: int) -> dict[str, Any]:
+    """Execute a subject without a GPU, under ``runs`` random timings, and compare."""
     with working(f"running {subject.name}"):
         one = _roles if subject.is_roles else _counters
         found = [row for part in subject.loops for row in one(part, runs)]
