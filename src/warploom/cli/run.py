@@ -67,7 +67,7 @@ def run_command(
             problem = make_problem(found, shape, setting, timed=False, usual=INTERPRETED)
             result = _interpreted(problem, runs)
         else:
-            result = _on_host(derived(found, source), runs)
+            result = on_host(derived(found, source), runs)
     else:
         problem, document = ready(found, shape, setting, timed=stamps is not None)
         result = _on_gpu(gpu.Bound(problem, document), stamps)
@@ -185,7 +185,8 @@ def _interpreted_once(
     return [{"timing": name, "right": right, "note": note}]
 
 
-def _on_host(subject: Subject, runs: int) -> dict[str, Any]:
+def on_host(subject: Subject, runs: int) -> dict[str, Any]:
+    """Execute a subject without a GPU, under ``runs`` random timings, and compare."""
     with working(f"running {subject.name}"):
         one = _roles if subject.is_roles else _counters
         found = [row for part in subject.loops for row in one(part, runs)]
