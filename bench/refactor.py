@@ -134,7 +134,7 @@ def compare(old, new, out):
             same += 1
             continue
         said = [
-            f"{r['config']}: {c.report.registers} registers, {c.report.spill_stores} spilled, "
+            f"{r['config']}: {c.report.registers} registers, {c.report.spill_bytes} spilled, "
             f"{sum(map(len, s)) // 16} instructions"
             for r, c, s in zip((was, now), cubins, sections, strict=True)
         ]

@@ -123,7 +123,7 @@ def run_launch(
     """Memory after a launch, by tensor, and the instructions that ran."""
     try:
         kernel = read_kernel(assembly, None)
-        memory, addresses = place_tensors(launch, seed)
+        memory, addresses = place_tensors(kernel, launch, seed)
         block = block_of(kernel, launch)
         arguments, _ = pack_arguments(kernel, launch, addresses, block)
         findings = Findings(launch.described())
