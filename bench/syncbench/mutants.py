@@ -2,7 +2,8 @@
 
     python bench/syncbench/mutants.py kernel.ptx launch.json [--seconds N]
 
-Prints one line for each mutant that is still called clean, and a summary. A mutant may be right
+Instructions that the launch never executes are left out. Prints one line for each mutant that is
+still called clean, and a summary. A mutant may be right
 (a fence that something else covers); what is printed has to be argued, not counted.
 """
 
@@ -16,6 +17,8 @@ from pathlib import Path
 
 from warploom.check import check
 from warploom.check.launch import Launch
+from warploom.check.ptx.parse import parse
+from warploom.check.ptx.program import link
 
 SYNC = re.compile(
     r"^\s*(@!?[\w$%]+\s+)?"
@@ -26,7 +29,9 @@ SYNC = re.compile(
 WAIT = re.compile(r"mbarrier\.(?:try|test)_wait[^\s]*\s+([\w$%]+)\s*,")
 
 
-def mutants(lines: list[str]) -> list[tuple[int, str, list[str]]]:
+def mutants(  # noqa: C901, PLR0912 (one case a kind of mutant)
+    lines: list[str],
+) -> list[tuple[int, str, list[str]]]:
     """Line, kind and text of every mutant."""
     found = []
     for at, line in enumerate(lines):
@@ -75,14 +80,19 @@ def main() -> None:
     reader.add_argument("ptx", type=Path)
     reader.add_argument("launch", type=Path)
     reader.add_argument("--seconds", type=float, default=240)
+    reader.add_argument("--kinds", default="delete,weaken,relax,parity,double,earlier,later")
     given = reader.parse_args()
     lines = given.ptx.read_text().split("\n")
     launch = Launch.read(given.launch)
     began, seen, missed = time.perf_counter(), Counter(), Counter()
     before = check("\n".join(lines), launch, orders=("forward",))
-    never = {int(re.match(r"line (\d+)", n)[1]) for n in before.never_run}
+    program = link(parse("\n".join(lines)), launch.entry)
+    ran = {i.line for i in program.instrs}
+    ran -= {int(re.match(r"line (\d+)", n)[1]) for n in before.never_run}
     todo = mutants(lines)
     for line, kind, text in todo:
+        if kind not in given.kinds.split(",") or line not in ran:
+            continue
         if time.perf_counter() - began > given.seconds:
             print("stopped: time is up")
             break
@@ -90,11 +100,12 @@ def main() -> None:
         seen[kind] += 1
         if report.verdict.value == "clean":
             missed[kind] += 1
-            note = " (never run)" if line in never else ""
-            print(f"{kind:8} line {line}{note}: {lines[line - 1].strip()[:100]}")
+            print(f"{kind:8} line {line}: {lines[line - 1].strip()[:100]}")
     total, left = sum(seen.values()), sum(missed.values())
     parts = ", ".join(f"{k} {seen[k] - missed[k]}/{seen[k]}" for k in sorted(seen))
-    print(f"{given.ptx}: {total - left} of {total} noticed ({parts}); unchanged: {before.verdict.value}")
+    print(
+        f"{given.ptx}: {total - left} of {total} noticed ({parts}); unchanged: {before.verdict.value}"
+    )
 
 
 if __name__ == "__main__":

@@ -107,7 +107,12 @@ def _triton_descriptor(
         strides.insert(0, strides[0] * extent)
     if meta is None:  # no descriptor on the device: base, shape, strides, padding and rounding
         sizes = [{"kind": "i64", "value": v} for v in (*shape, *strides)]
-        return [{"kind": "pointer", "tensor": name}, *sizes, {"kind": "u8", "value": 0}, {"kind": "u8", "value": 0}]
+        return [
+            {"kind": "pointer", "tensor": name},
+            *sizes,
+            {"kind": "u8", "value": 0},
+            {"kind": "u8", "value": 0},
+        ]
     swizzle = _TRITON_SWIZZLES[int(meta["swizzle"])]
     return [
         tensor_map(name, tensor, meta["block_size"], swizzle),
@@ -152,7 +157,7 @@ def tilelang_launch(
     maps: dict[str, Any] = {}
     for host in artifact.host_mod.functions.values():
         found = (host.attrs or {}).get("tma_descriptor_args")
-        for key, values in (found.items() if found is not None else ()):
+        for key, values in found.items() if found is not None else ():
             maps[str(getattr(key, "name", key))] = _tilelang_map(list(values))
     functions = {str(f.attrs["global_symbol"]): f for f in artifact.device_mod.functions.values()}
     if kernel:
@@ -165,7 +170,7 @@ def tilelang_launch(
     params = []
     for p in function.params:
         name = str(p.name)
-        params.append(maps[name] if name in maps else {"kind": "pointer", "tensor": name})
+        params.append(maps.get(name, {"kind": "pointer", "tensor": name}))
     cluster = function.attrs.get("cluster_dims")
     return {
         "entry": kernel,

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from warploom.check.ptx.alu import LANES, refuse, setter
 from warploom.check.ptx.clocks import (
     BLOCK as BLOCK_FENCE,
-)
-from warploom.check.ptx.clocks import (
     CLUSTER,
     CONTROL,
     DEVICE,

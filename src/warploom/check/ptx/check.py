@@ -14,10 +14,10 @@ from warploom.check.axioms import stated
 from warploom.check.formats import decode
 from warploom.check.launch import Launch
 from warploom.check.ptx.machine import Halt
+from warploom.check.ptx.matrix import Whole
 from warploom.check.ptx.parse import parse
 from warploom.check.ptx.program import Program, link
 from warploom.check.ptx.results import Findings
-from warploom.check.ptx.matrix import Whole
 from warploom.errors import CheckError, UnsupportedCodeError
 from warploom.report import CodeFinding, CodeReport, Verdict
 

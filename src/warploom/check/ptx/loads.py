@@ -12,8 +12,6 @@ from warploom.check.formats import bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_
 from warploom.check.ptx.alu import _U, LANES, dtype_of, put, refuse, setter, stored
 from warploom.check.ptx.clocks import (
     BLOCK as BLOCK_FENCE,
-)
-from warploom.check.ptx.clocks import (
     CLUSTER,
     DEVICE,
     FULL,
@@ -393,8 +391,9 @@ class Loads(MachineBase):
             self.widths[f"st {width}"] = self.widths.get(f"st {width}", 0) + 1
             self._writable(g, pc, start)
         index = start[:, None] + span
-        event = self.event(g, instr, pc, write=True, starts=start, width=width, atomic=bool(strong),
-            scope=scope)
+        event = self.event(
+            g, instr, pc, write=True, starts=start, width=width, atomic=bool(strong), scope=scope
+        )
         if len(start) > 1:
             self._overlaps(g, pc, start, width, raw, event, memory)
         memory.access(

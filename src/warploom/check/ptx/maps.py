@@ -254,9 +254,7 @@ class Maps(Barriers):
             )  # fmt: skip
             self.memory.data[first[:, None] + span] = raw
             self.changes += 1
-            self.flags["global", int(first[0])] = [
-                (cta, scope, "release", clocks.stamp(g.threads))
-            ]
+            self.flags["global", int(first[0])] = [(cta, scope, "release", clocks.stamp(g.threads))]
             clocks.tick(g.threads)
             return None
 

@@ -1,7 +1,7 @@
 """Matrix instructions of a warp beside wgmma and mma m16n8: wmma, mma in double, movmatrix.
 
-A wmma fragment has no documented layout, so any one will do: lane ``l`` holds the elements ``l * e``
-to ``l * e + e - 1`` in the order of rows, and registers beyond those repeat them.
+A wmma fragment has no documented layout, so any one will do: lane ``l`` holds the elements
+``l * e`` to ``l * e + e - 1`` in the order of rows, and registers beyond those repeat them.
 """
 
 from __future__ import annotations
@@ -111,9 +111,7 @@ class Matrices(Tensors):
             for i in range(each):
                 kind_, first = self.place(g, pc, space, base + offsets[:, i], size, g.lanes)
                 if load:
-                    raw = self._read(
-                        g, instr, pc, kind_, first, size, span, "", "", atomic=False
-                    )
+                    raw = self._read(g, instr, pc, kind_, first, size, span, "", "", atomic=False)
                     values[:, i] = np.ascontiguousarray(raw).view(dtype)[:, 0]
                 else:
                     raw = np.ascontiguousarray(values[:, i : i + 1]).view(np.uint8)

@@ -949,9 +949,7 @@ class Tensors(Maps):
             component = np.array([clocks.encoded(barrier.component)])
             value = np.array([barrier.phase + 1])
             if first:
-                self.use_map(
-                    g, instr, pc, lane, thread, held, barrier.component, barrier.phase + 1
-                )
+                self.use_map(g, instr, pc, lane, thread, held, barrier.component, barrier.phase + 1)
             if first and source.size:
                 self.before_grid_wait(g, pc, thread, write=False)
                 read = self.event(
