@@ -55,12 +55,24 @@ def main() -> None:
             try:
                 row = pool.apply_async(one, (str(path), given.timeout)).get(given.timeout)
             except multiprocessing.TimeoutError:
-                row = {"kernel": path.name, "verdict": "timeout", "codes": [], "seconds": given.timeout,
-                       "megabytes": 0, "warp_instructions": 0, "never_run": 0, "first_unsupported": ""}
+                row = {
+                    "kernel": path.name,
+                    "verdict": "timeout",
+                    "codes": [],
+                    "seconds": given.timeout,
+                    "megabytes": 0,
+                    "warp_instructions": 0,
+                    "never_run": 0,
+                    "first_unsupported": "",
+                }
         rows.append(row)
         first = row["first_unsupported"].replace("\n", " ")[:90]
-        print(f"{row['kernel']:28} {row['verdict']:12} {row['seconds']:7.2f} s {row['megabytes']:5} MB "
-              f"{row['warp_instructions']:8}  {', '.join(row['codes'])} {first}", flush=True)
+        print(
+            f"{row['kernel']:28} {row['verdict']:12} "
+            f"{row['seconds']:7.2f} s {row['megabytes']:5} MB "
+            f"{row['warp_instructions']:8}  {', '.join(row['codes'])} {first}",
+            flush=True,
+        )
     if given.json:
         given.json.write_text(json.dumps(rows, indent=1) + "\n")
 

@@ -330,11 +330,11 @@ class Barriers(Loads):
                 barrier = self._found(g, pc, int(where[lane]), thread)
                 clocks = cluster.clocks
                 for threads, epochs in (*barrier.arrivals, *barrier.before[0]):
-                    if (clocks.known[CONTROL, thread[0], threads] < epochs).any():
+                    if (clocks.known[STEP, thread[0], threads] < epochs).any():
                         self._inval_race(g, pc, barrier)
                 for looks in barrier.looks.values():
                     for threads, epochs, _ in looks:
-                        if (clocks.known[CONTROL, thread[0], threads] < epochs).any():
+                        if (clocks.known[STEP, thread[0], threads] < epochs).any():
                             self._inval_race(g, pc, barrier)
                 self._bytes(g, instr, pc, lane, thread, barrier.at, write=True)
                 del cluster.barriers[barrier.at]
