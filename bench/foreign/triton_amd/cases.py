@@ -114,7 +114,7 @@ CASES = [
            stages=2, dtype="bf16", environment={**PINGPONG, **NO_ASYNC}),
     matmul("matmul_pingpong_fp8", 256, 256, 512, 256, 256, 128, dtype="e4m3", even=True, warps=8,
            stages=2, transposed=True, environment=PINGPONG, targets=["gfx950"]),
-    matmul("matmul_pingpong_stages3", 256, 256, 512, 256, 256, 64, even=True, warps=8, stages=3,
+    matmul("matmul_pingpong_stages3", 256, 128, 320, 256, 128, 32, even=True, warps=8, stages=3,
            dtype="f16", out="f16", transposed=True, environment=PINGPONG),
     matmul("matmul_f32", 64, 64, 64, 32, 32, 32, dtype="f32"),
     matmul("matmul_i8", 64, 64, 128, 64, 64, 64, dtype="i8", out="i32", even=True, acc="int32"),
