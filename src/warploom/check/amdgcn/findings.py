@@ -24,6 +24,12 @@ def register_name(register: int) -> str:
     return f"a{register - ACC}" if register >= ACC else f"v{register}"
 
 
+def counter_of(text: str) -> str:
+    """The counter that an access to LDS is waited for with."""
+    name, _, rest = text.partition(" ")
+    return "vmcnt" if "_load_lds_" in name or rest.split()[-1:] == ["lds"] else "lgkmcnt"
+
+
 @dataclass(eq=False, slots=True)
 class Pending:
     """A finding that may still turn out to have no effect."""
@@ -79,6 +85,15 @@ class Findings:
             return None
         hazard = {"RW": "WAR", "WR": "RAW", "WW": "WAW"}[_CODE[earlier] + _CODE[kind]]
         why, fix = _explain_lds(code[pc], code[at], w, other, earlier, kind, axiom)
+        if other is not w and pc > at and visit <= w.visits.get(at, 1) - 1:
+            why = (
+                f"wave {other.index} may run ahead of wave {w.index}: nothing holds it at line "
+                f"{code[pc].line} until line {code[at].line} of wave {w.index} is complete"
+            )
+            fix = (
+                f"s_waitcnt {_COUNTER[kind]} that covers line {code[at].line}, then s_barrier, "
+                f"before line {code[pc].line}"
+            )
         events = (
             event(code[pc], other, group, visit, _WHAT[earlier]),
             event(code[at], w, group, max(0, w.visits.get(at, 1) - 1), _WHAT[kind]),

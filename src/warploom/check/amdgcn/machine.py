@@ -784,7 +784,8 @@ class Machine:
 def _ordered_pair(a: Access, b: Access) -> bool:
     """Whether ``a`` is known to be complete when ``b`` is issued."""
     if a.group == b.group:
-        return bool(b.snapshot.vm[a.wave.index] >= a.number) and not a.scalar
+        clock = b.snapshot.lgkm if a.scalar else b.snapshot.vm
+        return bool(clock[a.wave.index] >= a.number)
     if a.scalar:
         return False
     return b.snapshot.known.get(a.wave.uid, 0) >= a.number
