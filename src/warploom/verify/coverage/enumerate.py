@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -22,6 +23,7 @@ from warploom.ir.expr import Function, IntExpr, Sym, SymKind, evaluate
 from warploom.ir.module import KernelModule, Outside, Role, TensorMap
 from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.tile_schedule import CTA, CTAS, SMS, TILE, VISIT, expand, let
+from warploom.kernel.values import Const as Number, Store, walk as kernel_ops
 from warploom.verify.coverage.report import Finding
 from warploom.verify.coverage.values import value_of
 
@@ -134,9 +136,36 @@ class _Run:
         for first in range(0, grid, cluster):
             self._cluster(symbols, range(first, min(first + cluster, grid)), grid)
         for name, counted in self.stored.items():
-            if np.any(counted == 0):
-                where = tuple(int(x[0]) for x in np.nonzero(counted == 0))
+            missing = (counted == 0) & self._meant(name, counted.shape)
+            if np.any(missing):
+                where = tuple(int(x[0]) for x in np.nonzero(missing))
                 raise WrongError(f"element {where} of '{name}' is never stored", f"output {name}")
+
+    def _meant(self, name: str, shape: tuple[int, ...]) -> Any:  # noqa: ANN401 (an array)
+        """The elements of an output that the author's kernel stores: all along a variable, one for
+        a number. What is computed from memory or positions may be any: nothing is demanded.
+        """
+        kernel = self.module.kernel
+        numbers = {
+            op.result.name: op.value for op in kernel_ops(kernel.ops) if isinstance(op, Number)
+        }
+        meant = np.zeros(shape, bool)
+        for op in kernel_ops(kernel.ops):
+            if not isinstance(op, Store) or op.tensor != name:
+                continue
+            along = [np.ones(n, bool) for n in shape]
+            for at, mask in zip(op.at, along, strict=True):
+                if at.value is not None:
+                    place = numbers.get(at.value)
+                    mask[:] = False
+                    if place is not None and 0 <= int(place) < len(mask):
+                        mask[int(place)] = True
+            apart = [
+                mask.reshape([-1 if i == n else 1 for i in range(len(shape))])
+                for n, mask in enumerate(along)
+            ]
+            meant |= reduce(np.logical_and, apart)
+        return meant
 
     def _cluster(  # noqa: C901 (roles, CTAs, tiles)
         self, symbols: dict[Sym, int], ctas: range, grid: int
@@ -270,6 +299,8 @@ class _Run:
         made: Sum,
         where: str,
     ) -> None:
+        if isinstance(op.a, ops.RegisterOperand):
+            raise WrongError("a product of registers, which is not followed here", where)
         use_a = self._use(op.a.ring, op.iteration, tile)
         use_b = self._use(op.b.ring, op.iteration, tile)
         row_axis, along, rows, left = self._operand(op.a, use_a, slots, tile, where)
@@ -372,6 +403,11 @@ class _Run:
         if step.predicate is not None:
             inside = np.broadcast_to(value_of(step.predicate, values, tile.functions), shape)
         places = self._places(held)
+        there = np.ones(shape, bool)  # numbers among the indices may lie outside of their axes
+        for axis, expr in zip(tensor.axes, step.at, strict=True):
+            at = np.broadcast_to(value_of(expr, values, tile.functions), shape)
+            if axis.name not in places:
+                there = there & (at >= 0) & (at < -(-self.sizes[axis.name] // axis.per))
         for axis, expr in zip(tensor.axes, step.at, strict=True):
             at = np.broadcast_to(value_of(expr, values, tile.functions), shape)
             length = -(-self.sizes[axis.name] // axis.per)
@@ -379,7 +415,7 @@ class _Run:
                 raise WrongError(f"a load of '{step.tensor}' outside of '{axis.name}'", where)
             if axis.name in places:
                 own = places[axis.name] // axis.per
-                counts = self._exists(places)
+                counts = self._exists(places) & there
                 if np.any(counts & ~inside):
                     raise WrongError(
                         f"a load of '{step.tensor}' leaves out elements that exist", where
@@ -532,11 +568,11 @@ def tiles_of(role: Role, symbols: dict[Sym, int], cta: int, grid: int) -> Iterat
             values[bound.name] = evaluate(bound.value, values)
         for var, place in schedule.indices:
             values[Sym(SymKind.TILE, var)] = evaluate(place, values)
-        for bound in tiles.bounds:
-            values[bound.name] = evaluate(bound.value, values)
-        values[TRIPS] = evaluate(tiles.trips, values)
-        for bound in tiles.lets:
+        for bound in (*tiles.lets, *tiles.bounds):
             values[bound.name] = evaluate(bound.value, values, functions)
+        values[TRIPS] = evaluate(tiles.trips, values)
+        for bound in tiles.ranges:
+            values[bound.name] = evaluate(bound.value, values)
         yield Tile(values, functions, values[TRIPS])
 
 
