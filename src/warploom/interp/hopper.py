@@ -16,7 +16,7 @@ import numpy as np
 
 from warploom.document.rings import BufferCopy, Per, Scope, Side
 from warploom.errors import InterpreterError
-from warploom.interp.arithmetic import OUTSIDE, Array, elements_of, index
+from warploom.interp.arithmetic import OUTSIDE, Array, elements_of, floating, index
 from warploom.interp.timing import Agent, Blocked, Event, Scheduler, Step
 from warploom.interp.vector import COL, ROW, Fragments, check_inside, run_body
 from warploom.ir import operations as ops
@@ -117,7 +117,7 @@ class Cta:
                 self.barriers[ring.name, Side.EMPTY, slot] = Barrier(ring.empty_arrivals)
         for part in storage.parts:
             for slot in range(self.module.ring(part.ring).depth):
-                blank = np.full((part.rows, part.cols), np.nan, np.float32)
+                blank = np.full((part.rows, part.cols), np.nan, floating())
                 self.slots[part.ring, part.part, slot] = blank
         for named in storage.barriers:
             for i in range(named.count):
@@ -210,7 +210,7 @@ class RoleRun:
             for copy in range(buffer.copies if buffer.role == role.name else 0):
                 shape = (max(1, role.threads // WARP), stage.rows, stage.cols)
                 for view in (self.written, self.visible):
-                    view[stage.buffer, copy] = np.full(shape, np.nan, np.float32)
+                    view[stage.buffer, copy] = np.full(shape, np.nan, floating())
 
     @property
     def memory(self) -> dict[str, Array]:
@@ -618,7 +618,7 @@ class RoleRun:
 
     def _factor(self, name: str, top: str, was: Array, now: Array) -> Array:
         """By what a part's sums are multiplied, for each of their elements."""
-        scale = np.exp2((was - now).astype(np.float32))
+        scale: Array = np.exp2((was - now).astype(floating()))
         if self.arrays[name].form == "row":
             return scale
         rows = self.accumulators[name].shape[0]
@@ -743,7 +743,7 @@ def _blank_array(array: RegisterArray, warps: int) -> Array:
         shape = (warps, WARP, array.registers if array.form == "thread" else 2 * array.blocks)
     if array.dtype is DType.I32:
         return np.full(shape, OUTSIDE, np.int64)
-    return np.full(shape, np.nan, np.float32)
+    return np.full(shape, np.nan, floating())
 
 
 def _ranges(
@@ -763,7 +763,7 @@ def read_box(
     """A box of a tensor; elements outside, and from ``end`` on, are 0."""
     if tensor_map.outside is not Outside.ZERO:
         raise InterpreterError(f"{tensor_map.name} is a map of stores")
-    tile = np.zeros(tensor_map.box, np.float32)
+    tile = np.zeros(tensor_map.box, floating())
     pairs = list(_ranges(memory.shape, tensor_map, at, end))
     inside = tuple(b for _, b in pairs)
     tile[inside] = memory[tuple(a for a, _ in pairs)]

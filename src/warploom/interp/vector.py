@@ -10,7 +10,7 @@ import numpy as np
 
 from warploom.document.rings import BufferCopy
 from warploom.errors import InterpreterError
-from warploom.interp.arithmetic import Array, index, pointwise, round_to, wrapped
+from warploom.interp.arithmetic import Array, floating, index, pointwise, round_to, wrapped
 from warploom.ir import operations as ops
 from warploom.ir.expr import Function, IntExpr, Sym, SymKind, inlined, symbols
 from warploom.kernel.types import DType, Fn
@@ -194,14 +194,14 @@ def _reduced(step: ops.VectorReduce, arg: Array, layout: ops.FragmentLayout, thr
     names = [i.name for i in layout.indices]
     axes = tuple(threads + names.index(n) for n in step.over if n in names)
     made = fold.reduce(arg, axis=axes, keepdims=True) if axes else arg
-    made = wrapped(made) if whole else np.asarray(made, np.float32)
+    made = wrapped(made) if whole else np.asarray(made, floating())
     lane = threads - 1
     lanes = np.arange(made.shape[lane])
     with np.errstate(all="ignore"):
         for distance in step.lanes:
             other = np.take(made, lanes ^ distance, axis=lane)
             made = fold(made, other)
-            made = wrapped(made) if whole else np.asarray(made, np.float32)
+            made = wrapped(made) if whole else np.asarray(made, floating())
     return made
 
 
