@@ -6,6 +6,7 @@
     python bench/oracles.py larger 0 5000
     python bench/oracles.py exchanges 0 5000
     DOCUMENTS=FOLDER python bench/oracles.py shipped 0 5000
+    python bench/oracles.py structure 0 3000
     python bench/oracles.py modulo 1000 3000
     python bench/oracles.py roles 2000000 2020000 --resume bench/results/oracles_roles.jsonl
 
@@ -16,6 +17,7 @@ sequences of tiles, against runs with one step after the other held back. ``larg
 and clusters, edited up to three times, against random runs. ``exchanges``: how CTAs meet in global
 memory, edited up to four times, against every interleaving. ``shipped``: schedules of the shipped
 texts (of `bench/role_mutants.py --write FOLDER`), edited up to three times, against random runs.
+``structure``: shipped schedules with consistent edits of several places (``tests/mutation``).
 ``modulo``: bodies with distances, values, budgets, roles and isolation, solved and enumerated
 (``tests/modulo/full_oracle.py``). Prints each disagreement, and the figures.
 
@@ -93,7 +95,14 @@ def sequences(seed: int) -> tuple[str, str]:
     return compare(seed)
 
 
+def structure(seed: int) -> tuple[str, str]:
+    from tests.mutation.structure_mutants import compare
+
+    return compare(seed)
+
+
 KINDS = {
+    "structure": structure,
     "sequences": sequences,
     "shipped": shipped,
     "exchanges": exchanges,

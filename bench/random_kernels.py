@@ -1,13 +1,18 @@
-"""Random kernels of the language on a GPU, against their NumPy meaning.
+"""Random kernels of the language on a GPU, or on the host, against their NumPy meaning.
 
     python bench/random_kernels.py build FOLDER [--count 60] [--seed 1] [--forms F,F]
     python bench/random_kernels.py run FOLDER [--only NAME,NAME] [--out FILE]
     python bench/random_kernels.py apart FOLDER [--out FILE]                a process a kernel
+    python bench/random_kernels.py host FILE [--seed FIRST] [--count 5000] [--seconds S]
 
 ``build`` draws kernels (``tests/kernel/random_kernels.py``), lowers and proves them, compiles them
 and keeps cubins, inputs and the results NumPy expects; SwiGLU, RMS-norm GEMM and GEMM at odd sizes
 and kernels of several loops are among them. ``run`` needs neither the solver nor torch: sanitizers
 see nothing but the kernel.
+
+``host`` needs no GPU: one kernel a seed is lowered, proven, emitted and executed thread by thread
+(``tests/host_cuda``). FILE has a line a seed: ``right``, ``refused`` (with the reason), or what
+went wrong. Seeds that it holds are left out, so a campaign can be stopped and resumed.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ import pickle
 import sys
 import time
 import zlib
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -270,20 +276,91 @@ def run_apart(folder, out, at_once=8):
     return len(bad)
 
 
+def drawn(seed, forms):
+    """The kernel of a seed, and choices for it."""
+    from hypothesis import HealthCheck, Phase, given, seed as seeded, settings, strategies as st
+    from tests.kernel.random_kernels import random_kernels
+    from tests.texts.test_random_kernels import PINS
+
+    found = []
+
+    @seeded(seed)
+    @settings(
+        max_examples=3,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+    )
+    @given(random_kernels(forms=forms, hopper=True, largest=150), st.just({}) | PINS)
+    def draw(case, pins):
+        found.append((case, pins))
+
+    draw()
+    return found[-1]  # the first one is the simplest, whatever the seed
+
+
+def host_line(seed, forms):
+    """One kernel, executed on the host: its line of results."""
+    from tests.texts.test_random_kernels import check
+
+    from warploom.errors import WarploomError
+
+    start, found = time.time(), "right"
+    case, pins = drawn(seed, forms)
+    try:
+        try:
+            made = check(case, pins, seed + 1)
+        except WarploomError:  # choices that the emitter refuses
+            made = check(case, {}, seed + 1)
+        found = "right" if made is not None else "refused: no tiling"
+    except AssertionError as error:
+        found = f"wrong: {error}"[:300]
+    except WarploomError as error:
+        found = "refused: " + str(error).partition("\n")[0]
+    except Exception as error:
+        found = f"raw {type(error).__name__}: {error}"[:300]
+    seconds = round(time.time() - start, 2)
+    return {"seed": seed, "text": case.text, "found": found, "s": seconds}
+
+
+def host(path, first, count, forms, seconds):
+    """Kernels of some seeds; those that the file holds are left out."""
+    from tests.kernel.random_kernels import FORMS
+
+    began = time.time()
+    lines = [json.loads(x) for x in path.read_text().splitlines()] if path.exists() else []
+    done = {line["seed"] for line in lines}
+    with path.open("a") as file:
+        for seed in range(first, first + count):
+            if seed in done or time.time() - began > seconds:
+                continue
+            line = host_line(seed, forms or FORMS)
+            lines.append(line)
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            if not line["found"].startswith(("right", "refused")):
+                print(json.dumps(line), flush=True)
+    for what, times in Counter(x["found"].partition(":")[0] for x in lines).most_common():
+        print(f"{times:6} {what}")
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=("build", "run", "apart"))
+    parser.add_argument("mode", choices=("build", "run", "apart", "host"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--forms", default="", help="of random kernels, e.g. product,softmax")
     parser.add_argument("--out", default="")
+    parser.add_argument("--seconds", type=float, default=1e9, help="of host: stop after so many")
     args = parser.parse_args()
+    forms = tuple(args.forms.split(",")) if args.forms else ()
     if args.mode == "build":
-        return build(
-            args.folder, args.count, args.seed, args.forms.split(",") if args.forms else ()
-        )
+        return build(args.folder, args.count, args.seed, forms)
+    if args.mode == "host":
+        return host(args.folder, args.seed, args.count, forms, args.seconds)
     if args.mode == "apart":
         return run_apart(args.folder, args.out)
     return run(args.folder, set(filter(None, args.only.split(","))), args.out)

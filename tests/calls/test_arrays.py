@@ -187,3 +187,20 @@ def test_refusals_are_typed_and_say_what_to_do(rng, call):
         call(a, b)
     assert isinstance(raised.value, BackendError)
     assert raised.value.fix
+
+
+class Long(type(empty((1,), "bfloat16"))):
+    """A tensor of any shape that has no memory."""
+
+    def __init__(self, *shape):
+        super().__init__(np.broadcast_to(np.zeros((), np.uint16), shape), "bfloat16")
+
+    def stride(self):
+        return (self.shape[1], 1)
+
+
+@pytest.mark.parametrize("shape", [(1 << 31, 64), (64, (1 << 32) + 16)])
+def test_axes_that_indices_of_32_bits_cannot_count(shape):
+    with executing(), pytest.raises(BackendError, match="shape") as raised:
+        warploom.gemm(Long(*shape), Long(shape[1], 64))
+    assert "slice along" in raised.value.fix

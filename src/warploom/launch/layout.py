@@ -87,7 +87,8 @@ def _sizes(given: Sequence[tuple[Tensor, Layout]], least: int) -> dict[str, int]
         if size < least:
             raise _misfit(tensor, layout, "it has one entry more than there are groups")
         if size > MOST_LENGTH:
-            raise _misfit(tensor, layout, f"axes of kernels have at most {MOST_LENGTH} elements")
+            why = f"axes of kernels have at most {MOST_LENGTH} elements"
+            raise _misfit(tensor, layout, why, fix=f"a call for each slice along {axis.name}")
         if axis.size is not None and axis.size != size:
             raise _misfit(tensor, layout, f"axis {axis.name} has size {axis.size}")
         if axis.per == 1:
@@ -125,13 +126,13 @@ def _check_one_device(given: Sequence[tuple[Tensor, Layout]]) -> None:
         raise BackendError(f"tensors lie on several devices: {said}", fix="one device for all")
 
 
-def _misfit(tensor: Tensor, layout: Layout, why: str) -> BackendError:
+def _misfit(tensor: Tensor, layout: Layout, why: str, *, fix: str = "") -> BackendError:
     axes = ", ".join(f"{a.name}/{a.per}" if a.per > 1 else a.name for a in tensor.axes)
     return BackendError(
         f"{tensor.name} has shape {layout.shape}",
         where=f"argument {tensor.name}",
         why=why,
-        fix=f"axes [{axes}]",
+        fix=fix or f"axes [{axes}]",
     )
 
 

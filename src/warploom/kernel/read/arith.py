@@ -17,6 +17,7 @@ FLOAT_ONLY = {
 INT_ONLY = {
     Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.SHL, Fn.BITS, Fn.BITOR, Fn.XOR, Fn.MULHI,
 }  # fmt: skip
+MULTIPLIED = {DType.BF16, DType.F16, DType.E4M3, DType.E5M2}  # by tensor cores
 
 
 def known(frame: Frame, symbol: Symbol) -> Symbol:
@@ -189,11 +190,13 @@ def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> ir.Valu
         )
     fp8 = {DType.E4M3, DType.E5M2}
     if left.dtype is not right.dtype and not {left.dtype, right.dtype} <= fp8:
+        sides = ((left.dtype, "right"), (right.dtype, "left"))
+        ways = [f".to(wl.{d}) on the {s} side" for d, s in sides if d in MULTIPLIED]
         frame.wrong_type(
             node,
             f"@ of {left.dtype} and {right.dtype}",
             why="both sides of a product have the same element type",
-            fix=f".to(wl.{right.dtype}) on the left side, or .to(wl.{left.dtype}) on the right",
+            fix=", or ".join(ways) or ".to(wl.bf16) on both sides",
         )
     if not left.dtype.is_float:
         frame.wrong_type(

@@ -59,8 +59,8 @@ from warploom.verify.roles.order import Order
 
 MOST_LENGTHS = 80
 """Lengths of single tiles that are looked at; more are for the caller to refuse."""
-MOST_TRIPS, MOST_EVENTS = 128, 60_000
-"""Iterations and events of the single tiles that facts are taken from."""
+MOST_TRIPS, MOST_EVENTS, MOST_PAIRS = 128, 60_000, 600_000
+"""Iterations and events of the single tiles that facts are taken from; pairs of them."""
 _MET = ("meets", "joins")
 _RINGED = (roles.WaitFull, roles.WaitEmpty, roles.Expect, roles.Load, roles.Arrive)
 _Lap = tuple[str, str, int]  # ring, side, cta of two that stand for all
@@ -416,6 +416,7 @@ class _Facts:
     tiles: list[_Tile]
     sequence: _Sequence | None = None
     lag: int = 0
+    pairs: int = 0
     _known: dict[object, int] = field(default_factory=dict)
 
     @property
@@ -451,6 +452,12 @@ class _Facts:
         assert self.sequence is not None
         return event.phase != "prologue" or event.index >= self.sequence.start
 
+    def spend(self, pairs: int) -> None:
+        """``NotProven`` where too many pairs of events would be compared."""
+        self.pairs += pairs
+        if self.pairs > MOST_PAIRS:
+            raise NotProven(f"too many entries of {self.program.name} speak of the same uses")
+
     def classes(self, *what: str) -> list[_Class]:
         """What the agent does of some kinds."""
         found = (_Class(w, k) for tile in self.tiles for w in what for k in tile.tables[w])
@@ -481,6 +488,7 @@ class _Facts:
                 for v, targets in other.items():
                     if v - s <= fails:
                         continue
+                    self.spend(len(sources) * len(targets))
                     if all_of:
                         some = all if all_to else any
                         held = all(some(before(a, b) for b in targets) for a in sources)
@@ -510,7 +518,10 @@ def _facts(
         pairs = product(tile.tables["waits"].values(), tile.tables["comes"].values())
         for waits, comes in pairs:
             for (s, nodes), (v, ends) in product(waits.items(), comes.items()):
-                if s - v > facts.lag and any(tile.order.before(a, b) for a in nodes for b in ends):
+                if s - v <= facts.lag:
+                    continue
+                facts.spend(len(nodes) * len(ends))
+                if any(tile.order.before(a, b) for a in nodes for b in ends):
                     facts.lag = s - v
     return facts
 
