@@ -20,6 +20,7 @@ from warploom.emit.gfx950.tile_ir.layout import (
     register_axis,
     vector_axes,
 )
+from warploom.emit.gfx950.tile_ir.machine import MI300X
 from warploom.emit.gfx950.tile_ir.plan import TilePlan
 from warploom.errors import BackendError, ConfigError
 from warploom.kernel import language as wl
@@ -306,6 +307,38 @@ def test_layouts_hold_every_element_once(layout):
     assert len(found) == len(set(found))
     full = np.prod([m.extent for _, m in layout])
     assert len(found) == full
+
+
+def test_fp8_takes_the_wide_matrix_instruction():
+    kernel = made_for(block_scaled.block_scaled, CASES["block_scaled"][1], {})
+    assert "16x16x128_f8f6f4" in compile_tile_kernel(kernel).assembly
+
+
+@pytest.mark.parametrize("name", ["gemm", pytest.param("attention", marks=pytest.mark.slow)])
+def test_mi300x(name):
+    """The same lowering for another chip: it is a value."""
+    text, types, sizes, constants, without, given_arrays, _ = CASES[name]
+    kernel = made_for(text, types, sizes, constants, without)
+    program = compile_tile_kernel(kernel, machine=MI300X)
+    assert 'amdgcn_target "amdgcn-amd-amdhsa--gfx942"' in program.assembly
+    assert program.resources.lds_bytes <= 65536
+    arrays = random_arrays(kernel, sizes, given_arrays, scale=0.4)
+    scalars = {p.name: 0.5 for p in kernel.parameters}
+    assert not try_kernel(kernel, arrays, scalars, sizes=sizes, program=program).wrong
+
+
+def test_mi300x_has_no_ocp_floats():
+    kernel = made_for(own.add, CASES["add"][1], ODD)
+    with pytest.raises(BackendError, match="'out' of e4m3"):
+        compile_tile_kernel(kernel, machine=MI300X)
+
+
+@pytest.mark.parametrize("total", [1, 7, 8, 9, 63, 100])
+def test_tiles_of_dies_are_a_permutation(total):
+    """What `_near_tiles` computes, on numbers."""
+    dies, (share, more) = 8, divmod(total, 8)
+    taken = [i % dies * share + min(i % dies, more) + i // dies for i in range(total)]
+    assert sorted(taken) == list(range(total))
 
 
 def test_interpreted():
