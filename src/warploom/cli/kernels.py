@@ -15,7 +15,7 @@ from warploom.emit.gfx950 import GemmTile
 from warploom.emit.gfx950.attention import AttentionText, attention_text, attention_tile
 from warploom.errors import ConfigError
 from warploom.kernel.text import Text
-from warploom.kernel.values import Access, DType, Walk
+from warploom.kernel.values import Access, DType, Walk, is_number
 from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.attention_grad import attention_grad, packed_grad, packed_values, values_grad
 from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
@@ -370,3 +370,20 @@ def two_products(kernel: TileKernel, tile: str | None) -> tuple[AttentionText, G
             raise ConfigError(f"{tile!r} is no tile of {kernel.text.name}", where="--tile", fix=fix)
         made = attention_tile(text, keys=parts[1], waves=parts[0] // 32)
     return text, made
+
+
+def tile_extents(kernel: TileKernel, tile: str | None) -> dict[str, int]:
+    """``128x128x64`` as extents: of the grid's tiles, then of the loops' steps."""
+    if tile is None:
+        return {}
+    own = kernel.compiled.kernel
+    free = [v.name for v in own.vars if v.walk in (Walk.TILE, Walk.STEP) and not is_number(v)]
+    parts = tile.lower().split("x")
+    if len(parts) != len(free) or not all(p.isdigit() and int(p) for p in parts):
+        example = "x".join(["64"] * len(free)) or "nothing: it has no tiles"
+        raise ConfigError(
+            f"{tile!r} is no tile of {kernel.text.name}",
+            where="--tile",
+            fix=f"an extent for each of {', '.join(free)}: {example}",
+        )
+    return dict(zip(free, map(int, parts), strict=True))

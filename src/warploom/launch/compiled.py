@@ -16,6 +16,7 @@ from warploom.emit.cuda.tile.plain import emit_plain, rows_of
 from warploom.emit.cuda.tile.simt import emit_simt
 from warploom.emit.cuda.tile.simt_layout import has_products
 from warploom.emit.cuda.tile.source import Source, emit_kernel
+from warploom.emit.gfx950.tile_ir.machine import MACHINES
 from warploom.errors import (
     BackendError,
     ConfigError,
@@ -315,16 +316,17 @@ def compile_text(
     target: object = None,
 ) -> Compiled | CompiledMi355x:
     """``Text.compile``."""
-    if target == "mi355x" or isinstance(target, Mi355x):
+    amd = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
+    if amd is not None:
         kernel = text.value_for(text.spell(types, without), sizes, constants, without)
-        return CompiledMi355x(kernel, extents_of(kernel, dict(text.pins)))
+        return CompiledMi355x(kernel, extents_of(kernel, dict(text.pins)), amd)
     if isinstance(target, str) and target in _HOPPER:
         target = _HOPPER[target]()
     if target is not None and not isinstance(target, HopperTarget):
         raise ConfigError(
             f"a {type(target).__name__} is no Hopper target",
             where="target",
-            fix="'h200', 'h100', 'mi355x', or a HopperTarget made with dataclasses.replace",
+            fix="'h200', 'h100', 'mi355x', 'mi300x', or a HopperTarget by dataclasses.replace",
         )
     wanted = text.spell(types, without)
     kernel = text.value_for(wanted, sizes, constants, without)

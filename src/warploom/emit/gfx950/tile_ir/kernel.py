@@ -106,6 +106,8 @@ def _place(low: Lowering) -> None:
         )
         number = text.value(f"load i32, ptr addrspace(1) {place}, align 4")
         number = text.value(f"call i32 @llvm.amdgcn.readfirstlane.i32(i32 {number})")
+    elif kernel.grid.kind == "tiles":
+        number = _near_tiles(low, number)
     names = list(kernel.grid.vars)
     row = ""
     if kernel.grid.kind == "groups":
@@ -124,15 +126,45 @@ def _place(low: Lowering) -> None:
         _find_group(low, kernel.grid, row, number)
 
 
+def _near_tiles(low: Lowering, number: str) -> str:
+    """Tiles that lie near each other for workgroups of one die.
+
+    Workgroups go to the dies in turn, and a die has its own L2. So workgroup ``i`` of die ``i % d``
+    takes the ``i / d``-th tile of that die's share; shares follow each other, and the first
+    ``total % d`` of them have one tile more: every tile is taken once.
+    """
+    text, dies = low.text, low.plan.machine.dies
+    total = "1"
+    for name in low.plan.kernel.grid.vars:
+        count = _count(low, name)
+        total = count if total == "1" else text.value(f"mul i32 {total}, {count}")
+    share = text.value(f"udiv i32 {total}, {dies}")
+    more = text.value(f"urem i32 {total}, {dies}")
+    die = text.value(f"urem i32 {number}, {dies}")
+    inside = text.value(f"udiv i32 {number}, {dies}")
+    first = text.value(f"mul i32 {die}, {share}")
+    longer = text.value(f"call i32 @llvm.umin.i32(i32 {die}, i32 {more})")
+    start = text.value(f"add i32 {first}, {longer}")
+    return text.value(f"add i32 {start}, {inside}")
+
+
+def _count(low: Lowering, name: str) -> str:
+    """How many tiles a variable of the grid has."""
+    var = low.plan.kernel.var(name)
+    length = low.signature.size(var.axis)
+    extent = 1 if is_number(var) else low.plan.extents[name]
+    if extent == 1:
+        return length
+    more = low.text.value(f"add i32 {length}, {extent - 1}")
+    return low.text.value(f"udiv i32 {more}, {extent}")
+
+
 def _take(low: Lowering, name: str, number: str) -> str:
     """The place of one variable, the fastest first; what is left of the tile's number."""
     var, text = low.plan.kernel.var(name), low.text
     length = low.signature.size(var.axis)
     extent = 1 if is_number(var) else low.plan.extents[name]
-    count = length
-    if extent > 1:
-        more = text.value(f"add i32 {length}, {extent - 1}")
-        count = text.value(f"udiv i32 {more}, {extent}")
+    count = _count(low, name)
     part = text.value(f"urem i32 {number}, {count}")
     rest = text.value(f"udiv i32 {number}, {count}")
     place = part if extent == 1 else text.value(f"mul i32 {part}, {extent}")
