@@ -66,7 +66,7 @@ def test_the_two_largest_of_a_product():
     (best, which), _ = executed(router, {"x": "bf16", "w": "bf16"}, sizes, {"x": x, "w": w})
     logits = x @ w.T
     order = np.argsort(-logits, axis=1, kind="stable")[:, :2]
-    assert (which.T == order).all()
+    assert (order == which.T).all()
     close(best.T, np.take_along_axis(logits, order, 1))
 
 

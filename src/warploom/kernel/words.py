@@ -6,6 +6,7 @@ they raise an error that says so.
 
 from __future__ import annotations
 
+import ast
 import math
 from dataclasses import dataclass
 from enum import StrEnum
@@ -29,12 +30,29 @@ class Order(StrEnum):
 blocked = Order.BLOCKED
 
 
-@dataclass(frozen=True, slots=True)
+def _docstrings() -> dict[str, str]:
+    """What editors show, read off the stub: it is stated once."""
+    with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:
+        tree = ast.parse(stub.read())
+    found = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
+    return {f.name: ast.get_docstring(f) or "" for f in found}
+
+
+_DOCSTRINGS = _docstrings()
+
+
+@dataclass(frozen=True)
 class Word:
     """A function of the language."""
 
     name: str
     usage: str
+
+    def __post_init__(self) -> None:
+        """Its docstring, for ``help`` and for editors."""
+        text = f"{_DOCSTRINGS[self.name]}\n\nIn a kernel: {self.usage}"
+        object.__setattr__(self, "__doc__", text)
+        object.__setattr__(self, "__name__", self.name)
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401 (any use is refused)
         """Refuse: a word is read, not run."""
@@ -61,7 +79,7 @@ class _Annotation:
         return TensorNote(self.access, items if isinstance(items, tuple) else (items,))
 
 
-# For type checkers an annotated parameter is anything: a kernel's body is not run as Python.
+# What type checkers see of these stands in the stub beside this file.
 In: Any = _Annotation(Access.IN)
 Out: Any = _Annotation(Access.OUT)
 Starts: Any = _Annotation(Access.STARTS)

@@ -26,6 +26,7 @@ from warploom.kernel.values import (
 from warploom.lower.body import made_by, refusal
 from warploom.lower.edges import hide_edges
 from warploom.lower.ends import ended_copies
+from warploom.lower.pad import pad_whole_axes
 from warploom.lower.single import keep_carried
 
 Rewrite = Callable[[Kernel, frozenset[str]], Kernel]
@@ -204,6 +205,7 @@ def begin_in_registers(kernel: Kernel, _: frozenset[str] = frozenset()) -> Kerne
 
 
 REWRITES: tuple[Rewrite, ...] = (
+    pad_whole_axes,
     ended_copies,
     begin_in_registers,
     scale_after_maximum,
