@@ -20,9 +20,9 @@ from warploom.ir.module import KernelModule
 from warploom.kernel.signature import MISSING
 from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Access, DType, Kernel
-from warploom.kernels.measured import measured
 from warploom.launch.compiled import MOST_TRIED, Compiled
 from warploom.launch.tune import recall
+from warploom.launch.tuned import tuned_pins
 from warploom.lower.tiling import Tiling
 from warploom.verify.roles import require_clean
 
@@ -109,7 +109,7 @@ def module_for(
     chosen = {a: max(1, n) for a, n in sizes.items()}
     pins = _pins(config, text)
     if not pins:
-        found = recall(kernel, chosen) or measured(kernel.name, dict(choices), chosen)
+        found = recall(kernel, chosen) or tuned_pins(text, kernel, dict(choices), chosen)
         pins = dict(found or ())
     compiled = Compiled(kernel, sizes=chosen, pins=pins, positive=positive)
     last: Exception | None = None

@@ -26,11 +26,10 @@ from warploom.errors import (
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
-from warploom.kernels.measured import ORDER, measured
 from warploom.launch.binary import Binary
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
-from warploom.launch.launch_cache import KERNELS, Request, launchable
+from warploom.launch.launch_cache import KERNELS, Origin, Request, launchable
 from warploom.launch.layout import EmptyError, bind
 from warploom.launch.overlap import check_itself
 from warploom.launch.plan import MisalignedError
@@ -307,8 +306,8 @@ class Calls:
         kernel = text.value_for(kinds, sizes, dict(choices), without)
         key = _size_key(kernel, sizes)
         known = pins or recall(kernel, dict(key))
-        best = () if known else measured(kernel.name, dict(choices), sizes)
-        return Request(kernel, key, known, best, positive), tensors, sizes
+        ask = Request(kernel, key, known, positive, Origin(text, choices, tuple(sizes.items())))
+        return ask, tensors, sizes
 
     def _bound(
         self, layouts: Layouts, options: tuple[Any, ...], *, empty: bool = False
@@ -400,8 +399,9 @@ def compiled_or_chosen(request: Request) -> Compiled:
     kernel, sizes, pins, positive = request.kernel, request.sizes, request.pins, request.positive
     if pins:
         return _compiled(kernel, sizes, pins, positive)
-    best = request.measured
-    for mine in dict.fromkeys((best, tuple(p for p in best if p[0] not in ORDER))) if best else ():
+    from warploom.launch.compiled import alternatives  # noqa: PLC0415 (loads every pass)
+
+    for mine in alternatives(request.measured()):
         made = _compiled(kernel, sizes, mine, positive)
         with suppress(BackendError, GeometryError, KernelError, SchedulingError):
             made.built  # noqa: B018 (kept)
