@@ -38,6 +38,7 @@ COMMANDS = {  # each with what it does, in the room that 60 columns leave
     "bench": "Time on a GPU against the library",
     "check-isa": "Is the assembly its schedule?",
     "emulate": "Run MI355X code under bad timings",
+    "cache": "What is kept on disk; empty it",
     "doctor": "What is installed, what it enables",
     "mcp": "Tools for coding agents, on stdio",
 }

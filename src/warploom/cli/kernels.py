@@ -31,13 +31,14 @@ from warploom.kernels.grouped import (
     grouped_weights,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import LONG, measured
+from warploom.kernels.measured import LONG
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
 from warploom.launch.attention_grad import TOGETHER
 from warploom.launch.compiled import Compiled, compile_text
 from warploom.launch.pricing import role_costs
+from warploom.launch.tuned import tuned_pins
 from warploom.lower.column import Lowered
 from warploom.lower.module import build_module
 from warploom.lower.tiling import Tiling, pins_of_name
@@ -184,7 +185,8 @@ class TileKernel:
             not self.pins and not self.free and self.target == h200()
         ):  # what a call of long rows runs
             known = dict.fromkeys(self.axes, LONG) | sizes
-            text = text.with_tiles(**dict(measured(text.name, chosen, known)))
+            kernel = text.value_for(self.types, known, chosen, self.left_out)
+            text = text.with_tiles(**dict(tuned_pins(text, kernel, chosen, known)))
         found = compile_text(
             text,
             self.types,

@@ -7,7 +7,8 @@ product serialised. What came out is kept on disk by content.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,6 +29,7 @@ from warploom.ir.module import KernelModule
 from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Kernel, Load, Loop, Store, results
+from warploom.kernels.measured import ORDER, Pins
 from warploom.launch.build import Cubin, announced, compile_source
 from warploom.launch.kept import (
     keep_refusal,
@@ -38,6 +40,8 @@ from warploom.launch.kept import (
 )
 from warploom.launch.mi355x import CompiledMi355x, extents_of
 from warploom.launch.pricing import priced, role_costs
+from warploom.launch.tune import recall
+from warploom.launch.tuned import tuned_pins
 from warploom.lower.choose import Choice, check_pins, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.module import build_module, printed_module
@@ -82,14 +86,29 @@ class Compiled:
         pins: Mapping[str, object] | None = None,
         positive: Collection[str] = (),
         target: HopperTarget | None = None,
+        measured: Callable[[], Pins] | None = None,
     ) -> None:
         self.kernel = kernel
-        self.sizes, self.pins = dict(sizes or {}), dict(pins or {})
+        self.sizes, self._pinned, self._measured = dict(sizes or {}), dict(pins or {}), measured
         self.positive = frozenset(positive)
         self.target = target or h200()
 
     def __repr__(self) -> str:
         return f"<Compiled kernel {self.kernel.name} for {self.target.name}>"
+
+    @cached_property
+    def pins(self) -> dict[str, object]:
+        """What is pinned; else what was measured for such a kernel, where that can be scheduled."""
+        best = self._measured() if self._measured is not None and not self._pinned else ()
+        for pins in alternatives(best):
+            own = dict(pins)
+            made = Compiled(
+                self.kernel, sizes=self.sizes, pins=own, positive=self.positive, target=self.target
+            )
+            with suppress(BackendError, GeometryError, KernelError, SchedulingError):
+                made.lower(made.choices[0].tiling)
+                return own
+        return self._pinned
 
     @cached_property
     def simplified(self) -> Kernel:
@@ -330,4 +349,21 @@ def compile_text(
         )
     wanted = text.spell(types, without)
     kernel = text.value_for(wanted, sizes, constants, without)
-    return Compiled(kernel, sizes=sizes, pins=text.pins, positive=positive, target=target)
+    whole = {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())
+
+    def measured() -> Pins:
+        """As a call of these sizes would have it; of a part of the sizes nothing is known."""
+        own = tuple(sorted((v.axis, sizes[v.axis]) for v in kernel.vars)) if whole else ()
+        known = recall(kernel, dict(own)) if whole else ()
+        return known or (tuned_pins(text, kernel, constants, sizes) if whole else ())
+
+    return Compiled(
+        kernel, sizes=sizes, pins=text.pins, positive=positive, target=target, measured=measured
+    )
+
+
+def alternatives(pins: Pins) -> tuple[Pins, ...]:
+    """What was measured for kernels of a kind; for one that has no place for it, with another
+    order of its own.
+    """
+    return tuple(dict.fromkeys((pins, tuple(p for p in pins if p[0] not in ORDER)))) if pins else ()

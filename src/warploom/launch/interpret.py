@@ -31,11 +31,12 @@ from warploom.ir.module import KernelModule
 from warploom.kernel.signature import MISSING
 from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Access, DType, Kernel, Loop, Store, walk
-from warploom.kernels.measured import ORDER, measured
+from warploom.kernels.measured import ORDER
 from warploom.launch.compiled import MOST_TRIED, Compiled
 from warploom.launch.interpreting import KINDS, TARGETS, Interpreting
 from warploom.launch.mi355x import CompiledMi355x, extents_of
 from warploom.launch.tune import recall
+from warploom.launch.tuned import tuned_pins
 from warploom.lower.module import build_module
 from warploom.lower.row_module import build_row_module
 from warploom.lower.tiling import Tiling
@@ -86,7 +87,7 @@ def interpret(
     arrays_of = {n: Named(np.asarray(v), axes[n]) for n, v in held.items()}
     before = {n: Named(np.asarray(v), axes[n]) for n, v in initial.items() if n in axes}
     if config is None or target == "mi355x":
-        measured_pins = recall(kernel, dict(key)) or measured(kernel.name, choices, dict(key))
+        measured_pins = recall(kernel, dict(key)) or tuned_pins(text, kernel, choices, dict(key))
         pins = [dict(text.pins)] if text.pins else tried_pins(measured_pins)
     else:
         pins = [_pins(config)]

@@ -26,12 +26,11 @@ from warploom.errors import (
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
-from warploom.kernels.measured import ORDER, measured
 from warploom.launch.binary import Binary
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
 from warploom.launch.interpreting import Interpreting, made_like, values_of, write_back
-from warploom.launch.launch_cache import KERNELS, Request, launchable
+from warploom.launch.launch_cache import KERNELS, Origin, Request, launchable
 from warploom.launch.layout import EmptyError, Layout, bind, is_empty
 from warploom.launch.overlap import check_itself
 from warploom.launch.plan import MisalignedError
@@ -294,6 +293,7 @@ class Calls:
     ) -> tuple[Kernel, list[dict[str, object]], frozenset[str]]:
         """The kernel of a call, the choices that a call tries for it in turn, and what is > 0."""
         from warploom.launch.interpret import tried_pins  # noqa: PLC0415 (passes, NumPy)
+        from warploom.launch.tuned import tuned_pins  # noqa: PLC0415 (compares kernels)
 
         types, choices, positive, wanted, pins = options
         _, sizes = self._bound(layouts, options)
@@ -306,7 +306,7 @@ class Calls:
         known = pins or recall(kernel, dict(_size_key(kernel, sizes)))
         if known:
             return kernel, [dict(known)], positive
-        return kernel, tried_pins(measured(kernel.name, dict(choices), sizes)), positive
+        return kernel, tried_pins(tuned_pins(text, kernel, dict(choices), sizes)), positive
 
     def _hollow(self, layouts: Layouts, options: tuple[Any, ...]) -> tuple[Tensor, ...]:
         """The tensors of a call one of which is empty, if so are all results.
@@ -386,8 +386,8 @@ class Calls:
         kernel = text.value_for(kinds, sizes, dict(choices), without)
         key = _size_key(kernel, sizes)
         known = pins or recall(kernel, dict(key))
-        best = () if known else measured(kernel.name, dict(choices), sizes)
-        return Request(kernel, key, known, best, positive), tensors, sizes
+        ask = Request(kernel, key, known, positive, Origin(text, choices, tuple(sizes.items())))
+        return ask, tensors, sizes
 
     def _bound(
         self, layouts: Layouts, options: tuple[Any, ...], *, empty: bool = False
@@ -479,8 +479,9 @@ def compiled_or_chosen(request: Request) -> Compiled:
     kernel, sizes, pins, positive = request.kernel, request.sizes, request.pins, request.positive
     if pins:
         return _compiled(kernel, sizes, pins, positive)
-    best = request.measured
-    for mine in dict.fromkeys((best, tuple(p for p in best if p[0] not in ORDER))) if best else ():
+    from warploom.launch.compiled import alternatives  # noqa: PLC0415 (loads every pass)
+
+    for mine in alternatives(request.measured()):
         made = _compiled(kernel, sizes, mine, positive)
         with suppress(BackendError, GeometryError, KernelError, SchedulingError):
             made.built  # noqa: B018 (kept)
