@@ -1,4 +1,4 @@
-"""What pages promise: answers near the README, public imports, files that exist, torch in a model."""
+"""What pages promise: answers near the README, public imports, files that exist, torch examples."""
 
 import re
 import subprocess

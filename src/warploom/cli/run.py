@@ -38,11 +38,11 @@ def run_command(
         Path | None,
         typer.Option(metavar="FILE", help="Write clocks of the loop's entries here (needs a GPU)."),
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, max=1000, help="Random timings in the executor.")] = 8,
+    runs: Annotated[int, typer.Option(min=1, max=1000, help="Random timings on the CPU.")] = 8,
     *,
     request: Request,
 ) -> Answer:
-    """Run on the GPU at hand against NumPy; without one, in the executor under many timings.
+    """Run on the GPU at hand against NumPy; without one, on the CPU under many timings.
 
     Inputs are made from the kernel's signature. --stamps writes what `timeline --stamps` draws over
     its prediction. Exit code 0: right. 1: wrong under some timing, or beyond the error limit.
@@ -85,7 +85,7 @@ def ready(
         return make_problem(found, shape, settings, timed=timed), None
     assert found.kernel is not None
     assert isinstance(found.document, RolesDocument)
-    fix = "warploom repair, or --host to run it in the executor"
+    fix = "warploom repair, or --host to run it on the CPU"
     found.require_proof(fix, why="it could hang the GPU")
     return make_problem(found.kernel, shape, settings, timed=timed), found.document
 
