@@ -54,11 +54,13 @@ def run_in_shell(arguments, redirection):
     )
 
 
-@pytest.mark.parametrize("arguments", CALLS, ids=lambda c: " ".join(c))
+@pytest.mark.parametrize("arguments", CALLS, ids=" ".join)
 def test_a_closed_output_gives_no_traceback(arguments):
     done = run_in_shell(arguments, ">&-")
     assert "Traceback" not in done.stderr
-    assert done.returncode == (2 if arguments == ["no-such-command"] else 0)
+    usual = {"no-such-command": 2, "check": 2, "check-isa": 2, "emulate": 2, "diff": 1, "bench": 2}
+    if arguments[0] != "bench" or done.returncode:  # it needs a GPU
+        assert done.returncode == usual.get(arguments[0], 0)
 
 
 def test_all_streams_closed():
