@@ -35,8 +35,8 @@ EXAMPLES = {
 
 schedule = Pipeline4Wave(KernelGeometry.four_wave((256, 256, 64)))
 """,
-    "8 waves, ping-pong": """from warploom import DeclarativeSchedule, ScheduleConfig, SchedulingStrategy
-from warploom import mi355x_target
+    "8 waves, ping-pong": """from warploom import DeclarativeSchedule, ScheduleConfig
+from warploom import SchedulingStrategy, mi355x_target
 
 config = ScheduleConfig(scheduling=SchedulingStrategy.CSP, auto_waits=True)
 schedule = DeclarativeSchedule(config, mi355x_target(4, 4, 1))
@@ -64,7 +64,7 @@ def compiled(source: str) -> str:
     try:
         exec(compile(source, "schedule.py", "exec"), space)
         if "schedule" not in space:
-            raise wl.ConfigError("no variable schedule", fix="schedule = ...")
+            raise wl.ConfigError("no variable schedule", fix="schedule = ...")  # noqa: TRY301
         made = wl.compile_schedule(space["schedule"], sync=space.get("sync"), on_race="report")
     except Exception as error:  # the visitor's mistakes are shown, whatever they are
         return json.dumps({"error": _parts(error)})
