@@ -244,8 +244,10 @@ from warploom.seed.target.geometry import (
 )
 from warploom.sim import (
     MachineCosts as MachineCosts,
+    OpTiming as OpTiming,
     Pace as Pace,
     Simulation as Simulation,
+    UnitSpec as UnitSpec,
     mi355x_costs as mi355x_costs,
     simulate as simulate,
 )
@@ -261,3 +263,5 @@ from warploom.view import (
 )
 
 __version__: str
+
+from warploom.sim.chip import chip_costs as chip_costs

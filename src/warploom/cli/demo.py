@@ -35,7 +35,7 @@ NEXT = {
     "warploom show gemm": "every entry and why",
     "warploom timeline attention": "a picture; -o x.html",
     "warploom diff pingpong fourwave": "side by side",
-    "warploom emit h200 gemm -o out": "CUDA text and cubin",
+    "warploom emit h200 gemm -o out": "CUDA source and cubin",
 }
 
 

@@ -62,7 +62,7 @@ def emit_h200_command(
     *,
     request: Request,
 ) -> Answer:
-    """Emit a kernel as one self-contained CUDA text, with its schedule and, if possible, its cubin.
+    """Emit a kernel as one self-contained CUDA source, with its schedule and, if possible, a cubin.
 
     A cubin is kept only when ptxas kept the schedule: no spills, no serialised products.
 
@@ -110,7 +110,7 @@ def _for_h100() -> Command:
 
 
 def cuda_text(subject: Subject, *, races: bool = False) -> str:
-    """The CUDA text of a subject that is a Hopper kernel; anything else says what it is."""
+    """The CUDA source of a subject that is a Hopper kernel; anything else says what it is."""
     if not isinstance(subject.document, RolesDocument):
         raise BackendError(
             f"{subject.name} is no Hopper kernel",
@@ -391,4 +391,4 @@ group = typer.Typer(
 )
 group.command("gfx950", short_help="A checked MI355X kernel")(spoken(emit_gfx950_command))
 group.command("h100", short_help="The same for the H100")(spoken(_for_h100()))
-group.command("h200", short_help="A Hopper kernel: CUDA text, cubin")(spoken(emit_h200_command))
+group.command("h200", short_help="A Hopper kernel: CUDA source, cubin")(spoken(emit_h200_command))

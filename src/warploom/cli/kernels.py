@@ -244,7 +244,7 @@ class TileKernel:
         return self.source(self.lowered.document) if name == "emit" else self.compiled.after(name)
 
     def source(self, document: RolesDocument) -> str:
-        """The kernel with a document's programs as one CUDA text."""
+        """The kernel with a document's programs as one CUDA source."""
         return emit_kernel(replace(self.lowered, document=document), self.target).text
 
 

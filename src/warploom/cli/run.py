@@ -142,7 +142,7 @@ def ready(
         return make_problem(found, shape, settings, timed=timed), None
     assert found.kernel is not None
     assert isinstance(found.document, RolesDocument)
-    fix = "warploom repair, or --host to run it in the executor"
+    fix = "warploom repair, or --host to run it on the CPU"
     found.require_proof(fix, why="it could hang the GPU")
     return make_problem(found.kernel, shape, settings, timed=timed), found.document
 
