@@ -207,7 +207,8 @@ class ModulePrinter:
             elif form is not None and form.factor(ROW) == 1:
                 indices.append(f"({self.text(at)})")
             else:
-                indices.append(self.text(at))
+                text = self.text(at)
+                indices.append(text if isinstance(at, Sym | Const) else f"({text})")
         exists, limit = [], ""
         for part in _conjuncts(store.predicate):
             assert isinstance(part, Binary)
