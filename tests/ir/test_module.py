@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.ir.modules import KERNELS, compiled, module
-from warploom.errors import DocumentError, KernelError
+from warploom.errors import DocumentError
 from warploom.ir import from_json, to_json
 from warploom.ir.roles_document import roles_document
 from warploom.kernels.attention import attention
@@ -102,8 +102,6 @@ def test_no_json_at_all() -> None:
         from_json("{")
 
 
-def test_kernels_without_a_module_are_refused_at_their_line() -> None:
+def test_attention_has_a_module_that_says_its_lines() -> None:
     made = attention.compile("bf16", sizes={"d": 64}, without=["lse"])
-    with pytest.raises(KernelError) as error:
-        made.module_of(made.choices[0].tiling)
-    assert "attention.py:" in error.value.where
+    assert "# line" in str(made.module_of(made.choices[0].tiling))
