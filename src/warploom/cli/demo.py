@@ -83,9 +83,9 @@ def demo_command(
     _gpu(subjects["gemm"])
     _title("Next (the tutorial begins at docs/index.md)")
     called = program()
-    lines = {f"{called}{command.removeprefix('warploom')}": what for command, what in NEXT.items()}
-    wide = max(map(len, lines))
-    for command, what in lines.items():
+    ways = {f"{called}{command.removeprefix('warploom')}": what for command, what in NEXT.items()}
+    wide = max(map(len, ways))
+    for command, what in ways.items():
         say(f"   {command:<{wide}} {what}" if wide + len(what) + 4 <= width else f"   {command}")
 
 

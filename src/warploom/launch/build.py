@@ -189,7 +189,7 @@ def find_toolchain() -> str:
         raise BackendError(
             "no CUDA compiler found",
             why="kernels are compiled on first use",
-            fix="pip install cuda-bindings nvidia-cuda-nvrtc, or put nvcc of the CUDA toolkit on the PATH",
+            fix="pip install cuda-bindings nvidia-cuda-nvrtc, or put nvcc on the PATH",
         )
     text = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"V(\d+\.\d+\.\d+)", text)
