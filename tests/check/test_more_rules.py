@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from tests.check.code import LOADS, kernel, launch
 from tests.check.test_rules import OWN, SHARED, codes, verdict
 from warploom.check import check
 from warploom.check.adapters import tensor_map, tilelang_launch, triton_launch
+from warploom.check.axioms import page
 from warploom.check.launch import Launch, TensorMap
 from warploom.check.ptx.machine import GLOBAL_AT
 from warploom.check.ptx.maps import decode_map, encode_map
@@ -184,3 +186,8 @@ def test_tilelang_host_code_becomes_a_launch():
 def test_maps_over_whole_tensors_have_inner_dimensions_first():
     found = tensor_map("a", {"shape": [8, 4, 32], "dtype": "f32"}, [1, 2, 32], "128B")
     assert (found["dims"], found["strides"], found["box"]) == ([32, 4, 8], [128, 512], [32, 2, 1])
+
+
+def test_the_page_of_axioms_is_the_table():
+    here = Path(__file__).parents[2] / "docs" / "reference" / "axioms.md"
+    assert here.read_text() == page()
