@@ -14,7 +14,13 @@ from functools import cached_property
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.tile.plain import emit_plain, rows_of
 from warploom.emit.cuda.tile.source import Source, emit_kernel
-from warploom.errors import BackendError, ConfigError, GeometryError, SchedulingError
+from warploom.errors import (
+    BackendError,
+    CheckError,
+    ConfigError,
+    GeometryError,
+    SchedulingError,
+)
 from warploom.ir.module import KernelModule
 from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
@@ -35,6 +41,7 @@ from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import Tiling, tiling_of
 from warploom.lower.unroll import unrolled
 from warploom.order import ModuloOptions
+from warploom.report import CodeReport
 from warploom.sim.simulation import simulate_roles
 from warploom.target.h200 import HopperTarget, h200
 from warploom.verify.coverage import CoverageReport, require_covered, verify_coverage
@@ -72,6 +79,36 @@ class Compiled:
         self.sizes, self.pins = dict(sizes or {}), dict(pins or {})
         self.positive = frozenset(positive)
         self.target = target or h200()
+
+    def check(
+        self,
+        sizes: Mapping[str, int],
+        *,
+        scalars: Mapping[str, float] | None = None,
+        axioms: Mapping[str, bool] | None = None,
+    ) -> CodeReport:
+        """The machine code's report for a small launch: races, deadlocks, broken rules.
+
+        Scalars that are not given and have no usual value are 1.
+        """
+        from warploom.check import check  # noqa: PLC0415 (needs a CUDA compiler)
+        from warploom.launch.check_launch import launch_of, ptx_of  # noqa: PLC0415
+        from warploom.launch.described import binary_of  # noqa: PLC0415
+
+        open_ = [s.name for s in binary_of(self).scalars if getattr(s, "default", None) is None]
+        values = {**dict.fromkeys(open_, 1.0), **(scalars or {})}
+        return check(ptx_of(self.cuda), launch_of(self, sizes, scalars=values), axioms=axioms)
+
+    def require_checked(self, sizes: Mapping[str, int]) -> None:
+        """``CheckError`` where the machine code is not clean for a small launch."""
+        report = self.check(sizes)
+        if not report.clean:
+            raise CheckError(
+                f"the machine code is {report.verdict.value}",
+                where=f"check={dict(sizes)}",
+                why=report.text()[:2000],
+                fix="warploom check KERNEL shows the whole report",
+            )
 
     def __repr__(self) -> str:
         return f"<Compiled kernel {self.kernel.name} for {self.target.name}>"
