@@ -85,7 +85,8 @@ AXIOMS: tuple[Axiom, ...] = (
     Axiom(
         name="late_waiters",
         statement="A thread may be held up for any time in front of a wait, also a thread that "
-        "does nothing with what it waited for: a phase that completes twice meanwhile is a finding.",
+        "does nothing with what it waited for: a phase that completes twice meanwhile is a "
+        "finding.",
         source="A parity tells two phases apart only; triton-lang/triton#10035 is a hang of this "
         "kind in practice.",
         doubt="Warps that wait with others and do nothing else (TileLang's producer warps) are in "

@@ -1,9 +1,9 @@
 """Repair: the fewest insertions of waits, barriers and fences after which a file is clean.
 
-For the first finding, every insertion that its kind suggests is tried at the places that can matter:
-in front of the second access, behind the first, and in front of each synchronising instruction
-between them. The one that leaves the fewest findings is kept, until none are left. The edited file
-is then checked as any file is.
+For the first findings, every insertion that their kind suggests is tried at the places that can
+matter: in front of the second access, behind the first, and in front of each synchronising
+instruction between them. The one that leaves the fewest findings is kept, until none are left. The
+edited file is then checked as any file is.
 """
 
 from __future__ import annotations
