@@ -103,9 +103,8 @@ def main() -> None:
             print(f"{kind:8} line {line}: {lines[line - 1].strip()[:100]}")
     total, left = sum(seen.values()), sum(missed.values())
     parts = ", ".join(f"{k} {seen[k] - missed[k]}/{seen[k]}" for k in sorted(seen))
-    print(
-        f"{given.ptx}: {total - left} of {total} noticed ({parts}); unchanged: {before.verdict.value}"
-    )
+    unchanged = before.verdict.value
+    print(f"{given.ptx}: {total - left} of {total} noticed ({parts}); unchanged: {unchanged}")
 
 
 if __name__ == "__main__":

@@ -83,6 +83,17 @@ AXIOMS: tuple[Axiom, ...] = (
         "lengths). Turned off, the launch counts as the only one of its stream.",
     ),
     Axiom(
+        name="late_waiters",
+        statement="A thread may be held up for any time in front of a wait, also a thread that "
+        "does nothing with what it waited for: a phase that completes twice meanwhile is a "
+        "finding.",
+        source="A parity tells two phases apart only; triton-lang/triton#10035 is a hang of this "
+        "kind in practice.",
+        doubt="Warps that wait with others and do nothing else (TileLang's producer warps) are in "
+        "practice never a whole turn of the ring behind. Turned off, lapped waiters are not "
+        "reported and no warp is held back on purpose.",
+    ),
+    Axiom(
         name="reconvergence",
         statement="Lanes that diverged at a branch meet again at its immediate post-dominator "
         "unless one of them blocks.",

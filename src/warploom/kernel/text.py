@@ -123,16 +123,18 @@ class Text:
         without: Collection[str] = (),
         positive: Collection[str] = (),
         target: object = None,
+        check: Mapping[str, int] | None = None,
     ) -> Any:  # noqa: ANN401 (``warploom.launch.compiled.Compiled``, a room above)
         """What every pass makes of it, without a GPU: listings, schedule, proof, CUDA, cubin.
 
         ``sizes`` steer the choice of tiles (4096 where not given). ``types``, ``constants`` and
         ``without`` as in ``specialise``; ``positive``: scalars that will exceed 0. ``target``: the
-        ``HopperTarget`` to derive for (H200), or ``"mi355x"``.
+        ``HopperTarget`` to derive for (H200), or ``"mi355x"``. ``check``: sizes of a small launch for which the
+        machine code is checked for races on the CPU; ``CheckError`` where it is not clean.
         """
         if hooks.compiler is None:
             raise self._no_back_end("cannot be compiled here")
-        return hooks.compiler(
+        made = hooks.compiler(
             self,
             types or {},
             sizes=sizes or {},
@@ -141,6 +143,9 @@ class Text:
             positive=frozenset(positive),
             target=target,
         )
+        if check is not None:
+            made.require_checked(check)
+        return made
 
     def interpret(
         self,

@@ -20,6 +20,7 @@ from warploom.emit.cuda.tile.source import Source, emit_kernel
 from warploom.emit.gfx950.tile_ir.machine import MACHINES
 from warploom.errors import (
     BackendError,
+    CheckError,
     ConfigError,
     GeometryError,
     KernelError,
@@ -49,6 +50,7 @@ from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import Tiling, tiling_of
 from warploom.lower.unroll import unrolled
 from warploom.order import ModuloOptions
+from warploom.report import CodeReport
 from warploom.sim.simulation import simulate_roles
 from warploom.target.h200 import HopperTarget, h100, h200
 from warploom.target.mi355x import Mi355x
@@ -92,6 +94,36 @@ class Compiled:
         self.sizes, self._pinned, self._measured = dict(sizes or {}), dict(pins or {}), measured
         self.positive = frozenset(positive)
         self.target = target or h200()
+
+    def check(
+        self,
+        sizes: Mapping[str, int],
+        *,
+        scalars: Mapping[str, float] | None = None,
+        axioms: Mapping[str, bool] | None = None,
+    ) -> CodeReport:
+        """The machine code's report for a small launch: races, deadlocks, broken rules.
+
+        Scalars that are not given and have no usual value are 1.
+        """
+        from warploom.check import check  # noqa: PLC0415 (needs a CUDA compiler)
+        from warploom.launch.check_launch import launch_of, ptx_of  # noqa: PLC0415
+        from warploom.launch.described import binary_of  # noqa: PLC0415
+
+        open_ = [s.name for s in binary_of(self).scalars if getattr(s, "default", None) is None]
+        values = {**dict.fromkeys(open_, 1.0), **(scalars or {})}
+        return check(ptx_of(self.cuda), launch_of(self, sizes, scalars=values), axioms=axioms)
+
+    def require_checked(self, sizes: Mapping[str, int]) -> None:
+        """``CheckError`` where the machine code is not clean for a small launch."""
+        report = self.check(sizes)
+        if not report.clean:
+            raise CheckError(
+                f"the machine code is {report.verdict.value}",
+                where=f"check={dict(sizes)}",
+                why=report.text()[:2000],
+                fix="warploom check KERNEL shows the whole report",
+            )
 
     def __repr__(self) -> str:
         return f"<Compiled kernel {self.kernel.name} for {self.target.name}>"
