@@ -121,8 +121,8 @@ def test_lds_execution_is_the_same_under_every_timing():
     )
     kernel, launch = read_kernel(assembled(body)), small_launch()
     wanted, _ = execute(kernel, launch, timing="early")
-    for timing, order, seed in timings():
-        got, ended = execute(kernel, launch, timing=timing, order=order, seed=0 * seed)
+    for timing, order, chance in timings():
+        got, ended = execute(kernel, launch, timing=timing, order=order, chance=chance)
         assert ended
         assert all((got[n] == wanted[n]).all() for n in got)
 
@@ -140,7 +140,7 @@ def test_what_the_adversary_shows_wrong_is_reported(wait):
     kept = "\ts_barrier" if wait.startswith("\ts_waitcnt lgkmcnt") else ""
     wrong = assembled(body.replace(wait, kept, 1))
     kernel = read_kernel(wrong)
-    results = [execute(kernel, launch, timing=t, order=o)[0] for t, o, _ in timings()]
+    results = [execute(kernel, launch, timing=t, order=o, chance=c)[0] for t, o, c in timings()]
     assert any((r["y"] != wanted["y"]).any() for r in results)
     assert check_amdgcn(wrong, launch).verdict is Verdict.RACE
 
