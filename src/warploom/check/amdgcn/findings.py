@@ -117,9 +117,11 @@ class Findings:
         self._add(key, finding)
         return None
 
-    def memory(self, code: Code, a: Access, b: Access, name: str, at: int, *, same: bool) -> None:
+    def memory(
+        self, code: Code, a: Access, b: Access, name: str, at: int, *, same: bool, dead: bool
+    ) -> None:
         """Two accesses to global memory that nothing orders."""
-        key = ("global", a.pc, b.pc, a.kind, b.kind, name, same)
+        key = ("global", a.pc, b.pc, a.kind, b.kind, name, same, dead)
         what = {"r": "reads", "w": "writes", "a": "updates atomically"}
         across = a.group != b.group
         why = (
@@ -136,9 +138,11 @@ class Findings:
         self._add(
             key,
             CodeFinding(
-                kind=Verdict.NOTE if same else Verdict.RACE,
-                code="same-value" if same else "race-global",
-                why=why + ("; both write the same value" if same else ""),
+                kind=Verdict.NOTE if same or dead else Verdict.RACE,
+                code="same-value" if same else "dead-read" if dead else "race-global",
+                why=why
+                + ("; both write the same value" if same else "")
+                + ("; no result depends on the value that was read" if dead else ""),
                 fix=fix,
                 events=(
                     event(code[a.pc], a.wave, a.group, a.visit, what[a.kind]),
