@@ -331,13 +331,16 @@ class Calls:
             names = [a.name for a in t.axes]
             if given is None or self.summed not in names:
                 continue
-            if not is_torch(given):
+            interpreted = isinstance(given, np.ndarray)
+            if not is_torch(given) and not interpreted:
                 raise EmptyError(f"{self.names[i]} is empty", fix="torch tensors, or none at all")
             at, shape = names.index(self.summed), list(given.shape)
             shape[at] = 1 if t.axes[at].per > 1 else FILLED
-            out[i] = given.new_zeros(shape)
+            out[i] = np.zeros(shape, given.dtype) if interpreted else given.new_zeros(shape)
             if self.counted is not None:
-                out[self.places[self.counted]] = given.new_zeros(shape[:1]).int()
+                none = np.zeros(shape[:1], np.int32) if interpreted else None
+                none = given.new_zeros(shape[:1]).int() if none is None else none
+                out[self.places[self.counted]] = none
         return out
 
     def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> Binary:
