@@ -1,7 +1,5 @@
 """Kernels of every form with small inputs, for the interpreter and the verifier of dataflow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,14 +22,14 @@ BF16 = "bf16"
 
 
 @kernel
-def rms_norm(x: wl.In[m, n], w: wl.In[n], out: wl.Out[m, n], *, eps: float):
+def rms_norm(x: wl.In["m", "n"], w: wl.In["n"], out: wl.Out["m", "n"], *, eps: float):
     m = wl.tile(out, whole="n")
     v = x[m].to(wl.f32)
     out[m] = v * wl.rsqrt((v * v).sum(axis=1) / 128.0 + eps) * w[:].to(wl.f32)
 
 
 @kernel
-def softmax(x: wl.In[b, m, n], out: wl.Out[b, m, n], top: wl.Out[b, m, wl.f32]):
+def softmax(x: wl.In["b", "m", "n"], out: wl.Out["b", "m", "n"], top: wl.Out["b", "m", wl.f32]):
     b, m = wl.tile(out, whole="n")
     v = x[b, m].to(wl.f32)
     most = v.max(axis=1)
@@ -41,7 +39,7 @@ def softmax(x: wl.In[b, m, n], out: wl.Out[b, m, n], top: wl.Out[b, m, wl.f32]):
 
 
 @kernel
-def norm_then_product(x: wl.In[m, k], w: wl.In[n, k], out: wl.Out[m, n], *, eps: float):
+def norm_then_product(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"], *, eps: float):
     """Two loops in a tile."""
     m, n = wl.tile(out)
     total = wl.zeros(m)

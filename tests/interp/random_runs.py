@@ -90,9 +90,9 @@ def check(case: Any, pins: dict[str, object], seed: int) -> str:
             sms=(132, 1, 3)[seed // 3 % 3],
             visits=lambda ctas: visit_list(lowered.kernel, lowered.tiling, case.sizes, ctas),
         )
-    for name, right in wanted.items():
+    for name, meant in wanted.items():
         got = _moved(np.asarray(found[name], np.float64), theirs_axes[name], own[name])
-        right = np.asarray(right, np.float64)
+        right = np.asarray(meant, np.float64)
         size = max(1.0, float(np.abs(right[np.isfinite(right)]).max(initial=0.0)))
         np.testing.assert_allclose(got, right, rtol=1e-7, atol=1e-9 * size, err_msg=name)
     return "right"

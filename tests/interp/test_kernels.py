@@ -1,7 +1,5 @@
 """The interpreter on kernels of every form: results of NumPy, under every timing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -68,7 +66,7 @@ def test_memory_that_does_not_count_may_hold_anything() -> None:
 
 def test_elements_that_nobody_stores_are_nan() -> None:
     @kernel
-    def lower(x: wl.In[m, k], w: wl.In[n, k], out: wl.Out[m, n, u]):
+    def lower(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n", "u"]):
         m, n = wl.tile("m", "n")
         acc = wl.zeros(m, n)
         for k in wl.steps(x.k):
@@ -95,7 +93,7 @@ def test_outputs_that_are_added_to_begin_with_what_is_given() -> None:
 
 def test_i32_is_exact_and_wraps_without_a_loop() -> None:
     @kernel
-    def hashed(x: wl.In[m, n, wl.i32], out: wl.Out[m, n, wl.i32]):
+    def hashed(x: wl.In["m", "n", wl.i32], out: wl.Out["m", "n", wl.i32]):
         m = wl.tile(out, whole="n")
         out[m] = x[m] * 1103515245 + 12345
 
@@ -106,7 +104,7 @@ def test_i32_is_exact_and_wraps_without_a_loop() -> None:
 
 def test_a_kernel_without_a_module_is_refused_at_its_line() -> None:
     @kernel
-    def cube(x: wl.In[a, b, c], out: wl.Out[a, b, c]):
+    def cube(x: wl.In["a", "b", "c"], out: wl.Out["a", "b", "c"]):
         a, b, c = wl.tile(out)
         acc = wl.zeros(b, c)
         for k in wl.steps(x.c):
