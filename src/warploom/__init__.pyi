@@ -91,6 +91,7 @@ from warploom.kernel.words import (
     log2 as log2,
     maximum as maximum,
     minimum as minimum,
+    print as print,
     relu as relu,
     rsqrt as rsqrt,
     sigmoid as sigmoid,

@@ -138,7 +138,6 @@ class Launch:
     ctas: list[Cta] = field(default_factory=list)
     met: dict[int, int] = field(default_factory=dict)
     parts: dict[tuple[tuple[int, ...], int], list[dict[str, Array]]] = field(default_factory=dict)
-    printed: Callable[[str], None] = print
 
     def start(self) -> None:
         """All agents of all CTAs."""
@@ -283,13 +282,6 @@ class RoleRun:
             tile[places] = made
 
         self.pending.append(seen)
-
-    def show(self, step: ops.VectorPrint, shown: list[tuple[tuple[int, ...], Any]]) -> None:
-        """Print elements, once for the threads that share them."""
-        where = f"line {step.line.number}: " if step.line is not None else ""
-        for at, value in sorted(dict(shown).items()):
-            place = ", ".join(str(n) for n in at)
-            self.launch.printed(f"{where}{step.label}[{place}] = {value}")
 
     # The program.
 

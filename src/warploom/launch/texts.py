@@ -25,6 +25,7 @@ from warploom.errors import (
     KernelError,
     SchedulingError,
 )
+from warploom.kernel.printing import printing
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
@@ -34,7 +35,7 @@ from warploom.launch.compiled import Compiled
 from warploom.launch.described import binary_of, moved
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
-from warploom.launch.interpret import Named, execute, tried_pins
+from warploom.launch.interpret import Named, execute, show, tried_pins
 from warploom.launch.interpreting import Interpreting, made_like, values_of, write_back
 from warploom.launch.layout import EmptyError, Layout, bind, is_empty
 from warploom.launch.overlap import check_itself
@@ -254,7 +255,8 @@ class Calls:
         if self.viewed is not None:
             layouts, shapes = self.viewed(layouts, options)
         tensors_of, sizes = self._bound(layouts, options)
-        kernel, pins, positive = self._kernel(layouts, options)
+        with printing() as shown:
+            kernel, pins, positive = self._kernel(layouts, options)
         key = _size_key(kernel, sizes)
         done = list(tensors)
         like = next(t for t in tensors if t is not None)
@@ -269,6 +271,7 @@ class Calls:
                 held[t.name] = Named(values_of(tensors[i], layout), tuple(a.name for a in t.axes))
         given = dict(zip((p.name for p in kernel.parameters), numbers, strict=True))
         made = execute(kernel, key, pins, positive, held, given, sizes, state)
+        show(shown, made)
         for i, (t, layout) in enumerate(zip(tensors_of, complete, strict=True)):
             if t.access is Access.OUT and layout is not None and t.name in made:
                 own = made[t.name].in_order(tuple(a.name for a in t.axes))
