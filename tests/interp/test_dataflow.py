@@ -158,3 +158,11 @@ def test_another_kernel_than_the_embedded_one_is_found() -> None:
     )
     changed = replace(module("rms_norm"), kernel=replace(other, ops=ops_of))
     assert wrong(changed)
+
+
+def test_compiled_kernels_answer_for_their_dataflow() -> None:
+    made = rms_norm.compile("bf16", sizes={"n": 128})
+    assert made.module == module("rms_norm")
+    assert made.after("module") == str(made.module)
+    assert made.dataflow.verdict == "clean"
+    assert "allowed: sums in another order" in str(made.dataflow)

@@ -15,6 +15,7 @@ from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.tile.plain import emit_plain, rows_of
 from warploom.emit.cuda.tile.source import Source, emit_kernel
 from warploom.errors import BackendError, ConfigError, GeometryError, SchedulingError
+from warploom.interp.dataflow import DataflowReport, verify_dataflow
 from warploom.ir.module import KernelModule
 from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
@@ -32,6 +33,7 @@ from warploom.lower.choose import Choice, check_pins, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.module import build_module, printed_module
 from warploom.lower.rewrite import rewrite
+from warploom.lower.row_module import build_row_module
 from warploom.lower.tiling import Tiling, tiling_of
 from warploom.lower.unroll import unrolled
 from warploom.order import ModuloOptions
@@ -106,16 +108,30 @@ class Compiled:
     @cached_property
     def module(self) -> KernelModule:
         """The kernel module of the tiling that is built; ``KernelError`` where there is none."""
+        if not self.loops:
+            return build_row_module(self.kernel, self.rewritten)
         return build_module(self.kernel, self.lowered)
 
     def module_of(self, tiling: Tiling) -> KernelModule:
         """The kernel module for a tiling."""
+        if not self.loops:
+            return build_row_module(self.kernel, self.rewritten)
         return build_module(self.kernel, self.lower(tiling))
 
     @cached_property
     def coverage(self) -> CoverageReport:
         """What is verified of the module's indices, trip counts, predicates and stores."""
         return verify_coverage(self.module)
+
+    @cached_property
+    def dataflow(self) -> DataflowReport:
+        """Whether the module computes the author's kernel, on random elements; takes seconds."""
+        return verify_dataflow(self.module)
+
+    @property
+    def loops(self) -> bool:
+        """Whether the kernel has a loop."""
+        return any(isinstance(op, Loop) for op in self.rewritten.ops)
 
     @property
     def document(self) -> RolesDocument:
@@ -185,7 +201,7 @@ class Compiled:
     @cached_property
     def built(self) -> Built:
         """The first candidate that ptxas keeps; else, of those not serialised, the least spilt."""
-        if not any(isinstance(op, Loop) for op in self.rewritten.ops):
+        if not self.loops:
             return self._build_plain()
         said: list[str] = []
         spilled: list[Built] = []

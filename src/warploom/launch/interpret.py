@@ -30,7 +30,7 @@ from warploom.ir.module import KernelModule
 from warploom.kernel.printing import Printed, printing
 from warploom.kernel.signature import MISSING
 from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Access, DType, Kernel, Loop
+from warploom.kernel.values import Access, DType, Kernel
 from warploom.kernels.measured import ORDER, measured
 from warploom.launch.compiled import MOST_TRIED, Compiled
 from warploom.launch.interpreting import KINDS, TARGETS, Interpreting
@@ -202,7 +202,7 @@ def _module_for(
     for some in pins:
         compiled = Compiled(kernel, sizes=chosen, pins=dict(some), positive=positive)
         try:
-            if not any(isinstance(op, Loop) for op in compiled.rewritten.ops):
+            if not compiled.loops:
                 return build_row_module(kernel, compiled.rewritten), None
             choices = compiled.choices[:MOST_TRIED]
         except (BackendError, GeometryError, KernelError, SchedulingError) as error:
