@@ -1,4 +1,4 @@
-"""Random kernels with random choices in the interpreter; longer ranges: tests.interp.random_runs."""
+"""Random kernels with random choices in the interpreter; more: tests.interp.random_runs."""
 
 from __future__ import annotations
 
