@@ -95,6 +95,7 @@ from warploom.kernel.words import (
     minimum as minimum,
     mulhi as mulhi,
     philox as philox,
+    print as print,
     relu as relu,
     rsqrt as rsqrt,
     sigmoid as sigmoid,

@@ -239,6 +239,8 @@ class TileKernel:
         """What the kernel is after a pass, as text; of the tiling shown."""
         if name == "schedule":
             return "\n\n".join(str(x.result) for x in (*self.lowered.earlier, self.lowered))
+        if name == "module" and not self.compiled.loops:
+            return str(self.compiled.module)
         if name == "module":
             return str(build_module(self.compiled.kernel, self.lowered))
         return self.source(self.lowered.document) if name == "emit" else self.compiled.after(name)

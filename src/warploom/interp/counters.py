@@ -153,11 +153,6 @@ class WaveRun:
         """There are no rings in this dialect."""
         raise InterpreterError(f"ring {step.ring} in a module of counters")
 
-    def show(self, step: ops.VectorPrint, shown: list[tuple[tuple[int, ...], Any]]) -> None:
-        """Print elements, once for the threads that share them."""
-        for at, value in sorted(dict(shown).items()):
-            print(f"{step.label}[{', '.join(str(n) for n in at)}] = {value}")
-
     def registers(self, array: str, register: Array, own: dict[Sym, Any]) -> Array:
         """Elements of the accumulators, as matrix instructions leave them in registers."""
         m, n, _ = self.facts.mma

@@ -156,7 +156,7 @@ def size_classes(  # noqa: C901 (one line a kind of axis)
     steps = {kernel.var(loop.var).axis: _step(module) for loop in kernel.loops}
     pers = {a.name: a.per for t in kernel.tensors for a in t.axes if a.per > 1}
     rng = np.random.default_rng(seed)
-    units = (1, 2, 3)
+    units, parts = (1, 2, 3), tiles.schedule.split
     for n in range(count):
         unit = units[n % len(units)]
         sizes: dict[str, int] = {}
@@ -170,7 +170,7 @@ def size_classes(  # noqa: C901 (one line a kind of axis)
                 sizes[axis.name] = _nth((e + 1, 1, e - 1, e, 2 * e + 9, max(1, e // 3)), n, sizes)
             elif axis.name in steps:
                 s = steps[axis.name]
-                sizes[axis.name] = _nth((s + 1, 1, 2 * s + 3, s, max(1, s - 1)), n, sizes)
+                sizes[axis.name] = _nth((s + 1, 1, 2 * s * parts + 3, s, max(1, s - 1)), n, sizes)
             elif axis.name in pers:
                 sizes[axis.name] = pers[axis.name] * unit
             else:

@@ -137,8 +137,7 @@ class Launch:
     visits: tuple[int, ...] = ()
     ctas: list[Cta] = field(default_factory=list)
     met: dict[int, int] = field(default_factory=dict)
-    parts: dict[tuple[int, int], list[dict[str, Array]]] = field(default_factory=dict)
-    printed: Callable[[str], None] = print
+    parts: dict[tuple[tuple[int, ...], int], list[dict[str, Array]]] = field(default_factory=dict)
 
     def start(self) -> None:
         """All agents of all CTAs."""
@@ -283,13 +282,6 @@ class RoleRun:
             tile[places] = made
 
         self.pending.append(seen)
-
-    def show(self, step: ops.VectorPrint, shown: list[tuple[tuple[int, ...], Any]]) -> None:
-        """Print elements, once for the threads that share them."""
-        where = f"line {step.line.number}: " if step.line is not None else ""
-        for at, value in sorted(dict(shown).items()):
-            place = ", ".join(str(n) for n in at)
-            self.launch.printed(f"{where}{step.label}[{place}] = {value}")
 
     # The program.
 
@@ -589,8 +581,9 @@ class RoleRun:
 
     def _join(self, op: ops.Meet) -> None:
         """Leave what this part summed; the last part to come takes all of it and goes on."""
-        number = self.values[TILE] // op.parts
-        held = self.launch.parts.setdefault((number, self.instance), [])
+        axes = self.role.tiles.schedule.axes
+        tile = tuple(self.values[Sym(SymKind.TILE, a.var)] for a in axes)
+        held = self.launch.parts.setdefault((tile, self.instance), [])
         names = (*op.sums, *([op.top] if op.top else []))
         busy = [n for n in names if self.in_flight[n]]
         if busy:
@@ -614,7 +607,7 @@ class RoleRun:
                         made = made * self._factor(name, op.top, part[op.top], top)
                     total = total + made
                 self.accumulators[name][...] = total
-        del self.launch.parts[number, self.instance]
+        del self.launch.parts[tile, self.instance]
 
     def _factor(self, name: str, top: str, was: Array, now: Array) -> Array:
         """By what a part's sums are multiplied, for each of their elements."""

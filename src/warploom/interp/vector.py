@@ -57,10 +57,6 @@ class Runner(Protocol):
         """Write elements of a part of a ring slot."""
         ...
 
-    def show(self, step: ops.VectorPrint, shown: list[tuple[tuple[int, ...], Any]]) -> None:
-        """Print elements, with their indices."""
-        ...
-
 
 @dataclass
 class Fragments:
@@ -163,8 +159,6 @@ def run_body(run: Runner, op: ops.Vector) -> None:  # noqa: C901, PLR0912, PLR09
                     made = np.where(np.broadcast_to(at(step.predicate), shape), made, 0)
                 rows, cols = (np.broadcast_to(at(x), shape) for x in (step.row, step.col))
                 run.put(step, (rows, cols), made)
-            case ops.VectorPrint():
-                run.show(step, _shown(step, at, values[step.value], shape))
             case ops.VectorStore():
                 _store(run.memory[step.tensor], step, at, values[step.value], shape)
         name = getattr(step, "result", None)
@@ -203,21 +197,6 @@ def _reduced(step: ops.VectorReduce, arg: Array, layout: ops.FragmentLayout, thr
             made = fold(made, other)
             made = wrapped(made) if whole else np.asarray(made, floating())
     return made
-
-
-def _shown(
-    step: ops.VectorPrint,
-    at: Any,  # noqa: ANN401
-    value: Any,  # noqa: ANN401
-    shape: tuple[int, ...],
-) -> list[tuple[tuple[int, ...], Any]]:
-    places = [np.broadcast_to(at(x), shape) for x in step.at]
-    inside = np.ones(shape, bool)
-    if step.predicate is not None:
-        inside = np.broadcast_to(at(step.predicate), shape).astype(bool)
-    made = np.broadcast_to(value, shape)[inside]
-    rows = [p[inside] for p in places]
-    return [(tuple(int(r[n]) for r in rows), made[n]) for n in range(len(made))]
 
 
 def _number(value: float, dtype: DType) -> Any:  # noqa: ANN401 (a NumPy number)

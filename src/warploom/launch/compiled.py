@@ -26,6 +26,7 @@ from warploom.errors import (
     KernelError,
     SchedulingError,
 )
+from warploom.interp.dataflow import DataflowReport, verify_dataflow
 from warploom.ir.module import KernelModule
 from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
@@ -47,6 +48,7 @@ from warploom.lower.choose import Choice, check_pins, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.module import build_module, printed_module
 from warploom.lower.rewrite import rewrite
+from warploom.lower.row_module import build_row_module
 from warploom.lower.tiling import Tiling, tiling_of
 from warploom.lower.unroll import unrolled
 from warploom.order import ModuloOptions
@@ -172,16 +174,30 @@ class Compiled:
     @cached_property
     def module(self) -> KernelModule:
         """The kernel module of the tiling that is built; ``KernelError`` where there is none."""
+        if not self.loops:
+            return build_row_module(self.kernel, self.rewritten)
         return build_module(self.kernel, self.lowered)
 
     def module_of(self, tiling: Tiling) -> KernelModule:
         """The kernel module for a tiling."""
+        if not self.loops:
+            return build_row_module(self.kernel, self.rewritten)
         return build_module(self.kernel, self.lower(tiling))
 
     @cached_property
     def coverage(self) -> CoverageReport:
         """What is verified of the module's indices, trip counts, predicates and stores."""
         return verify_coverage(self.module)
+
+    @cached_property
+    def dataflow(self) -> DataflowReport:
+        """Whether the module computes the author's kernel, on random elements; takes seconds."""
+        return verify_dataflow(self.module)
+
+    @property
+    def loops(self) -> bool:
+        """Whether the kernel has a loop."""
+        return any(isinstance(op, Loop) for op in self.rewritten.ops)
 
     @property
     def document(self) -> RolesDocument:

@@ -23,6 +23,7 @@ from warploom.errors import (
     KernelError,
     SchedulingError,
 )
+from warploom.kernel.printing import printing
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
@@ -238,7 +239,7 @@ class Calls:
         state: Interpreting,
     ) -> Sequence[Any]:
         """The call executed on the CPU, by the module that a GPU would run."""
-        from warploom.launch.interpret import Named, execute  # noqa: PLC0415 (passes, NumPy)
+        from warploom.launch.interpret import Named, execute, show  # noqa: PLC0415 (passes, NumPy)
 
         layouts = self.runner.layouts(tensors)
         numbers = self.runner.scalars_of(layouts) if scalars is None else scalars
@@ -253,7 +254,8 @@ class Calls:
         if self.viewed is not None:
             layouts, shapes = self.viewed(layouts, options)
         tensors_of, sizes = self._bound(layouts, options)
-        kernel, pins, positive = self._kernel(layouts, options)
+        with printing() as shown:
+            kernel, pins, positive = self._kernel(layouts, options)
         key = _size_key(kernel, sizes)
         done = list(tensors)
         like = next(t for t in tensors if t is not None)
@@ -268,6 +270,7 @@ class Calls:
                 held[t.name] = Named(values_of(tensors[i], layout), tuple(a.name for a in t.axes))
         given = dict(zip((p.name for p in kernel.parameters), numbers, strict=True))
         made = execute(kernel, key, pins, positive, held, given, sizes, state)
+        show(shown, made)
         for i, (t, layout) in enumerate(zip(tensors_of, complete, strict=True)):
             if t.access is Access.OUT and layout is not None and t.name in made:
                 own = made[t.name].in_order(tuple(a.name for a in t.axes))
@@ -331,13 +334,16 @@ class Calls:
             names = [a.name for a in t.axes]
             if given is None or self.summed not in names:
                 continue
-            if not is_torch(given):
+            interpreted = isinstance(given, np.ndarray)
+            if not is_torch(given) and not interpreted:
                 raise EmptyError(f"{self.names[i]} is empty", fix="torch tensors, or none at all")
             at, shape = names.index(self.summed), list(given.shape)
             shape[at] = 1 if t.axes[at].per > 1 else FILLED
-            out[i] = given.new_zeros(shape)
+            out[i] = np.zeros(shape, given.dtype) if interpreted else given.new_zeros(shape)
             if self.counted is not None:
-                out[self.places[self.counted]] = given.new_zeros(shape[:1]).int()
+                none = np.zeros(shape[:1], np.int32) if interpreted else None
+                none = given.new_zeros(shape[:1]).int() if none is None else none
+                out[self.places[self.counted]] = none
         return out
 
     def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> Binary:

@@ -43,7 +43,7 @@ def read(
     ops = tuple(titled(op, names) for op in build.scopes[0])
     return Kernel(
         name=source.tree.name,
-        tensors=tuple(_sized(t, build.sizes) for n, t in tensors.items() if n not in without),
+        tensors=tuple(_sized(t, build.sizes) for n, t in build.tensors.items() if n not in without),
         parameters=tuple(Parameter(name=n, dtype=d) for n, d in scalars.items()),
         vars=tuple(build.vars.values()),
         grid=build.grid,
