@@ -1,62 +1,152 @@
-"""Import time of the core and compile time of the default schedules.
+"""Compile time: CPU seconds, with child processes, of cold processes with a fresh cache.
 
-python bench/compile_time.py
+    python bench/compile_time.py [--only WORDS] [--runs N] [--tree FOLDER] [--out FILE.json]
+    python bench/compile_time.py --table BEFORE.json AFTER.json   the table of two such files
+
+Every case (``bench/lib/compile_cases.py``) is a process of its own, started at a low priority: on a
+loaded machine wall time says nothing, CPU seconds little. The least of the runs counts. Bytecode of
+all modules is there, as after any first use. ``--tree``: the sources of another checkout.
 """
 
-import statistics
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench.lib.compile_cases import CASES, WANTED  # noqa: E402
+
+LIMIT = 300
 
 
-def import_ms(statement, runs=9):
-    code = (
-        f"import time; t = time.perf_counter(); {statement}; print((time.perf_counter() - t) * 1e3)"
-    )
-    times = [
-        float(
-            subprocess.run(
-                [sys.executable, "-c", code], capture_output=True, text=True, check=True
-            ).stdout
-        )
-        for _ in range(runs)
+def run(name, tree, cache):
+    """CPU seconds and peak memory of one process, and what it printed."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"PYTHONPATH": str(tree / "src"), "WARPLOOM_CACHE": cache, "WARPLOOM_QUIET": "1"}
+    command = [
+        "nice",
+        "-n",
+        "5",
+        sys.executable,
+        str(ROOT / "bench" / "lib" / "compile_cases.py"),
+        name,
     ]
-    return statistics.median(times)
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
+        until = time.monotonic() + LIMIT
+        while True:
+            done, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if done:
+                break
+            if time.monotonic() > until:
+                process.kill()
+            time.sleep(0.01)
+        process.returncode = status
+        out.seek(0)
+        said = out.read().decode()
+    found = {"cpu_s": round(usage.ru_utime + usage.ru_stime, 3), "rss_mb": usage.ru_maxrss // 1024}
+    try:
+        return found | json.loads(said.splitlines()[-1])
+    except (ValueError, IndexError):
+        return found | {"failed": said.strip()[-300:]}
 
 
-def compile_ms(make, runs=15, **options):
-    from warploom import compile_schedule
-
-    times = []
+def measure(name, tree, runs):
+    """The least of some runs; a case "from the cache" has one run before it that fills it."""
+    best = None
     for _ in range(runs):
-        start = time.perf_counter()
-        compile_schedule(make(), **options)
-        times.append((time.perf_counter() - start) * 1e3)
-    return statistics.median(times)
+        cache = tempfile.mkdtemp()
+        if name.endswith("from the cache"):
+            run(name, tree, cache)
+        found = run(name, tree, cache)
+        shutil.rmtree(cache, ignore_errors=True)
+        if best is None or found["cpu_s"] < best["cpu_s"]:
+            best = found
+    return best
+
+
+def about(tree):
+    """Commit, versions and machine: figures mean little without."""
+    commit = subprocess.run(
+        ["git", "-C", str(tree), "describe", "--always", "--dirty", "--abbrev=12"],
+        capture_output=True, text=True, check=False,
+    ).stdout.strip()  # fmt: skip
+    found = {"commit": commit, "python": platform.python_version(), "cpus": os.cpu_count()}
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            found["machine"] = line.partition(":")[2].strip()
+            break
+    for package in ("numpy", "ortools", "nvidia-cuda-nvrtc", "cuda-bindings", "llvmlite", "typer"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    return found | {"date": time.strftime("%Y-%m-%d"), "load": round(os.getloadavg()[0], 1)}
+
+
+def table(before, after):
+    """Two result files side by side, in Markdown."""
+    old, new = (json.loads(Path(p).read_text()) for p in (before, after))
+    lines = ["| what | before | now | wanted | MB | found |", "|---|---|---|---|---|---|"]
+    for name in CASES:
+        one, two = old["cases"].get(name, {}), new["cases"].get(name)
+        if two is None:
+            continue
+        known = (
+            "config",
+            "spilled",
+            "registers",
+            "ii",
+            "bound",
+            "proven",
+            "page_bytes",
+            "passes_s",
+        )
+        said = ", ".join(f"{k} {two[k]}" for k in known if k in two)
+        said = said or ("failed" if "failed" in two else "")
+        first = "failed" if "failed" in one else one.get("cpu_s", "")
+        row = (name, first, two["cpu_s"], WANTED.get(name, ""), two["rss_mb"], said)
+        lines.append("| " + " | ".join(map(str, row)) + " |")
+    said = [
+        f"{which}: " + ", ".join(f"{k} {v}" for k, v in found["about"].items())
+        for which, found in (("before", old), ("now", new))
+    ]
+    return "\n".join([*said, "", *lines])
 
 
 def main():
-    from warploom import (
-        AMDScheduleHints,
-        DeclarativeSchedule,
-        KernelGeometry,
-        Pipeline4Wave,
-        SingleBufferSchedule,
-    )
-
-    geometry = KernelGeometry.four_wave((256, 256, 64))
-    hints = AMDScheduleHints(4, 4, 2, 16, 16, 2, 2)
-    schedules = {
-        "ping-pong": lambda: DeclarativeSchedule(lgkm_a=8, lgkm_b=4),
-        "4-wave (proven waits)": lambda: Pipeline4Wave(geometry),
-        "single buffer": lambda: SingleBufferSchedule(2, hints),
-    }
-    core = "from warploom import DeclarativeSchedule, compile_schedule"
-    for statement in ("import warploom", core):
-        print(f"{statement}: {import_ms(statement):.0f} ms")
-    for name, make in schedules.items():
-        proven, plain = compile_ms(make), compile_ms(make, on_race="skip")
-        print(f"compile {name}: {plain:.1f} ms, with verification {proven:.1f} ms")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="", help="cases whose name contains one of these, by |")
+    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--tree", type=Path, default=ROOT)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--table", nargs=2)
+    args = parser.parse_args()
+    if args.table:
+        print(table(*args.table))
+        return
+    words = [w.strip() for w in args.only.split("|") if w.strip()]
+    found = {"about": about(args.tree), "cases": {}}
+    if args.out and args.out.exists():  # resumed: what is there is not run again
+        found["cases"] = json.loads(args.out.read_text())["cases"]
+    for name in CASES:
+        if (words and not any(w in name for w in words)) or name in found["cases"]:
+            continue
+        found["cases"][name] = measure(name, args.tree, args.runs)
+        print(f"{found['cases'][name]['cpu_s']:8.2f} s  {name}  {found['cases'][name]}", flush=True)
+        if args.out:
+            args.out.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -184,7 +184,7 @@ def page(report):
             "# Mutants of the shipped texts' schedules",
             "",
             f"Made by `bench/role_mutants.py` on {report['date']}, Python {report['python']}, "
-            f"in {report['seconds']} s; every mutant in `role_mutants.json`.",
+            f"in {report['seconds']} s.",
             "",
             *([report["note"], ""] if report.get("note") else []),
             f"{_taken(report)}single edits of entries, rings, barriers and exchanges. Each mutant "

@@ -68,6 +68,8 @@ from warploom.kernel.words import (
     Starts as Starts,
     Turns as Turns,
     abs as abs,
+    argmax as argmax,
+    argmin as argmin,
     bf16 as bf16,
     blocked as blocked,
     cos as cos,
@@ -91,6 +93,8 @@ from warploom.kernel.words import (
     log2 as log2,
     maximum as maximum,
     minimum as minimum,
+    mulhi as mulhi,
+    philox as philox,
     relu as relu,
     rsqrt as rsqrt,
     sigmoid as sigmoid,
@@ -101,6 +105,8 @@ from warploom.kernel.words import (
     steps as steps,
     tanh as tanh,
     tile as tile,
+    topk as topk,
+    uniform as uniform,
     where as where,
     zeros as zeros,
 )
@@ -122,6 +128,9 @@ from warploom.launch.fused import (
 )
 from warploom.launch.gemm import (
     gemm as gemm,
+)
+from warploom.launch.interpreting import (
+    interpreting as interpreting,
 )
 from warploom.search import (
     SearchOptions as SearchOptions,

@@ -125,7 +125,7 @@ class MissingExtraError(WarploomError):
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
             f"{purpose} needs the package '{package}', which is not installed",
-            fix=f"pip install 'warploom[{extra}]'",
+            fix=f"pip install {package}; in a clone: pip install -e '.[{extra}]'",
         )
         self.package = package
         self.extra = extra
@@ -186,6 +186,10 @@ class NoEffectWarning(WarploomWarning):
 
 class ForcedSettingWarning(WarploomWarning):
     """A schedule replaces a setting of the caller, as documented."""
+
+
+class CacheWarning(WarploomWarning):
+    """A cache that cannot be used as it stands; what it would hold is made anew."""
 
 
 class OverBudgetWarning(WarploomWarning):

@@ -72,10 +72,13 @@ CASES = {
     "setp.lt.s32 %p1, %r2, %r3; selp.b32 %r10, %r2, %r4, %p1;": (
         lambda a, b, c: a if signed(a) < signed(b) else c
     ),
-    "dp4a.s32.s32 %r10, %r2, %r3, %r4;": lambda a, b, c: c + sum(
-        struct.unpack("<b", bytes([a >> 8 * i & 255]))[0]
-        * struct.unpack("<b", bytes([b >> 8 * i & 255]))[0]
-        for i in range(4)
+    "dp4a.s32.s32 %r10, %r2, %r3, %r4;": lambda a, b, c: (
+        c
+        + sum(
+            struct.unpack("<b", bytes([a >> 8 * i & 255]))[0]
+            * struct.unpack("<b", bytes([b >> 8 * i & 255]))[0]
+            for i in range(4)
+        )
     ),
     "add.cc.u32 %r6, %r2, %r3; addc.u32 %r10, 0, 0;": lambda a, b, c: a + b >> 32,
     "cvt.s32.s8 %r10, %r2;": lambda a, b, c: struct.unpack("<b", bytes([a & 255]))[0],
@@ -162,7 +165,5 @@ def test_shuffles_votes_and_elections():
     selp.b32 %r9, 1, 0, %p2;
     add.s32 %r10, %r5, %r6; add.s32 %r10, %r10, %r7; add.s32 %r10, %r10, %r9;"""
     found = compute(body, WORDS)
-    wanted = [
-        (A[i ^ 16] + A[max(i - 1, 0)] + 0xFFFF0000 + (i == 0)) & MASK for i in range(32)
-    ]
+    wanted = [(A[i ^ 16] + A[max(i - 1, 0)] + 0xFFFF0000 + (i == 0)) & MASK for i in range(32)]
     assert found.tolist() == wanted

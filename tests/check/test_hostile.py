@@ -82,7 +82,7 @@ def test_damaged_files(seed):
         elif way == 1:
             letters = list(text)
             for _ in range(4):
-                letters[rng.randrange(len(letters))] = rng.choice("{}[](),;:.%@!_|+-09ax \n\"\\")
+                letters[rng.randrange(len(letters))] = rng.choice('{}[](),;:.%@!_|+-09ax \n"\\')
             text = "".join(letters)
         else:
             lines = text.split("\n")

@@ -156,7 +156,9 @@ def test_a_report_is_json_of_the_documented_form():
     assert {"file", "entry", "verdict", "launches", "assumes", "findings"} <= found.keys()
     finding = found["findings"][0]
     assert {"code", "events", "address", "why", "witness", "fix"} <= finding.keys()
-    assert {"line", "instruction", "cta", "warp", "thread", "iteration"} <= finding["events"][0].keys()
+    assert {"line", "instruction", "cta", "warp", "thread", "iteration"} <= finding["events"][
+        0
+    ].keys()
     import json
 
     json.dumps(found)

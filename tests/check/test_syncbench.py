@@ -10,9 +10,7 @@ import pytest
 from warploom.check import check
 
 BENCH = Path(__file__).parents[2] / "bench" / "syncbench"
-CASES = [
-    c for c in json.loads((BENCH / "cases.json").read_text()) if c["target"].startswith("sm_")
-]
+CASES = [c for c in json.loads((BENCH / "cases.json").read_text()) if c["target"].startswith("sm_")]
 NAMES = [c["name"] for c in CASES]
 
 

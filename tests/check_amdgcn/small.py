@@ -35,7 +35,7 @@ amdhsa.kernels:
     .kernarg_segment_size: 16
     .max_flat_workgroup_size: {threads}
     .name: k
-    .private_segment_fixed_size: 0
+    .private_segment_fixed_size: {private}
     .wavefront_size: 64
 amdhsa.target: amdgcn-amd-amdhsa--{target}
 ...
@@ -59,8 +59,8 @@ BUFFER = """
 """
 
 
-def assembled(body, *, target="gfx950", lds=8192, threads=128, setup=SETUP):
-    return FRAME.format(target=target, body=setup + body, lds=lds, threads=threads)
+def assembled(body, *, target="gfx950", lds=8192, threads=128, setup=SETUP, private=0):
+    return FRAME.format(target=target, body=setup + body, lds=lds, threads=threads, private=private)
 
 
 def small_launch(*, grid=1, threads=128, words=4096, dtype="u32", init="zero"):

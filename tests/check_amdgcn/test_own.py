@@ -160,6 +160,30 @@ def test_attention_is_clean_and_right(case):
     assert_clean(judge(*attention_case(case, 70, 330)))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [c for c in attention_cases.CASES if c not in ("full", "causal")])
+def test_other_attentions_are_clean_and_right(case):
+    for s, t in ((70, 330), (1, 1), (130, 64)):
+        assert_clean(judge(*attention_case(case, s, t)))
+
+
+TYPES = [
+    {"a": a, "b": b, "out": out}
+    for a, b in (("bf16", "bf16"), ("f16", "f16"), ("e4m3", "e4m3"))
+    for out in ("f32", "bf16", "f16", "e4m3")
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("types", TYPES, ids=lambda t: "-".join(t.values()))
+def test_products_of_every_type_are_clean_and_right(types):
+    kernel = gemm.specialise(types, without={"bias", "residual"})
+    made = text_cases.emitted(kernel, types["a"])
+    for m, n, k in ((1, 8, 16), (70, 90, 128), (130, 40, 272)):
+        launch, want = tile_launch(kernel, made, {"m": m, "n": n, "k": k}, {"alpha": 0.5})
+        assert_clean(judge(made.assembly, launch, want))
+
+
 def test_damaged_waits_of_attention_are_found():
     assembly, launch, _ = attention_case("full", 70, 330)
     mutants = list(text_mutants(assembly))

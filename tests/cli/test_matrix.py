@@ -155,7 +155,6 @@ def test_every_shipped_kernel_goes_through_every_command(name, tmp_path):
     ("source", "said"),
     [
         ("roles.json", "warploom emit h200 roles.json"),
-        ("grouped", "products of two matrices"),
         ("mine.py:schedule", "with other counts they would be wrong"),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli.runner import warploom
 from warploom.errors import ConfigError
+from warploom.launch.disk_cache import DiskCache
 
 SPEC = "gemm@m=1024,n=1024,k=512"
 PINS = ("m=128", "k=64", "consumers=2", "direct=true", "staging=1", "hold=true")
@@ -36,9 +37,10 @@ def test_a_users_measure_ranks_and_the_best_is_kept(measure, tmp_path, monkeypat
     times = [r["ms"] for r in found["rows"] if r["ms"] is not None]
     assert times == sorted(times)
     assert found["measured"]
-    kept = json.loads((tmp_path / "cache" / "tuned.json").read_text())
-    (pins,) = kept.values()
-    assert pins["n"] == found["rows"][0]["tiling"]["n"]
+    cache = DiskCache(tmp_path / "cache")
+    (entry,) = cache.entries(["tuned"])
+    kept = json.loads(cache.get("tuned", entry.key))
+    assert kept["config"]["n"] == found["rows"][0]["tiling"]["n"]
 
 
 @pytest.mark.parametrize(

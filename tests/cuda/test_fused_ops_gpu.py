@@ -140,7 +140,6 @@ def test_a_gradient_that_is_not_there_is_refused():
     ("call", "says"),
     [
         (lambda: warploom.grouped_gemm(randn(T, K), weights(), starts().long()), "int32"),
-        (lambda: warploom.grouped_gemm(randn(0, K), weights(), starts()), "x is empty"),
         (lambda: warploom.grouped_gemm(randn(T, K), weights(), starts()[:-1]), "starts has shape"),
         (lambda: warploom.grouped_gemm(randn(T, K), weights(), starts().cpu()), "lies on cpu"),
         (lambda: warploom.swiglu(randn(T, K), randn(7, K)), "rows in turn"),

@@ -1,107 +1,66 @@
-"""Figures that the README tells are those of the files in ``bench/results``."""
+"""Claims of README and results page rest on files in ``bench/results``, losses included."""
 
-import inspect
-import json
-import pkgutil
+import importlib.util
 import re
-from importlib import import_module
 from pathlib import Path
 from statistics import geometric_mean
 
 import pytest
 
-from warploom import kernels
-from warploom.kernel.text import Text
-
 ROOT = Path(__file__).parents[2]
-README = " ".join((ROOT / "README.md").read_text().split())
+README = (ROOT / "README.md").read_text()
+RESULTS = (ROOT / "docs" / "reference" / "results.md").read_text()
 
 
-def file(name):
-    return json.loads((ROOT / "bench/results" / f"{name}.json").read_text())
+def module():
+    spec = importlib.util.spec_from_file_location("claims", ROOT / "bench" / "lib" / "claims.py")
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
 
 
-def ratios(name):
-    return [row["ratio"]["warploom"] for row in file(name)["table"]]
+claims = module()
 
 
-def told(words):
-    """The numbers of a sentence: each ``#`` stands for one."""
-    found = re.search(re.escape(words).replace(r"\#", r"(\d+(?:\.\d+)?)"), README)
-    assert found, words
-    return found.groups()
+def test_both_tables_are_computed_from_the_files():
+    table = "\n".join(claims.summary())
+    assert table in README
+    assert table in RESULTS
+    assert "\n".join(claims.provenance()) in RESULTS
 
 
-def check(told, *right):
-    """Equal in the digits that are told."""
-    for text, number in zip(told, right, strict=True):
-        assert abs(float(text) - number) <= 0.51 * 10.0 ** -len(text.partition(".")[2]), told
+@pytest.mark.parametrize("claim", claims.CLAIMS, ids=lambda c: c.work)
+def test_a_claim_names_file_script_tree_and_date(claim):
+    assert (ROOT / "bench" / "results" / f"{claim.file}.json").exists()
+    assert (ROOT / "bench" / claim.script).exists()
+    assert re.fullmatch(r"[0-9a-f]{8}", claim.recorded)
+    row = claims.row(claim)
+    assert re.fullmatch(r"2026-\d\d-\d\d", row["measured"])
+    found = claims.ratios(claim)
+    assert row["warploom"].startswith(f"{geometric_mean(found):.2f}")
+    assert int(row["slower in"].strip("*")) == sum(r < 1 for r in found)
 
 
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [
-        ("grouped GEMM # to # of `torch._grouped_mm`", "grouped"),
-        ("SwiGLU # to # of `torch.compile`", "swiglu"),
-        ("fp8 with block scales # to # of `torch._scaled_mm`", "scaled"),
-        ("of 4 bits # to # times dequantising", "int4"),
-        ("of 8 bits # to #;", "fp8"),
-        ("the scan # to # of Triton kernels", "scan"),
-    ],
-)
-def test_fused_products(words, name):
-    found = ratios(f"h200_fused_{name}")
-    check(told(words), min(found), max(found))
+def test_losses_that_the_readme_tells_are_those_of_the_files():
+    by_work = {c.work: claims.ratios(c) for c in claims.CLAIMS}
+    words = " ".join(README.split())
+    lost = sum(r < 1 for r in by_work["decoding, one query"])
+    assert f"torch is ahead in {lost} of 8 decoding cases" in words
+    lost = sum(r < 1 for r in by_work["attention forward, the same run"])
+    assert f"FlashAttention-3 is ahead in {lost} of 10 forward cases" in words
+    four = by_work["weights of 4 bits, 16 to 256 rows"]
+    eight = by_work["weights of 8 bits (fp8), 16 to 256 rows"]
+    assert [r < 1 for r in four] == [False, False, False, True]
+    assert [r < 1 for r in eight] == [False, False, True, True]
 
 
-def test_attention_with_functions():
-    found = {row["case"]: row["ratio"]["warploom"] for row in file("h200_flex")["table"]}
-    words = "attention with a softcap # times FlexAttention, with ALiBi in a window # times"
-    check(told(words), found["softcap"], found["alibi_window"])
+def test_backward_at_head_dimension_256_is_what_its_table_has():
+    claim = next(c for c in claims.CLAIMS if c.where == "d=256")
+    text = (ROOT / "bench" / "results" / "h200_attention_grad.md").read_text()
+    mean = re.search(r"geometric mean, D = 256 \(2\) \|[ |]*\*\*([\d.]+)\*\*", text)[1]
+    assert f"{geometric_mean(claims.ratios(claim)):.2f}" == f"{float(mean):.2f}"
 
 
-def test_products():
-    means = {n: file(f"h200_gemm_final_{n}")["geometric_means"] for n in ("bf16_main", "e4m3_main")}
-    main = means["bf16_main"]["main"]
-    words = "`bench/h200_gemm.py`) | # | 1 | # | | # |"
-    count = len(ratios("h200_gemm_final_bf16_main"))
-    check(told(words), count, main["library again"], main["warploom"])
-    large, few = (ratios(f"h200_gemm_final_bf16_{n}") for n in ("large", "skinny"))
-    words = (
-        "large products stand at # of cuBLAS, nine of few rows or odd sizes at #, the least at #;"
-    )
-    check(told(words), *map(geometric_mean, (large, few)), min(large + few))
-    large, few = (ratios(f"h200_gemm_final_e4m3_{n}") for n in ("large", "skinny"))
-    words = (
-        "in fp8 the first seven at #, nine large ones at #, those of few rows at #, the least at #."
-    )
-    own = means["e4m3_main"]["main"]["warploom"]
-    check(told(words), own, *map(geometric_mean, (large, few)), min(large + few))
-
-
-def test_attention():
-    main = file("h200_attention_final")["geometric_means"]["main"]
-    words = "`bench/h200_attention.py`) | # | 1 | # | # | # |"
-    count = len(ratios("h200_attention_final"))
-    check(told(words), count, main["cudnn again"], main["fa3"], main["warploom"])
-
-
-def test_attention_backward():
-    rows = file("h200_attention_grad")["rows"]
-    usual = [r for r in rows if r["case"][3] in (64, 128)]
-    mean = {n: geometric_mean(r[n] for r in usual) for n in ("again", "ratio")}
-    words = "`bench/h200_attention_grad.py`) | # | 1 | # | | # |"
-    check(told(words), len(usual), mean["again"], mean["ratio"])
-    words = "Backward stands at # of cuDNN at head dimension 64, # at 128 and # at 256;"
-    of = (geometric_mean(r["ratio"] for r in rows if r["case"][3] == d) for d in (64, 128, 256))
-    check(told(words), *of)
-
-
-def test_texts_are_as_short_as_told():
-    lines = [
-        len(inspect.getsource(text.function).splitlines())
-        for module in pkgutil.iter_modules(kernels.__path__)
-        for text in vars(import_module(f"warploom.kernels.{module.name}")).values()
-        if isinstance(text, Text)
-    ]
-    check(told("Every kernel is a text of # to # lines"), min(lines), max(lines))
+def test_peers_that_were_missing_are_told():
+    assert "FA3" in next(c for c in claims.CLAIMS if "backward, head dim 64" in c.work).missing
+    assert "FlashAttention-3 is missing from the backward run" in " ".join(README.split())

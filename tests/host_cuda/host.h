@@ -67,6 +67,19 @@ void __syncwarp(host_u32 mask = ~0u);
 void __syncthreads();
 
 // Global memory: a CTA's writes are seen by all that run after it.
+struct uint2 { host_u32 x, y; };
+struct uint4 { host_u32 x, y, z, w; };
+// As cvt.rzi.s32.f32: towards zero, held to the range, 0 for NaN.
+inline int __float2int_rz(float x) {
+  if (x != x) return 0;
+  return x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
+}
+inline host_u32 __umulhi(host_u32 a, host_u32 b) { return (host_u32)((host_u64)a * b >> 32); }
+inline int atomicAdd(int* at, int x) {
+  const int old = *at;
+  *at = (int)((host_u32)old + (host_u32)x);
+  return old;
+}
 struct float4 { float x, y, z, w; };
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline float4 __ldcg(const float4* at) { return *at; }

@@ -2,7 +2,15 @@
 
 import pytest
 
-from warploom.order import ModuloEdge, ModuloOp, ModuloOptions, ModuloProblem, Role, check_result
+from warploom.order import (
+    ModuloEdge,
+    ModuloOp,
+    ModuloOptions,
+    ModuloProblem,
+    Role,
+    alike,
+    check_result,
+)
 from warploom.order.alike import solve_alike
 
 ROLES = ("one", "two")
@@ -38,3 +46,17 @@ def test_roles_may_be_a_share_of_a_step_apart(steps, least):
     assert (found.ii, found.proven) == (least, least == 16)
     shifts = {b - a for a, b in zip(found.times[:4], found.times[4:], strict=True)}
     assert shifts == {least // (2 * steps)}
+
+
+def test_a_share_that_keeps_the_least_interval_is_taken_before_others_are_searched(monkeypatch):
+    problem, solves = two_steps(), []
+    names = {op.name: op.name.partition("@")[0] for op in problem.ops}
+    real = alike.solve_modulo
+
+    def counted(*given):
+        solves.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(alike, "solve_modulo", counted)
+    assert solve_alike(problem, ROLES, names, ModuloOptions(goals=()), 2).proven
+    assert len(solves) == 2  # without the roles alike, and with

@@ -6,7 +6,9 @@ import sys
 import pytest
 
 from tests.modulo.random_bodies import RandomShape, random_body
+from warploom.errors import ConfigError
 from warploom.order import ModuloOptions, check_result, solve_modulo
+from warploom.order.bounds.system import build_system
 from warploom.order.exact.request import UNKNOWN, CpAnswer
 
 
@@ -67,3 +69,30 @@ def test_the_solver_process_does_not_load_pandas():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["solve_request", "False"]
+
+
+def test_a_schedule_within_the_gap_is_taken_after_a_fixed_amount_of_work():
+    few, many, found = Silent(), Silent(), []
+    for gap, solver in ((0.2, few), (0.0, many)):
+        options = ModuloOptions(goals=(), gap=gap, gap_work=0.5, find_work=2, prove_work=2)
+        found.append(solve_modulo(hard_body(48), options, solver=solver))
+    near, far = found
+    assert near.ii <= 1.2 * near.lower_bound
+    assert any("within 20%" in step for step in near.log)
+    assert far.ii <= near.ii
+    work = [sum(r.work for r in solver.asked) for solver in (few, many)]
+    assert work[0] < work[1]
+
+
+def test_the_deepest_rings_are_tried_before_much_work_goes_into_the_least():
+    solver = Silent()
+    solve_modulo(hard_body(48), ModuloOptions(find_work=1, prove_work=1, goals=()), solver=solver)
+    first = solver.asked[0]
+    assert first.least_depths == first.most_depths == build_system(first.problem).max_depths()
+    assert first.work <= 1
+
+
+@pytest.mark.parametrize("gap", [-0.1, 1.0, float("nan")])
+def test_a_gap_is_a_share(gap):
+    with pytest.raises(ConfigError, match="gap"):
+        ModuloOptions(gap=gap)

@@ -6,6 +6,7 @@ import pytest
 
 from warploom.kernels.gemm import gemm
 from warploom.launch import kept
+from warploom.launch.disk_cache import DiskCache
 from warploom.lower import column
 
 
@@ -20,7 +21,7 @@ def solves(tmp_path, monkeypatch):
         return real(*given)
 
     monkeypatch.setattr(column, "solve_alike", solve)
-    return asked, tmp_path / "orders"
+    return asked, DiskCache(tmp_path)
 
 
 def compiled(**tiles):
@@ -40,10 +41,10 @@ def test_an_order_is_solved_once(solves):
 
 
 def test_where_no_solver_is_what_any_found_is_taken(solves, monkeypatch):
-    asked, folder = solves
+    asked, cache = solves
     monkeypatch.setattr(kept, "_solver", lambda: "9.9")
     first = compiled()
-    assert len(list(folder.iterdir())) == 2
+    assert len(list(cache.entries(["order"]))) == 2
     monkeypatch.setattr(kept, "_solver", lambda: "")
     assert compiled().document == first.document
     assert len(asked) == 1
@@ -61,9 +62,10 @@ def test_where_no_solver_is_what_any_found_is_taken(solves, monkeypatch):
     ],
 )
 def test_a_damaged_order_is_none(solves, damage):
-    asked, folder = solves
+    asked, cache = solves
     first = compiled()
-    for path in folder.iterdir():
-        path.write_bytes(damage(json.loads(path.read_text())))
+    for entry in list(cache.entries(["order"])):
+        data = json.loads(cache.get("order", entry.key))
+        cache.put("order", entry.key, damage(data))
     assert compiled().document == first.document
     assert len(asked) == 2

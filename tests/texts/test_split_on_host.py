@@ -37,6 +37,9 @@ PRODUCTS = [
     (gemm, (200, 40, 200), {**ONE, "split": 2, "near": True}),  # several tiles a cluster
     (gemm, (140, 100, 300), {"m": 128, "n": 64, "consumers": 2, "split": 2, "near": True}),
     (gemm, (72, 40, 600), {**ONE, "split": 4, "near": True}),
+    (gemm, (72, 200, 300), {"m": 64, "n": 128, "consumers": 1, "split": 3}),  # many registers
+    (gemm, (72, 200, 200), {"m": 64, "n": 160, "consumers": 1, "split": 2, "near": True}),
+    (gemm, (72, 200, 600), {"m": 64, "n": 128, "consumers": 1, "split": 4, "near": True}),
 ]
 
 

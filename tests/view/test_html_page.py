@@ -27,7 +27,7 @@ def test_the_page_needs_no_network(fourwave):
 
 def test_the_page_holds_every_event(fourwave):
     data = embedded(timeline_html(fourwave))
-    assert len(data["ops"]) == len(fourwave.ops)
+    assert len(data["ops"]["kind"]) == len(fourwave.ops)
     assert len(data["stalls"]) == len(fourwave.stalls)
     assert len(data["waits"]) == len(fourwave.waits)
     assert len(data["barriers"]) == len(fourwave.barriers)

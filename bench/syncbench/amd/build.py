@@ -414,6 +414,214 @@ s_waitcnt vmcnt(0)
 """
         + STORE.format(24, 27),
     ),
+    Case(
+        "raw_barrier_between_clusters",
+        "gfx942",
+        "readers' wait missing before the barrier",
+        "https://github.com/triton-lang/triton/pull/11765",
+        "Two groups of waves alternate over one slot. The barrier after the reads carries no wait, "
+        "so the other group overwrites the slot while reads are in flight.",
+        FILL
+        + """
+s_mov_b32 s13, 0
+.Lloop:
+ds_read_b128 v[24:27], v4
+ds_read_b128 v[28:31], v4 offset:2048
+fixed: s_waitcnt lgkmcnt(0)
+s_barrier
+ds_write_b128 v3, v[20:23]
+ds_write_b128 v3, v[20:23] offset:2048
+s_waitcnt lgkmcnt(0)
+s_barrier
+v_add_u32_e32 v20, v24, v28
+s_add_i32 s13, s13, 1
+s_cmp_lt_u32 s13, 3
+s_cbranch_scc1 .Lloop
+"""
+        + STORE.format(24, 27),
+    ),
+    Case(
+        "dma_with_no_alias_in_sight",
+        "gfx950",
+        "missing vmcnt before LDS is read",
+        "https://github.com/llvm/llvm-project/pull/170660",
+        "The compiler tracked only some of the loads to LDS; the read of a slot that it did not "
+        "track got no wait at all.",
+        BUFFER
+        + """
+s_lshl_b32 s12, s3, 4
+s_mov_b32 m0, s12
+s_nop 0
+buffer_load_dwordx4 v3, s[8:11], 0 offen lds
+buffer_load_dwordx4 v3, s[8:11], 0 offen offset:2048 lds
+s_waitcnt vmcnt(1)
+ds_read_b128 v[24:27], v3
+fixed: s_waitcnt vmcnt(0)
+ds_read_b128 v[28:31], v3 offset:2048
+s_waitcnt vmcnt(0) lgkmcnt(0)
+v_add_u32_e32 v24, v24, v28
+"""
+        + STORE.format(24, 27),
+    ),
+    Case(
+        "count_that_waits_for_nothing",
+        "gfx950",
+        "wait count at the counter's capacity",
+        "https://github.com/ROCm/rocm-libraries/pull/3159",
+        "lgkmcnt(15) is the largest operand of the counter and waits for nothing.",
+        FILL
+        + """
+ds_read_b128 v[24:27], v4
+ds_read_b128 v[28:31], v4 offset:2048
+wrong: s_waitcnt lgkmcnt(15)
+fixed: s_waitcnt lgkmcnt(0)
+v_mfma_f32_16x16x32_bf16 v[40:43], v[24:27], v[28:31], 0
+s_waitcnt lgkmcnt(0)
+s_nop 10
+"""
+        + STORE.format(40, 43),
+    ),
+    Case(
+        "data_of_a_store_overwritten",
+        "gfx950",
+        "wait states after a wide store",
+        "https://github.com/llvm/llvm-project/issues/202333",
+        "A store of 16 bytes reads its data over several cycles; behind the end of a branch the "
+        "next vector instruction overwrites them one state too early.",
+        FILL
+        + """
+v_cmp_gt_u32_e32 vcc, 64, v0
+s_and_saveexec_b64 s[14:15], vcc
+s_cbranch_execz .Lskip
+global_store_dwordx4 v3, v[20:23], s[6:7]
+.Lskip:
+s_or_b64 exec, exec, s[14:15]
+fixed: s_nop 0
+v_add_u32_e32 v21, v21, v20
+s_nop 1
+v_mov_b32_e32 v24, v21
+v_mov_b32_e32 v25, v21
+v_mov_b32_e32 v26, v21
+v_mov_b32_e32 v27, v21
+global_store_dwordx4 v3, v[24:27], s[6:7]
+""",
+        expected=("invalid",),
+    ),
+    Case(
+        "data_of_a_buffer_store_overwritten",
+        "gfx950",
+        "wait states after a wide buffer store with an offset register",
+        "https://github.com/llvm/llvm-project/pull/197267",
+        "With the offset in a scalar register the data of a wide buffer store are still being read "
+        "when the next instruction is issued.",
+        FILL
+        + """
+s_mov_b32 s8, s6
+s_and_b32 s9, s7, 0xffff
+s_mov_b32 s10, 0x800
+s_mov_b32 s11, 0x27000
+s_mov_b32 s12, 0
+buffer_store_dwordx4 v[20:23], v3, s[8:11], s12 offen
+fixed: s_nop 0
+v_mov_b32_e32 v21, 0
+s_nop 1
+v_mov_b32_e32 v22, v21
+""",
+        expected=("invalid",),
+    ),
+    Case(
+        "matrix_result_twenty_states_later",
+        "gfx950",
+        "wait states after a matrix instruction",
+        "https://github.com/llvm/llvm-project/pull/222040",
+        "A matrix instruction of 16 passes needs 20 wait states on gfx950 before its result is "
+        "read; a search that looks back 19 instructions misses the last one.",
+        FILL
+        + """
+ds_read_b128 v[24:27], v4
+ds_read_b128 v[28:31], v4 offset:2048
+s_waitcnt lgkmcnt(0)
+v_mfma_f32_32x32x64_f8f6f4 v[40:55], v[24:31], v[24:31], 0
+s_nop 15
+wrong: s_nop 2
+fixed: s_nop 3
+v_add_f32_e32 v40, v40, v41
+s_nop 1
+"""
+        + STORE.format(40, 43),
+        expected=("invalid",),
+    ),
+    Case(
+        "matrix_instruction_written_inline",
+        "gfx950",
+        "wait states around inline assembly",
+        "https://github.com/facebookexperimental/triton/pull/3168",
+        "The compiler does not look into inline assembly, so it puts no distance between a matrix "
+        "instruction there and the instruction that reads its accumulator.",
+        FILL
+        + """
+ds_read_b128 v[24:27], v4
+ds_read_b128 v[28:31], v4 offset:2048
+s_waitcnt lgkmcnt(0)
+v_mfma_f32_16x16x32_bf16 a[0:3], v[24:27], v[28:31], 0
+fixed: s_nop 7
+v_accvgpr_read_b32 v40, a0
+v_accvgpr_read_b32 v41, a1
+v_accvgpr_read_b32 v42, a2
+v_accvgpr_read_b32 v43, a3
+"""
+        + STORE.format(40, 43),
+        expected=("invalid",),
+    ),
+    Case(
+        "matrix_result_overwritten_too_early",
+        "gfx950",
+        "wait states before a matrix result is overwritten",
+        "https://github.com/llvm/llvm-project/pull/126132",
+        "gfx950 needs one wait state more than gfx942 before vector arithmetic overwrites what a "
+        "matrix instruction is about to write.",
+        FILL
+        + """
+ds_read_b128 v[24:27], v4
+ds_read_b128 v[28:31], v4 offset:2048
+s_waitcnt lgkmcnt(0)
+v_mfma_f32_16x16x32_bf16 v[40:43], v[24:27], v[28:31], 0
+wrong: s_nop 6
+fixed: s_nop 7
+v_mov_b32_e32 v40, 0
+s_nop 1
+"""
+        + STORE.format(40, 43),
+        expected=("invalid",),
+    ),
+    Case(
+        "wait_for_one_code_path_only",
+        "gfx950",
+        "wait count",
+        "https://github.com/ROCm/rocm-libraries/pull/3017",
+        "On one of two code paths a read is issued behind the wait instead of before it, so the "
+        "count proves one fragment less there.",
+        FILL
+        + """
+s_cmp_eq_u32 s3, 0
+ds_read_b128 v[24:27], v4
+ds_read_b128 v[28:31], v4 offset:2048
+s_cbranch_scc1 .Lother
+ds_read_b128 v[32:35], v3
+s_waitcnt lgkmcnt(1)
+s_branch .Lboth
+.Lother:
+wrong: s_waitcnt lgkmcnt(1)
+ds_read_b128 v[32:35], v3
+fixed: s_waitcnt lgkmcnt(1)
+.Lboth:
+v_mfma_f32_16x16x32_bf16 v[40:43], v[24:27], v[28:31], 0
+s_waitcnt lgkmcnt(0)
+v_mfma_f32_16x16x32_bf16 v[40:43], v[32:35], v[32:35], v[40:43]
+s_nop 10
+"""
+        + STORE.format(40, 43),
+    ),
 ]
 
 

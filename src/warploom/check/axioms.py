@@ -74,6 +74,15 @@ AXIOMS: tuple[Axiom, ...] = (
         doubt="By the letter the fence has to stand in the thread that makes the atomic.",
     ),
     Axiom(
+        name="grid_wait",
+        statement="A kernel that executes griddepcontrol.wait is launched while the grid before it "
+        "still runs, and any global memory may be that grid's until the wait.",
+        source="PTX: the wait orders the memory operations of prerequisite grids; nothing else "
+        "does.",
+        doubt="Kernels may read memory before the wait that no earlier grid writes (weights, "
+        "lengths). Turned off, the launch counts as the only one of its stream.",
+    ),
+    Axiom(
         name="reconvergence",
         statement="Lanes that diverged at a branch meet again at its immediate post-dominator "
         "unless one of them blocks.",
@@ -125,6 +134,33 @@ AXIOMS: tuple[Axiom, ...] = (
         doubt="No kernel should need it.",
         default=False,
         used_by="check (AMDGCN); verify of counter schedules (A3)",
+    ),
+    Axiom(
+        name="cu_order",
+        statement="Vector accesses to global memory by the waves of one workgroup reach its cache "
+        "in order of issue, so a barrier alone orders them.",
+        source="LLVM's AMDGPU memory model: outside of threadgroup split mode a release at "
+        "workgroup scope waits for LDS only; LLVM emits no vmcnt wait before the barrier.",
+        doubt="It does not hold in threadgroup split mode. Turned off, the store needs its vmcnt "
+        "wait before the barrier.",
+        used_by="check (AMDGCN)",
+    ),
+    Axiom(
+        name="exited_waves",
+        statement="A wave that ends early, without an access to memory since its last barrier, is "
+        "not waited for at later barriers.",
+        source="ISA documents, S_BARRIER: terminated waves are not waited for.",
+        doubt="A wave that went around a barrier and worked on is reported as a deadlock all the "
+        "same, and an ended wave orders none of its accesses for the others.",
+        used_by="check (AMDGCN)",
+    ),
+    Axiom(
+        name="mfma_interlock",
+        statement="The hardware holds back instructions that come too early for wait states.",
+        source="None: compilers keep the distance with s_nop.",
+        doubt="Turned on, missing wait states are not reported.",
+        default=False,
+        used_by="check (AMDGCN)",
     ),
 )
 _BY_NAME = {a.name: a for a in AXIOMS}

@@ -39,6 +39,7 @@ COMMANDS = {  # each with what it does, in the room that 60 columns leave
     "check-isa": "Is the assembly its schedule?",
     "emulate": "Run MI355X code under bad timings",
     "doctor": "What is installed, what it enables",
+    "mcp": "Tools for coding agents, on stdio",
 }
 HOMES = {  # modules of commands that have none of their own name
     "compile": "show",

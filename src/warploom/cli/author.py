@@ -6,7 +6,9 @@ never a traceback of ours.
 
 from __future__ import annotations
 
+import errno
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -34,7 +36,7 @@ def user_object(spec: str) -> Any:  # noqa: ANN401 (the user's own object)
     """The object a spec names, not called."""
     place, _, name = spec.rpartition(":")
     if place.endswith(".py") and not Path(place).is_file():
-        raise ConfigError(f"there is no file {place}", where=spec)
+        raise ConfigError(f"cannot read {place}: {os.strerror(errno.ENOENT)}", where=spec)
     module = _guarded(
         lambda: _import_file(Path(place)) if place.endswith(".py") else _import_module(place),
         f"{place} cannot be imported",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import shlex
+import shutil
+import sys
 import tempfile
 import textwrap
 from dataclasses import replace
@@ -12,10 +15,11 @@ from typing import Annotated
 import typer
 
 from warploom.cli import gpu
+from warploom.cli.display import display
 from warploom.cli.problem import make_problem
-from warploom.cli.screen import columns, paint, say, wrapped, write_file
+from warploom.cli.screen import columns, paint, require_ending, say, wrapped, write_file
 from warploom.cli.source import load
-from warploom.cli.subject import ROLE_TILES, Subject
+from warploom.cli.subject import Subject
 from warploom.document import ScheduleDocument
 from warploom.document.ops import ScheduleOps
 from warploom.kernels.swiglu import swiglu
@@ -44,6 +48,7 @@ def demo_command(
 
     Example: warploom demo
     """
+    require_ending(output, ".html", ".htm")
     width = min(WIDEST, columns())
     subjects = {name: load(name) for name in SHOWN}
     _title("1. What you write: one iteration, here of two products")
@@ -58,17 +63,47 @@ def demo_command(
         lines[0] = f"{scale:<{LABEL}}{lines[0][LABEL:]}"
         say("\n".join(f"   {line.rstrip()}" for line in lines))
     drawn = subjects["attention"]
-    run = drawn.simulate(6, tiles=ROLE_TILES)
+    shown = display(drawn)
+    run = shown.simulate(6)
     path = output or Path(tempfile.mkdtemp(prefix="warploom-")) / "timeline.html"
-    page = timeline_html(run, pace=drawn.pace(), reasons=drawn.reasons(), lines=drawn.lines())
+    page = timeline_html(
+        run,
+        pace=drawn.pace(),
+        reasons=drawn.reasons(),
+        lines=shown.lines(),
+        title=shown.title,
+        codes=shown.codes(),
+        panels=shown.panels(),
+        clock_hz=drawn.clock_hz,
+    )
     write_file(path, page)
     say(f"   as a page: {path}")
     _title("4. Now weaken one wait by one unit, and see it caught")
     _broken(subjects["fourwave"], width)
     _gpu(subjects["gemm"])
     _title("Next (the tutorial begins at docs/index.md)")
-    for command, what in NEXT.items():
-        say(f"   {command:<31} {what}")
+    called = program()
+    lines = {f"{called}{command.removeprefix('warploom')}": what for command, what in NEXT.items()}
+    wide = max(map(len, lines))
+    for command, what in lines.items():
+        say(f"   {command:<{wide}} {what}" if wide + len(what) + 4 <= width else f"   {command}")
+
+
+def program() -> str:
+    """How to call this program from here: by its name where the shell finds it, else by path."""
+    here = Path(sys.argv[0]).absolute()
+    found = shutil.which("warploom")
+    if found is not None and here.name.startswith("warploom"):
+        return "warploom" if Path(found).resolve() == here.resolve() else _from_here(here)
+    return "warploom" if found is not None else _from_here(here)
+
+
+def _from_here(path: Path) -> str:
+    if not path.name.startswith("warploom"):
+        return f"{_from_here(Path(sys.executable).parent / 'warploom')}"
+    cwd = Path.cwd()
+    text = str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
+    return shlex.quote(text)
 
 
 def _title(text: str) -> None:

@@ -30,13 +30,13 @@ class Check:
 
 
 PACKAGES = (
-    ("numpy", "numeric executor, simulator", "pip install warploom"),
-    ("ortools", "exact modulo scheduling", "pip install 'warploom[solver]'"),
-    ("llvmlite", "gfx950 code", "pip install 'warploom[amdgpu]'"),
-    ("cuda-bindings", "running CUDA kernels", "pip install 'warploom[cuda]'"),
-    ("nvidia-cuda-nvrtc", "compiling CUDA kernels on first use", "pip install 'warploom[cuda]'"),
+    ("numpy", "numeric executor, simulator", "pip install numpy"),
+    ("ortools", "exact modulo scheduling", "pip install ortools"),
+    ("llvmlite", "gfx950 code", "pip install llvmlite"),
+    ("cuda-bindings", "running CUDA kernels", "pip install cuda-bindings"),
+    ("nvidia-cuda-nvrtc", "compiling CUDA kernels on first use", "pip install nvidia-cuda-nvrtc"),
     ("torch", "torch tensors and custom ops on a GPU", "pip install torch"),
-    ("distributed", "explore on a Dask cluster", "pip install 'warploom[explore]'"),
+    ("distributed", "explore on a Dask cluster", "pip install distributed"),
 )
 PROGRAMS = (
     ("nvcc", "CUDA kernels compiled ahead of time", "install the CUDA toolkit"),
@@ -90,13 +90,13 @@ def _program(row: tuple[str, str, str]) -> Check:
 
 def _amd_tools() -> Iterator[Check]:
     """What links and assembles for gfx950, each tried: every linker, the assembler in use."""
-    fix = "install lld, or pip install 'warploom[assembler]'"
+    fix = "install lld, or pip install ziglang"
     found: list[str | None] = [tool.name for tool in working_linkers()]
     for name in found or [None]:
         yield Check("lld", name, "loadable gfx950 code objects", fix)
     clang = find_assembler()
     enables = "gfx950 kernels with all AGPRs in use"
-    fix = "pip install 'warploom[assembler]'"
+    fix = "pip install ziglang"
     yield Check("gfx950 assembler", clang.name if clang else None, enables, fix)
 
 

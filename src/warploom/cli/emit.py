@@ -28,13 +28,15 @@ from warploom.cli.subject import Subject
 from warploom.document.ops import OpRole, Phase
 from warploom.document.roles import RolesDocument
 from warploom.emit import gfx950
-from warploom.emit.gfx950.attention import fit_attention, held_registers
+from warploom.emit.gfx950.attention import attention_text, fit_attention, held_registers
 from warploom.emit.gfx950.emit import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
 from warploom.emit.gfx950.text import gemm_text, products
 from warploom.emit.gfx950.tile import ElementType, element_type
 from warploom.errors import BackendError, ConfigError
+from warploom.kernel.values import Walk, is_number
 from warploom.launch.build import compile_source, find_toolchain
+from warploom.launch.mi355x import CompiledMi355x
 from warploom.seed.compile import OnRace
 from warploom.seed.sync.marks import SyncPolicy
 
@@ -180,15 +182,23 @@ def emit_gfx950_command(
     The ISA gate must find exactly the schedule in the code, with no spills; otherwise nothing is
     written and the differences are shown. A tile kernel (gemm, file.py:kernel) that is a product
     with a pointwise tail takes the loop of --schedule, its own tail, and any K. One of two products
-    around vector work (attention) is scheduled by itself; its tile is queries x keys x head.
+    around vector work (attention) is scheduled by itself; its tile is queries x keys x head. Every
+    other tile kernel is compiled without a pipelined schedule, which the answer says.
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
     spec = asked = source if source is not None else schedule or "pingpong"
     kind = str(request.dtype or "bf16")
     named = _named(spec, kind, choose)
+    wanted = {"--schedule": schedule, "--mma": mma, "--sync": request.sync, "--hip": hip}
+    if named is not None:
+        pipelined = why_not_pipelined(named)
+        if pipelined is not None:
+            if any(wanted.values()):
+                raise pipelined
+            return emit_tile_kernel(named, spec, request.tile, output, pipelined)
     if named is not None and products(named.compiled.kernel) == 2:
-        _refuse(spec, {"--schedule": schedule, "--mma": mma, "--sync": request.sync, "--hip": hip})
+        _refuse(spec, wanted)
         return emit_two_products(named, spec, request.tile, output)
     text = None if named is None else gemm_text(named.compiled.kernel)
     spec = (schedule or "fourwave") if text else spec
@@ -211,6 +221,53 @@ def emit_gfx950_command(
     head = f"{subject.name}: {tile.label()}, scheduled for {ready.document.target}"
     answer = emitted(subject, kernel, output, [head, *lines], {"kernel.hip": source} if hip else {})
     return replace(answer, data=lambda: answer.data() | {"hip": verdict}) if hip else answer
+
+
+def why_not_pipelined(kernel: TileKernel) -> BackendError | None:
+    """Why a kernel has no pipelined schedule on gfx950; None where it has one."""
+    try:
+        if products(kernel.compiled.kernel) == 2:
+            attention_text(kernel.compiled.kernel)
+        else:
+            gemm_text(kernel.compiled.kernel)
+    except BackendError as error:
+        return error
+    return None
+
+
+def emit_tile_kernel(
+    kernel: TileKernel, spec: str, tile: str | None, output: Path, why: BackendError
+) -> Answer:
+    """Compile a kernel by the general lowering and write it."""
+    made = CompiledMi355x(kernel.compiled.kernel, _extents(kernel, tile))
+    with working(f"compiling {kernel.text.name}"):
+        listing = made.listing()
+    made.sidecar["text"] = _source(kernel, spec)
+    try:
+        paths = [str(p) for p in made.write(output)]
+    except OSError as error:
+        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    lines = [listing, f"no schedule of its own: {why.what}"]
+    lines += [f"  {why.where}"] if why.where else []
+    data = {"files": paths, "sidecar": made.sidecar, "why_no_schedule": why.what}
+    return Answer(lambda: "\n".join([*lines, "wrote " + ", ".join(paths)]), lambda: data)
+
+
+def _extents(kernel: TileKernel, tile: str | None) -> dict[str, int]:
+    """``128x128x64`` as extents: of the grid's tiles, then of the loops' steps."""
+    if tile is None:
+        return {}
+    own = kernel.compiled.kernel
+    free = [v.name for v in own.vars if v.walk in (Walk.TILE, Walk.STEP) and not is_number(v)]
+    parts = tile.lower().split("x")
+    if len(parts) != len(free) or not all(p.isdigit() and int(p) for p in parts):
+        example = "x".join(["64"] * len(free)) or "nothing: it has no tiles"
+        raise ConfigError(
+            f"{tile!r} is no tile of {kernel.text.name}",
+            where="--tile",
+            fix=f"an extent for each of {', '.join(free)}: {example}",
+        )
+    return dict(zip(free, map(int, parts), strict=True))
 
 
 def emit_two_products(kernel: TileKernel, spec: str, tile: str | None, output: Path) -> Answer:

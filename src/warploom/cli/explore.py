@@ -14,9 +14,9 @@ import typer
 
 from warploom.cli.arguments import complete_source
 from warploom.cli.kernels import TileKernel, parse_tile
-from warploom.cli.knobs import Request
+from warploom.cli.knobs import Request, element_type
 from warploom.cli.problem import make_problem
-from warploom.cli.screen import Answer, columns, working, wrapped, write_file
+from warploom.cli.screen import Answer, columns, require_ending, working, wrapped, write_file
 from warploom.cli.source import load, look_up
 from warploom.cli.subject import Subject
 from warploom.errors import ConfigError, MissingExtraError, WarploomError
@@ -163,6 +163,9 @@ def explore_command(
 
     Example: warploom explore --tile 256x256x64 --tile 128x256x64 --csv sweep.csv
     """
+    require_ending(csv, ".csv", option="--csv")
+    require_ending(html, ".html", option="--html")
+    dtype = [str(element_type(d)) for d in dtype] if dtype else None
     if sources:
         rows = shape_rows(sources, shape, dtype) if shape else source_rows(sources)
         return Answer(lambda: rows_text(rows[:top]), lambda: rows)

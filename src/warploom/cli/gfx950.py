@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -28,8 +29,12 @@ from warploom.emit.gfx950.emulator import (
 )
 from warploom.emit.gfx950.sidecar import plan_of_sidecar
 from warploom.emit.gfx950.text import gemm_text
+from warploom.emit.gfx950.tile_ir import is_tile_sidecar
+from warploom.emit.gfx950.tile_ir.execute import ExecutionError
+from warploom.emit.gfx950.tile_ir.trial import compare, random_case
 from warploom.emit.gfx950.trial import try_product
 from warploom.errors import ConfigError
+from warploom.kernel.simplify import simplify
 from warploom.kernel.values import Kernel
 
 AssemblyArgument = Annotated[
@@ -56,6 +61,14 @@ def check_isa_command(
     Example: warploom check-isa out/kernel.s
     """
     text = read_text(assembly)
+    beside = sidecar or assembly.with_suffix(".json")
+    if schedule is None and is_tile_sidecar(read_text(beside)):
+        raise ConfigError(
+            "this kernel has no schedule to compare with",
+            where=str(beside),
+            why="it was compiled without a pipelined schedule: LLVM derives its waits",
+            fix=f"warploom emulate {assembly} executes it and decides for every timing",
+        )
     document = counter_document_of(
         read_schedule(read_text(schedule or assembly.with_suffix(".schedule.json")))
     )
@@ -89,6 +102,9 @@ def emulate_command(
         list[Order] | None, typer.Option(help="How waves take turns; repeat for several.")
     ] = None,
     data: Annotated[Data, typer.Option(help="integer: C must be exact.")] = Data.INTEGER,
+    size: Annotated[
+        list[str] | None, typer.Option(metavar="AXIS=N", help="Of any tile kernel; repeat.")
+    ] = None,
     sidecar: SidecarOption = None,
 ) -> Answer:
     """Run a kernel from its assembly text and compare its results with NumPy.
@@ -98,7 +114,11 @@ def emulate_command(
     Example: warploom emulate out/kernel.s --timing late --timing random-3 --order reverse
     """
     text = read_text(assembly)
-    values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
+    beside = read_text(sidecar or assembly.with_suffix(".json"))
+    if is_tile_sidecar(beside):
+        given = {n: s for n, s in (("m", m), ("n", n), ("k", k)) if s is not None}
+        return _execute(text, json.loads(beside), given | _sizes(size or ()), order)
+    values = read_sidecar(beside)
     names = timing or ["late", "early", "random-0"]
     turns = [(_timing(name), by) for name in names for by in order or [Order.FORWARD]]
     if "text" in values and "k" not in values:
@@ -121,6 +141,38 @@ def emulate_command(
     make = integer_matrix if data is Data.INTEGER else normal_matrix
     a, b = make(m, k, 1), make(n, k, 2)
     return _answer([_run(text, (a, b), tile, *turn) for turn in turns], head, sizes)
+
+
+def _sizes(said: Sequence[str]) -> dict[str, int]:
+    found = {}
+    for word in said:
+        name, equals, number = word.partition("=")
+        if not (name and equals and number.isascii() and number.isdigit()):
+            raise ConfigError(f"{word!r} is no size", where="--size", fix="AXIS=N")
+        found[name] = int(number)
+    return found
+
+
+def _execute(
+    text: str, values: dict[str, Any], sizes: dict[str, int], order: Sequence[Order] | None
+) -> Answer:
+    """Launches of a kernel without a pipelined schedule; each is judged for every timing."""
+    kernel = simplify(_kernel(values))
+    case = random_case(kernel, values, sizes)
+    runs = []
+    for by in order or [Order.FORWARD, Order.REVERSE]:
+        found: dict[str, Any] = {"timing": "every", "order": by.value}
+        try:
+            errors = compare(kernel, text, values, case, order=by.value)
+        except ExecutionError as fault:
+            runs.append(found | {"right": False, "fault": str(fault)})
+            continue
+        error, allowed = max(errors, key=lambda e: e[0] / e[1] if e[1] else e[0])
+        finite = error if math.isfinite(error) else None
+        right = all(e <= a for e, a in errors)
+        runs.append(found | {"right": right, "error": finite, "allowed": allowed})
+    head = ", ".join(f"{n} {s}" for n, s in case.sizes.items())
+    return _answer(runs, f"{values['computes']} with {head}", case.sizes)
 
 
 def _answer(runs: list[dict[str, Any]], head: str, sizes: dict[str, int]) -> Answer:

@@ -150,7 +150,7 @@ def why_no_gpu() -> str:
     try:
         torch = import_module("torch")
     except ImportError:
-        return "torch is not installed, which makes the tensors (pip install 'warploom[torch]')"
+        return "torch is not installed, which makes the tensors (pip install torch)"
     return "" if torch.cuda.is_available() else "torch sees no GPU"
 
 

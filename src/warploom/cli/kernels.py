@@ -185,7 +185,7 @@ class TileKernel:
         ):  # what a call of long rows runs
             known = dict.fromkeys(self.axes, LONG) | sizes
             text = text.with_tiles(**dict(measured(text.name, chosen, known)))
-        return compile_text(
+        found = compile_text(
             text,
             self.types,
             sizes=sizes,
@@ -194,6 +194,8 @@ class TileKernel:
             positive=frozenset(self.text.signature.scalars),
             target=self.target,
         )
+        assert isinstance(found, Compiled)
+        return found
 
     @property
     def pinned(self) -> Text:

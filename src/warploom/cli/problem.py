@@ -17,8 +17,10 @@ from warploom.errors import ConfigError
 from warploom.kernel import values as ir
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.values import Access, DType, Kernel, Op, Walk
-from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, grouped_vars
+from warploom.lower.slots import grouped_vars
+from warploom.lower.tiling import BLOCK_COLUMNS, BLOCK_ROWS
 
+INTERPRETED = (3, 200, 4)  # sizes of what runs in the interpreter, as below
 CHECKED, TIMED = (2, 512, 16), (4, 4096, 256)  # units (batches, heads), elements, chunks or pages
 SCALAR = {DType.F32: 0.125, DType.I32: 1}  # what scalars without a default are
 WHOLE_WORK = 4e9  # operations up to which everything is checked in NumPy
@@ -219,11 +221,16 @@ def distance(mine: Any, right: Any) -> float:  # noqa: ANN401 (arrays)
 
 
 def make_problem(
-    kernel: TileKernel, shape: str | None, settings: Sequence[str], *, timed: bool
+    kernel: TileKernel,
+    shape: str | None,
+    settings: Sequence[str],
+    *,
+    timed: bool,
+    usual: tuple[int, int, int] | None = None,
 ) -> Problem:
-    """The problem a command asks for; what it does not say is a usual size."""
+    """The problem a command asks for; what it does not say is a ``usual`` size."""
     scalars, choices = _settings(kernel, settings)
-    sizes = _sizes(kernel, shape, choices, TIMED if timed else CHECKED)
+    sizes = _sizes(kernel, shape, choices, usual or (TIMED if timed else CHECKED))
     whole = kernel.text.whole_axes(kernel.types, constants=choices, without=kernel.left_out)
     said = tuple((a, n) for a, n in sizes.items() if a in whole)
     kernel = replace(kernel, whole=said, choices=tuple(choices.items()))

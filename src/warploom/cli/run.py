@@ -7,19 +7,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from warploom.cli import gpu
 from warploom.cli.arguments import SpecArgument
 from warploom.cli.author import user_object
-from warploom.cli.kernels import TileKernel
+from warploom.cli.kernels import DECAYS, TileKernel
 from warploom.cli.knobs import Request, SetOption, ShapeOption, with_request
-from warploom.cli.problem import Problem, make_problem
+from warploom.cli.problem import INTERPRETED, Problem, distance, make_problem
 from warploom.cli.screen import Answer, paint, working, wrapped, write_file
 from warploom.cli.source import derived, look_up
 from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
-from warploom.errors import BackendError, ConfigError
+from warploom.errors import BackendError, ConfigError, InterpreterError
+from warploom.interp.arithmetic import round_to
+from warploom.kernel.text import Text
 from warploom.run import Early, Late, Random, Timing, execute
 from warploom.run.roles import first_fault
 
@@ -32,19 +35,21 @@ def run_command(
     shape: ShapeOption = None,
     setting: SetOption = [],  # noqa: B006 (typer's own way)
     host: Annotated[
-        bool, typer.Option("--host", help="Run in the numeric executor, also where a GPU is.")
+        bool, typer.Option("--host", help="Run on the CPU, also where a GPU is.")
     ] = False,
     stamps: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write clocks of the loop's entries here (needs a GPU)."),
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, max=1000, help="Random timings in the executor.")] = 8,
+    runs: Annotated[int, typer.Option(min=1, max=1000, help="Random timings on the CPU.")] = 8,
     *,
     request: Request,
 ) -> Answer:
-    """Run on the GPU at hand against NumPy; without one, in the executor under many timings.
+    """Run on the GPU at hand against NumPy; without one, on the CPU under many timings.
 
-    Inputs are made from the kernel's signature. --stamps writes what `timeline --stamps` draws over
+    Without a GPU a kernel's module is executed by the interpreter and compared with NumPy; the
+    programs of a document are executed without a kernel, by the numeric executor. Inputs are made
+    from the kernel's signature. --stamps writes what `timeline --stamps` draws over
     its prediction. Exit code 0: right. 1: wrong under some timing, or beyond the error limit.
 
     Example: warploom run swiglu --shape 512x1024x256
@@ -58,9 +63,11 @@ def run_command(
             fix="use a machine with an H100 or H200",
         )
     if missing:
-        if isinstance(found, TileKernel) and (shape or setting):
-            found = make_problem(found, shape, setting, timed=False).kernel
-        result = _on_host(derived(found, source), runs)
+        if isinstance(found, TileKernel):
+            problem = make_problem(found, shape, setting, timed=False, usual=INTERPRETED)
+            result = _interpreted(problem, runs)
+        else:
+            result = on_host(derived(found, source), runs)
     else:
         problem, document = ready(found, shape, setting, timed=stamps is not None)
         result = _on_gpu(gpu.Bound(problem, document), stamps)
@@ -118,7 +125,68 @@ def _on_gpu(bound: gpu.Bound, stamps: Path | None) -> dict[str, Any]:
     }
 
 
-def _on_host(subject: Subject, runs: int) -> dict[str, Any]:
+def _interpreted(problem: Problem, runs: int) -> dict[str, Any]:
+    """The kernel's module executed on the CPU, under several timings, against NumPy."""
+    text, rng = problem.kernel.pinned, np.random.default_rng(0)
+    arrays: dict[str, Any] = {}
+    for t in text.signature.inputs:
+        dtype = problem.types.get(t.name)
+        if dtype is None:
+            continue
+        if dtype.is_float:
+            made = round_to(rng.standard_normal(problem.shape(t.name)), dtype)
+            arrays[t.name] = -abs(made) if t.name in DECAYS.get(text.name, ()) else made
+        else:
+            arrays[t.name] = np.asarray(problem.whole_number_input(t.name), np.int32)
+    outputs = [t.name for t in text.signature.outputs if t.name in problem.types]
+    known = {a.name for t in text.signature.inputs if t.name in arrays for a in t.axes}
+    given: dict[str, Any] = {
+        **arrays,
+        **problem.choices,
+        **{t.name: True for t in text.signature.outputs if t.optional and t.name in outputs},
+        "types": dict(problem.types),
+        "sizes": {a: n for a, n in problem.sizes.items() if a not in known},
+        "scalars": dict(problem.scalars),
+    }
+    with working(f"running {text.name}"):
+        wanted = dict(zip(outputs, problem.meaning(arrays), strict=True))
+        timings = [("in_order", 0), ("adversarial", 0), *(("random", s) for s in range(runs))]
+        rows = []
+        for timing, seed in timings:
+            rows += _interpreted_once(problem, text, given, wanted, timing, seed)
+    return {
+        "name": text.name,
+        "where": f"module for h200 executed by the interpreter on the CPU, {problem.words}",
+        "right": all(r["right"] for r in rows),
+        "runs": rows,
+    }
+
+
+def _interpreted_once(
+    problem: Problem,
+    text: Text,
+    given: dict[str, Any],
+    wanted: dict[str, Any],
+    timing: str,
+    seed: int,
+) -> list[dict[str, Any]]:
+    name = f"{timing} {seed}" if timing == "random" else timing
+    try:
+        made = text.interpret(timing=timing, seed=seed, **given)
+    except InterpreterError as error:
+        return [{"timing": name, "right": False, "note": str(error).replace("\n", "; ")}]
+    found = made if isinstance(made, tuple) else (made,)
+    errors = {
+        n: distance(np.asarray(x, np.float64), np.asarray(w, np.float64))
+        for (n, w), x in zip(wanted.items(), found, strict=True)
+    }
+    right = all(e <= problem.limit(n) for n, e in errors.items())
+    note = ", ".join(f"error of {n} {e:.1e}" for n, e in errors.items())
+    return [{"timing": name, "right": right, "note": note}]
+
+
+def on_host(subject: Subject, runs: int) -> dict[str, Any]:
+    """Execute a subject without a GPU, under ``runs`` random timings, and compare."""
     with working(f"running {subject.name}"):
         one = _roles if subject.is_roles else _counters
         found = [row for part in subject.loops for row in one(part, runs)]

@@ -276,6 +276,17 @@ def form_of(given: Form | None, output: Path | None, kinds: type[Form]) -> Form:
     return found
 
 
+def require_ending(path: Path | None, *endings: str, option: str = "-o") -> None:
+    """Refuse a file name whose ending says that something else is wanted than is written."""
+    if path is not None and path.suffix and path.suffix.lower() not in endings:
+        raise ConfigError(
+            f"{path} does not end in {' or '.join(endings)}",
+            where=f"{option} {path}",
+            why=f"what is written there is {', '.join(e[1:].upper() for e in endings)}",
+            fix=f"{option} {path.with_suffix(endings[0])}",
+        )
+
+
 def one_or_all(loops: list[Any]) -> Any:  # noqa: ANN401 (JSON)
     """What each loop of a tile gave: of one loop as it is, of several a list."""
     return loops[0] if len(loops) == 1 else loops

@@ -11,8 +11,9 @@ import typer
 from warploom.cli.author import called, user_object
 from warploom.cli.gpu import Tried, why_no_gpu
 from warploom.cli.kernels import TEXTS, TileKernel, assignments, built_in, told
+from warploom.cli.knobs import Dtype, element_type
 from warploom.cli.problem import make_problem
-from warploom.cli.screen import Answer, working, write_file
+from warploom.cli.screen import Answer, require_ending, working, write_file
 from warploom.cli.source import text_named
 from warploom.document import write_schedule
 from warploom.emit.gfx950.emit import SCHEDULES
@@ -116,7 +117,9 @@ Subject = Annotated[
 def search_command(
     schedule: Subject,
     tile: Annotated[str | None, typer.Option(help="Tile of a built-in, as 256x256x64.")] = None,
-    dtype: Annotated[str, typer.Option(help="bf16 or fp8.")] = "bf16",
+    dtype: Annotated[
+        Dtype, typer.Option(parser=element_type, metavar="bf16|fp8", help="Element type.")
+    ] = Dtype.BF16,
     model: Annotated[
         bool, typer.Option("--model", help="Score by the ops' own latencies, not MI355X cycles.")
     ] = False,
@@ -157,6 +160,8 @@ def search_command(
     Of a tile kernel, tile sizes, consumers, storage and order are searched together, measured on
     the GPU at hand or ranked by the model. --split, --set, --scalar, --pin may be repeated.
     """
+    require_ending(output, ".json")
+    require_ending(plot, ".svg", option="--plot")
     name = schedule.partition("@")[0]
     kernel = text_named(schedule, dtype) if name in TEXTS or ":" in name else None
     if kernel is not None:

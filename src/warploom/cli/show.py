@@ -11,7 +11,16 @@ import typer
 from warploom.cli.arguments import SpecArgument, complete_source
 from warploom.cli.kernels import TEXTS, TileKernel, described, kernel_names
 from warploom.cli.knobs import Request, with_request
-from warploom.cli.screen import Answer, columns, one_or_all, paint, working, wrapped, write_file
+from warploom.cli.screen import (
+    Answer,
+    columns,
+    one_or_all,
+    paint,
+    require_ending,
+    working,
+    wrapped,
+    write_file,
+)
 from warploom.cli.source import load, look_up
 from warploom.cli.subject import Subject
 from warploom.document.ops import Phase
@@ -211,6 +220,7 @@ def compile_command(
 
     Example: warploom compile fourwave --tile 256x256x64 -o fourwave.json
     """
+    require_ending(output, ".json")
     subject = load(source, replace(request, on_race="report" if allow_races else "raise"))
     *earlier, last = subject.loops
     files: dict[Path, str] = {}

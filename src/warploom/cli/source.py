@@ -237,7 +237,7 @@ def read_document(spec: str) -> Document:
     try:
         text = sys.stdin.buffer.read() if spec == STDIN else Path(spec).read_bytes()
     except OSError as error:
-        raise DocumentError(f"cannot read {name}: {error.strerror}") from None
+        raise DocumentError(f"cannot read {name}: {error.strerror}", path="") from None
     try:
         return read_schedule(text)
     except DocumentError as error:

@@ -11,9 +11,10 @@ import typer
 
 from warploom.cli import screen
 from warploom.cli.arguments import SpecArgument
+from warploom.cli.display import display
 from warploom.cli.knobs import Costs, CostsOption, Request, with_request
 from warploom.cli.source import load
-from warploom.cli.subject import ROLE_TILES, Subject
+from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
 from warploom.sim import Simulation, simulation_to_json
@@ -93,6 +94,13 @@ def timeline_command(
         Path | None,
         typer.Option(help="Clocks written by `run --stamps`, shown under the prediction."),
     ] = None,
+    machine_code: Annotated[
+        bool,
+        typer.Option(
+            "--machine-code",
+            help="On the page: PTX (NVRTC) or gfx950 assembly (LLVM) beside the schedule.",
+        ),
+    ] = False,
     as_json: screen.JsonOption = False,
     *,
     request: Request,
@@ -110,20 +118,30 @@ def timeline_command(
         raise ConfigError(
             f"stamps do not show in {form}", where="--stamps", fix="--format html, or text"
         )
+    if machine_code and form is not Picture.HTML:
+        raise ConfigError(
+            f"machine code does not show in {form}", where="--machine-code", fix="-o page.html"
+        )
     measured = None if stamps is None else _stamps_of(subject, stamps)
     parts = []
     for part in subject.loops:
-        sim = part.simulate(max(shown, part.least_trips), model=model, tiles=ROLE_TILES)
+        shown_as = display(part)
+        with screen.working(f"simulating {part.name}"):
+            sim = shown_as.simulate(max(shown, part.least_trips), model=model)
         own = measured if part.name == subject.name else None  # the last loop is stamped
         text = draw(
             sim,
             form,
             pace=part.pace(model=model),
             reasons=part.reasons(),
-            lines=part.lines(),
-            stamps=own,
+            lines=shown_as.lines(),
+            stamps=shown_as.stamps(own),
             width=screen.columns(),
             paint=screen.paint,
+            title=shown_as.title,
+            codes=shown_as.codes(),
+            panels=shown_as.panels(machine_code=machine_code) if form is Picture.HTML else None,
+            clock_hz=None if model else part.clock_hz,
         )
         parts.append((f"loop {part.loop}" if part.loop else part.name, text))
     made = _joined(subject, form, parts)
@@ -139,7 +157,7 @@ def _joined(subject: Subject, form: Picture, parts: list[tuple[str, str]]) -> st
         case Picture.SVG:
             return stacked([text for _, text in parts])
         case Picture.HTML:
-            return pages(f"Timeline of {subject.name}", parts)
+            return pages(f"Timeline of {display(subject).title}", parts)
         case Picture.PERFETTO:
             return json.dumps(traces([(name, json.loads(text)) for name, text in parts]))
 

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warploom.cli.arguments import SpecArgument, complete_source
-from warploom.cli.screen import Answer, JsonOption, OutputOption, say, working, write, write_file
+from warploom.cli.screen import (
+    Answer,
+    JsonOption,
+    OutputOption,
+    require_ending,
+    say,
+    working,
+    write,
+    write_file,
+)
 from warploom.document import read_schedule
 from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError, SyncError, WarploomError
@@ -139,6 +148,7 @@ def repair_command(source: SpecArgument, output: OutputOption = None) -> Answer:
     """
     from warploom.cli.source import load
 
+    require_ending(output, ".json")
     subject = load(source)
     with working(f"repairing {subject.name}"):
         mended, text, found = _roles(subject) if subject.is_roles else _counters(subject)

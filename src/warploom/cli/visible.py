@@ -83,6 +83,10 @@ class _Count(Run):
     def _is_known(self, op: Op | None) -> bool:
         return op is not None and (not isinstance(op, ir.Load) or op.tensor in self.memory)
 
+    def _rows(self, dims: tuple[ir.Dim, ...]) -> int:
+        """How many grid variables a mask is of: scores have rows, operands of the loop none."""
+        return sum(d.var in self.kernel.grid.vars for d in dims)
+
     def matters(self, var: str) -> bool:
         """Whether what is seen differs along a variable of the grid."""
         for name in self.needed:
@@ -117,6 +121,9 @@ class _Count(Run):
     def loop(self, op: ir.Loop) -> None:
         """Its steps, each with the share of elements that its conditions leave."""
         masks = list(self.masks(op))
+        if masks:  # scores are hidden once; an operand cleared beside them hides nothing more
+            shape = max((m.result.dims for m in masks), key=self._rows)
+            masks = [m for m in masks if m.result.dims == shape]
         var = self.kernel.var(op.var)
         first = max(0, int(self.values[op.start][1])) if op.start else 0
         end = self.lengths[var.axis]

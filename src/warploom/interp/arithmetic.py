@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.errors import InterpreterError
-from warploom.ir.expr import Apply, Binary, Const, IntExpr, Op, Select, Sym
+from warploom.ir.expr import Apply, Binary, Const, Element, IntExpr, Op, Select, Sym
 from warploom.kernel.types import DType, Fn
 
 Array = npt.NDArray[Any]
 WHOLE = (DType.I32, DType.I8, DType.I4)
+OUTSIDE = -(2**31)
 
 
 def round_to(array: Array, dtype: DType) -> Array:
@@ -115,8 +116,14 @@ _WHOLE: Mapping[Fn, Callable[..., Any]] = {
     Fn.MAX: np.maximum,
     Fn.FLOORDIV: lambda a, b: np.floor_divide(a, np.where(b == 0, 1, b)),
     Fn.MOD: lambda a, b: np.mod(a, np.where(b == 0, 1, b)),
-    Fn.SHR: lambda a, b: a >> b,
+    Fn.SHR: lambda a, b: a >> np.where((b < 0) | (b > 31), 31, b),
+    Fn.SHL: lambda a, b: np.where((b < 0) | (b > 31), 0, a << np.where((b < 0) | (b > 31), 0, b)),
     Fn.BITS: lambda a, b: a & b,
+    Fn.BITOR: lambda a, b: a | b,
+    Fn.XOR: lambda a, b: a ^ b,
+    Fn.MULHI: lambda a, b: (
+        ((a & 0xFFFFFFFF).astype(np.uint64) * (b & 0xFFFFFFFF).astype(np.uint64)) >> np.uint64(32)
+    ).astype(np.int64),
 }
 
 
@@ -138,7 +145,9 @@ def pointwise(fn: Fn, args: list[Any], dtype: DType) -> Any:  # noqa: ANN401 (ar
         return round_to(np.asarray(made, np.float32), dtype)
 
 
-def index(expr: IntExpr, values: Mapping[Sym, Any]) -> Any:  # noqa: ANN401 (numbers or arrays)
+def index(
+    expr: IntExpr, values: Mapping[Sym, Any], memory: Mapping[str, Array] | None = None
+) -> Any:  # noqa: ANN401 (numbers or arrays)
     """An expression over arrays of indices; division truncates, as machines divide."""
     match expr:
         case Const():
@@ -146,12 +155,39 @@ def index(expr: IntExpr, values: Mapping[Sym, Any]) -> Any:  # noqa: ANN401 (num
         case Sym():
             return values[expr]
         case Binary():
-            return _binary(expr.op, index(expr.a, values), index(expr.b, values))
+            return _binary(expr.op, index(expr.a, values, memory), index(expr.b, values, memory))
         case Select():
-            taken = index(expr.condition, values)
-            return np.where(taken, index(expr.then, values), index(expr.otherwise, values))
+            taken = index(expr.condition, values, memory)
+            if np.ndim(taken) == 0:
+                return index(expr.then if taken else expr.otherwise, values, memory)
+            return np.where(
+                taken, index(expr.then, values, memory), index(expr.otherwise, values, memory)
+            )
+        case Element():
+            at = tuple(np.asarray(index(x, values, memory)) for x in expr.at)
+            return elements_of((memory or {})[expr.tensor], expr.tensor, at)
         case Apply():
             raise InterpreterError(f"the function {expr.function} is not bound here")
+
+
+def elements_of(memory: Array, name: str, at: tuple[Array, ...]) -> Array:
+    """Elements of a tensor of integers. Of arrays of indices, some may stand where a condition
+    drops what was read: those outside read the least integer, which no index may be.
+    """
+    outside = np.zeros(np.broadcast_shapes(*(a.shape for a in at)), bool)
+    for length, place in zip(memory.shape, at, strict=True):
+        outside = outside | (place < 0) | (place >= length)
+    if outside.ndim == 0 and outside:
+        raise InterpreterError(
+            f"'{name}' is read at {', '.join(str(int(a)) for a in at)}",
+            where=f"of a tensor {memory.shape}",
+            why="the access lies outside of its tensor",
+            fix="the coordinate or the predicate of the operation in the module",
+        )
+    if memory.size == 0:
+        return np.full(outside.shape, OUTSIDE, np.int64)
+    found = memory[tuple(np.where(outside, 0, a) for a in at)]
+    return np.where(outside, OUTSIDE, found).astype(np.int64)
 
 
 def _binary(op: Op, a: Any, b: Any) -> Any:  # noqa: ANN401 (one line an operation)

@@ -21,7 +21,7 @@ from warploom.interp.arithmetic import Array, index
 from warploom.interp.timing import Agent, Blocked, Event, Scheduler, Step
 from warploom.interp.vector import Fragments, check_inside, run_body
 from warploom.ir import operations as ops
-from warploom.ir.expr import Function, Sym, SymKind, evaluate, inlined
+from warploom.ir.expr import Function, IntExpr, Sym, SymKind, evaluate, inlined
 from warploom.ir.module import KernelModule, WaveFacts
 from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.tile_schedule import CTA, CTAS, TILE, expand
@@ -140,6 +140,23 @@ class WaveRun:
     def staging(self, target: BufferCopy) -> Array:
         """There are no staging copies in this dialect."""
         raise InterpreterError(f"staging copy {target.buffer} in a module of counters")
+
+    def set_registers(self, array: str, register: Array, own: dict[Sym, Any], made: Array) -> None:
+        """Vector work of this dialect writes no registers that outlive it."""
+        raise InterpreterError(f"registers of {array} are written in a module of counters")
+
+    def slot(self, ring: str, part: str, iteration: IntExpr) -> Array:
+        """There are no rings in this dialect."""
+        raise InterpreterError(f"ring {ring} in a module of counters")
+
+    def put(self, step: ops.VectorPut, places: tuple[Array, Array], made: Array) -> None:
+        """There are no rings in this dialect."""
+        raise InterpreterError(f"ring {step.ring} in a module of counters")
+
+    def show(self, step: ops.VectorPrint, shown: list[tuple[tuple[int, ...], Any]]) -> None:
+        """Print elements, once for the threads that share them."""
+        for at, value in sorted(dict(shown).items()):
+            print(f"{step.label}[{', '.join(str(n) for n in at)}] = {value}")
 
     def registers(self, array: str, register: Array, own: dict[Sym, Any]) -> Array:
         """Elements of the accumulators, as matrix instructions leave them in registers."""

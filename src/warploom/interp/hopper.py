@@ -8,7 +8,7 @@ value, a fault or a deadlock.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,14 +16,23 @@ import numpy as np
 
 from warploom.document.rings import BufferCopy, Per, Scope, Side
 from warploom.errors import InterpreterError
-from warploom.interp.arithmetic import Array
+from warploom.interp.arithmetic import OUTSIDE, Array, elements_of, index
 from warploom.interp.timing import Agent, Blocked, Event, Scheduler, Step
-from warploom.interp.vector import Fragments, check_inside, run_body
+from warploom.interp.vector import COL, ROW, Fragments, check_inside, run_body
 from warploom.ir import operations as ops
 from warploom.ir.expr import Function, IntExpr, Sym, SymKind, evaluate
-from warploom.ir.module import KernelModule, Outside, Role, TensorMap
+from warploom.ir.module import (
+    KernelModule,
+    LoopPhase,
+    Outside,
+    RegisterArray,
+    Role,
+    TensorMap,
+    TileLoop,
+)
 from warploom.ir.operations import Operation, Statement, StepLoop
-from warploom.ir.tile_schedule import CTA, CTAS, TILE, VISIT, expand
+from warploom.ir.tile_schedule import CTA, CTAS, TILE, VISIT, TileAxis, TileSchedule, expand
+from warploom.kernel.types import DType
 
 WARP = 32
 BLOCK_ROWS = 64
@@ -125,8 +134,11 @@ class Launch:
     scalars: Mapping[str, float]
     scheduler: Scheduler
     grid: int
+    visits: tuple[int, ...] = ()
     ctas: list[Cta] = field(default_factory=list)
     met: dict[int, int] = field(default_factory=dict)
+    parts: dict[tuple[int, int], list[dict[str, Array]]] = field(default_factory=dict)
+    printed: Callable[[str], None] = print
 
     def start(self) -> None:
         """All agents of all CTAs."""
@@ -169,11 +181,13 @@ class RoleRun:
     def __init__(self, launch: Launch, cta: Cta, role: Role, instance: int) -> None:
         self.launch, self.cta, self.role, self.instance = launch, cta, role, instance
         self.module = launch.module
-        self.accumulators = {
-            a.name: np.full((a.blocks * BLOCK_ROWS, a.cols), np.nan, np.float32)
-            for a in role.arrays
-        }
+        warps = max(1, role.threads // WARP)
+        self.arrays = {a.name: a for a in role.arrays}
+        self.accumulators = {a.name: _blank_array(a, warps) for a in role.arrays}
         self.in_flight: dict[str, int] = dict.fromkeys(self.accumulators, 0)
+        self.read_in_flight: dict[str, int] = dict.fromkeys(self.accumulators, 0)
+        self.pending: list[Callable[[], None]] = []
+        self.ended = False
         self.groups: list[Group] = []
         self.open = Group()
         self.stores: list[Group] = []
@@ -181,15 +195,16 @@ class RoleRun:
         self.written: dict[tuple[str, int], Array] = {}
         self.visible: dict[tuple[str, int], Array] = {}
         self.base: dict[str, int] = {r.name: 0 for r in self.module.storage.rings}
-        self.functions: Mapping[str, Function] = {f.name: f for f in role.tiles.functions}
+        self.functions_of: dict[int, Mapping[str, Function]] = {}
+        self.functions: Mapping[str, Function] = self.known_functions(role.tiles)
         self.values: Values = {}
-        self.fragments = Fragments(
-            {INSTANCE: instance},
-            (
-                (Sym(SymKind.THREAD, "warp"), role.threads // WARP),
-                (Sym(SymKind.THREAD, "lane"), WARP),
-            ),
+        threads: tuple[tuple[Sym, int], ...] = (
+            (Sym(SymKind.THREAD, "warp"), role.threads // WARP),
+            (Sym(SymKind.THREAD, "lane"), WARP),
         )
+        if role.tiles.schedule.rows:
+            threads = ((Sym(SymKind.THREAD, "tid"), role.threads),)
+        self.fragments = Fragments({INSTANCE: instance}, threads)
         for stage in self.module.storage.staging:
             buffer = next(b for b in self.module.storage.buffers if b.name == stage.buffer)
             for copy in range(buffer.copies if buffer.role == role.name else 0):
@@ -211,61 +226,209 @@ class RoleRun:
         """A staging copy, as ordinary writes see it."""
         return self.written[target.buffer, target.copy]
 
-    def registers(self, array: str, register: Array, own: dict[Sym, Any]) -> Array:
-        """Elements of an accumulator of 64-row blocks, as ``wgmma`` leaves them in registers."""
-        held = self.accumulators[array]
-        per = held.shape[1] // 2
-        block, inside = register // per, register % per
+    def _place(self, array: str, register: Array, own: dict[Sym, Any]) -> tuple[Array, ...]:
+        """Where registers of all threads lie in an array, by its form."""
+        found, held = self.arrays[array], self.accumulators[array]
         warp, lane = own[Sym(SymKind.THREAD, "warp")], own[Sym(SymKind.THREAD, "lane")]
-        row = 64 * block + 16 * warp + lane // 4 + 8 * (inside // 2 % 2)
-        col = inside // 4 * 8 + lane % 4 * 2 + inside % 2
-        check_inside(held.shape, (row, col), None, f"registers of {array}")
-        found: Array = held[row, col]
+        places: tuple[Array, ...]
+        if found.form in ("row", "thread"):
+            places = (
+                np.broadcast_to(warp, register.shape),
+                np.broadcast_to(lane, register.shape),
+                register,
+            )
+        else:
+            per = held.shape[1] // 2
+            block, inside = register // per, register % per
+            row = 64 * block + 16 * warp + lane // 4 + 8 * (inside // 2 % 2)
+            places = (row, inside // 4 * 8 + lane % 4 * 2 + inside % 2)
+        check_inside(held.shape, places, None, f"registers of {array}")
+        return places
+
+    def registers(self, array: str, register: Array, own: dict[Sym, Any]) -> Array:
+        """Elements of an array of 64-row blocks, as ``wgmma`` leaves them in registers, or of a
+        thread's own.
+        """
+        if self.in_flight[array]:
+            raise self._in_flight(array, "reads")
+        found: Array = self.accumulators[array][self._place(array, register, own)]
         return found
+
+    def set_registers(self, array: str, register: Array, own: dict[Sym, Any], made: Array) -> None:
+        """Write elements of an array."""
+        if self.in_flight[array] or self.read_in_flight[array]:
+            raise self._in_flight(array, "writes")
+        self.accumulators[array][self._place(array, register, own)] = made
+
+    def _in_flight(self, array: str, how: str) -> InterpreterError:
+        return InterpreterError(
+            f"vector work {how} {array} while an MMA uses it",
+            where=f"CTA {self.cta.number}, {self.role.name} {self.instance}",
+            why="no wait_group before it covers that MMA",
+            fix="wait for the group first",
+        )
+
+    def slot(self, ring: str, part: str, iteration: IntExpr) -> Array:
+        """A part of a ring slot."""
+        slot, _ = self._slot(ring, iteration)
+        return self.cta.slots[ring, part, slot]
+
+    def put(self, step: ops.VectorPut, places: tuple[Array, Array], made: Array) -> None:
+        """Ordinary writes to a slot: MMAs see them after a proxy fence."""
+        tile = self.slot(step.ring, step.part, step.iteration)
+        check_inside(tile.shape, places, None, f"{step.ring}.{step.part}")
+        tile[places] = np.nan
+
+        def seen() -> None:
+            tile[places] = made
+
+        self.pending.append(seen)
+
+    def show(self, step: ops.VectorPrint, shown: list[tuple[tuple[int, ...], Any]]) -> None:
+        """Print elements, once for the threads that share them."""
+        where = f"line {step.line.number}: " if step.line is not None else ""
+        for at, value in sorted(dict(shown).items()):
+            place = ", ".join(str(n) for n in at)
+            self.launch.printed(f"{where}{step.label}[{place}] = {value}")
 
     # The program.
 
     def steps(self) -> Step:
         """Everything the instance does."""
         sizes = {Sym(SymKind.SIZE, n): v for n, v in self.launch.sizes.items()}
+        whole = {s.name for s in self.module.scalars if s.dtype is DType.I32}
         self.values = {
             **sizes,
+            **{Sym(SymKind.SCALAR, n): int(self.launch.scalars[n]) for n in whole},
             CTA: self.cta.number,
             CTAS: self.launch.grid,
             INSTANCE: self.instance,
             END: 0,
         }
+        for phase in self.role.earlier:
+            yield from self._run(phase.setup)
         yield from self._run(self.role.setup)
         tiles = self.role.tiles
-        schedule = expand(tiles.schedule)
-        for bound in (*schedule.counts, *schedule.start):
-            self.values[bound.name] = self._number(bound.value)
-        first, total = self._number(schedule.first), self._number(schedule.total)
-        stride = self._number(schedule.stride)
-        for visit, tile in enumerate(range(first, total, max(1, stride))):
-            self.values[TILE], self.values[VISIT] = tile, visit
-            for bound in schedule.place:
-                self.values[bound.name] = self._number(bound.value)
-            for var, place in schedule.indices:
-                self.values[Sym(SymKind.TILE, var)] = self._number(place)
-            for bound in tiles.bounds:
-                self.values[bound.name] = self._number(bound.value)
-            self.values[TRIPS] = self._number(tiles.trips)
+        for visit, _ in enumerate(self._tiles()):
+            self.values[VISIT] = visit
             for bound in tiles.lets:
                 self.values[bound.name] = self._number(bound.value)
-            if not self.role.alternates or visit % self.role.instances == self.instance:
-                yield from self._run(tiles.body)
-            self._advance()
+            mine = not self.role.alternates or visit % self.role.instances == self.instance
+            self.ended = False
+            for n, phase in enumerate(self.role.earlier):
+                rings = {r.name for r in self.module.earlier[n].rings}
+                yield from self._phase(phase, rings, runs=mine)
+            every = {r.name for r in self.module.storage.rings}
+            before = {r.name for x in self.module.earlier for r in x.rings}
+            yield from self._phase(tiles, every - before, runs=mine)
+        for phase in self.role.earlier:
+            yield from self._run(phase.finish)
         yield from self._run(self.role.finish)
 
-    def _advance(self) -> None:
-        """Ring positions after a tile."""
-        for ring in self.module.storage.rings:
-            used = self.values[TRIPS] if ring.per is Per.ITERATION else 1
-            self.base[ring.name] = self.base[ring.name] + used if self.role.carries_phase else 0
+    def _phase(self, phase: TileLoop | LoopPhase, rings: set[str], *, runs: bool) -> Step:
+        """One loop of a tile, with what stands before and after it."""
+        self.functions = self.known_functions(phase)
+        for bound in phase.bounds:
+            self.values[bound.name] = self._number(bound.value)
+        self.values[TRIPS] = self._number(phase.trips)
+        for bound in phase.ranges:
+            self.values[bound.name] = self._number(bound.value)
+        if runs:
+            yield from self._run(phase.body)
+        for name in rings:  # ring positions after a tile
+            used = self.values[TRIPS] if self.module.ring(name).per is Per.ITERATION else 1
+            self.base[name] = self.base[name] + used if self.role.carries_phase else 0
+
+    def known_functions(self, phase: TileLoop | LoopPhase) -> Mapping[str, Function]:
+        """The step functions of a loop, one mapping for all its tiles."""
+        key = id(phase)
+        if key not in self.functions_of:
+            self.functions_of[key] = {f.name: f for f in phase.functions}
+        return self.functions_of[key]
+
+    def _tiles(self) -> Iterator[None]:
+        """Bind the tiles that this CTA takes, one after the other."""
+        schedule = self.role.tiles.schedule
+        made = expand(schedule)
+        for bound in (*made.counts, *made.start):
+            self.values[bound.name] = self._number(bound.value)
+        if schedule.groups is not None:
+            yield from self._group_tiles(schedule)
+            return
+        first, total, stride = (self._number(x) for x in (made.first, made.total, made.stride))
+        numbers: Iterable[int] = range(first, total, max(1, stride))
+        if schedule.listed:
+            numbers = self._listed()
+        for number in numbers:
+            tile = number
+            if schedule.order:
+                tile = self.read(schedule.order, (number,))
+            self.values[TILE] = tile
+            for bound in made.place:
+                self.values[bound.name] = self._number(bound.value)
+            for var, place in made.indices:
+                self.values[Sym(SymKind.TILE, var)] = self._number(place)
+            yield None
+
+    def _listed(self) -> Iterator[int]:
+        """The tiles that the list of the launch has for this CTA, up to a negative number."""
+        visits = self.launch.visits
+        if not visits:
+            raise InterpreterError(
+                "the list of tiles is not given", fix="visits=: where each CTA's begin, then tiles"
+            )
+        at = visits[self.cta.number]
+        while visits[at] >= 0:
+            yield visits[at]
+            at += 1
+
+    def _group_tiles(self, schedule: TileSchedule) -> Iterator[None]:
+        """Row tiles of groups, in bands; groups lie one after the other."""
+        groups = schedule.groups
+        assert groups is not None
+        count = self.launch.sizes[groups.group.axis]
+        rest = [*schedule.units, *schedule.tiled]
+        counts = {a.var: -(-self.launch.sizes[a.axis] // a.extent) for a in rest}
+        across = int(np.prod(list(counts.values()))) if counts else 1
+        number, before, group = self.cta.number, 0, 0
+        while True:
+            here = 0
+            while group < count:
+                first, last = (self.read(groups.starts, (group + n,)) for n in (0, 1))
+                here = max(0, -(-(last - first) // groups.rows.extent))
+                if number < (before + here) * across:
+                    break
+                before += here
+                group += 1
+            if group == count:
+                return
+            inside = number - before * across
+            band = inside // (schedule.group * across) * schedule.group
+            tall = min(here - band, schedule.group)
+            place = inside - band * across
+            self.values[Sym(SymKind.TILE, groups.group.var)] = group
+            self.values[Sym(SymKind.TILE, groups.rows.var)] = band + place % tall
+            left = place // tall
+            for axis in reversed(self.grid_order(rest)):
+                self.values[Sym(SymKind.TILE, axis.var)] = left % counts[axis.var]
+                left //= counts[axis.var]
+            yield None
+            number += self.launch.grid
+
+    def grid_order(self, axes: list[TileAxis]) -> list[TileAxis]:
+        """Axes in the order of the grid's variables."""
+        order = list(self.module.kernel.grid.vars)
+        return sorted(axes, key=lambda a: order.index(a.var))
+
+    def read(self, tensor: str, at: tuple[int, ...]) -> int:
+        """An element of a tensor of integers."""
+        found = elements_of(self.memory[tensor], tensor, tuple(np.asarray(n) for n in at))
+        return int(found)
 
     def _run(self, body: tuple[Statement, ...]) -> Step:
         for op in body:
+            if self.ended:
+                return
             if isinstance(op, StepLoop):
                 for t in range(self._number(op.start), self._number(op.stop)):
                     self.values[T_STEP] = t
@@ -275,7 +438,7 @@ class RoleRun:
                 yield None
 
     def _number(self, expr: IntExpr) -> int:
-        return evaluate(expr, self.values, self.functions)
+        return evaluate(expr, self.values, self.functions, self.read)
 
     def _slot(self, ring: str, iteration: IntExpr) -> tuple[int, int]:
         """Slot and lap of the use of a ring."""
@@ -302,6 +465,10 @@ class RoleRun:
                 self.cta.barriers[op.ring, Side.FULL, slot].arrive(expect=op.bytes)
             case ops.Copy():
                 self._copy(op)
+            case ops.ThreadCopy():
+                self._thread_copy(op)
+            case ops.Meet():
+                self._join(op)
             case ops.Arrive():
                 self._arrive(op)
             case ops.Mma():
@@ -315,6 +482,9 @@ class RoleRun:
             case ops.ProxyFence():
                 for key, array in self.written.items():
                     self.visible[key][...] = array
+                for write in self.pending:
+                    write()
+                self.pending = []
             case ops.NamedBarrierOp():
                 yield from self._named(op)
             case ops.BulkStore():
@@ -372,9 +542,12 @@ class RoleRun:
         for box in op.boxes:
             at = tuple(self._number(x) for x in box.at)
             row, col = self._number(box.row), box.col
+            end = None if box.end is None else self._number(box.end)
 
-            def land(at: tuple[int, ...] = at, row: int = row, col: int = col) -> None:
-                tile = read_box(self.launch.memory[tensor_map.tensor], tensor_map, at)
+            def land(
+                at: tuple[int, ...] = at, row: int = row, col: int = col, end: int | None = end
+            ) -> None:
+                tile = read_box(self.launch.memory[tensor_map.tensor], tensor_map, at, end)
                 for cta in ctas:
                     target = cta.slots[op.ring, op.part, slot]
                     if row + rows > target.shape[0] or col + cols > target.shape[1]:
@@ -385,6 +558,75 @@ class RoleRun:
                     cta.barriers[op.ring, Side.FULL, slot].complete(size)
 
             self.launch.scheduler.add(land, may_be_early=True)
+
+    def _thread_copy(self, op: ops.ThreadCopy) -> None:
+        """All elements of a part, by ordinary copies that arrive when they have landed."""
+        slot, _ = self._slot(op.ring, op.iteration)
+        target = self.cta.slots[op.ring, op.part, slot]
+        own: dict[Sym, Any] = {
+            **self.values,
+            ROW: np.arange(target.shape[0])[:, None],
+            COL: np.arange(target.shape[1])[None, :],
+        }
+        memory = self.memory[op.tensor]
+
+        def at(expr: IntExpr) -> Array:
+            plain = self.fragments.inlined(expr, self.functions)
+            return np.broadcast_to(index(plain, own, self.memory), target.shape)
+
+        places = tuple(at(x) for x in op.at)
+        inside = None if op.predicate is None else at(op.predicate).astype(bool)
+        check_inside(memory.shape, places, inside, f"a copy of {op.tensor}")
+        if inside is None:
+            inside = np.ones(target.shape, bool)
+
+        def land() -> None:
+            held = tuple(np.where(inside, p, 0) for p in places)
+            target[...] = np.where(inside, memory[held], 0) if memory.size else 0
+            self.cta.barriers[op.ring, Side.FULL, slot].complete(op.bytes)
+
+        self.launch.scheduler.add(land, may_be_early=True)
+
+    def _join(self, op: ops.Meet) -> None:
+        """Leave what this part summed; the last part to come takes all of it and goes on."""
+        number = self.values[TILE] // op.parts
+        held = self.launch.parts.setdefault((number, self.instance), [])
+        names = (*op.sums, *([op.top] if op.top else []))
+        busy = [n for n in names if self.in_flight[n]]
+        if busy:
+            raise self._in_flight(busy[0], "reads")
+        held.append({n: self.accumulators[n].copy() for n in names})
+        if len(held) < op.parts:
+            self.ended = True
+            return
+        with np.errstate(all="ignore"):
+            top = None
+            if op.top:
+                top = held[0][op.top]
+                for part in held[1:]:
+                    top = np.fmax(top, part[op.top])
+                self.accumulators[op.top][...] = top
+            for name in op.sums:
+                total = np.zeros_like(self.accumulators[name])
+                for part in held:
+                    made = part[name]
+                    if name in op.rescaled and top is not None:
+                        made = made * self._factor(name, op.top, part[op.top], top)
+                    total = total + made
+                self.accumulators[name][...] = total
+        del self.launch.parts[number, self.instance]
+
+    def _factor(self, name: str, top: str, was: Array, now: Array) -> Array:
+        """By what a part's sums are multiplied, for each of their elements."""
+        scale = np.exp2((was - now).astype(np.float32))
+        if self.arrays[name].form == "row":
+            return scale
+        rows = self.accumulators[name].shape[0]
+        row = np.arange(rows)
+        block, warp, inside = row // 64, row % 64 // 16, row % 16
+        lane, half = inside % 8 * 4, inside // 8
+        found: Array = scale[warp, lane, 2 * block + half][:, None]
+        return found
 
     # Products.
 
@@ -397,17 +639,29 @@ class RoleRun:
         return tile[row : row + x.rows]
 
     def _mma(self, op: ops.Mma) -> None:
-        slot_a, _ = self._slot(op.a.ring, op.iteration)
         slot_b, _ = self._slot(op.b.ring, op.iteration)
-        left, right = self._operand(op.a, slot_a), self._operand(op.b, slot_b)
+        right = self._operand(op.b, slot_b)
+        held = op.a.array if isinstance(op.a, ops.RegisterOperand) else ""
+        if isinstance(op.a, ops.RegisterOperand):
+            if self.in_flight[held]:
+                raise self._in_flight(held, "multiplies")
+            left = self.accumulators[held]
+            self.read_in_flight[held] += 1
+        else:
+            left = self._operand(op.a, self._slot(op.a.ring, op.iteration)[0])
         target = self.accumulators[op.accumulator]
         self.in_flight[op.accumulator] += 1
+        begin, end = op.inner or (0, op.shape[2])
+        if left.shape != (op.shape[0], op.shape[2]) or right.shape[0] != op.shape[1]:
+            raise InterpreterError(f"{op.op}: operands of another shape than {op.shape}")
 
         def multiply() -> None:
             with np.errstate(all="ignore"):
-                made = left @ right.T
+                made = left[:, begin:end] @ right[:, begin:end].T
                 target[...] = target + made if op.accumulate else made
             self.in_flight[op.accumulator] -= 1
+            if held:
+                self.read_in_flight[held] -= 1
 
         self.open.work.append(multiply)
 
@@ -451,12 +705,13 @@ class RoleRun:
         places = []
         for warp in range(source.shape[0]):
             own = {**self.values, Sym(SymKind.THREAD, "warp"): warp}
-            places.append(tuple(evaluate(x, own, self.functions) for x in op.at))
+            places.append(tuple(evaluate(x, own, self.functions, self.read) for x in op.at))
         memory = self.launch.memory[tensor_map.tensor]
+        end = None if op.end is None else self._number(op.end)
 
         def store() -> None:
             for warp, at in enumerate(places):
-                write_box(memory, tensor_map, at, source[warp], add=op.add)
+                write_box(memory, tensor_map, at, source[warp], add=op.add, end=end)
 
         self.open_stores.work.append(store)
 
@@ -481,32 +736,53 @@ class RoleRun:
         self.stores = self.stores[done:]
 
 
+def _blank_array(array: RegisterArray, warps: int) -> Array:
+    """Registers before the first write: NaN, or the least integer."""
+    shape: tuple[int, ...] = (array.blocks * BLOCK_ROWS, array.cols)
+    if array.form in ("row", "thread"):
+        shape = (warps, WARP, array.registers if array.form == "thread" else 2 * array.blocks)
+    if array.dtype is DType.I32:
+        return np.full(shape, OUTSIDE, np.int64)
+    return np.full(shape, np.nan, np.float32)
+
+
 def _ranges(
-    shape: tuple[int, ...], box: tuple[int, ...], at: tuple[int, ...]
+    shape: tuple[int, ...], tensor_map: TensorMap, at: tuple[int, ...], end: int | None
 ) -> Iterator[tuple[slice, slice]]:
     """By axis: what of the tensor a box covers, and where in the box that lies."""
-    for length, extent, start in zip(shape, box, at, strict=True):
-        low, high = max(start, 0), min(start + extent, length)
+    for n, (length, extent, start) in enumerate(zip(shape, tensor_map.box, at, strict=True)):
+        stop = length if end is None or n != tensor_map.bounded else min(length, end)
+        low, high = max(start, 0), min(start + extent, stop)
         high = max(low, high)
         yield slice(low, high), slice(low - start, high - start)
 
 
-def read_box(memory: Array, tensor_map: TensorMap, at: tuple[int, ...]) -> Array:
-    """A box of a tensor; elements outside are 0."""
+def read_box(
+    memory: Array, tensor_map: TensorMap, at: tuple[int, ...], end: int | None = None
+) -> Array:
+    """A box of a tensor; elements outside, and from ``end`` on, are 0."""
     if tensor_map.outside is not Outside.ZERO:
         raise InterpreterError(f"{tensor_map.name} is a map of stores")
     tile = np.zeros(tensor_map.box, np.float32)
-    pairs = list(_ranges(memory.shape, tensor_map.box, at))
+    pairs = list(_ranges(memory.shape, tensor_map, at, end))
     inside = tuple(b for _, b in pairs)
     tile[inside] = memory[tuple(a for a, _ in pairs)]
     return tile
 
 
 def write_box(
-    memory: Array, tensor_map: TensorMap, at: tuple[int, ...], tile: Array, *, add: bool
+    memory: Array,
+    tensor_map: TensorMap,
+    at: tuple[int, ...],
+    tile: Array,
+    *,
+    add: bool,
+    end: int | None = None,
 ) -> None:
-    """A box to a tensor; elements outside are dropped."""
-    pairs = list(_ranges(memory.shape, tensor_map.box, at))
+    """A box to a tensor; elements outside, and from ``end`` on, are dropped."""
+    pairs = list(_ranges(memory.shape, tensor_map, at, end))
     here = tuple(a for a, _ in pairs)
-    values = tile.reshape(tensor_map.box)[tuple(b for _, b in pairs)]
+    cols = tensor_map.box[-1]
+    whole = tile[:, :cols].reshape(tensor_map.box)
+    values = whole[tuple(b for _, b in pairs)]
     memory[here] = memory[here] + values if add else values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,15 @@ from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import Array, round_to
 from warploom.interp.hopper import Launch
 from warploom.interp.timing import Scheduler
+from warploom.ir import operations as ops
 from warploom.ir.expr import Sym, SymKind, evaluate
-from warploom.ir.module import Dialect, KernelModule
+from warploom.ir.module import Dialect, KernelModule, TensorArg
+from warploom.ir.operations import StepLoop
 from warploom.ir.tile_schedule import SMS
 from warploom.kernel.types import DType
 
 LEAST = -(2**31)
+BLOCK_ROWS = 16
 
 
 def run_module(
@@ -29,6 +32,7 @@ def run_module(
     seed: int = 0,
     sms: int = 132,
     initial: Mapping[str, Any] | None = None,
+    visits: Callable[[int], tuple[int, ...]] | None = None,
 ) -> dict[str, Array]:
     """The outputs of a launch, by name.
 
@@ -41,12 +45,16 @@ def run_module(
         seed: of the timing.
         sms: what the device runs at once: SMs, of clusters the clusters.
         initial: what outputs that are added to hold before; 0 where not given.
+        visits: of a listed tile schedule, the list of a launch with so many CTAs.
     """
     memory, lengths = bind(module, arrays, sizes or {})
     for tensor in module.tensors:
         if tensor.access == "out":
             shape = tuple(-(-lengths[a.name] // a.per) for a in tensor.axes)
-            memory[tensor.name] = blank(shape, tensor.dtype, (initial or {}).get(tensor.name))
+            before = (initial or {}).get(tensor.name)
+            if before is None and tensor.name in _added(module):
+                before = 0
+            memory[tensor.name] = _in_blocks(blank(shape, tensor.dtype, before), tensor)
     given = dict(scalars or {})
     missing = {s.name for s in module.scalars} - set(given)
     if missing:
@@ -64,13 +72,53 @@ def run_module(
             )
     grid = evaluate(module.launch.grid, {**values, SMS: sms})
     if module.dialect is Dialect.MBARRIER:
-        Launch(module, memory, lengths, given, scheduler, grid).start()
+        listed = any(r.tiles.schedule.listed for r in module.roles)
+        order = visits(grid) if visits is not None and listed and grid else ()
+        Launch(module, memory, lengths, given, scheduler, grid, visits=order).start()
     else:
         from warploom.interp.counters import start  # noqa: PLC0415 (one dialect at a time)
 
         start(module, memory, lengths, given, scheduler, grid)
-    scheduler.run()
-    return {t.name: memory[t.name] for t in module.tensors if t.access == "out"}
+    try:
+        scheduler.run()
+    except KeyError as error:
+        raise InterpreterError(
+            f"the module names {error}, which nothing binds there",
+            where=module.name,
+            fix="report it with the module's listing",
+        ) from error
+    return {
+        t.name: _cropped(memory[t.name], t, lengths) for t in module.tensors if t.access == "out"
+    }
+
+
+def _in_blocks(array: Array, tensor: TensorArg) -> Array:
+    """A tensor in blocks has whole blocks of rows; what lies past its end is NaN."""
+    if not tensor.blocked:
+        return array
+    more = [(0, 0)] * array.ndim
+    more[-2] = (0, -array.shape[-2] % BLOCK_ROWS)
+    return np.pad(array, more, constant_values=np.nan)
+
+
+def _cropped(array: Array, tensor: TensorArg, lengths: Mapping[str, int]) -> Array:
+    return array[..., : lengths[tensor.axes[-2].name], :] if tensor.blocked else array
+
+
+def _added(module: KernelModule) -> set[str]:
+    """Tensors that the kernel adds to."""
+    maps = {m.name: m.tensor for m in module.maps}
+    found: set[str] = set()
+    for role in module.roles:
+        bodies = [role.tiles.body, *(p.body for p in role.earlier)]
+        for statement in (s for body in bodies for s in body):
+            inner = statement.body if isinstance(statement, StepLoop) else (statement,)
+            for op in inner:
+                if isinstance(op, ops.BulkStore) and op.add:
+                    found.add(maps[op.tensor_map])
+                elif isinstance(op, ops.Vector):
+                    found |= {x.tensor for x in op.body if isinstance(x, ops.VectorStore) and x.add}
+    return found
 
 
 def blank(shape: tuple[int, ...], dtype: DType, given: object) -> Array:
@@ -104,8 +152,12 @@ def bind(  # noqa: C901 (one check after the other)
             )
         if not tensor.dtype.is_float:
             array = array.astype(np.int64)
-        memory[tensor.name] = np.ascontiguousarray(round_to(array, tensor.dtype))
-        for axis, length in zip(tensor.axes, array.shape, strict=True):
+        made = np.ascontiguousarray(round_to(array, tensor.dtype))
+        memory[tensor.name] = _in_blocks(made, tensor)
+        for axis, given in zip(tensor.axes, array.shape, strict=True):
+            length = given
+            if tensor.access == "starts":
+                length -= 1  # offsets of groups: one more than groups
             if axis.per == 1 and lengths.setdefault(axis.name, length) != length:
                 raise InterpreterError(
                     f"axis '{axis.name}' has {length} elements in '{tensor.name}',"

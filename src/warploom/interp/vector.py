@@ -10,13 +10,14 @@ import numpy as np
 
 from warploom.document.rings import BufferCopy
 from warploom.errors import InterpreterError
-from warploom.interp.arithmetic import Array, index, pointwise, round_to
+from warploom.interp.arithmetic import Array, index, pointwise, round_to, wrapped
 from warploom.ir import operations as ops
-from warploom.ir.expr import Function, IntExpr, Sym, SymKind, inlined
-from warploom.kernel.types import DType
+from warploom.ir.expr import Function, IntExpr, Sym, SymKind, inlined, symbols
+from warploom.kernel.types import DType, Fn
 
 ROW = Sym(SymKind.ELEMENT, "row")
 COL = Sym(SymKind.ELEMENT, "col")
+SHAPE = Sym(SymKind.FRAGMENT, "")  # of the arrays of a layout
 
 
 class Runner(Protocol):
@@ -40,8 +41,24 @@ class Runner(Protocol):
         """Elements of a register array, as the hardware lays them out."""
         ...
 
+    def set_registers(self, array: str, register: Array, own: dict[Sym, Any], made: Array) -> None:
+        """Write elements of a register array."""
+        ...
+
     def staging(self, target: BufferCopy) -> Array:
         """A staging copy, as ordinary writes see it."""
+        ...
+
+    def slot(self, ring: str, part: str, iteration: IntExpr) -> Array:
+        """A part of a ring slot, as ordinary reads see it."""
+        ...
+
+    def put(self, step: ops.VectorPut, places: tuple[Array, Array], made: Array) -> None:
+        """Write elements of a part of a ring slot."""
+        ...
+
+    def show(self, step: ops.VectorPrint, shown: list[tuple[tuple[int, ...], Any]]) -> None:
+        """Print elements, with their indices."""
         ...
 
 
@@ -55,6 +72,7 @@ class Fragments:
     fixed: dict[Sym, int]
     threads: tuple[tuple[Sym, int], ...]
     known: dict[ops.FragmentLayout, dict[Sym, Any]] = field(default_factory=dict)
+    plain: dict[int, tuple[IntExpr, IntExpr]] = field(default_factory=dict)
 
     def of(self, layout: ops.FragmentLayout) -> dict[Sym, Any]:
         """Thread and element symbols of a layout as arrays that broadcast."""
@@ -67,21 +85,39 @@ class Fragments:
                 shape[n] = extent
                 values[name] = np.arange(extent).reshape(shape)
             full = tuple(extent for _, extent in ranges)
-            for symbol, expr in ((ROW, layout.row), (COL, layout.col)):
-                values[symbol] = np.broadcast_to(index(expr, values), full)
+            values[SHAPE] = full
+            if not _moves(layout):
+                for symbol, expr in ((ROW, layout.row), (COL, layout.col)):
+                    values[symbol] = np.broadcast_to(index(expr, values), full)
             self.known[layout] = values
         return self.known[layout]
 
+    def inlined(self, expr: IntExpr, functions: Mapping[str, Function]) -> IntExpr:
+        """The expression without calls; each is inlined once for these functions."""
+        key = id(expr) * 31 + id(functions)
+        held = self.plain.get(key)
+        if held is None or held[0] is not expr:
+            held = expr, inlined(expr, functions)
+            self.plain[key] = held
+        return held[1]
 
-def run_body(run: Runner, op: ops.Vector) -> None:  # noqa: C901 (one line a kind)
-    """All elements of a fragment at once."""
+
+def run_body(run: Runner, op: ops.Vector) -> None:  # noqa: C901, PLR0912, PLR0915 (one line a kind)
+    """All elements of a fragment at once; registers are written after all reads."""
+    if not op.body:
+        return
     own = run.fragments.of(op.layout)
-    places = {**run.values, **own}
-    shape = own[ROW].shape
+    places: dict[Sym, Any] = {**run.values, **own}
+    shape = own[SHAPE]
+    if ROW not in own:  # rows of a kernel without tiles: the layout counts from the tile
+        for symbol, expr in ((ROW, op.layout.row), (COL, op.layout.col)):
+            places[symbol] = np.broadcast_to(index(expr, places), shape)
     values: dict[str, Any] = {}
+    writes: list[tuple[str, Array, Array]] = []
+    threads = len(run.fragments.threads)
 
     def at(expr: IntExpr) -> Any:  # noqa: ANN401 (numbers or arrays)
-        return index(inlined(expr, run.functions), places)
+        return index(run.fragments.inlined(expr, run.functions), places, run.memory)
 
     for step in op.body:
         match step:
@@ -90,16 +126,30 @@ def run_body(run: Runner, op: ops.Vector) -> None:  # noqa: C901 (one line a kin
             case ops.VectorScalar():
                 values[step.result] = _number(run.scalars[step.parameter], step.dtype)
             case ops.VectorIndex():
-                values[step.result] = np.asarray(at(step.value), np.int64)
+                values[step.result] = np.asarray(at(step.value))
             case ops.VectorRegister():
-                register = np.broadcast_to(index(op.layout.register, own), shape)
-                values[step.result] = run.registers(step.array, register, own)
+                register = op.layout.register if step.register is None else step.register
+                values[step.result] = run.registers(
+                    step.array, np.broadcast_to(at(register), shape), own
+                )
+            case ops.VectorSlot():
+                tile = run.slot(step.ring, step.part, step.iteration)
+                rows, cols = (np.broadcast_to(at(x), shape) for x in (step.row, step.col))
+                check_inside(tile.shape, (rows, cols), None, f"{step.ring}.{step.part}")
+                found = tile[rows, cols]
+                values[step.result] = round_to(found, step.dtype) if _whole(step.dtype) else found
             case ops.VectorLoad():
-                memory = run.memory[step.tensor]
-                values[step.result] = _load(memory, step, at, shape)
+                values[step.result] = _load(run.memory[step.tensor], step, at, shape)
             case ops.VectorPointwise():
                 args = [values[a] for a in step.args]
                 values[step.result] = pointwise(step.fn, args, step.dtype)
+            case ops.VectorReduce():
+                arg = np.broadcast_to(values[step.arg], shape)
+                values[step.result] = _reduced(step, arg, op.layout, threads)
+            case ops.VectorSet():
+                register = op.layout.register if step.register is None else step.register
+                made = round_to(np.broadcast_to(values[step.value], shape), step.dtype)
+                writes.append((step.array, np.broadcast_to(at(register), shape), made))
             case ops.VectorStage():
                 target = run.staging(step.target)
                 rows, cols = (np.broadcast_to(at(x), shape) for x in (step.row, step.col))
@@ -107,8 +157,67 @@ def run_body(run: Runner, op: ops.Vector) -> None:  # noqa: C901 (one line a kin
                 check_inside(target.shape, (warps, rows, cols), None, f"staging {op.op}")
                 made = round_to(np.broadcast_to(values[step.value], shape), step.dtype)
                 target[warps, rows, cols] = made
+            case ops.VectorPut():
+                made = round_to(np.broadcast_to(values[step.value], shape), step.dtype)
+                if step.predicate is not None:
+                    made = np.where(np.broadcast_to(at(step.predicate), shape), made, 0)
+                rows, cols = (np.broadcast_to(at(x), shape) for x in (step.row, step.col))
+                run.put(step, (rows, cols), made)
+            case ops.VectorPrint():
+                run.show(step, _shown(step, at, values[step.value], shape))
             case ops.VectorStore():
                 _store(run.memory[step.tensor], step, at, values[step.value], shape)
+        name = getattr(step, "result", None)
+        if name is not None:
+            places[Sym(SymKind.VALUE, name)] = values[name]
+    for array, where, made in writes:
+        run.set_registers(array, where, own, made)
+
+
+def _moves(layout: ops.FragmentLayout) -> bool:
+    """Whether rows and columns of a layout depend on the tile at hand."""
+    own = (SymKind.THREAD, SymKind.FRAGMENT)
+    return any(s.kind not in own for e in (layout.row, layout.col) for s in symbols(e))
+
+
+def _whole(dtype: DType) -> bool:
+    return dtype in (DType.I32, DType.I8, DType.I4)
+
+
+_FOLDS = {Fn.ADD: np.add, Fn.MAX: np.fmax, Fn.MIN: np.fmin}
+
+
+def _reduced(step: ops.VectorReduce, arg: Array, layout: ops.FragmentLayout, threads: int) -> Array:
+    """Over fragment indices of a thread, then over lanes, by butterfly shuffles."""
+    fold: Any = _FOLDS[step.fn]
+    whole = step.dtype is DType.I32
+    names = [i.name for i in layout.indices]
+    axes = tuple(threads + names.index(n) for n in step.over if n in names)
+    made = fold.reduce(arg, axis=axes, keepdims=True) if axes else arg
+    made = wrapped(made) if whole else np.asarray(made, np.float32)
+    lane = threads - 1
+    lanes = np.arange(made.shape[lane])
+    with np.errstate(all="ignore"):
+        for distance in step.lanes:
+            other = np.take(made, lanes ^ distance, axis=lane)
+            made = fold(made, other)
+            made = wrapped(made) if whole else np.asarray(made, np.float32)
+    return made
+
+
+def _shown(
+    step: ops.VectorPrint,
+    at: Any,  # noqa: ANN401
+    value: Any,  # noqa: ANN401
+    shape: tuple[int, ...],
+) -> list[tuple[tuple[int, ...], Any]]:
+    places = [np.broadcast_to(at(x), shape) for x in step.at]
+    inside = np.ones(shape, bool)
+    if step.predicate is not None:
+        inside = np.broadcast_to(at(step.predicate), shape).astype(bool)
+    made = np.broadcast_to(value, shape)[inside]
+    rows = [p[inside] for p in places]
+    return [(tuple(int(r[n]) for r in rows), made[n]) for n in range(len(made))]
 
 
 def _number(value: float, dtype: DType) -> Any:  # noqa: ANN401 (a NumPy number)
@@ -140,9 +249,14 @@ def _store(
     check_inside(memory.shape, tuple(places), inside, f"a store to {step.tensor}")
     made = round_to(np.broadcast_to(value, shape), step.dtype)
     if inside is not None:
+        inside = inside.astype(bool)
         places, made = [p[inside] for p in places], made[inside]
     if step.add:
         np.add.at(memory, tuple(places), made)
+        if memory.dtype.kind == "i":
+            memory[tuple(places)] = wrapped(memory[tuple(places)])
+        else:
+            memory[tuple(places)] = round_to(memory[tuple(places)], step.dtype)
     else:
         memory[tuple(places)] = made
 

@@ -26,6 +26,8 @@ class SymKind(StrEnum):
     THREAD = "thread"  # warp, lane, instance, wave, rank
     FRAGMENT = "fragment"  # an index of a fragment layout
     ELEMENT = "element"  # row, col: where a fragment element lies in its tile
+    SCALAR = "scalar"  # an integer scalar of the call
+    VALUE = "value"  # an integer that vector work computed before, by its name
     ROW_PITCH = "row_pitch"  # elements between rows of a tensor, by its name
 
 
@@ -159,7 +161,16 @@ class Apply(Expr):
     argument: IntExpr
 
 
-IntExpr = Const | Sym | Binary | Select | Apply
+@dataclass(frozen=True, slots=True)
+class Element(Expr):
+    """An element of a tensor of integers in global memory: offsets, lengths, page tables, lists."""
+
+    tensor: str
+    at: tuple[IntExpr, ...]
+
+
+IntExpr = Const | Sym | Binary | Select | Apply | Element
+Memory = Callable[[str, tuple[int, ...]], int]
 
 
 def const(value: int) -> Const:
@@ -258,21 +269,39 @@ _SCALAR: Mapping[Op, Callable[[int, int], int]] = {
 Values = Mapping[Sym, int]
 
 
-def evaluate(expr: IntExpr, values: Values, functions: Mapping[str, Function] | None = None) -> int:
-    """The number an expression is; ``KeyError`` for a symbol without a value."""
+def evaluate(  # noqa: PLR0911 (one line a kind)
+    expr: IntExpr,
+    values: Values,
+    functions: Mapping[str, Function] | None = None,
+    memory: Memory | None = None,
+) -> int:
+    """The number an expression is; ``KeyError`` for a symbol without a value.
+
+    ``memory`` reads elements of tensors, for expressions that have some.
+    """
     match expr:
         case Const():
             return expr.value
         case Sym():
             return values[expr]
         case Binary():
-            a = evaluate(expr.a, values, functions)
-            return apply_op(expr.op, a, evaluate(expr.b, values, functions))
+            a = evaluate(expr.a, values, functions, memory)
+            if expr.op is Op.AND and not a:
+                return 0
+            if expr.op is Op.OR and a:
+                return 1
+            return apply_op(expr.op, a, evaluate(expr.b, values, functions, memory))
         case Select():
-            taken = evaluate(expr.condition, values, functions)
-            return evaluate(expr.then if taken else expr.otherwise, values, functions)
+            taken = evaluate(expr.condition, values, functions, memory)
+            return evaluate(expr.then if taken else expr.otherwise, values, functions, memory)
         case Apply():
-            return evaluate(inlined(expr, functions or {}), values, functions)
+            return evaluate(inlined(expr, functions or {}), values, functions, memory)
+        case Element():
+            if memory is None:
+                raise KeyError(expr)
+            return memory(
+                expr.tensor, tuple(evaluate(x, values, functions, memory) for x in expr.at)
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,6 +345,8 @@ def rewrite(expr: IntExpr, change: Callable[[IntExpr], IntExpr | None]) -> IntEx
             return Select(*parts)
         case Apply():
             return Apply(expr.function, rewrite(expr.argument, change))
+        case Element():
+            return Element(expr.tensor, tuple(rewrite(x, change) for x in expr.at))
         case _:
             return expr
 
@@ -333,8 +364,28 @@ def symbols(expr: IntExpr) -> Iterator[Sym]:
                 yield from symbols(part)
         case Apply():
             yield from symbols(expr.argument)
+        case Element():
+            for part in expr.at:
+                yield from symbols(part)
         case Const():
             return
+
+
+def elements(expr: IntExpr) -> Iterator[Element]:
+    """The elements of memory that an expression reads, in order."""
+    match expr:
+        case Binary():
+            yield from elements(expr.a)
+            yield from elements(expr.b)
+        case Select():
+            for part in (expr.condition, expr.then, expr.otherwise):
+                yield from elements(part)
+        case Apply():
+            yield from elements(expr.argument)
+        case Element():
+            for part in expr.at:
+                yield from elements(part)
+            yield expr
 
 
 def show(expr: IntExpr, name: Callable[[Sym], str] | None = None) -> str:
@@ -342,7 +393,9 @@ def show(expr: IntExpr, name: Callable[[Sym], str] | None = None) -> str:
     return _shown(expr, TERNARY, name or (lambda s: s.name))
 
 
-def _shown(expr: IntExpr, outer: int, name: Callable[[Sym], str]) -> str:
+def _shown(  # noqa: PLR0911 (one line a kind)
+    expr: IntExpr, outer: int, name: Callable[[Sym], str]
+) -> str:
     match expr:
         case Const():
             return str(expr.value)
@@ -350,6 +403,8 @@ def _shown(expr: IntExpr, outer: int, name: Callable[[Sym], str]) -> str:
             return name(expr)
         case Apply():
             return f"{expr.function}({_shown(expr.argument, TERNARY, name)})"
+        case Element():
+            return f"{expr.tensor}[{', '.join(_shown(x, TERNARY, name) for x in expr.at)}]"
         case Select():
             parts = [_shown(e, TERNARY + 1, name) for e in (expr.condition, expr.then)]
             text = f"{parts[0]} ? {parts[1]} : {_shown(expr.otherwise, TERNARY, name)}"

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from warploom.document.rings import Side
 from warploom.ir import operations as ops
 from warploom.ir.expr import Expr, IntExpr, Sym, SymKind, show
-from warploom.ir.module import Dialect, KernelModule, Outside, Role, TensorArg
+from warploom.ir.module import (
+    Dialect,
+    KernelModule,
+    LoopPhase,
+    Outside,
+    Role,
+    TensorArg,
+    TileLoop,
+)
 from warploom.ir.operations import Statement, StepLoop
 from warploom.kernel.types import Fn, Line
 
@@ -92,25 +100,39 @@ def _role(module: KernelModule, role: Role) -> Iterator[str]:
     how = f", instance i takes tiles i, i + {role.instances}, .." if role.alternates else ""
     yield f"role {role.name}, {threads}{how}"
     for array in role.arrays:
-        yield f"  registers {array.name}[{64 * array.blocks}, {array.cols}] f32"
-    for op in role.setup:
+        shape = f"{64 * array.blocks}, {array.cols}"
+        if array.form != "tile":
+            shape = {"packed": shape, "row": f"{64 * array.blocks}"}.get(
+                array.form, f"{array.registers} a thread"
+            )
+        yield f"  registers {array.name}[{shape}] {array.dtype}"
+    for op in (*(x for p in role.earlier for x in p.setup), *role.setup):
         yield from _indented(_statement(op), 2)
     tiles = role.tiles
     names = ", ".join(f"tile_{a.var}" for a in tiles.schedule.axes)
     yield f"  for {names} in tiles({tiles.schedule.name}):"
     for bound in tiles.lets:
         yield f"    {text(bound.name)} = {text(bound.value)}"
-    for bound in tiles.bounds:
-        yield f"    {text(bound.name)} = {text(bound.value)}"
-    yield f"    trips = {text(tiles.trips)}"
-    for f in tiles.functions:
-        yield f"    {f.name}({f.parameter.name}) = {text(f.value)}"
     if role.pace:
         yield f"    hint: CTAs keep pace every {role.pace} iterations"
-    for statement in tiles.body:
-        yield from _indented(_statement(statement), 4)
-    for op in role.finish:
+    phases: tuple[TileLoop | LoopPhase, ...] = (*role.earlier, tiles)
+    for phase in phases:
+        yield from _indented(_loop(phase), 4)
+    for op in (*(x for p in role.earlier for x in p.finish), *role.finish):
         yield from _indented(_statement(op), 2)
+
+
+def _loop(phase: TileLoop | LoopPhase) -> Iterator[str]:
+    """One loop of a tile: what is bound for it, then its operations."""
+    for bound in phase.bounds:
+        yield f"{text(bound.name)} = {text(bound.value)}"
+    yield f"trips = {text(phase.trips)}"
+    for bound in phase.ranges:
+        yield f"{text(bound.name)} = {text(bound.value)}"
+    for f in phase.functions:
+        yield f"{f.name}({f.parameter.name}) = {text(f.value)}"
+    for statement in phase.body:
+        yield from _statement(statement)
 
 
 def _indented(lines: Iterator[str], by: int) -> Iterator[str]:
@@ -127,7 +149,9 @@ def _statement(op: Statement) -> Iterator[str]:
     yield from _operation(op)
 
 
-def _operation(op: ops.Operation) -> Iterator[str]:  # noqa: C901, PLR0912 (one line a kind)
+def _operation(  # noqa: C901, PLR0912, PLR0915 (one line a kind)
+    op: ops.Operation,
+) -> Iterator[str]:
     match op:
         case ops.Wait():
             usual = op.parity == (0 if op.side is Side.FULL else 1)
@@ -137,6 +161,15 @@ def _operation(op: ops.Operation) -> Iterator[str]:  # noqa: C901, PLR0912 (one 
             yield f"expect {op.bytes:,} bytes on {op.ring}[{text(op.iteration)}]"
         case ops.Copy():
             yield from _copy(op)
+        case ops.ThreadCopy():
+            at = ", ".join(text(x) for x in op.at)
+            only = "" if op.predicate is None else f" if {text(op.predicate)}, else 0"
+            yield (
+                f"copy by threads {op.tensor}[{at}]{only} ->"
+                f" {op.ring}[{text(op.iteration)}].{op.part}[row, col]{_line(op.line)}"
+            )
+        case ops.Meet():
+            yield from _meet(op)
         case ops.Arrive():
             where = f" of {op.ctas} CTAs" if op.ctas > 1 else ""
             yield f"arrive {op.side} {op.ring}[{text(op.iteration)}] per {op.scope}{where}"
@@ -146,7 +179,8 @@ def _operation(op: ops.Operation) -> Iterator[str]:  # noqa: C901, PLR0912 (one 
             a, b = (_operand(x, op.iteration) for x in (op.a, op.b))
             sign = "+=" if op.accumulate else "="
             m, n, k = op.shape
-            yield f"mma {op.accumulator} {sign} {a} @ {b}.T   {m}x{n}x{k}{_line(op.line)}"
+            part = "" if op.inner is None else f", k {op.inner[0]} .. {op.inner[1]}"
+            yield f"mma {op.accumulator} {sign} {a} @ {b}.T   {m}x{n}x{k}{part}{_line(op.line)}"
         case ops.Commit():
             yield "commit"
         case ops.WaitGroup():
@@ -161,8 +195,9 @@ def _operation(op: ops.Operation) -> Iterator[str]:  # noqa: C901, PLR0912 (one 
         case ops.BulkStore():
             at = ", ".join(text(x) for x in op.at)
             how = "+=" if op.add else "="
+            end = "" if op.end is None else f" up to {text(op.end)}"
             yield (
-                f"bulk store {op.tensor_map} at [{at}] {how}"
+                f"bulk store {op.tensor_map} at [{at}]{end} {how}"
                 f" {op.source.buffer}#{op.source.copy} per {op.scope}{_line(op.line)}"
             )
         case ops.BulkCommit():
@@ -211,6 +246,16 @@ def _counter_operation(op: ops.Operation) -> Iterator[str]:
             yield f"hint {name.lower()} {op.value}"
 
 
+def _meet(op: ops.Meet) -> Iterator[str]:
+    where = "shared memory of the cluster" if op.near else "memory"
+    yield f"meet {op.parts} parts in {where}: the last one goes on"
+    if op.top:
+        yield f"  {op.top} = max over parts"
+    for name in op.sums:
+        scale = f" * 2 ** (own {op.top} - {op.top})" if name in op.rescaled else ""
+        yield f"  {name} = sum over parts of {name}{scale}"
+
+
 def _line(line: Line | None) -> str:
     return f"   # line {line.number}" if line is not None else ""
 
@@ -222,10 +267,13 @@ def _copy(op: ops.Copy) -> Iterator[str]:
         to = f"{op.ring}[{text(op.iteration)}].{op.part}"
         if text(box.row) != "0" or box.col:
             to += f"[{text(box.row)}, {box.col}]"
-        yield f"copy {op.tensor_map} at [{at}] -> {to}{cast}{_line(op.line)}"
+        end = "" if box.end is None else f" up to {text(box.end)}"
+        yield f"copy {op.tensor_map} at [{at}]{end} -> {to}{cast}{_line(op.line)}"
 
 
-def _operand(x: ops.SlotOperand, iteration: IntExpr) -> str:
+def _operand(x: ops.SlotOperand | ops.RegisterOperand, iteration: IntExpr) -> str:
+    if isinstance(x, ops.RegisterOperand):
+        return x.array
     rows = f"[{text(x.row)} :+{x.rows}]" if text(x.row) != "0" else ""
     turned = ".T" if x.transposed else ""
     return f"{x.ring}[{text(iteration)}].{x.part}{rows}{turned}"
@@ -233,13 +281,16 @@ def _operand(x: ops.SlotOperand, iteration: IntExpr) -> str:
 
 def _vector(op: ops.Vector) -> Iterator[str]:
     layout = op.layout
+    if not op.body:
+        yield f"{op.op}: nothing to do"
+        return
     over = ", ".join(f"{i.name} < {i.extent}" for i in layout.indices)
     yield f"for each element ({over}; row = {text(layout.row)}, col = {text(layout.col)}):"
     for inner in op.body:
         yield f"  {_vector_op(inner, layout)}"
 
 
-def _vector_op(  # noqa: PLR0911 (one line a kind)
+def _vector_op(  # noqa: C901, PLR0911, PLR0912 (one line a kind)
     op: ops.VectorOp, layout: ops.FragmentLayout
 ) -> str:
     match op:
@@ -250,11 +301,27 @@ def _vector_op(  # noqa: PLR0911 (one line a kind)
         case ops.VectorIndex():
             return f"{op.result} = {text(op.value)}"
         case ops.VectorRegister():
-            return f"{op.result} = {op.array}.register[{text(layout.register)}]"
-        case ops.VectorLoad():
-            at = ", ".join(text(x) for x in op.at)
+            at = layout.register if op.register is None else op.register
+            return f"{op.result} = {op.array}.register[{text(at)}]"
+        case ops.VectorSet():
+            at = layout.register if op.register is None else op.register
+            return f"{op.array}.register[{text(at)}] = {op.value}"
+        case ops.VectorSlot():
+            where = f"{op.ring}[{text(op.iteration)}].{op.part}"
+            return f"{op.result} = {where}[{text(op.row)}, {text(op.col)}]"
+        case ops.VectorPut():
+            where = f"{op.ring}[{text(op.iteration)}].{op.part}[{text(op.row)}, {text(op.col)}]"
             only = f" if {text(op.predicate)}, else 0" if op.predicate is not None else ""
-            return f"{op.result} = load {op.tensor}[{at}]{only}"
+            return f"{where} = {op.dtype}({op.value}){only}"
+        case ops.VectorReduce():
+            lanes = f", lanes ^ {', '.join(map(str, op.lanes))}" if op.lanes else ""
+            return f"{op.result} = {op.fn} of {op.arg} over {', '.join(op.over) or 'itself'}{lanes}"
+        case ops.VectorPrint():
+            return f"print {op.label} {op.value}{_line(op.line)}"
+        case ops.VectorLoad():
+            places = ", ".join(text(x) for x in op.at)
+            only = f" if {text(op.predicate)}, else 0" if op.predicate is not None else ""
+            return f"{op.result} = load {op.tensor}[{places}]{only}"
         case ops.VectorPointwise():
             if op.fn in SIGNS:
                 return f"{op.result} = {op.args[0]} {SIGNS[op.fn]} {op.args[1]}"
@@ -264,7 +331,8 @@ def _vector_op(  # noqa: PLR0911 (one line a kind)
             where = f"{op.target.buffer}#{op.target.copy}[{text(op.row)}, {text(op.col)}]"
             return f"stage {where} = {op.dtype}({op.value})"
         case ops.VectorStore():
-            at = ", ".join(text(x) for x in op.at)
+            places = ", ".join(text(x) for x in op.at)
             only = f" if {text(op.predicate)}" if op.predicate is not None else ""
             how = "+=" if op.add else "="
-            return f"store {op.tensor}[{at}] {how} {op.dtype}({op.value}){only}{_line(op.line)}"
+            how += " in turn" if op.in_turn else ""
+            return f"store {op.tensor}[{places}] {how} {op.dtype}({op.value}){only}{_line(op.line)}"

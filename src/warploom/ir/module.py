@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from warploom.document.counters import Counters, KernelShape, Protocol
-from warploom.document.flow import Flow
+from warploom.document.flow import Exchange, Flow
 from warploom.document.rings import NamedBarrier, RoleRing, StagingBuffer
 from warploom.document.roles import ProofRecord
 from warploom.ir.expr import Function, IntExpr
@@ -37,13 +37,18 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorArg:
-    """A tensor of the call; ``alignment`` of its address and rows, in bytes."""
+    """A tensor of the call; ``alignment`` of its address and rows, in bytes.
+
+    ``blocked``: its last two axes lie in blocks of 16 rows and 8 columns; rows are rounded up to
+    whole blocks, and those that do not exist may be written.
+    """
 
     name: str
     axes: tuple[Axis, ...]
     dtype: DType
     access: str
     alignment: int
+    blocked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +63,8 @@ class ScalarArg:
 class TensorMap:
     """How copies see a tensor: box by axis (outermost first), swizzle span in bytes.
 
-    ``l2`` is a hint for the cache, ``evict_last`` or ``evict_first``.
+    ``l2`` is a hint for the cache, ``evict_last`` or ``evict_first``. ``bounded``: the axis along
+    which a copy may end before the tensor does.
     """
 
     name: str
@@ -67,6 +73,7 @@ class TensorMap:
     swizzle: int
     outside: Outside
     l2: str = ""
+    bounded: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +115,17 @@ class StageShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterArray:
-    """An accumulator of a role instance: ``blocks`` of 64 rows by ``cols`` columns, f32."""
+    """Registers of a role instance: ``blocks`` of 64 rows by ``cols`` columns, in the places where
+    ``wgmma`` leaves its results; ``row``: two values a block for each thread; ``thread``: as many
+    values as ``registers`` for each thread.
+    """
 
     name: str
     blocks: int
     cols: int
     registers: int
+    form: str = "tile"
+    dtype: DType = DType.F32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +163,8 @@ class Storage:
 class TileLoop:
     """The tiles of a role: ``lets`` and ``functions`` are bound for each. ``bounds`` name the first
     element of the reduction and the one after its last; ``trips`` is how many iterations it has; at
-    least ``least_trips`` are run, whatever the sizes.
+    least ``least_trips`` are run, whatever the sizes. ``ranges`` are bound after ``trips``:
+    iterations from ``whole_from`` to ``whole_to`` hide no element.
     """
 
     schedule: TileSchedule
@@ -161,6 +174,43 @@ class TileLoop:
     least_trips: int
     body: tuple[Statement, ...]
     bounds: tuple[Let, ...] = ()
+    ranges: tuple[Let, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopPhase:
+    """A loop of a tile that runs before the last one: what is bound for it, and its operations.
+
+    ``setup`` runs before the first tile, ``finish`` after the last one.
+    """
+
+    functions: tuple[Function, ...]
+    bounds: tuple[Let, ...]
+    trips: IntExpr
+    least_trips: int
+    peel: int
+    setup: tuple[Statement, ...]
+    body: tuple[Statement, ...]
+    finish: tuple[Statement, ...]
+    ranges: tuple[Let, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopFacts:
+    """What is known of a loop that runs before the last one of a tile, beside its operations."""
+
+    name: str
+    rings: tuple[RoleRing, ...]
+    barriers: tuple[NamedBarrier, ...]
+    flow: Flow | None
+    proof: ProofRecord | None
+    exchanges: tuple[Exchange, ...]
+    registers: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+    dtype: str
+    tile: tuple[int, ...]
+    strategy: str
+    unroll: int
+    least_trips: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +218,7 @@ class Role:
     """The program of one role: of its instances number i runs every tile, or of ``alternates``
     tiles i, i + n, ... ``carries_phase``: ring positions run on from tile to tile. ``pace``:
     after so many iterations CTAs wait a bounded while for one another, a hint for the L2.
+    ``earlier``: loops of every tile before the last one, which ``tiles`` has.
     """
 
     name: str
@@ -182,6 +233,7 @@ class Role:
     most_registers: int = 0
     alternates: bool = False
     pace: int = 0
+    earlier: tuple[LoopPhase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +272,11 @@ class KernelModule:
     flow: Flow | None = None
     proof: ProofRecord | None = None
     waves: WaveFacts | None = None
+    exchanges: tuple[Exchange, ...] = ()
+    unroll: int = 1
+    least_trips: int = 0
+    registers: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
+    earlier: tuple[LoopFacts, ...] = ()
 
     def __repr__(self) -> str:
         return f"<KernelModule {self.name} on {self.target}>"

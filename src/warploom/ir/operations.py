@@ -68,10 +68,75 @@ class VectorIndex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorRegister:
-    """The element of a register array that the layout names."""
+    """An element of a register array: number ``register``, or the one the layout names."""
 
     result: str
     array: str
+    register: IntExpr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorSlot:
+    """An element of a part of a ring slot."""
+
+    result: str
+    ring: str
+    part: str
+    iteration: IntExpr
+    row: IntExpr
+    col: IntExpr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorReduce:
+    """``fn`` over the fragment indices ``over`` of a thread, then over the threads whose lane
+    numbers differ in bits of ``lanes`` (butterfly shuffles). Every element gets the result.
+    """
+
+    result: str
+    fn: Fn
+    arg: str
+    over: tuple[str, ...]
+    lanes: tuple[int, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorSet:
+    """A value into a register array: number ``register``, or the one the layout names. Sets of a
+    body take effect after all its reads.
+    """
+
+    value: str
+    array: str
+    register: IntExpr | None = None
+    dtype: DType = DType.F32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorPut:
+    """A value into a part of a ring slot, rounded to its type; 0 where the predicate fails."""
+
+    value: str
+    ring: str
+    part: str
+    iteration: IntExpr
+    row: IntExpr
+    col: IntExpr
+    predicate: IntExpr | None
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorPrint:
+    """Print a value where it exists; code generators leave it out."""
+
+    value: str
+    label: str
+    at: tuple[IntExpr, ...]
+    predicate: IntExpr | None
+    line: Line | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +173,10 @@ class VectorStage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorStore:
-    """A value to global memory where the predicate holds, rounded to its type."""
+    """A value to global memory where the predicate holds, rounded to its type.
+
+    ``add``: added to what is there (atomically); ``in_turn``: tiles add in the order of their rows.
+    """
 
     value: str
     tensor: str
@@ -117,11 +185,12 @@ class VectorStore:
     dtype: DType
     add: bool = False
     line: Line | None = None
+    in_turn: bool = False
 
 
 VectorOp = (
     VectorConst | VectorScalar | VectorIndex | VectorRegister | VectorLoad | VectorPointwise
-    | VectorStage | VectorStore
+    | VectorStage | VectorStore | VectorSlot | VectorReduce | VectorSet | VectorPut | VectorPrint
 )  # fmt: skip
 
 
@@ -132,8 +201,9 @@ VectorOp = (
 class Vector:
     """Vector work of a role instance: ``body`` for every element of the fragment.
 
-    ``reads`` and ``writes`` name register arrays, ``fills`` staging copies. ``args`` tell the
-    pieces of one op apart.
+    ``reads`` and ``writes`` name register arrays, ``fills`` staging copies, ``fills_slots`` parts
+    of ring slots. ``args`` tell the pieces of one op apart. ``within``: it is done as part of the
+    op of that name, which the next operation is, and is no entry of a role program by itself.
     """
 
     op: str
@@ -146,6 +216,29 @@ class Vector:
     fills: tuple[BufferCopy, ...] = ()
     args: tuple[int, ...] = ()
     line: Line | None = None
+    reason: str = ""
+    fills_slots: tuple[SlotRead, ...] = ()
+    within: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meet:
+    """Parts of a tile's loop become what one loop would have left; the last part to come goes on,
+    the others end the tile here.
+
+    ``sums`` are arrays that are added. With ``top`` (an array of row maxima) those in ``rescaled``
+    are first multiplied by 2 ** (own maximum - greatest maximum).
+    """
+
+    op: str
+    iteration: IntExpr
+    parts: int
+    sums: tuple[str, ...]
+    top: str = ""
+    rescaled: tuple[str, ...] = ()
+    near: bool = False
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -176,12 +269,14 @@ class Expect:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
     """One box of a copy: where it begins in the tensor (outermost axis first), and where it lands
-    in the part: ``row`` and ``col`` of the tile.
+    in the part: ``row`` and ``col`` of the tile. ``end``: elements from that number on along the
+    map's bounded axis count as outside of the tensor.
     """
 
     at: tuple[IntExpr, ...]
     row: IntExpr
     col: int
+    end: IntExpr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +295,25 @@ class Copy:
     boxes: tuple[Box, ...]
     bytes: int
     multicast: int = 1
+    line: Line | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadCopy:
+    """A copy of all threads of the instance into a part of a ring slot, element (``row``, ``col``)
+    from ``at`` of a tensor; 0 where the predicate fails. Each thread arrives on ``full`` once its
+    share has landed; ``bytes`` is what all of them bring.
+    """
+
+    op: str
+    tensor: str
+    ring: str
+    part: str
+    iteration: IntExpr
+    at: tuple[IntExpr, ...]
+    predicate: IntExpr | None
+    bytes: int
     line: Line | None = None
     reason: str = ""
 
@@ -237,20 +351,29 @@ class SlotOperand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterOperand:
+    """A tile of 16-bit elements in registers as left operand: all of an instance's rows."""
+
+    array: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mma:
     """Asynchronous ``accumulator += a @ b.T`` of ``shape`` (m, n, k); ``a`` is m x k and ``b``
     n x k after the transpositions they name. ``accumulate`` false discards the old sums.
+    ``inner``: the part of k (first element, one past the last) where it is not all of it.
     """
 
     op: str
     iteration: IntExpr
-    a: SlotOperand
+    a: SlotOperand | RegisterOperand
     b: SlotOperand
     accumulator: str
     accumulate: bool
     shape: tuple[int, int, int]
     line: Line | None = None
     reason: str = ""
+    inner: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,6 +426,7 @@ class BulkStore:
     """A bulk tensor copy from a staging copy of each warp to global memory, clipped to the tensor.
 
     ``at`` is where a warp's box begins (outermost axis first; ``warp`` and ``instance`` occur).
+    ``end``: elements from that number on along the map's bounded axis are dropped too.
     """
 
     op: str
@@ -315,6 +439,7 @@ class BulkStore:
     iteration: IntExpr | None = None
     line: Line | None = None
     reason: str = ""
+    end: IntExpr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -449,8 +574,9 @@ class Hint:
 
 
 Operation = (
-    Vector | Wait | Expect | Copy | Arrive | MmaFence | Mma | Commit | WaitGroup | ProxyFence
-    | ScopeSync | NamedBarrierOp | BulkStore | BulkCommit | BulkWait | ClusterSync
+    Vector | Meet | Wait | Expect | Copy | ThreadCopy | Arrive | MmaFence | Mma | Commit
+    | WaitGroup | ProxyFence | ScopeSync | NamedBarrierOp | BulkStore | BulkCommit | BulkWait
+    | ClusterSync
     | LdsCopy | FragmentRead | WaveMma | WaitCount | WorkgroupBarrier | Hint
 )  # fmt: skip
 

@@ -7,8 +7,11 @@ verifier proves is what the code generator prints.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
 from warploom.document import roles
-from warploom.document.rings import Side, SlotRead
+from warploom.document.rings import NamedBarrier, Side, SlotRead
 from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
 from warploom.errors import DocumentError
 from warploom.ir import operations as ops
@@ -33,31 +36,120 @@ def roles_document(module: KernelModule) -> RolesDocument:
             path="$.module.dialect",
             fix="its counter document: warploom.ir.counter_document",
         )
+    before = {r.name for loop in module.earlier for r in loop.rings}
+    numbers = {b.id for loop in module.earlier for b in loop.barriers}
+    last = LoopPhaseView(
+        registers=module.registers,
+        phases=tuple((r.setup, r.tiles.body, r.finish) for r in module.roles),
+        barriers=tuple(b for b in module.storage.barriers if b.id not in numbers),
+        named={},
+    )
     return RolesDocument(
         name=module.name,
         target=module.target,
         strategy=module.strategy,
-        rings=module.storage.rings,
-        programs=tuple(_program(r) for r in module.roles),
+        rings=tuple(r for r in module.storage.rings if r.name not in before),
+        programs=_programs(module, last),
         buffers=module.storage.buffers,
-        barriers=module.storage.barriers,
+        barriers=last.barriers,
         cluster=module.launch.cluster,
         proof=module.proof,
         tile=module.tile,
         dtype=module.dtype,
         flow=module.flow,
-        least_trips=max(r.tiles.least_trips for r in module.roles),
+        exchanges=module.exchanges,
+        least_trips=module.least_trips,
+        unroll=module.unroll,
     )
 
 
-def _program(role: Role) -> RoleProgram:
-    loops = [i for i, s in enumerate(role.tiles.body) if isinstance(s, StepLoop)]
+def roles_documents(module: KernelModule) -> tuple[RolesDocument, ...]:
+    """The documents of all loops of a tile, in order."""
+    made = []
+    for n, loop in enumerate(module.earlier):
+        numbers = {b.id: b.name for b in loop.barriers}
+        view = LoopPhaseView(
+            registers=loop.registers,
+            phases=tuple(
+                (p.setup, p.body, p.finish) for r in module.roles for p in (r.earlier[n],)
+            ),
+            barriers=loop.barriers,
+            named={b.name: numbers[b.id] for b in module.storage.barriers if b.id in numbers},
+        )
+        made.append(
+            RolesDocument(
+                name=loop.name,
+                target=module.target,
+                strategy=loop.strategy,
+                rings=loop.rings,
+                programs=_programs(module, view),
+                barriers=loop.barriers,
+                cluster=module.launch.cluster,
+                proof=loop.proof,
+                tile=loop.tile,
+                dtype=loop.dtype,
+                flow=loop.flow,
+                exchanges=loop.exchanges,
+                least_trips=loop.least_trips,
+                unroll=loop.unroll,
+            )
+        )
+    return (*made, roles_document(module))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopPhaseView:
+    """One loop of all roles: setup, body and finish of each, and what it is called by."""
+
+    registers: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+    phases: tuple[tuple[tuple[Statement, ...], tuple[Statement, ...], tuple[Statement, ...]], ...]
+    barriers: tuple[NamedBarrier, ...]
+    named: Mapping[str, str]
+
+
+def _programs(module: KernelModule, view: LoopPhaseView) -> tuple[RoleProgram, ...]:
+    registers = dict(view.registers)
+    made = []
+    for role, phases in zip(module.roles, view.phases, strict=True):
+        program = _program(role, *phases, registers.get(role.name))
+        made.append(_renamed(program, view.named))
+    return tuple(made)
+
+
+def _renamed(program: RoleProgram, named: Mapping[str, str]) -> RoleProgram:
+    """Named barriers by the names that the loop's own document has for them."""
+
+    def change(e: RoleEntry) -> RoleEntry:
+        if isinstance(e, roles.NamedSync | roles.NamedArrive):
+            return replace(e, barrier=named.get(e.barrier, e.barrier))
+        return e
+
+    if not named:
+        return program
+    return replace(
+        program,
+        setup=tuple(map(change, program.setup)),
+        prologue=tuple(map(change, program.prologue)),
+        kernel=tuple(map(change, program.kernel)),
+        epilogue=tuple(map(change, program.epilogue)),
+        finish=tuple(map(change, program.finish)),
+    )
+
+
+def _program(
+    role: Role,
+    setup: tuple[Statement, ...],
+    body: tuple[Statement, ...],
+    finish: tuple[Statement, ...],
+    registers: tuple[tuple[str, int], ...] | None,
+) -> RoleProgram:
+    loops = [i for i, s in enumerate(body) if isinstance(s, StepLoop)]
     if len(loops) != 1:
         raise DocumentError(
             f"{len(loops)} step loops in a tile", path=f"$.module.roles.{role.name}", fix="one"
         )
     at = loops[0]
-    loop = role.tiles.body[at]
+    loop = body[at]
     assert isinstance(loop, StepLoop)
     peel = linear(loop.start)
     if peel is None or peel.factors or loop.stop != _BASES["epilogue"]:
@@ -66,20 +158,22 @@ def _program(role: Role) -> RoleProgram:
             path=f"$.module.roles.{role.name}",
             fix="from a number to trips: another trip count cannot be compared with other roles'",
         )
-    before, after = role.tiles.body[:at], role.tiles.body[at + 1 :]
+    before, after = body[:at], body[at + 1 :]
     lists: dict[str, tuple[Statement, ...]] = {
-        "setup": role.setup,
+        "setup": setup,
         "prologue": before,
         "kernel": loop.body,
         "epilogue": after,
-        "finish": role.finish,
+        "finish": finish,
     }
     return RoleProgram(
         name=role.name,
         instances=role.instances,
         threads=role.threads,
         peel=peel.constant,
-        registers=tuple((a.name, a.registers) for a in role.arrays),
+        registers=tuple((a.name, a.registers) for a in role.arrays)
+        if registers is None
+        else registers,
         carries_phase=role.carries_phase,
         most_registers=role.most_registers,
         alternates=role.alternates,
@@ -91,6 +185,8 @@ def _entries(role: Role, phase: str, row: tuple[Statement, ...]) -> tuple[RoleEn
     made = []
     for i, op in enumerate(row):
         assert not isinstance(op, StepLoop)
+        if isinstance(op, ops.Vector) and op.within:
+            continue  # part of the operation that follows
         made.append(_entry(op, phase, f"$.module.roles.{role.name}.{phase}[{i}]"))
     return tuple(made)
 
@@ -134,6 +230,24 @@ def _entry(  # noqa: C901, PLR0911, PLR0912 (one line a kind of operation)
                 multicast=op.multicast,
                 reason=op.reason,
             )
+        case ops.ThreadCopy():
+            return roles.Load(
+                op=op.op,
+                ring=op.ring,
+                part=op.part,
+                k=k(op.iteration),
+                bytes=op.bytes,
+                by_threads=True,
+                reason=op.reason,
+            )
+        case ops.Meet():
+            return roles.Compute(
+                op=op.op,
+                k=k(op.iteration),
+                reads=op.reads,
+                writes=op.writes,
+                reason=op.reason,
+            )
         case ops.Arrive():
             return roles.Arrive(
                 ring=op.ring,
@@ -149,7 +263,12 @@ def _entry(  # noqa: C901, PLR0911, PLR0912 (one line a kind of operation)
             return roles.Mma(
                 op=op.op,
                 k=k(op.iteration),
-                slots=tuple(SlotRead(ring=x.ring, part=x.part) for x in (op.a, op.b)),
+                slots=tuple(
+                    SlotRead(ring=x.ring, part=x.part)
+                    for x in (op.a, op.b)
+                    if isinstance(x, ops.SlotOperand)
+                ),
+                registers=(op.a.array,) if isinstance(op.a, ops.RegisterOperand) else (),
                 accumulator=op.accumulator,
                 accumulate=op.accumulate,
                 reason=op.reason,
@@ -166,6 +285,7 @@ def _entry(  # noqa: C901, PLR0911, PLR0912 (one line a kind of operation)
                 writes=op.writes,
                 slots=op.slots,
                 fills=op.fills,
+                fills_slots=op.fills_slots,
                 args=op.args,
                 reason=op.reason,
             )

@@ -2,7 +2,8 @@
 
 Readers follow the type hints of the frozen dataclasses, so a field is described once. A value of a
 union carries its class under ``is``. Expressions are short lists: ``["+", a, b]``,
-``["?", condition, a, b]``, ``["call", function, a]``, ``["size", "m"]``; a number is itself. Every
+``["?", condition, a, b]``, ``["call", function, a]``, ``["at", tensor, i, j]``, ``["size", "m"]``;
+a number is itself. Every
 error is a ``DocumentError`` that names the path of what is wrong.
 """
 
@@ -19,14 +20,14 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from warploom.document.values import MAX_INT, MAX_LIST, kind_of, mapping
 from warploom.errors import DocumentError
-from warploom.ir.expr import Apply, Binary, Const, IntExpr, Op, Select, Sym, SymKind
+from warploom.ir.expr import Apply, Binary, Const, Element, IntExpr, Op, Select, Sym, SymKind
 from warploom.ir.module import KernelModule
 
 # ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
 
 FORMAT = 2
 DEEPEST = 200  # nested expressions; deeper ones are refused instead of overflowing the stack
-_EXPRESSIONS = (Const, Sym, Binary, Select, Apply)
+_EXPRESSIONS = (Const, Sym, Binary, Select, Apply, Element)
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -86,6 +87,8 @@ def _plain_expression(value: IntExpr) -> Any:
             return ["?", *(_plain_expression(p) for p in parts)]
         case Apply():
             return ["call", value.function, _plain_expression(value.argument)]
+        case Element():
+            return ["at", value.tensor, *(_plain_expression(p) for p in value.at)]
 
 
 @cache
@@ -224,6 +227,8 @@ def _expression(data: Any, path: str, depth: int) -> IntExpr:
 
     if head == "call" and len(rest) == 2:
         return Apply(_str(rest[0], f"{path}[1]"), part(1))
+    if head == "at" and len(rest) > 1:
+        return Element(_str(rest[0], f"{path}[1]"), tuple(part(i) for i in range(1, len(rest))))
     if head == "?" and len(rest) == 3:
         return Select(part(0), part(1), part(2))
     if head in {o.value for o in Op} and len(rest) == 2:

@@ -15,6 +15,13 @@ Kinds, by their fields:
 - *clustered*: the CTAs of a cluster take tiles one below the other; a cluster counts as one CTA.
 - *split-K*: ``split`` CTAs share the reduction of one tile.
 - *grid*: one CTA a tile, as the launch numbers them: rows first.
+- *listed*: tiles as raster, in an order that a list of the launch gives every CTA: where tiles
+  differ in length, the longest first. Every tile is in the list once.
+- *ordered*: as raster or grouped; element ``visit`` of a tensor says which tile is next.
+- *groups*: row tiles of groups that lie one after the other along an axis, from offsets in memory;
+  no tile crosses the end of a group.
+- *rows*: no tiles but rows, ``rows`` of them to a CTA at a time; ``paired``: rows r and r + 8 of
+  every 16 of the last variable count as one.
 """
 
 from __future__ import annotations
@@ -55,6 +62,15 @@ class TileAxis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """Groups along the axis of ``rows``: group g has rows ``starts[g]`` to ``starts[g + 1]``."""
+
+    starts: str
+    group: TileAxis
+    rows: TileAxis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TileSchedule:
     """The order in which the CTAs of a launch take tiles; see the module's text for the kinds."""
 
@@ -66,11 +82,20 @@ class TileSchedule:
     cluster: int = 1
     split: int = 1
     launched: bool = False  # one CTA a tile, numbered by the launch; no loop over tiles
+    listed: bool = False
+    order: str = ""
+    groups: Groups | None = None
+    rows: int = 0
+    paired: bool = False
 
     @property
     def name(self) -> str:
         """The kind in words, as listings print it."""
         words = ["grid" if self.launched else f"grouped {self.group}" if self.group else "raster"]
+        words = [f"rows, {self.rows} at a time"] if self.rows else words
+        words += ["listed"] if self.listed else []
+        words += [f"ordered by {self.order}"] if self.order else []
+        words += [f"groups by {self.groups.starts}"] if self.groups else []
         words += ["serpentine"] if self.serpentine else []
         words += [f"neighbours {self.neighbours}x{self.neighbours}"] if self.neighbours else []
         words += [f"clustered {self.cluster}"] if self.cluster > 1 else []
@@ -79,8 +104,11 @@ class TileSchedule:
 
     @property
     def axes(self) -> tuple[TileAxis, ...]:
-        """All variables of the grid: units, then tiled ones."""
-        return (*self.units, *self.tiled)
+        """All variables of the grid: units, then tiled ones; of groups the group and its rows
+        first.
+        """
+        grouped = () if self.groups is None else (self.groups.group, self.groups.rows)
+        return (*grouped, *self.units, *self.tiled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +150,23 @@ class Expansion:
 
 
 def expand(schedule: TileSchedule) -> Expansion:
-    """The expressions of a schedule."""
+    """The expressions of a schedule. Which tile of which group a number is, memory decides:
+    ``place`` and ``indices`` say nothing of groups.
+    """
+    if schedule.rows:
+        sizes: list[IntExpr] = [size(a.axis) for a in schedule.units]
+        if schedule.paired:
+            sizes[-1] = lift((sizes[-1] + 15) // 16 * 8)
+        total = ceil_div(product(sizes), schedule.rows)
+        return Expansion(
+            counts=(Let(name=TILES, value=total),),
+            start=(),
+            first=CTA,
+            total=TILES,
+            stride=CTAS,
+            place=(),
+            indices=(),
+        )
     counts = [Let(name=count(a.var), value=_count(schedule, a)) for a in schedule.axes]
     total = product([count(a.var) for a in schedule.axes])
     counts.append(Let(name=TILES, value=total))
@@ -147,6 +191,13 @@ def grid_of(schedule: TileSchedule, resident: int = 1) -> IntExpr:
     """
     total = expand(schedule)
     values = {x.name: x.value for x in total.counts}
+    if schedule.rows:
+        return lift(least(values[TILES], SMS * resident))
+    if schedule.groups is not None:
+        rest = [values[count(a.var)] for a in (*schedule.units, *schedule.tiled)]
+        rows = values[count(schedule.groups.rows.var)]
+        most_tiles = lift(rows + values[count(schedule.groups.group.var)])
+        return lift(least(product([most_tiles, *rest]), SMS * resident) * schedule.cluster)
     tiles = product([values[count(a.var)] for a in schedule.axes]) * schedule.split
     if schedule.launched:
         return lift(tiles)

@@ -8,7 +8,7 @@ from warploom.kernel.values import Fn, Kernel, Line, Op, Walk
 
 _INFIX = {
     Fn.ADD: "+", Fn.SUB: "-", Fn.MUL: "*", Fn.DIV: "/", Fn.FLOORDIV: "//", Fn.MOD: "%",
-    Fn.SHR: ">>", Fn.BITS: "&",
+    Fn.SHR: ">>", Fn.SHL: "<<", Fn.BITS: "&", Fn.BITOR: "|", Fn.XOR: "^",
     Fn.EQ: "==", Fn.NE: "!=", Fn.LT: "<", Fn.LE: "<=", Fn.GT: ">", Fn.GE: ">=",
     Fn.AND: "and", Fn.OR: "or",
 }  # fmt: skip

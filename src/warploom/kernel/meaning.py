@@ -206,7 +206,8 @@ class Run:
         """A tile of a tensor, 0 outside it."""
         tensor = self.kernel.tensor(op.tensor)
         array = self.memory[op.tensor]
-        if tensor.captured:
+        shapes = {name: dims for name, (dims, _) in self.values.items()}
+        if tensor.captured or ir.merges_indices(op.at, shapes):
             return self.picked(op, array)
         numbers, keep, inside = self.places(tensor, op.at)
         shape = tuple(len(numbers[i]) for i in keep)
@@ -232,18 +233,42 @@ class Run:
         if at.value is not None:
             return self.over(at.value, dims).astype(np.int64)
         own = np.arange(*self.spans[at.var or ""])
+        if all(d.var != at.var for d in dims):  # one element at a time
+            return own[:1].reshape([1] * len(dims))
         return own.reshape([-1 if d.var == at.var else 1 for d in dims])
 
     def store(self, op: ir.Store) -> None:
         """Write the elements that exist."""
         tensor = self.kernel.tensor(op.tensor)
         array = self.memory[op.tensor]
+        shapes = {name: dims for name, (dims, _) in self.values.items()}
+        if ir.merges_indices(op.at, shapes):
+            self.store_merged(op, tensor, array)
+            return
         numbers, _, inside = self.places(tensor, op.at)
         value = self.values[op.value][1]
         if not tensor.dtype.is_float:
             value = rounded(value, tensor.dtype)
         value = np.broadcast_to(value.reshape(inside.shape), inside.shape)
         where = tuple(n[inside] for n in np.meshgrid(*numbers, indexing="ij"))
+        if op.add:
+            np.add.at(array, where, value[inside])
+        else:
+            array[where] = value[inside]
+        if not self.exact:
+            array[where] = rounded(array[where], tensor.dtype)
+
+    def store_merged(self, op: ir.Store, tensor: ir.Tensor, array: Array) -> None:
+        """Each element of a value where its indices say: ``out[m, target[m]] = v``."""
+        dims, value = self.values[op.value]
+        if not tensor.dtype.is_float:
+            value = rounded(value, tensor.dtype)
+        shape = tuple(self.length(d) for d in dims)
+        numbers = [np.broadcast_to(self.number(at, dims), shape) for at in op.at]
+        inside = np.ones(shape, bool)
+        for n, size in zip(numbers, array.shape, strict=True):
+            inside &= (n >= 0) & (n < size)
+        where = tuple(n[inside] for n in numbers)
         if op.add:
             np.add.at(array, where, value[inside])
         else:

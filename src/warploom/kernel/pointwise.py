@@ -66,6 +66,21 @@ def _remainder(a: Any, b: Any) -> Any:  # noqa: ANN401
     return np.mod(a, np.where(b == 0, 1, b))
 
 
+def _bits(a: Any) -> Any:  # noqa: ANN401
+    return np.asarray(a).astype(np.int64)
+
+
+def _unsigned(a: Any) -> Any:  # noqa: ANN401
+    """The 32 bits of a whole number as one that is not negative."""
+    return (_bits(a) & 0xFFFFFFFF).astype(np.uint64)
+
+
+def _amount(b: Any, most: int) -> Any:  # noqa: ANN401
+    """How far bits are moved: those of a word are gone from 32 on, and for negative numbers."""
+    b = _bits(b)
+    return np.where((b < 0) | (b > most), most, b)
+
+
 FUNCTIONS: dict[Fn, Callable[..., Any]] = {
     Fn.ADD: np.add,
     Fn.SUB: np.subtract,
@@ -74,8 +89,12 @@ FUNCTIONS: dict[Fn, Callable[..., Any]] = {
     Fn.NEG: np.negative,
     Fn.FLOORDIV: _divide_down,
     Fn.MOD: _remainder,
-    Fn.SHR: lambda a, b: np.right_shift(a.astype(np.int64), b.astype(np.int64)),
-    Fn.BITS: lambda a, b: np.bitwise_and(a.astype(np.int64), b.astype(np.int64)),
+    Fn.SHR: lambda a, b: np.right_shift(_bits(a), _amount(b, 31)),
+    Fn.SHL: lambda a, b: np.left_shift(_bits(a), _amount(b, 32)),
+    Fn.BITS: lambda a, b: np.bitwise_and(_bits(a), _bits(b)),
+    Fn.BITOR: lambda a, b: np.bitwise_or(_bits(a), _bits(b)),
+    Fn.XOR: lambda a, b: np.bitwise_xor(_bits(a), _bits(b)),
+    Fn.MULHI: lambda a, b: _unsigned(a) * _unsigned(b) >> np.uint64(32),
     Fn.ABS: np.abs,
     Fn.MIN: np.fmin,
     Fn.MAX: np.fmax,

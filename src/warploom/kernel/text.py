@@ -128,7 +128,7 @@ class Text:
 
         ``sizes`` steer the choice of tiles (4096 where not given). ``types``, ``constants`` and
         ``without`` as in ``specialise``; ``positive``: scalars that will exceed 0. ``target``: the
-        ``HopperTarget`` to derive for (H200).
+        ``HopperTarget`` to derive for (H200), or ``"mi355x"``.
         """
         if hooks.compiler is None:
             raise self._no_back_end("cannot be compiled here")

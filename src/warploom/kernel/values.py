@@ -12,7 +12,7 @@ the last one its tail.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -281,6 +281,30 @@ class Kernel:
         from warploom.kernel.listing import listing  # noqa: PLC0415 (it needs this module)
 
         return listing(self)
+
+
+def index_vars(at: tuple[At, ...], shapes: Mapping[str, tuple[Dim, ...]]) -> tuple[str, ...]:
+    """The variables that the indices of an access extend over, one after the other.
+
+    ``shapes``: those of the values among the indices. One that comes twice is merged:
+    ``x[m, target[m]]`` has one element for each m.
+    """
+    found: list[str] = []
+    for index in at:
+        if index.value is not None:
+            found += [d.var for d in shapes[index.value]]
+        elif index.var is not None:
+            found.append(index.var)
+    return tuple(found)
+
+
+def merges_indices(at: tuple[At, ...], shapes: Mapping[str, tuple[Dim, ...]]) -> bool:
+    """Whether each element of an access has indices of its own: several of them extend over one
+    variable, ``x[m, target[m]]``, or one is a tile, ``table[bucket]``.
+    """
+    found = index_vars(at, shapes)
+    tiles = any(index.value is not None and len(shapes[index.value]) > 1 for index in at)
+    return tiles or len(set(found)) < len(found)
 
 
 def walk(ops: tuple[Op, ...]) -> Iterator[Op]:

@@ -31,8 +31,7 @@ from warploom.launch.flexible import flexible
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import allocator, on_stream, row_major, view_of
 from warploom.launch.texts import Calls
-from warploom.lower.slots import BLOCK_ROWS
-from warploom.lower.tiling import Tiling
+from warploom.lower.tiling import BLOCK_ROWS, Tiling
 
 Options = tuple[Any, ...]
 TOGETHER = 128  # the largest head dimension of which registers hold both sums

@@ -8,7 +8,6 @@ library loads, else nvcc. ``WARPLOOM_QUIET`` silences the line that announces a 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from warploom.errors import BackendError, MissingExtraError
+from warploom.launch.disk_cache import DiskCache, digest, disk_cache
 from warploom.launch.driver import bindings
 
 ARCHITECTURE = "sm_90a"
@@ -109,56 +109,38 @@ def compile_source(
     ``-DNAME=1`` or ``-lineinfo``: what NVRTC and nvcc spell alike.
     """
     toolchain = find_toolchain()
-    folder = cache_dir or default_cache()
-    flags = NVRTC_FLAGS if toolchain.startswith("nvrtc") else NVCC_FLAGS
-    text = f"{toolchain}\0{flags}\0{options}\0{source}"
-    key = hashlib.sha256(text.encode()).hexdigest()[:32]
-    found = _recall(folder, key, toolchain)
+    kept = disk_cache(cache_dir)
+    key = cubin_key(source, options)
+    found = recall_cubin(key, kept)
     if found is None:
         run = _nvrtc if toolchain.startswith("nvrtc") else _nvcc
         with announced(f"compiling {name}"):
             data, log = run(source, options)
         found = Cubin(data=data, toolchain=toolchain, report=read_log(log))
-        _keep(folder, key, found)
+        kept.put("cubin", key, json.dumps({"log": log}).encode() + b"\n" + data)
     if judged:
         _judge(found.report)
     return found
 
 
-def default_cache() -> Path:
-    """Where compiled kernels and tuning results are kept."""
-    chosen = os.environ.get("WARPLOOM_CACHE")
-    return Path(chosen) if chosen else Path.home() / ".cache" / "warploom"
+def cubin_key(source: str, options: tuple[str, ...] = ()) -> str:
+    """The key of a cubin: its source, the compiler with its version, and what it is told."""
+    toolchain = find_toolchain()
+    flags = NVRTC_FLAGS if toolchain.startswith("nvrtc") else NVCC_FLAGS
+    return digest(toolchain, flags, options, source)
 
 
-def _recall(folder: Path, key: str, toolchain: str) -> Cubin | None:
-    """The cached result; a missing or damaged entry is none."""
-    try:
-        about = json.loads((folder / f"{key}.json").read_text())
-        data = (folder / f"{key}.cubin").read_bytes()
-        if hashlib.sha256(data).hexdigest() != about["sha256"]:
-            return None
-        return Cubin(data=data, toolchain=toolchain, report=read_log(about["log"]))
-    except (OSError, ValueError, KeyError, TypeError):
+def recall_cubin(key: str, kept: DiskCache | None = None) -> Cubin | None:
+    """The cubin kept under a key."""
+    data = (kept or disk_cache()).get("cubin", key)
+    if data is None:
         return None
-
-
-def _keep(folder: Path, key: str, cubin: Cubin) -> None:
-    """A cache that cannot be written costs time later, and nothing else."""
-    about = {"sha256": hashlib.sha256(cubin.data).hexdigest(), "log": cubin.report.log}
+    about, _, cubin = data.partition(b"\n")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / f"{key}.cubin", cubin.data)
-        write_whole(folder / f"{key}.json", json.dumps(about).encode())
-    except OSError:
-        return
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Whole or not at all: another process may read or write the same file meanwhile."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(data)
-    Path(file.name).replace(path)
+        report = read_log(json.loads(about)["log"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return Cubin(data=cubin, toolchain=find_toolchain(), report=report)
 
 
 @contextmanager
@@ -207,7 +189,7 @@ def find_toolchain() -> str:
         raise BackendError(
             "no CUDA compiler found",
             why="kernels are compiled on first use",
-            fix="pip install 'warploom[cuda]' (NVRTC), or put nvcc of the CUDA toolkit on the PATH",
+            fix="pip install cuda-bindings nvidia-cuda-nvrtc, or put nvcc of the CUDA toolkit on the PATH",
         )
     text = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"V(\d+\.\d+\.\d+)", text)

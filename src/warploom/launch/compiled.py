@@ -13,12 +13,20 @@ from functools import cached_property
 
 from warploom.document.roles import RolesDocument
 from warploom.emit.cuda.tile.plain import emit_plain, rows_of
+from warploom.emit.cuda.tile.simt import emit_simt
+from warploom.emit.cuda.tile.simt_layout import has_products
 from warploom.emit.cuda.tile.source import Source, emit_kernel
-from warploom.errors import BackendError, ConfigError, GeometryError, SchedulingError
+from warploom.errors import (
+    BackendError,
+    ConfigError,
+    GeometryError,
+    KernelError,
+    SchedulingError,
+)
 from warploom.ir.module import KernelModule
 from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Kernel, Loop
+from warploom.kernel.values import Kernel, Load, Loop, Store, results
 from warploom.launch.build import Cubin, announced, compile_source
 from warploom.launch.kept import (
     keep_refusal,
@@ -27,16 +35,18 @@ from warploom.launch.kept import (
     recall_refusal,
     recall_source,
 )
+from warploom.launch.mi355x import CompiledMi355x, extents_of
 from warploom.launch.pricing import priced, role_costs
 from warploom.lower.choose import Choice, check_pins, choose
 from warploom.lower.column import Lowered, lower
-from warploom.lower.module import build_module, module_or_none
+from warploom.lower.module import build_module, printed_module
 from warploom.lower.rewrite import rewrite
 from warploom.lower.tiling import Tiling, tiling_of
 from warploom.lower.unroll import unrolled
 from warploom.order import ModuloOptions
 from warploom.sim.simulation import simulate_roles
-from warploom.target.h200 import HopperTarget, h200
+from warploom.target.h200 import HopperTarget, h100, h200
+from warploom.target.mi355x import Mi355x
 from warploom.verify.coverage import CoverageReport, require_covered, verify_coverage
 from warploom.verify.findings import Report
 from warploom.verify.roles import require_clean
@@ -44,7 +54,10 @@ from warploom.verify.roles.composition import require_composed
 from warploom.view.timeline import draw
 
 MOST_TRIED = 8
-SOLVE = ModuloOptions(find_work=4.0, prove_work=4.0, optimise_work=2.0, work=16.0)
+_HOPPER = {"h200": h200, "h100": h100}
+SOLVE = ModuloOptions(
+    find_work=4.0, prove_work=4.0, optimise_work=0.3, work=16.0, gap=0.01, gap_work=1.0
+)
 PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "module", "emit")
 
 
@@ -187,8 +200,13 @@ class Compiled:
     @cached_property
     def built(self) -> Built:
         """The first candidate that ptxas keeps; else, of those not serialised, the least spilt."""
-        if not any(isinstance(op, Loop) for op in self.rewritten.ops):
-            return self._build_plain()
+        if not has_products(self.simplified):
+            found = self._build_without_products()
+            if found is not None:
+                return found
+        return self._build_pipelined()
+
+    def _build_pipelined(self) -> Built:
         said: list[str] = []
         spilled: list[Built] = []
         tilings = [choice.tiling for choice in self.choices[:MOST_TRIED]]
@@ -215,11 +233,30 @@ class Compiled:
             fix="pin smaller extents with .with_tiles(...)",
         )
 
-    def _build_plain(self) -> Built:
-        """A kernel without a loop has no schedule: rows, one after the other."""
-        source = emit_plain(self.rewritten)
+    def _build_without_products(self) -> Built | None:
+        """A kernel without matrix products has no schedule: threads hold elements of its tiles.
+
+        None where the author pinned choices of the pipelined form, or where only that can do it.
+        """
+        kernel = self.simplified
+        looped = any(isinstance(op, Loop) for op in kernel.ops)
+        if looped and set(self.pins) - {v.name for v in kernel.vars}:
+            return None
+        check_pins(kernel, self.pins)
+        if not looped and not _gathers(kernel):
+            try:
+                source, extents = emit_plain(self.rewritten), rows_of(self.rewritten)
+            except KernelError:
+                source, extents = emit_simt(kernel, self.sizes, self.pins)
+        else:
+            try:
+                source, extents = emit_simt(kernel, self.sizes, self.pins)
+            except KernelError:
+                if not looped:
+                    raise
+                return None
         cubin = compile_source(source.text, name=self.kernel.name, judged=False)
-        tiling = tiling_of(self.rewritten, consumers=0, **rows_of(self.rewritten))
+        tiling = tiling_of(kernel, consumers=0, **extents)
         return Built(tiling=tiling, source=source, cubin=cubin)
 
     def build(self, tiling: Tiling, *, stamps: bool = False) -> Built:
@@ -233,7 +270,7 @@ class Compiled:
             for document in lowered.documents:
                 require_clean(document)
             require_composed(lowered.documents)
-            require_covered(module_or_none(lowered))
+            require_covered(printed_module(lowered))
             source = emit_kernel(lowered, self.target, stamps=stamps)
             keep_source(self.rewritten, tiling, self.target, source)
         return self._built(tiling, source)
@@ -260,6 +297,13 @@ class Compiled:
         return Built(tiling=tiling, source=source, cubin=cubin)
 
 
+def _gathers(kernel: Kernel) -> bool:
+    """Whether an index of an access is a vector."""
+    shapes = {v.name: v.dims for op in kernel.ops for v in results(op)}
+    accesses = [op for op in kernel.ops if isinstance(op, Load | Store)]
+    return any(i.value is not None and shapes[i.value] for op in accesses for i in op.at)
+
+
 def compile_text(
     text: Text,
     types: Types,
@@ -269,13 +313,18 @@ def compile_text(
     without: Collection[str],
     positive: frozenset[str],
     target: object = None,
-) -> Compiled:
+) -> Compiled | CompiledMi355x:
     """``Text.compile``."""
+    if target == "mi355x" or isinstance(target, Mi355x):
+        kernel = text.value_for(text.spell(types, without), sizes, constants, without)
+        return CompiledMi355x(kernel, extents_of(kernel, dict(text.pins)))
+    if isinstance(target, str) and target in _HOPPER:
+        target = _HOPPER[target]()
     if target is not None and not isinstance(target, HopperTarget):
         raise ConfigError(
             f"a {type(target).__name__} is no Hopper target",
             where="target",
-            fix="warploom.target.h200.h200(), h100(), or one made with dataclasses.replace",
+            fix="'h200', 'h100', 'mi355x', or a HopperTarget made with dataclasses.replace",
         )
     wanted = text.spell(types, without)
     kernel = text.value_for(wanted, sizes, constants, without)

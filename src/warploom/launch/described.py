@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
-from warploom.emit.cuda.tile.meet import COUNTER_BYTES
 from warploom.emit.cuda.tile.signature import MapParam, PointerParam, WorkParam
 from warploom.emit.cuda.tile.source import Source
-from warploom.errors import GeometryError
 from warploom.kernel.values import Kernel, Load, Store, Tensor, results, walk
-from warploom.launch.binary import Binary, Grid
+from warploom.launch.binary import Binary, LaunchFacts
 from warploom.launch.compiled import Built, Compiled
 from warploom.lower.tiling import Tiling
-from warploom.lower.visits import tiles_of, visit_list
+from warploom.lower.visits import tile_terms, visit_list
 
 MATRIX = 2
 
@@ -26,7 +24,8 @@ def binary_of(
     ``tensors``: in the order of the call. ``built``: another build of it than its own choice.
     """
     built = built or made.built
-    return described(made.rewritten, built.source, built.tiling, built.cubin.data, tensors)
+    kernel = made.simplified if built.source.any_alignment else made.rewritten
+    return described(kernel, built.source, built.tiling, built.cubin.data, tensors)
 
 
 def described(
@@ -37,37 +36,45 @@ def described(
     tensors: tuple[Tensor, ...] | None = None,
 ) -> Binary:
     """An emitted kernel as what a launch needs."""
+    facts = launch_facts(kernel, source, tiling)
+    return facts.binary(cubin, tensors or kernel.tensors, partial(visit_list, kernel, tiling))
+
+
+def facts_of(made: Compiled, built: Built | None = None) -> LaunchFacts:
+    """What a launch has to know of a compiled kernel."""
+    built = built or made.built
+    facts = launch_facts(made.rewritten, built.source, built.tiling)
+    return replace(facts, moved=tuple(sorted(moved(built.source, made.kernel))))
+
+
+def launch_facts(kernel: Kernel, source: Source, tiling: Tiling) -> LaunchFacts:
+    """What a launch has to know of an emitted kernel, as data."""
     meets = any(isinstance(p, WorkParam) for p in source.params)
-    return Binary(
-        cubin=cubin,
+    return LaunchFacts(
         entry=source.entry,
         threads=source.threads,
         shared_bytes=source.shared_bytes,
-        tensors=tensors or kernel.tensors,
         parameters=source.params,
         scalars=kernel.parameters,
-        places=_places(kernel, tensors or ()),
-        aligned=_aligned(kernel, source),
-        grid=_grid(kernel, tiling),
-        cluster=tiling.ctas,
-        work=_work(kernel, tiling, source) if meets else None,
-        visits=partial(visit_list, kernel, tiling),
-        in_place=_in_place(kernel),
+        axes=tuple((t.name, tuple(a.name for a in t.axes)) for t in kernel.tensors),
+        aligned=tuple(sorted(_aligned(kernel, source))),
+        moved=tuple(sorted(moved(source, kernel))),
+        in_place=() if source.passes else tuple(sorted(_in_place(kernel))),
+        tiles=tile_terms(kernel, tiling),
+        split=tiling.split,
+        near=tiling.near,
+        cluster=tiling.cluster,
+        consumers=tiling.consumers,
+        resident=tiling.resident,
+        work_bytes=source.work_bytes if meets else None,
+        config=tiling.name,
     )
-
-
-def _places(kernel: Kernel, tensors: tuple[Tensor, ...]) -> dict[str, tuple[int, ...]]:
-    """Where the axes of the kernel's tensors lie in the caller's."""
-    theirs = {t.name: [a.name for a in t.axes] for t in tensors}
-    return {
-        t.name: tuple(theirs[t.name].index(a.name) for a in t.axes)
-        for t in kernel.tensors
-        if t.name in theirs
-    }
 
 
 def _aligned(kernel: Kernel, source: Source) -> frozenset[str]:
     """Tensors of several axes that are moved by address; loops read single elements so."""
+    if source.any_alignment:
+        return frozenset()
     wide = {t.name for t in kernel.tensors if len(t.axes) > 1} - _by_element(kernel)
     pointers = [p for p in source.params if isinstance(p, PointerParam)]
     return frozenset(p.tensor for p in pointers if p.written or not kernel.loops) & wide
@@ -102,37 +109,10 @@ def _by_element(kernel: Kernel) -> frozenset[str]:
     return frozenset(op.tensor for op in stores) - tiles
 
 
-def _grid(kernel: Kernel, tiling: Tiling) -> Grid:
-    resident = (
-        tiling.resident if tiling.consumers else None
-    )  # without a loop as many as the driver lets run
-    return Grid(
-        tiles=lambda sizes: tiles_of(kernel, tiling, sizes) * (1 if tiling.near else tiling.split),
-        resident=resident,
-    )
-
-
-def _work(kernel: Kernel, tiling: Tiling, source: Source) -> Callable[[Mapping[str, int]], int]:
-    """Bytes that the parts of all tiles leave, with counters."""
-
-    def count(sizes: Mapping[str, int]) -> int:
-        if tiling.split == 1:  # counters of CTAs
-            return COUNTER_BYTES
-        tiles = tiles_of(kernel, tiling, sizes) * tiling.cluster
-        if 8 * tiles * tiling.consumers > COUNTER_BYTES:
-            raise GeometryError(
-                f"{tiles} tiles with a split loop",
-                where=f"tiling {tiling.name}",
-                why="a split is for few tiles; with so many every SM has work without it",
-                fix="split=1",
-            )
-        return COUNTER_BYTES + tiles * tiling.split * source.work_bytes
-
-    return count
-
-
 def moved(source: Source, kernel: Kernel) -> frozenset[str]:
-    """Tensors that are moved 16 bytes at a time."""
+    """Tensors that are moved 16 bytes at a time, and have to lie so."""
+    if source.any_alignment:
+        return frozenset()
     wide = {t.name for t in kernel.tensors if len(t.axes) > 1} - _by_element(kernel)
     maps = {p.tensor for p in source.params if isinstance(p, MapParam)}
     stored = {p.tensor for p in source.params if isinstance(p, PointerParam) and p.written}

@@ -11,7 +11,7 @@ from typing import Any
 from warploom.kernel.values import Tensor
 from warploom.kernels.measured import measured
 from warploom.launch.binary import Binary
-from warploom.launch.compiled import Compiled
+from warploom.launch.launch_cache import Request
 from warploom.launch.layout import Layout
 from warploom.launch.runner import Layouts, View
 from warploom.launch.texts import Calls
@@ -76,9 +76,9 @@ class Halved(Calls):
             return self.pair._binary(layouts, options)
         return super()._binary(layouts, options)
 
-    def _made(
+    def _asked(
         self, layouts: Layouts, options: tuple[Any, ...]
-    ) -> tuple[Compiled, tuple[Tensor, ...], dict[str, int]]:
+    ) -> tuple[Request, tuple[Tensor, ...], dict[str, int]]:
         if isinstance(layouts[WEIGHTS], Half):
-            return self.pair._made(layouts, options)
-        return super()._made(layouts, options)
+            return self.pair._asked(layouts, options)
+        return super()._asked(layouts, options)

@@ -7,37 +7,41 @@ to a later choice where the assembler spills registers of the first; that needs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, NoReturn
 
 import numpy as np
 
 from warploom.emit.gfx950.module import module_of_kernel
-from warploom.errors import ConfigError, GeometryError, KernelCallError, SchedulingError
+from warploom.emit.gfx950.text import gemm_text
+from warploom.errors import (
+    BackendError,
+    ConfigError,
+    GeometryError,
+    KernelCallError,
+    KernelError,
+    OrderError,
+    SchedulingError,
+)
 from warploom.interp import TIMINGS, run_module
 from warploom.ir.module import KernelModule
 from warploom.kernel.signature import MISSING
 from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Access, DType, Kernel
-from warploom.kernels.measured import measured
+from warploom.kernel.values import Access, DType, Kernel, Loop, Store, walk
+from warploom.kernels.measured import ORDER, measured
 from warploom.launch.compiled import MOST_TRIED, Compiled
+from warploom.launch.interpreting import KINDS, TARGETS, Interpreting
+from warploom.launch.mi355x import CompiledMi355x, extents_of
 from warploom.launch.tune import recall
+from warploom.lower.module import build_module
+from warploom.lower.row_module import build_row_module
 from warploom.lower.tiling import Tiling
-from warploom.verify.roles import require_clean
+from warploom.lower.visits import visit_list
 
-TARGETS = ("h200", "mi355x")
-_KINDS = {
-    "float16": DType.F16,
-    "bfloat16": DType.BF16,
-    "float32": DType.F32,
-    "float64": DType.F32,
-    "float8_e4m3fn": DType.E4M3,
-    "float8_e5m2": DType.E5M2,
-    "int8": DType.I8,
-    "int32": DType.I32,
-    "int64": DType.I32,
-}
+_ORDERS = {"in_order": "forward", "random": "random", "adversarial": "reverse"}
 
 
 def interpret(
@@ -59,6 +63,8 @@ def interpret(
         raise ConfigError(f"timing={timing!r}", where="interpret", fix=", ".join(TIMINGS))
     if target not in TARGETS:
         raise ConfigError(f"target={target!r}", where="interpret", fix=", ".join(TARGETS))
+    if config is not None and target == "h200":
+        _pins(config)
     named = dict(given)
     inputs, wanted = _inputs(text, arrays, named)
     numbers, choices = _numbers(text, named, scalars)
@@ -75,53 +81,174 @@ def interpret(
     }
     positive = [n for n, v in numbers.items() if n not in built_in and v > 0]
     kernel = text.value_for(kinds, lengths, choices | built_in, without)
-    known = {a: n for a, n in lengths.items() if a in {v.axis for v in kernel.vars}}
-    if target == "mi355x":
-        module = _wave_module(kernel, config)
-        held, lengths = _padded(text, module, held, lengths)
+    key = tuple((a, n) for a, n in lengths.items() if a in {v.axis for v in kernel.vars})
+    axes = {t.name: tuple(a.name for a in t.axes) for t in text.signature.tensors}
+    arrays_of = {n: Named(np.asarray(v), axes[n]) for n, v in held.items()}
+    before = {n: Named(np.asarray(v), axes[n]) for n, v in initial.items() if n in axes}
+    if config is None or target == "mi355x":
+        measured_pins = recall(kernel, dict(key)) or measured(kernel.name, choices, dict(key))
+        pins = [dict(text.pins)] if text.pins else tried_pins(measured_pins)
     else:
-        module = module_for(kernel, text, known, choices, config, positive)
-    values = {n: v for n, v in held.items() if n in {t.name for t in module.tensors}}
-    parameters = {p.name: numbers[p.name] for p in kernel.parameters}
-    with np.errstate(all="ignore"):
-        made = run_module(
-            module,
-            values,
-            parameters,
-            sizes=lengths,
-            timing=timing,
-            seed=seed,
-            initial=initial,
-        )
-    outputs = [_like(inputs, made[n]) for n in made]
+        pins = [_pins(config)]
+    made = execute(
+        kernel,
+        key,
+        pins,
+        frozenset(positive),
+        arrays_of | before,
+        numbers,
+        lengths,
+        Interpreting(target, None, timing, seed),
+        config if target == "mi355x" else None,
+    )
+    outputs = [
+        _like(inputs, made[t.name].in_order(axes[t.name]))
+        for t in text.signature.outputs
+        if t.name in made
+    ]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def module_for(
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An array whose axes have names."""
+
+    array: Any
+    axes: tuple[str, ...]
+
+    def in_order(self, axes: tuple[str, ...]) -> Any:  # noqa: ANN401 (a NumPy array)
+        """The array with its axes in another order."""
+        if axes == self.axes:
+            return self.array
+        return self.array.transpose([self.axes.index(n) for n in axes])
+
+
+Visits = Callable[[Mapping[str, int], int], tuple[int, ...]]
+Pins = Sequence[Mapping[str, object]]
+
+
+def tried_pins(best: Sequence[tuple[str, object]] | Mapping[str, object] | None) -> list[Any]:
+    """What a call tries in turn: what was measured, without its order of ops, or nothing of it."""
+    every = dict(best or ())
+    fewer = {n: v for n, v in every.items() if n not in ORDER}
+    found: list[Any] = []
+    for pins in (every, fewer, {}):
+        found += [pins] if pins not in found else []
+    return found
+
+
+def execute(
     kernel: Kernel,
-    text: Text,
-    sizes: Mapping[str, int],
-    choices: Mapping[str, object],
-    config: object,
-    positive: Sequence[str],
-) -> KernelModule:
-    """The module that a call with these sizes would run."""
-    chosen = {a: max(1, n) for a, n in sizes.items()}
-    pins = _pins(config, text)
-    if not pins:
-        found = recall(kernel, chosen) or measured(kernel.name, dict(choices), chosen)
-        pins = dict(found or ())
-    compiled = Compiled(kernel, sizes=chosen, pins=pins, positive=positive)
+    sizes: Sequence[tuple[str, int]],
+    pins: Pins,
+    positive: frozenset[str],
+    arrays: Mapping[str, Named],
+    scalars: Mapping[str, float],
+    lengths: Mapping[str, int],
+    state: Interpreting,
+    config: object = None,
+) -> dict[str, Named]:
+    """The outputs of a kernel, by name; ``arrays`` has inputs, and what outputs hold before."""
+    visits: Visits | None = None
+    known = dict(lengths)
+    if state.target == "mi355x" and not _has_wave_module(kernel, config):
+        return _machine_code(kernel, pins, arrays, scalars, lengths, state, config)
+    if state.target == "mi355x":
+        module = _wave_module(kernel, config)
+        arrays, known = _padded(module, arrays, known)
+    else:
+        module, visits = module_for(kernel, sizes, pins, positive)
+    own = {t.name: tuple(a.name for a in t.axes) for t in module.tensors}
+    held = {n: x.in_order(own[n]) for n, x in arrays.items() if n in own}
+    inputs = {t.name for t in module.tensors if t.access != "out"}
+    with np.errstate(all="ignore"):
+        made = run_module(
+            module,
+            {n: x for n, x in held.items() if n in inputs},
+            {p.name: scalars[p.name] for p in module.scalars},
+            sizes=known,
+            timing=state.timing,
+            seed=state.seed,
+            initial={n: x for n, x in held.items() if n not in inputs},
+            visits=None if visits is None else partial(visits, known),
+        )
+    return {n: Named(x, own[n]) for n, x in made.items()}
+
+
+def module_for(
+    kernel: Kernel, sizes: Sequence[tuple[str, int]], pins: Pins, positive: frozenset[str]
+) -> tuple[KernelModule, Visits | None]:
+    """The module that a call with these sizes would run, and what lists its tiles for a launch."""
+    frozen = tuple(tuple(sorted(p.items(), key=str)) for p in pins)
+    return _module_for(kernel, tuple(sizes), frozen, positive)
+
+
+@lru_cache(maxsize=64)
+def _module_for(
+    kernel: Kernel,
+    sizes: tuple[tuple[str, int], ...],
+    pins: tuple[tuple[tuple[str, object], ...], ...],
+    positive: frozenset[str],
+) -> tuple[KernelModule, Visits | None]:
+    chosen = {a: max(1, n) for a, n in sizes}
     last: Exception | None = None
-    for choice in compiled.choices[:MOST_TRIED]:
+    for some in pins:
+        compiled = Compiled(kernel, sizes=chosen, pins=dict(some), positive=positive)
         try:
-            module = compiled.module_of(choice.tiling)
-            require_clean(compiled.lower(choice.tiling).document)
-        except (GeometryError, SchedulingError) as error:
+            if not any(isinstance(op, Loop) for op in compiled.rewritten.ops):
+                return build_row_module(kernel, compiled.rewritten), None
+            choices = compiled.choices[:MOST_TRIED]
+        except (BackendError, GeometryError, KernelError, SchedulingError) as error:
             last = error
             continue
-        return module
+        for choice in choices:
+            try:
+                lowered = compiled.lower(choice.tiling)
+            except (GeometryError, SchedulingError, KernelError, OrderError) as error:
+                last = error
+                continue
+            module = build_module(kernel, lowered)
+            return module, partial(visit_list, lowered.kernel, choice.tiling)
     raise last or GeometryError(f"no tiling of kernel {kernel.name}", fix="pin smaller extents")
+
+
+def _has_wave_module(kernel: Kernel, config: object) -> bool:
+    """Whether MI355X runs a pipelined product: it is one, and no tiles are pinned."""
+    if isinstance(config, Mapping) and set(config) & {"schedule", "block"}:
+        return True
+    if config is not None:
+        return False
+    try:
+        gemm_text(kernel)
+    except BackendError:
+        return False
+    return True
+
+
+def _machine_code(
+    kernel: Kernel,
+    pins: Pins,
+    arrays: Mapping[str, Named],
+    scalars: Mapping[str, float],
+    lengths: Mapping[str, int],
+    state: Interpreting,
+    config: object,
+) -> dict[str, Named]:
+    """The machine code of the kernel, executed: what it computes under every timing."""
+    pinned = _pins(config) if config is not None else dict(pins[-1]) if pins else {}
+    made = CompiledMi355x(kernel, extents_of(kernel, pinned))
+    own = {t.name: tuple(a.name for a in t.axes) for t in kernel.tensors}
+    held = {n: np.asarray(x.in_order(own[n])) for n, x in arrays.items() if n in own}
+    inputs = {t.name for t in kernel.tensors if t.access is not Access.OUT}
+    added = {op.tensor: np.zeros(1) for op in walk(kernel.ops) if isinstance(op, Store) and op.add}
+    done = made.execute(
+        {n: x for n, x in held.items() if n in inputs},
+        {p.name: scalars[p.name] for p in kernel.parameters},
+        sizes=lengths,
+        initial=added | {n: x for n, x in held.items() if n not in inputs},
+        order=_ORDERS[state.timing],
+    )
+    return {n: Named(x, own[n]) for n, x in done.outputs.items()}
 
 
 def _wave_module(kernel: Kernel, config: object) -> KernelModule:
@@ -137,8 +264,8 @@ def _wave_module(kernel: Kernel, config: object) -> KernelModule:
 
 
 def _padded(
-    text: Text, module: KernelModule, held: Mapping[str, Any], lengths: dict[str, int]
-) -> tuple[dict[str, Any], dict[str, int]]:
+    module: KernelModule, held: Mapping[str, Named], lengths: Mapping[str, int]
+) -> tuple[dict[str, Named], dict[str, int]]:
     """Inputs with the reduced axis filled up with zeros to whole 16-byte chunks, which is what the
     kernel takes; zeros add nothing to a product.
     """
@@ -146,17 +273,15 @@ def _padded(
     lds = module.storage.lds[0]
     axis = module.tensor(lds.tensor).axes[-1].name
     longer = max(lds.chunk, -(-lengths[axis] // lds.chunk) * lds.chunk)
-    for t in text.signature.tensors:
-        if t.name in made and any(a.name == axis for a in t.axes):
-            by = [(0, longer - lengths[axis] if a.name == axis else 0) for a in t.axes]
-            made[t.name] = np.pad(np.asarray(made[t.name]), by)
+    for name, given in held.items():
+        if axis in given.axes:
+            by = [(0, longer - lengths[axis] if a == axis else 0) for a in given.axes]
+            made[name] = Named(np.pad(np.asarray(given.array), by), given.axes)
     sizes[axis] = longer
     return made, sizes
 
 
-def _pins(config: object, text: Text) -> dict[str, object]:
-    if config is None:
-        return dict(text.pins)
+def _pins(config: object) -> dict[str, object]:
     if isinstance(config, Tiling):
         return dict(config.pins)
     if isinstance(config, Mapping):
@@ -233,13 +358,13 @@ def _array(value: Any) -> Any:  # noqa: ANN401 (a NumPy array)
             )
         kind = str(value.dtype).rpartition(".")[2]
         whole = value.detach().to(dtype=value.float().dtype) if "int" not in kind else value
-        return _Typed(whole.detach().numpy(), _KINDS.get(kind))
+        return _Typed(whole.detach().numpy(), KINDS.get(kind))
     made = np.asarray(value)
     return _Typed(made if made.dtype.kind in "iub" else made.astype(np.float32), _kind(made))
 
 
 def _kind(array: Any) -> DType | None:  # noqa: ANN401
-    return _KINDS.get(array.dtype.name)
+    return KINDS.get(array.dtype.name)
 
 
 class _Typed(np.ndarray):

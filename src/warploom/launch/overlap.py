@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from warploom.errors import BackendError
 from warploom.kernel.values import Access, Tensor
 from warploom.launch.layout import Layout
@@ -103,6 +101,8 @@ def _bytes(layout: Layout) -> int:
 @lru_cache(maxsize=1024)
 def _shares(one: Layout, other: Layout, far: int) -> bool:
     """Whether two tensors whose addresses differ by ``far`` share a byte; if unsure, they do."""
+    import numpy as np  # noqa: PLC0415 (calls whose tensors lie apart need none)
+
     first, second = np.asarray(_Seen(one, BASE)), np.asarray(_Seen(other, BASE + far))
     share: Callable[..., bool] = np.shares_memory
     try:

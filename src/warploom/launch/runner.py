@@ -14,6 +14,7 @@ from typing import Any
 from warploom.errors import BackendError
 from warploom.kernel.values import Access, Tensor
 from warploom.launch.binary import Binary
+from warploom.launch.interpreting import active
 from warploom.launch.known import Entry, Known
 from warploom.launch.layout import Layout, bind, is_empty
 from warploom.launch.overlap import pairs_of
@@ -54,7 +55,8 @@ class Runner:
     a tuple). ``mend``: what answers calls that are refused or misaligned, with the same arguments
     and the reason. ``teller``: the input by whose address calls are guessed. Calls that came before
     are known by ``seen``, which serves all calls, and by ``unseen``, which gives None for others
-    and where a part of torch looks on.
+    and where a part of torch looks on. ``interpreter`` executes calls on the CPU, where they are
+    interpreted.
     """
 
     _key = staticmethod(torch_key)
@@ -70,6 +72,7 @@ class Runner:
     ) -> None:
         self._names, self._binary_of, self._viewed = tuple(names), binary_of, viewed
         self._usual, self._mend = usual, mend
+        self.interpreter: Callable[..., Sequence[Any]] | None = None
         self.hollow: Callable[[Layouts, Any], Sequence[Tensor]] | None = None
         self._entries: dict[Hashable, Entry | RefusedError] = {}
         self.seen = Known(teller, guard_of, self.by_key)
@@ -100,6 +103,9 @@ class Runner:
 
         ``mended``: a refusal is raised.
         """
+        state = active()
+        if state is not None and self.interpreter is not None:
+            return self.interpreter(tensors, scalars, options, state)
         try:
             try:  # torch tensors of a layout that came before
                 entry = self._entries.get(self._key(options, tensors))
@@ -130,6 +136,10 @@ class Runner:
             None if t is None else view_of(t, name).layout
             for t, name in zip(tensors, self._names, strict=True)
         )
+
+    def scalars_of(self, layouts: Layouts) -> tuple[float, ...]:
+        """The scalars of a call that names none."""
+        return self._usual(layouts)
 
     def forget(self) -> None:
         """Drop every plan, so that the next calls choose anew."""

@@ -17,11 +17,17 @@ from typing import Any
 
 from warploom.errors import BackendError
 from warploom.kernel.values import DType
+from warploom.launch.interpreting import active, layout_of, made_like
 from warploom.launch.layout import Layout
 
+ON_CPU = (
+    "on the CPU: KERNEL.interpret(...) executes its program, KERNEL.reference(...) computes in"
+    " NumPy, `with warploom.interpreting():` holds for all calls"
+)
 Foreign = Any  # a tensor of the caller's library, or what he takes for one
 CPU_DEVICE = 1  # of DLPack
 CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
+ROCM_DEVICES = (10,)  # kDLROCM
 _TORCH = {
     "bfloat16": DType.BF16,
     "float16": DType.F16,
@@ -65,12 +71,24 @@ def is_torch(tensor: object) -> bool:
     return hasattr(tensor, "data_ptr") and hasattr(tensor, "get_device")
 
 
-def view_of(tensor: object, name: str) -> TensorView:
-    """The view of a tensor; ``BackendError`` for what is no CUDA tensor of a known dtype."""
+def is_numpy(tensor: object) -> bool:
+    """Whether it is an array of NumPy, which need not be loaded to ask."""
+    return any(t.__module__ == "numpy" and t.__name__ == "ndarray" for t in type(tensor).__mro__)
+
+
+def view_of(tensor: object, name: str, devices: tuple[int, ...] = CUDA_DEVICES) -> TensorView:
+    """The view of a tensor; ``BackendError`` for what is no GPU tensor of a known dtype.
+
+    ``devices``: kinds of DLPack devices that are taken. Where calls are interpreted, of an array
+    or tensor on the CPU; its address means nothing there.
+    """
+    state = active()
+    if state is not None and (is_torch(tensor) or is_numpy(tensor)):
+        return TensorView(0, layout_of(tensor, name, state), tensor)
     if is_torch(tensor):
         return _from_torch(tensor, name)
     if hasattr(tensor, "__dlpack__") and hasattr(tensor, "__dlpack_device__"):
-        return _from_dlpack(tensor, name)
+        return _from_dlpack(tensor, name, devices)
     if hasattr(tensor, "__cuda_array_interface__"):
         return _from_interface(tensor, name)
     raise not_a_tensor(tensor, name)
@@ -81,14 +99,17 @@ def not_a_tensor(given: object, name: str) -> BackendError:
     return BackendError(
         f"{name} is a {type(given).__name__}, not a CUDA tensor",
         where=f"argument {name}",
-        fix="pass a torch or CuPy tensor, or anything with DLPack",
+        fix=f"pass a torch or CuPy tensor, or anything with DLPack; {ON_CPU}",
     )
 
 
 def _from_torch(tensor: Any, name: str) -> TensorView:  # noqa: ANN401
     if tensor.device.type != "cuda":
         raise BackendError(
-            f"{name} lies on {tensor.device}", where=f"argument {name}", fix="move it to a GPU"
+            f"{name} lies on {tensor.device}",
+            where=f"argument {name}",
+            why="calls run on the GPU and take tensors that lie there",
+            fix=f"move it to a GPU; {ON_CPU}",
         )
     dtype = _TORCH.get(str(tensor.dtype).removeprefix("torch."))
     if dtype is None:
@@ -138,6 +159,8 @@ def _torch_stream(device: int) -> Callable[[], int]:
 
 def allocator(like: Any, shape: tuple[int, ...], dtype: DType) -> Callable[[], Any]:  # noqa: ANN401
     """What makes contiguous tensors of the caller's library, beside ``like``."""
+    if active() is not None:
+        return partial(made_like, like, shape, dtype)
     if is_torch(like):
         torch = importlib.import_module("torch")
         kind = getattr(torch, _OF_TORCH[dtype])
@@ -249,18 +272,23 @@ class _DlTensor(c.Structure):
     )
 
 
-def _from_dlpack(tensor: Any, name: str) -> TensorView:  # noqa: ANN401
+def _from_dlpack(
+    tensor: Any,  # noqa: ANN401
+    name: str,
+    devices: tuple[int, ...],
+) -> TensorView:
     kind, device = tensor.__dlpack_device__()
-    if int(kind) not in CUDA_DEVICES:
+    if int(kind) not in devices:
         raise BackendError(
             f"{name} lies in host memory"
             if int(kind) == CPU_DEVICE
             else f"{name} lies on DLPack device {int(kind)}",
             where=f"argument {name}",
             why="calls run on the GPU and take tensors that lie there",
-            fix="move it to the GPU, or compute in NumPy: KERNEL.reference(...)",
+            fix=f"move it to the GPU; {ON_CPU}",
         )
-    capsule = tensor.__dlpack__(stream=1)  # order after the producer's work on the default stream
+    # Order after the producer's work on the default stream, which ROCm calls 0.
+    capsule = tensor.__dlpack__(stream=0 if devices is ROCM_DEVICES else 1)
     get = c.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = c.c_void_p, [c.py_object, c.c_char_p]
     dl = c.cast(get(capsule, b"dltensor"), c.POINTER(_DlTensor)).contents

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from warploom.errors import (
@@ -28,18 +28,20 @@ from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
 from warploom.kernels.measured import ORDER, measured
 from warploom.launch.binary import Binary
-from warploom.launch.compiled import Compiled
-from warploom.launch.described import binary_of, moved
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
-from warploom.launch.layout import EmptyError, bind
+from warploom.launch.interpreting import Interpreting, made_like, values_of, write_back
+from warploom.launch.launch_cache import KERNELS, Request, launchable
+from warploom.launch.layout import EmptyError, Layout, bind, is_empty
 from warploom.launch.overlap import check_itself
 from warploom.launch.plan import MisalignedError
 from warploom.launch.runner import Layouts, RefusedError, Runner, View
-from warploom.launch.tensors import is_torch, not_a_tensor
+from warploom.launch.tensors import is_torch, not_a_tensor, row_major
 from warploom.launch.tune import recall
 
-KERNELS = 512  # compiled kernels a process keeps
+if TYPE_CHECKING:
+    from warploom.launch.compiled import Compiled
+
 FILLED = 8  # zeros in place of an empty axis
 
 
@@ -98,6 +100,7 @@ class Calls:
         teller = self.inputs[min(1, len(self.inputs) - 1)]  # weights, keys
         self.runner = Runner(self.names, self._binary, viewed, usual, self._mended, teller)
         self.runner.hollow = self._hollow
+        self.runner.interpreter = self._interpreted
         self.launch = self.runner.launch  # tensors that do not fit are copied for the call
 
     def __call__(self, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -228,6 +231,83 @@ class Calls:
             done = self.runner.by_key(fit.complete, scalars, options, stream, True)
         return fit.finish(done, self.outputs, stream)
 
+    def _interpreted(
+        self,
+        tensors: Sequence[Any],
+        scalars: tuple[float, ...] | None,
+        options: tuple[Any, ...],
+        state: Interpreting,
+    ) -> Sequence[Any]:
+        """The call executed on the CPU, by the module that a GPU would run."""
+        from warploom.launch.interpret import Named, execute  # noqa: PLC0415 (passes, NumPy)
+
+        layouts = self.runner.layouts(tensors)
+        numbers = self.runner.scalars_of(layouts) if scalars is None else scalars
+        if is_empty(layouts):
+            try:
+                declared = self._hollow(layouts, options)
+            except HollowError:
+                filled = self._with_zeros(tensors)
+                return self._interpreted(filled, scalars, options, state)
+            return self._made_empty(tensors, layouts, declared)
+        shapes: Mapping[int, tuple[int, ...]] = {}
+        if self.viewed is not None:
+            layouts, shapes = self.viewed(layouts, options)
+        tensors_of, sizes = self._bound(layouts, options)
+        kernel, pins, positive = self._kernel(layouts, options)
+        key = _size_key(kernel, sizes)
+        done = list(tensors)
+        like = next(t for t in tensors if t is not None)
+        held: dict[str, Any] = {}
+        complete = list(layouts)
+        for i, (t, layout) in enumerate(zip(tensors_of, layouts, strict=True)):
+            if layout is None and t.access is Access.OUT and not t.optional:
+                shape = tuple(-(-sizes[a.name] // a.per) for a in t.axes)
+                complete[i] = Layout(shape, row_major(shape), t.dtype, 0)
+                done[i] = made_like(like, shapes.get(i, shape), t.dtype)
+            elif layout is not None:
+                held[t.name] = Named(values_of(tensors[i], layout), tuple(a.name for a in t.axes))
+        given = dict(zip((p.name for p in kernel.parameters), numbers, strict=True))
+        made = execute(kernel, key, pins, positive, held, given, sizes, state)
+        for i, (t, layout) in enumerate(zip(tensors_of, complete, strict=True)):
+            if t.access is Access.OUT and layout is not None and t.name in made:
+                own = made[t.name].in_order(tuple(a.name for a in t.axes))
+                write_back(done[i], layout, own.astype("float32") if own.dtype.kind == "f" else own)
+        return done
+
+    def _made_empty(
+        self, tensors: Sequence[Any], layouts: Layouts, declared: Sequence[Tensor]
+    ) -> list[Any]:
+        """The results of a call without elements."""
+        given = [(t, w) for t, w in zip(declared, layouts, strict=True) if w is not None]
+        sizes = bind([t for t, _ in given], [w for _, w in given], empty=True)
+        like = next(t for t in tensors if t is not None)
+        done = list(tensors)
+        for i, (t, w) in enumerate(zip(declared, layouts, strict=True)):
+            if w is None and t.access is Access.OUT and not t.optional:
+                shape = tuple(-(-sizes[a.name] // a.per) for a in t.axes)
+                done[i] = made_like(like, shape, t.dtype)
+        return done
+
+    def _kernel(
+        self, layouts: Layouts, options: tuple[Any, ...]
+    ) -> tuple[Kernel, list[dict[str, object]], frozenset[str]]:
+        """The kernel of a call, the choices that a call tries for it in turn, and what is > 0."""
+        from warploom.launch.interpret import tried_pins  # noqa: PLC0415 (passes, NumPy)
+
+        types, choices, positive, wanted, pins = options
+        _, sizes = self._bound(layouts, options)
+        without = self._left_out(layouts, wanted)
+        kinds = self._types(layouts, dict(types), without)
+        if self.check is not None:
+            self.check(layouts, options)
+        text = self.pick(layouts, options) if self.pick else self.text
+        kernel = text.value_for(kinds, sizes, dict(choices), without)
+        known = pins or recall(kernel, dict(_size_key(kernel, sizes)))
+        if known:
+            return kernel, [dict(known)], positive
+        return kernel, tried_pins(measured(kernel.name, dict(choices), sizes)), positive
+
     def _hollow(self, layouts: Layouts, options: tuple[Any, ...]) -> tuple[Tensor, ...]:
         """The tensors of a call one of which is empty, if so are all results.
 
@@ -265,10 +345,18 @@ class Calls:
         for t, name, layout in zip(self.tensors, self.names, layouts, strict=True):
             if t.access is Access.OUT and layout is not None:
                 check_itself(name, layout)
-        made, tensors, sizes = self._made(layouts, options)
+        request, tensors, sizes = self._asked(layouts, options)
         require_hopper(next(w.device for w in layouts if w))  # before compiling anything
-        check_fit(tensors, layouts, sizes, self.inner, moved(made.built.source, made.kernel))
-        return binary_of(made, tensors)
+        found = launchable(request)
+        check_fit(tensors, layouts, sizes, self.inner, frozenset(found.facts.moved))
+        return found.binary(tensors)
+
+    def binary_for(self, layouts: Layouts, options: tuple[Any, ...]) -> Binary:
+        """The kernel of a call with tensors of these layouts, kept or compiled; needs no GPU."""
+        if self.viewed is not None:
+            layouts, _ = self.viewed(layouts, options)
+        request, tensors, _ = self._asked(layouts, options)
+        return launchable(request).binary(tensors)
 
     def compiled(self, tensors: Sequence[Any], options: tuple[Any, ...]) -> Compiled:
         """The compilation of a call."""
@@ -278,15 +366,16 @@ class Calls:
         """The compilation of a call with tensors of these layouts; needs no GPU."""
         if self.viewed is not None:
             layouts, _ = self.viewed(layouts, options)
-        return self._made(layouts, options)[0]
+        return compiled_or_chosen(self._asked(layouts, options)[0])
 
     def forget(self) -> None:
         """Drop every plan, so that the next calls choose anew."""
         self.runner.forget()
 
-    def _made(
+    def _asked(
         self, layouts: Layouts, options: tuple[Any, ...]
-    ) -> tuple[Compiled, tuple[Tensor, ...], dict[str, int]]:
+    ) -> tuple[Request, tuple[Tensor, ...], dict[str, int]]:
+        """What a call asks for, its tensors as declared, and the sizes of its axes."""
         types, choices, positive, wanted, pins = options
         tensors, sizes = self._bound(layouts, options)
         without = self._left_out(layouts, wanted)
@@ -297,10 +386,8 @@ class Calls:
         kernel = text.value_for(kinds, sizes, dict(choices), without)
         key = _size_key(kernel, sizes)
         known = pins or recall(kernel, dict(key))
-        if known:
-            return _compiled(kernel, key, known, positive), tensors, sizes
-        best = measured(kernel.name, dict(choices), sizes)
-        return _measured_or_chosen(kernel, key, best, positive), tensors, sizes
+        best = () if known else measured(kernel.name, dict(choices), sizes)
+        return Request(kernel, key, known, best, positive), tensors, sizes
 
     def _bound(
         self, layouts: Layouts, options: tuple[Any, ...], *, empty: bool = False
@@ -380,19 +467,20 @@ def _compiled(
     pins: tuple[tuple[str, object], ...],
     positive: frozenset[str],
 ) -> Compiled:
+    from warploom.launch.compiled import Compiled  # noqa: PLC0415 (loads every pass)
+
     return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
 
 
-def _measured_or_chosen(
-    kernel: Kernel,
-    sizes: tuple[tuple[str, int], ...],
-    pins: tuple[tuple[str, object], ...],
-    positive: frozenset[str],
-) -> Compiled:
-    """With what was measured for kernels of its kind, unless this one has no place for it: then
-    with another order of its own, or with nothing of it.
+def compiled_or_chosen(request: Request) -> Compiled:
+    """With what is pinned; with what was measured for kernels of its kind, unless this one has no
+    place for it: then with another order of its own, or with nothing of it.
     """
-    for mine in dict.fromkeys((pins, tuple(p for p in pins if p[0] not in ORDER))) if pins else ():
+    kernel, sizes, pins, positive = request.kernel, request.sizes, request.pins, request.positive
+    if pins:
+        return _compiled(kernel, sizes, pins, positive)
+    best = request.measured
+    for mine in dict.fromkeys((best, tuple(p for p in best if p[0] not in ORDER))) if best else ():
         made = _compiled(kernel, sizes, mine, positive)
         with suppress(BackendError, GeometryError, KernelError, SchedulingError):
             made.built  # noqa: B018 (kept)

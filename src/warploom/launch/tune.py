@@ -5,24 +5,22 @@ Results are kept on disk beside the compiled kernels, so that calls use them fro
 
 from __future__ import annotations
 
-import hashlib
 import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warploom.errors import WarploomError
 from warploom.kernel.values import Kernel
-from warploom.launch.build import default_cache, write_whole
-from warploom.launch.compiled import Compiled
+from warploom.launch.disk_cache import digest, disk_cache
 from warploom.launch.driver import Timer
 from warploom.launch.tensors import stream_of
 from warploom.lower.tiling import Tiling
 
 if TYPE_CHECKING:  # calls recall what was measured
+    from warploom.launch.compiled import Compiled
     from warploom.launch.texts import Calls
 
 ROUNDS, SLICE_MS, COUNT = 5, 8.0, 4
@@ -120,36 +118,19 @@ def remember(
     kernel: Kernel, sizes: Mapping[str, int], tiling: Tiling, folder: Path | None = None
 ) -> None:
     """Keep a tiling for later calls of the same kernel on the same sizes."""
-    path = _path(folder)
-    known = dict(_read(path))
-    known[_key(kernel, sizes)] = dict(tiling.pins)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode())
-    _read.cache_clear()
+    data = json.dumps({"kernel": kernel.name, "sizes": dict(sizes), "config": dict(tiling.pins)})
+    disk_cache(folder).put("tuned", _key(kernel, sizes), data.encode())
 
 
 def recall(kernel: Kernel, sizes: Mapping[str, int], folder: Path | None = None) -> Pins:
     """What is remembered, as pins; nothing if there is none."""
-    kept = _read(_path(folder)).get(_key(kernel, sizes))
-    if not isinstance(kept, dict):
-        return ()
-    return tuple((n, tuple(v) if isinstance(v, list) else v) for n, v in kept.items())
-
-
-def _path(folder: Path | None) -> Path:
-    return (folder or default_cache()) / "tuned.json"
-
-
-@cache
-def _read(path: Path) -> Mapping[str, object]:
-    """A damaged or missing file is no knowledge, never an error."""
+    data = disk_cache(folder).get("tuned", _key(kernel, sizes))
     try:
-        data = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
+        kept = json.loads(data or b"{}").get("config", {})
+        return tuple((n, tuple(v) if isinstance(v, list) else v) for n, v in kept.items())
+    except (ValueError, AttributeError):
+        return ()
 
 
 def _key(kernel: Kernel, sizes: Mapping[str, int]) -> str:
-    digest = hashlib.sha256(str(kernel).encode()).hexdigest()[:16]
-    return f"{kernel.name} {' '.join(f'{a}={n}' for a, n in sorted(sizes.items()))} {digest}"
+    return digest(str(kernel), kernel.name, *sorted(sizes.items()))

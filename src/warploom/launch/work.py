@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from importlib import import_module
 from typing import cast
 
-from warploom.emit.cuda.tile.meet import COUNTER_BYTES
+from warploom.emit.cuda.tile.signature import COUNTER_BYTES
 from warploom.errors import BackendError
 from warploom.launch.driver import check, ensure_context, library
 from warploom.launch.tensors import is_torch, stream_at

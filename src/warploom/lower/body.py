@@ -36,6 +36,7 @@ from warploom.kernel.values import (
     Value,
     Walk,
     Whole,
+    merges_indices,
     operands,
     results,
 )
@@ -222,8 +223,11 @@ class Body:
         return all(self._rises(a, cols) for a in op.args)
 
     def is_picked(self, op: Load) -> bool:
-        """Whether elements of a tensor are read one by one: a function captured it."""
-        return self.kernel.tensor(op.tensor).captured
+        """Whether elements of a tensor are read one by one: a function captured it, or several
+        indices extend over one variable.
+        """
+        captured = self.kernel.tensor(op.tensor).captured
+        return captured or merges_indices(op.at, {n: v.dims for n, v in self.values.items()})
 
     def is_inline(self, name: str) -> bool:
         """Whether a value is computed wherever it is used: free, or a tile times a scalar."""

@@ -2,8 +2,8 @@
 
 Input: the author's kernel and what the passes made of it (``Lowered``). Output: ``KernelModule``
 with the tile schedule, positions, trip counts, copy coordinates, fragment layouts, predicates and
-stores as expressions. Takes matrix products with a pointwise tail; other kernels are refused at the
-author's line, and keep the path they have.
+stores as expressions. It follows the same facts as the code generator: role programs, layout of
+values, steps of vector work. What has no expression is refused at the author's line.
 """
 
 from __future__ import annotations
@@ -14,30 +14,17 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from warploom.document import roles
-from warploom.document.rings import Side
+from warploom.document.rings import NamedBarrier, Side
 from warploom.document.roles import RoleEntry, RoleProgram
 from warploom.errors import KernelError
 from warploom.ir import operations as ops
-from warploom.ir.expr import (
-    Apply,
-    Expr,
-    Function,
-    IntExpr,
-    Select,
-    Sym,
-    SymKind,
-    ceil_div,
-    conjunction,
-    const,
-    least,
-    lift,
-    most,
-    size,
-)
+from warploom.ir.expr import Element, Expr, IntExpr, Select, conjunction, const, least, lift
 from warploom.ir.module import (
     Dialect,
     KernelModule,
     Launch,
+    LoopFacts,
+    LoopPhase,
     Outside,
     PartShape,
     RegisterArray,
@@ -49,70 +36,74 @@ from warploom.ir.module import (
     TensorMap,
     TileLoop,
 )
-from warploom.ir.operations import FragmentIndex, FragmentLayout, Operation, Statement, StepLoop
-from warploom.ir.tile_schedule import (
-    RANK,
-    VISIT,
-    Let,
-    TileAxis,
-    TileSchedule,
-    grid_of,
-    let,
-    tile_index,
-)
+from warploom.ir.operations import Operation, Statement, StepLoop
+from warploom.ir.tile_schedule import RANK, grid_of, let
 from warploom.kernel.types import Line
 from warploom.kernel.values import (
-    At,
-    Const,
     Dot,
     DType,
-    Fn,
     Indices,
     Kernel,
     Load,
+    Loop,
     Pointwise,
-    Position,
-    Scalar,
-    Size,
     Spread,
     Store,
-    Walk,
 )
-from warploom.lower.body import Body, line_of, refusal
-from warploom.lower.choose import SIDE
+from warploom.lower.body import refusal
 from warploom.lower.column import Lowered
 from warploom.lower.edges import bounded_axis
-from warploom.lower.hand_over import by_columns, share_of
-from warploom.lower.layout import Array, Form
+from warploom.lower.hand_over import by_columns, puts, sees, share_of
+from warploom.lower.layout import Form
 from warploom.lower.loop_ops import product_name
-from warploom.lower.plan import part_name, store_name, stored
+from warploom.lower.meet import MEET, inbox_bytes, meeting_of
+from warploom.lower.module_numbers import T_STEP, TRIPS, Numbers, refuse
+from warploom.lower.module_vector import (
+    COL,
+    INSTANCE,
+    ROW,
+    WARP,
+    VectorWork,
+    short,
+)
+from warploom.lower.parted import FIRST, REST
+from warploom.lower.plan import (
+    LEAVE,
+    SEE,
+    START,
+    SUMS,
+    TAKE,
+    fetch_name,
+    given_values,
+    held_loads,
+    part_arrays,
+    part_name,
+    started,
+    store_name,
+    stored,
+)
 from warploom.lower.ranges import cut_of
-from warploom.lower.slots import LINE_BYTES, SlotTile, list_of
+from warploom.lower.slots import LINE_BYTES, SlotRing, SlotTile, list_of
 from warploom.lower.storage import is_straight, scattered, staged_stores
 from warploom.target.h200 import WGMMA_ROWS
 
+__all__ = ["build_module", "is_printed", "module_or_none", "printed_module", "relative"]
+
 T = TypeVar("T")
 ALIGNMENT = 16  # bytes: what copies need of addresses and rows
-START_STEP = 8  # elements at whose multiples tiles start, so that 16 bytes can be stored at once
 WARP_ROWS = 16
 MMA_TYPES = (DType.BF16, DType.F16, DType.E4M3, DType.E5M2)
-ELEMENTS = 8  # of a thread in 16 columns of a 64-row block
-
-T_STEP = Sym(SymKind.STEP, "t")
-TRIPS = let("trips")
+INSTRUCTION_BITS = 256  # of K that a matrix instruction takes
 END = let("end")
-BACKWARDS = let("backwards")
-WARP = Sym(SymKind.THREAD, "warp")
-LANE = Sym(SymKind.THREAD, "lane")
-INSTANCE = Sym(SymKind.THREAD, "instance")
-ROW = Sym(SymKind.ELEMENT, "row")
-COL = Sym(SymKind.ELEMENT, "col")
 
 
 def build_module(source: Kernel, lowered: Lowered) -> KernelModule:
     """The module of a kernel; ``source`` is the author's, before any pass."""
-    _check(lowered)
-    return _Builder(source, lowered).module()
+    parts = (*lowered.earlier, lowered)
+    builders: list[_Builder] = []
+    for part in parts:
+        builders.append(_Builder(part, tuple(builders), last=part is lowered))
+    return _assembled(source, lowered, builders)
 
 
 def module_or_none(lowered: Lowered) -> KernelModule | None:
@@ -123,286 +114,276 @@ def module_or_none(lowered: Lowered) -> KernelModule | None:
         return None
 
 
-def _refuse(what: str, line: Line | None) -> KernelError:
-    return refusal(
-        f"{what}: not expressed as a kernel module",
-        line,
-        why="modules are built for matrix products with a pointwise tail",
-        fix="compile it without asking for its module; listings and verdicts of roles remain",
-    )
+def printed_module(lowered: Lowered) -> KernelModule | None:
+    """The module, where the code generator prints its expressions."""
+    return module_or_none(lowered) if is_printed(lowered) else None
 
 
-def _check(lowered: Lowered) -> None:  # noqa: C901 (one refusal after the other)
+def is_printed(lowered: Lowered) -> bool:  # noqa: PLR0911 (one line a form)
+    """Whether the code generator takes tiles, trips, coordinates and predicates from the module:
+    matrix products with a pointwise tail.
+    """
     layout, kernel, loop = lowered.layout, lowered.kernel, lowered.layout.body.loop
     body, tiling = layout.body, layout.tiling
-    if lowered.earlier:
-        raise _refuse("several loops in a tile", kernel.line)
-    if kernel.grid.kind != "tiles" or kernel.grid.order:
-        raise _refuse(f"a grid of {kernel.grid.kind}", kernel.line)
+    if lowered.earlier or kernel.grid.kind != "tiles" or kernel.grid.order:
+        return False
     if loop.start or loop.until or loop.lists or cut_of(body, layout.steps) is not None:
-        raise _refuse("a loop with bounds of its own", loop.line)
-    if tiling.split > 1:
-        raise _refuse("a reduction that CTAs share", loop.line)
-    if loop.times > 1:
-        raise _refuse("an unrolled loop", loop.line)
-    if layout.steps:
-        raise _refuse("vector work beside the products", loop.line)
+        return False
+    if tiling.split > 1 or loop.times > 1 or layout.steps or tiling.late:
+        return False
     if any(r.filled or r.gathered or r.per_tile for r in layout.rings):
-        raise _refuse("tiles that are not copied every iteration", loop.line)
+        return False
     for _, op in body.placed:
         if isinstance(op, Load) and (list_of(body, op) or bounded_axis(body, op) is not None):
-            raise _refuse("rows picked by a list", op.result.line)
+            return False
         if isinstance(op, Store) and (
             op.add or is_straight(layout, op) or scattered(layout, op) or op in loop.body
         ):
-            raise _refuse("a store that adds, scatters or stands in the loop", op.line)
+            return False
         if isinstance(op, Store) and len(body.values[op.value].dims) != 2:
-            raise _refuse("a vector that is stored", op.line)
-    if any(a.form is not Form.TILE for a in layout.arrays):
-        raise _refuse("values of rows in registers", loop.line)
+            return False
+    return all(a.form is Form.TILE for a in layout.arrays)
+
+
+def _assembled(source: Kernel, lowered: Lowered, builders: list[_Builder]) -> KernelModule:
+    *before, last = builders
+    programs = {p.name: p for p in last.document.programs}
+    for builder in before:
+        for program in builder.document.programs:
+            if program.name not in programs:
+                raise refuse(f"a role {program.name} of one loop alone", lowered.kernel.line)
+    made = tuple(last.role(p, before) for p in last.document.programs)
+    kernel = lowered.kernel
+    return KernelModule(
+        name=last.document.name,
+        target=last.document.target,
+        config=lowered.tiling.name,
+        dialect=Dialect.MBARRIER,
+        kernel=relative(source),
+        tensors=tuple(
+            TensorArg(
+                name=t.name,
+                axes=t.axes,
+                dtype=t.dtype,
+                access=t.access.value,
+                alignment=ALIGNMENT,
+                blocked=t.blocked,
+            )
+            for t in kernel.tensors
+        ),
+        scalars=tuple(ScalarArg(name=p.name, dtype=p.dtype) for p in kernel.parameters),
+        maps=tuple({n: m for b in builders for n, m in b.maps.items()}.values()),
+        launch=Launch(
+            grid=grid_of(last.numbers.schedule, lowered.tiling.resident),
+            block=128 * (lowered.tiling.warpgroups + 1),
+            cluster=last.document.cluster,
+            shared_bytes=sum(b.shared_bytes() for b in builders),
+            ctas_per_sm=lowered.tiling.resident,
+        ),
+        storage=_joined_storage([b.storage() for b in builders]),
+        roles=made,
+        strategy=last.document.strategy,
+        dtype=last.document.dtype,
+        tile=last.document.tile,
+        flow=_relative_flow(last.document.flow),
+        proof=last.document.proof,
+        exchanges=last.document.exchanges,
+        unroll=last.document.unroll,
+        least_trips=last.document.least_trips,
+        registers=last.registers(),
+        earlier=tuple(b.facts() for b in before),
+    )
+
+
+def _joined_storage(every: list[Storage]) -> Storage:
+    return Storage(
+        rings=tuple(r for s in every for r in s.rings),
+        parts=tuple(p for s in every for p in s.parts),
+        buffers=tuple(b for s in every for b in s.buffers),
+        staging=tuple(b for s in every for b in s.staging),
+        barriers=tuple(b for s in every for b in s.barriers),
+    )
 
 
 class _Builder:
-    """One kernel on its way; ``maps`` collects tensor maps as copies ask for them."""
+    """One loop on its way; ``maps`` collects tensor maps as copies ask for them."""
 
-    def __init__(self, source: Kernel, lowered: Lowered) -> None:
-        self.source, self.lowered = source, lowered
+    def __init__(self, lowered: Lowered, before: tuple[_Builder, ...], *, last: bool) -> None:
+        self.lowered, self.before, self.last = lowered, before, last
         self.layout, self.document = lowered.layout, lowered.document
-        self.body: Body = lowered.layout.body
+        self.body = lowered.layout.body
         self.kernel = self.body.kernel
-        self.tiling = lowered.tiling
-        self.loop = self.body.loop
+        self.tiling = lowered.layout.tiling
+        self.loop: Loop = self.body.loop
         self.maps: dict[str, TensorMap] = {}
-        self.schedule = self._schedule()
+        self.numbers = Numbers(lowered, alone=last and not before)
+        self.number = len(before)
+        consumer = next(p for p in self.document.programs if p.threads > 1 and p.name == "consumer")
+        self.instance: Expr = const(0) if consumer.alternates else INSTANCE
+        self.vectors = VectorWork(self.numbers, self.instance)
         self.loads = {
-            part_name(op.result.name): op for op in self.loop.body if isinstance(op, Load)
+            part_name(op.result.name): op
+            for _, op in self.body.placed
+            if isinstance(op, Load) and self.layout.slot_of(op.result.name) is not None
         }
-        self.dots = {product_name(op): op for op in self.loop.body if isinstance(op, Dot)}
-        self.stores = [op for op in self.body.tail if isinstance(op, Store)]
+        self.dots = {product_name(op): op for _, op in self.body.placed if isinstance(op, Dot)}
+        self.stores = [op for _, op in self.body.placed if isinstance(op, Store)]
+        self.steps = {s.name: s for s in self.layout.steps}
+        self._find_hidden()
 
-    @property
-    def instance(self) -> Expr:
-        """Which share of a tile an instance has: of instances that alternate each has all."""
-        consumer = next(p for p in self.document.programs if p.threads > 1)
-        return const(0) if consumer.alternates else INSTANCE
+    def _find_hidden(self) -> None:
+        """What products read for steps is known once all steps were written."""
+        for step in self.layout.steps:
+            if step.when == "loop":
+                for _ in self.vectors.step(step, T_STEP, looping=True):
+                    pass
 
-    def module(self) -> KernelModule:
-        """All of it."""
-        programs = tuple(self._role(p) for p in self.document.programs)
-        storage = self._storage()
-        threads = 128 * (self.tiling.warpgroups + 1)
-        used = {t.name for t in self.kernel.tensors}
-        return KernelModule(
-            name=self.document.name,
-            target=self.document.target,
-            config=self.tiling.name,
-            dialect=Dialect.MBARRIER,
-            kernel=relative(self.source),
-            tensors=tuple(
-                TensorArg(
-                    name=t.name,
-                    axes=t.axes,
-                    dtype=t.dtype,
-                    access=t.access.value,
-                    alignment=ALIGNMENT,
-                )
-                for t in self.kernel.tensors
-                if t.name in used
-            ),
-            scalars=tuple(ScalarArg(name=p.name, dtype=p.dtype) for p in self.kernel.parameters),
-            maps=tuple(self.maps.values()),
-            launch=Launch(
-                grid=grid_of(self.schedule, self.tiling.resident),
-                block=threads,
-                cluster=self.document.cluster,
-                shared_bytes=self._shared_bytes(),
-                ctas_per_sm=self.tiling.resident,
-            ),
-            storage=storage,
-            roles=programs,
-            strategy=self.document.strategy,
-            dtype=self.document.dtype,
-            tile=self.document.tile,
-            flow=_relative_flow(self.document.flow),
-            proof=self.document.proof,
-        )
-
-    def _shared_bytes(self) -> int:
+    def shared_bytes(self) -> int:
         """Rings and staging copies in whole kilobytes, then the barriers."""
-        atom, total = 1024, 0
+        atom, total = 1024, inbox_bytes(self.layout)
         for ring in self.document.rings:
             total += ring.depth * (-(-ring.slot_bytes // atom) * atom + 16)
         for b in self.document.buffers:
             total += self.document.program(b.role).instances * b.copies * b.bytes
         return total
 
-    def _schedule(self) -> TileSchedule:
-        tiled: list[TileAxis] = []
-        units: list[TileAxis] = []
-        for name in self.kernel.grid.vars:
-            var = self.kernel.var(name)
-            walks = var.walk is Walk.TILE
-            extent = self.layout.extent(name) if walks else 1
-            axis = TileAxis(var=name, axis=var.axis, extent=extent)
-            (tiled if walks else units).append(axis)
-        plane = len(tiled) == 2
-        if len(tiled) > 2:
-            raise _refuse("tiles of three variables", self.kernel.line)
-        group = max(1, self.tiling.group // self.tiling.cluster) if plane else 0
-        square = plane and self.tiling.serpentine and self.tiling.cluster == 1
-        square = square and self.tiling.group % SIDE == 0 and self.tiling.group != SIDE
-        return TileSchedule(
-            tiled=tuple(tiled),
-            units=tuple(units),
-            group=group,
-            serpentine=plane and self.tiling.serpentine,
-            neighbours=SIDE if square else 0,
-            cluster=self.tiling.cluster,
+    def registers(self) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+        """The register arrays that entries of a role program speak of."""
+        return tuple((p.name, p.registers) for p in self.document.programs)
+
+    def facts(self) -> LoopFacts:
+        """What is known of this loop, where others follow it."""
+        document = self.document
+        return LoopFacts(
+            name=document.name,
+            rings=document.rings,
+            barriers=document.barriers,
+            flow=_relative_flow(document.flow),
+            proof=document.proof,
+            exchanges=document.exchanges,
+            registers=self.registers(),
+            dtype=document.dtype,
+            tile=document.tile,
+            strategy=document.strategy,
+            unroll=document.unroll,
+            least_trips=document.least_trips,
         )
-
-    # What is bound for every tile.
-
-    def _lets(self) -> tuple[Let, ...]:
-        lets = []
-        for axis in (*self.schedule.tiled, *reversed(self.schedule.units)):
-            tile: Expr = tile_index(axis.var)
-            place: IntExpr = lift(tile * axis.extent)
-            if axis in self.schedule.tiled and self._is_clamped(axis.var):
-                step = START_STEP
-                last = (size(axis.axis) - axis.extent + (step - 1)) // step * step
-                place = least(place, most(last, 0))
-            lets.append(Let(name=let(f"pos_{axis.var}"), value=place))
-        if self.tiling.serpentine:
-            lets.append(Let(name=BACKWARDS, value=self._backwards()))
-        return tuple(lets)
-
-    def _is_clamped(self, var: str) -> bool:
-        """Whether the last tile is moved back inside: copies of rows that do not exist take long.
-
-        What it shares with its neighbour is computed twice, to the same bits; so not where the tail
-        reads tiles, which may be what is stored, and not where blocks of elements share a number.
-        """
-        if len(self.schedule.tiled) != 2:
-            return False
-        loads = [op for _, op in self.body.placed if isinstance(op, Load)]
-        return not (
-            any(d.var == var and d.per > 1 for op in loads for d in op.result.dims)
-            or any(isinstance(op, Load) and len(op.result.dims) == 2 for op in self.body.tail)
-        )
-
-    def _backwards(self) -> IntExpr:
-        """Every other tile of a CTA walks its loop from the end, unless it shares elements with
-        another one: those all go forwards, so that both store the same bits.
-        """
-        conditions: list[IntExpr] = [lift((VISIT % 2).ne(0))]
-        ctas = self.tiling.cluster
-        for axis in self.schedule.tiled if len(self.schedule.tiled) == 2 else ():
-            if not self._is_clamped(axis.var):
-                continue
-            length, extent = size(axis.axis), axis.extent
-            end: Expr = let(f"pos_{axis.var}") + 2 * extent
-            if ctas > 1 and axis == self.schedule.tiled[0]:
-                below = (let("band") + let("inside") % let("tall")) * ctas + (ctas + 1)
-                end = below * extent
-            conditions.append(lift((length % extent).eq(0) | (end <= length)))
-        found = conjunction(conditions)
-        assert found is not None
-        return found
-
-    @property
-    def _step(self) -> int:
-        return self.layout.extent(self.loop.var)
-
-    def _functions(self) -> tuple[Function, ...]:
-        along: Expr = T_STEP
-        if self.tiling.serpentine:
-            along = Select(BACKWARDS, lift(TRIPS - 1 - T_STEP), T_STEP)
-        place = lift(self._first + self._step * along)
-        return (Function(name=f"step_{self.loop.var}", parameter=T_STEP, value=place),)
-
-    @property
-    def _first(self) -> Sym:
-        return let(f"first_{self.loop.var}")
-
-    def _bounds(self) -> tuple[Let, ...]:
-        length = size(self.kernel.var(self.loop.var).axis)
-        end = let(f"end_{self.loop.var}")
-        return Let(name=self._first, value=const(0)), Let(name=end, value=length)
-
-    def _trips(self) -> IntExpr:
-        elements = let(f"end_{self.loop.var}") - self._first
-        return most(ceil_div(elements, self._step), max(self.document.minimum_trips, 1))
 
     # Roles.
 
-    def _role(self, program: RoleProgram) -> Role:
-        peel = program.peel
-        loop = StepLoop(
-            start=const(peel),
-            stop=TRIPS,
-            body=tuple(self._operations(program, "kernel")),
-        )
-        body: tuple[Statement, ...] = (
-            *self._operations(program, "prologue"),
-            loop,
-            *self._operations(program, "epilogue"),
-        )
-        arrays = dict(program.registers)
+    def role(self, program: RoleProgram, before: list[_Builder]) -> Role:
+        """A role with all its loops."""
+        numbers = self.numbers
         return Role(
             name=program.name,
             instances=program.instances,
             threads=program.threads,
-            peel=peel,
-            arrays=tuple(
-                RegisterArray(
-                    name=a.name, blocks=a.blocks, cols=a.cols, registers=arrays.get(a.name, 0)
-                )
-                for a in self.layout.arrays
-                if a.name in arrays
-            ),
+            peel=program.peel,
+            arrays=tuple(a for b in (*before, self) for a in b._arrays(program.name)),
             setup=tuple(self._operations(program, "setup")),
             tiles=TileLoop(
-                schedule=self.schedule,
-                lets=self._lets(),
-                functions=self._functions(),
-                bounds=self._bounds(),
-                trips=self._trips(),
-                least_trips=max(self.document.minimum_trips, 1),
-                body=body,
+                schedule=numbers.schedule,
+                lets=numbers.lets(),
+                functions=numbers.functions(),
+                bounds=numbers.bounds(),
+                ranges=numbers.ranges(),
+                trips=numbers.trips(),
+                least_trips=numbers.fewest,
+                body=self._body(program),
             ),
             finish=tuple(self._operations(program, "finish")),
             carries_phase=program.carries_phase,
             most_registers=program.most_registers,
             alternates=program.alternates,
             pace=self.tiling.pace if program.name == "producer" else 0,
+            earlier=tuple(b.phase(program.name) for b in before),
         )
+
+    def phase(self, name: str) -> LoopPhase:
+        """This loop of a role, where others follow it."""
+        program = next((p for p in self.document.programs if p.name == name), None)
+        if program is None:
+            raise refuse(f"a loop without the role {name}", self.loop.line)
+        numbers = self.numbers
+        return LoopPhase(
+            functions=numbers.functions(),
+            bounds=numbers.bounds(),
+            ranges=numbers.ranges(),
+            trips=numbers.trips(),
+            least_trips=numbers.fewest,
+            peel=program.peel,
+            setup=tuple(self._operations(program, "setup")),
+            body=self._body(program),
+            finish=tuple(self._operations(program, "finish")),
+        )
+
+    def _body(self, program: RoleProgram) -> tuple[Statement, ...]:
+        loop = StepLoop(
+            start=const(program.peel),
+            stop=TRIPS,
+            body=tuple(self._operations(program, "kernel")),
+        )
+        return (
+            *self._operations(program, "prologue"),
+            loop,
+            *self._operations(program, "epilogue"),
+        )
+
+    def _arrays(self, role: str) -> Iterator[RegisterArray]:
+        counts = dict(self.document.program(role).registers)
+        forms = {Form.TILE: "tile", Form.PACKED: "packed", Form.ROW: "row", Form.PART: "row"}
+        own = {a.name for a in self.layout.arrays}
+        for a in self.layout.arrays:
+            if a.name in counts:
+                yield RegisterArray(
+                    name=a.name,
+                    blocks=a.blocks,
+                    cols=a.cols,
+                    registers=counts[a.name],
+                    form=forms[a.form],
+                    dtype=a.dtype,
+                )
+        for name, count in counts.items():
+            if name not in own:
+                yield RegisterArray(name=name, blocks=0, cols=0, registers=count, form="thread")
+        if role == "consumer":
+            for reads in self.vectors.hidden.values():
+                for read in reads.values():
+                    count = 2 * read.blocks if read.form == "row" else 1
+                    yield RegisterArray(
+                        name=read.array,
+                        blocks=read.blocks if read.form == "row" else 0,
+                        cols=0,
+                        registers=count,
+                        form=read.form,
+                    )
 
     def _operations(self, program: RoleProgram, phase: str) -> Iterator[Operation]:
         for entry in getattr(program, phase):
-            yield self._operation(entry, phase)
+            yield from self._operation(entry, phase)
 
     def _iteration(self, k: int, phase: str) -> IntExpr:
         base: Expr = {"kernel": T_STEP, "epilogue": TRIPS, "finish": END}.get(phase, const(0))
         return lift(base + k if k >= 0 else base - -k)
 
-    def _operation(  # noqa: PLR0911, PLR0912, C901 (one line a kind of entry)
+    def _operation(  # noqa: PLR0912, C901 (one line a kind of entry)
         self, e: RoleEntry, phase: str
-    ) -> Operation:
+    ) -> Iterator[Operation]:
         def at(k: int) -> IntExpr:
             return self._iteration(k, phase)
 
         match e:
             case roles.WaitFull() | roles.WaitEmpty():
                 side = Side.FULL if isinstance(e, roles.WaitFull) else Side.EMPTY
-                return ops.Wait(
+                yield ops.Wait(
                     side=side, ring=e.ring, iteration=at(e.k), parity=e.parity, reason=e.reason
                 )
             case roles.Expect():
-                return ops.Expect(ring=e.ring, iteration=at(e.k), bytes=e.bytes, reason=e.reason)
+                yield ops.Expect(ring=e.ring, iteration=at(e.k), bytes=e.bytes, reason=e.reason)
             case roles.Load():
-                return self._copy(e, at(e.k))
+                yield self._copy(e, at(e.k))
             case roles.Arrive():
-                return ops.Arrive(
+                yield ops.Arrive(
                     ring=e.ring,
                     iteration=at(e.k),
                     scope=e.scope,
@@ -411,59 +392,75 @@ class _Builder:
                     reason=e.reason,
                 )
             case roles.MmaFence():
-                return ops.MmaFence(reason=e.reason)
+                yield ops.MmaFence(reason=e.reason)
             case roles.Mma():
-                return self._mma(e, at(e.k))
+                yield from self._mma(e, at(e.k))
             case roles.Commit():
-                return ops.Commit(reason=e.reason)
+                yield ops.Commit(reason=e.reason)
             case roles.WaitGroup():
-                return ops.WaitGroup(pending=e.pending, reason=e.reason)
+                yield ops.WaitGroup(pending=e.pending, reason=e.reason)
             case roles.Compute():
-                return self._compute(e, at(e.k))
+                yield from self._compute(e, at(e.k), phase)
             case roles.ProxyFence():
-                return ops.ProxyFence(reason=e.reason)
+                yield ops.ProxyFence(reason=e.reason)
             case roles.ScopeSync():
-                return ops.ScopeSync(scope=e.scope, reason=e.reason)
+                yield ops.ScopeSync(scope=e.scope, reason=e.reason)
             case roles.NamedSync() | roles.NamedArrive():
-                return ops.NamedBarrierOp(
-                    barrier=e.barrier,
+                yield ops.NamedBarrierOp(
+                    barrier=self._barrier(e.barrier),
                     waits=isinstance(e, roles.NamedSync),
                     turn=e.turn,
                     instance=e.instance,
                     reason=e.reason,
                 )
             case roles.BulkStore():
-                return self._bulk_store(e)
+                yield self._bulk_store(e, at(e.k))
             case roles.BulkCommit():
-                return ops.BulkCommit(reason=e.reason)
+                yield ops.BulkCommit(reason=e.reason)
             case roles.BulkWait():
-                return ops.BulkWait(pending=e.pending, source_read=e.source_read, reason=e.reason)
+                yield ops.BulkWait(pending=e.pending, source_read=e.source_read, reason=e.reason)
             case roles.ClusterSync():
-                return ops.ClusterSync(reason=e.reason)
+                yield ops.ClusterSync(reason=e.reason)
+
+    def _barrier(self, name: str) -> str:
+        """Named barriers of several loops are told apart by the loop."""
+        return name if self.last else f"{name}_loop{self.number + 1}"
+
+    def _barriers(self) -> tuple[NamedBarrier, ...]:
+        return tuple(replace(b, name=self._barrier(b.name)) for b in self.document.barriers)
 
     # Copies and products.
 
     def _copy(self, e: roles.Load, iteration: IntExpr) -> Operation:
-        op, tile = self.loads[e.part], self._tile(e.part)
-        if e.by_threads or tile.vector or tile.loose or tile.narrow:
-            raise _refuse("a copy of a vector, or by threads", op.result.line)
-        rows, cols = op.result.vars
+        op, (ring, tile) = self.loads[e.part], self._slot(e.part)
+        place = None if ring.per_tile else iteration
+        if e.by_threads:
+            return self._thread_copy(e, op, tile, iteration)
+        numbers = self.numbers
+        dims = op.result.vars
+        rows, cols = (dims[0] if not tile.vector else "", dims[-1])
         share = tile.rows // e.multicast
         width = min(tile.cols, tile.block_cols)
         box = tuple({rows: share, cols: width}.get(a.var or "", 1) for a in op.at)
-        name = self._map(op.tensor, box, tile.span, Outside.ZERO)
+        if tile.vector:
+            box = (*(1 for _ in op.at[1:]), tile.fetched)
+        bound = numbers.bounded(op)
+        name = self._map(op.tensor, box, tile.span, Outside.ZERO, bound)
         own: Expr = RANK * share if e.multicast > 1 else const(0)
+        end = None if bound is None else lift(numbers.bound_of(op, bound, place))
         boxes = []
-        for block in range(tile.blocks):
+        for block in range(1 if tile.vector else tile.blocks):
             at = []
             for n, a in enumerate(op.at):
-                index = self.index(op.tensor, n, a, iteration)
-                if a.var == rows:
+                index = numbers.index(op, n, place)
+                if a.var == rows and a.var is not None:
                     index = index + own
-                elif a.var == cols:
+                elif a.var == cols and not tile.vector:
                     index = index + block * tile.block_cols
+                if tile.loose and n == len(op.at) - 1:
+                    index = index // 4 * 4
                 at.append(lift(index))
-            boxes.append(ops.Box(at=tuple(at), row=lift(own), col=block * tile.block_cols))
+            boxes.append(ops.Box(at=tuple(at), row=lift(own), col=block * tile.block_cols, end=end))
         return ops.Copy(
             op=e.op,
             tensor_map=name,
@@ -473,73 +470,94 @@ class _Builder:
             boxes=tuple(boxes),
             bytes=e.bytes,
             multicast=e.multicast,
-            line=_short(op.result.line),
+            line=short(op.result.line),
             reason=e.reason,
         )
 
-    def _map(self, tensor: str, box: tuple[int, ...], span: int, outside: Outside) -> str:
-        tag = "x".join(str(n) for n in box if n > 1)
+    def _thread_copy(
+        self, e: roles.Load, op: Load, tile: SlotTile, iteration: IntExpr
+    ) -> Operation:
+        """Rows that a list picks."""
+        numbers = self.numbers
+        rows, cols = op.result.vars
+        listed = list_of(self.body, op)
+        place = numbers.position(rows, None) + ROW
+        inside: list[IntExpr] = [lift(place < numbers.end_of(rows))]
+        if self.kernel.grid.kind == "groups":
+            place, inside = least(place, numbers.end_of(rows) - 1), []
+        at: list[IntExpr] = []
+        for n, a in enumerate(op.at):
+            axis = self.kernel.tensor(op.tensor).axes[n]
+            if a.value is not None and a.value == listed:
+                number = lift(self._picked(a.value, rows, place))
+                inside += [lift(number >= 0), lift(number < numbers.length(op.tensor, axis))]
+                at.append(number)
+            elif a.var == cols:
+                at.append(lift(numbers.index(op, n, iteration) + COL))
+                inside.append(lift(at[-1] < numbers.end_of(cols)))
+            else:
+                at.append(lift(numbers.index(op, n, iteration)))
+        inside += numbers.within(op, at)
+        return ops.ThreadCopy(
+            op=e.op,
+            tensor=op.tensor,
+            ring=e.ring,
+            part=e.part,
+            iteration=iteration,
+            at=tuple(at),
+            predicate=conjunction(inside),
+            bytes=e.bytes,
+            line=short(op.result.line),
+            reason=e.reason,
+        )
+
+    def _picked(self, name: str, rows: str, place: Expr) -> Expr:
+        """A value of rows at the row at hand, as an expression."""
+        return _RowNumbers(self.numbers, rows, place).value(name)
+
+    def _map(
+        self,
+        tensor: str,
+        box: tuple[int, ...],
+        span: int,
+        outside: Outside,
+        bounded: int | None = None,
+    ) -> str:
+        tag = "x".join(str(n) for n in box if n > 1) + ("" if bounded is None else "_bounded")
         name, keep = f"map_{tensor}_{tag}", self.tiling.keep
         policy = "" if keep is None else "evict_last" if tensor == keep else "evict_first"
-        self.maps.setdefault(
-            name,
-            TensorMap(
-                name=name,
-                tensor=tensor,
-                box=box,
-                swizzle=span,
-                outside=outside,
-                l2=policy if outside is Outside.ZERO else "",
-            ),
+        found = TensorMap(
+            name=name,
+            tensor=tensor,
+            box=box,
+            swizzle=span,
+            outside=outside,
+            l2=policy if outside is Outside.ZERO else "",
+            bounded=bounded,
         )
-        return name
+        if self._known(name, found) != found:
+            found = replace(found, name=f"{name}_{outside}_{span}")
+        self.maps.setdefault(found.name, found)
+        return found.name
 
-    def _tile(self, part: str) -> SlotTile:
-        found = self.layout.slot_of(self.loads[part].result.name)
-        assert found is not None
-        return found[1]
+    def _known(self, name: str, default: TensorMap) -> TensorMap:
+        for builder in (*self.before, self):
+            if name in builder.maps:
+                return builder.maps[name]
+        return default
 
-    def index(self, tensor: str, n: int, at: At, iteration: IntExpr | None) -> Expr:
-        """The first element of an axis that an index covers."""
-        if at.var is None:
-            return self.number(at.value or "", iteration)
-        per = self.kernel.tensor(tensor).axes[n].per
-        return self.position(at.var, iteration) // per
+    def _slot(self, part: str) -> tuple[SlotRing, SlotTile]:
+        for ring in self.layout.rings:
+            for tile in ring.tiles:
+                if part_name(tile.value) == part:
+                    return ring, tile
+        raise refuse(f"the part {part!r}", self.loop.line)
 
-    def position(self, var: str, iteration: IntExpr | None) -> Expr:
-        if var == self.loop.var:
-            if iteration is None:
-                raise _refuse("a step of the loop outside of it", self.loop.line)
-            return Apply(f"step_{var}", iteration)
-        if self.kernel.var(var).walk is Walk.WHOLE:
-            return const(0)
-        return let(f"pos_{var}")
-
-    def number(self, name: str, iteration: IntExpr | None) -> Expr:
-        """A scalar whole number of the kernel as an expression."""
-        op = self.body.ops[name]
-        match op:
-            case Const():
-                return const(int(op.value))
-            case Size():
-                found = self.kernel.tensor(op.tensor).axis(op.axis)
-                return ceil_div(size(op.axis), found.per)
-            case Position():
-                return self.position(op.var, iteration)
-            case Spread():
-                return self.number(op.arg, iteration)
-            case Pointwise() if op.fn in (Fn.ADD, Fn.SUB, Fn.MUL, Fn.MIN, Fn.MAX):
-                a, b = (self.number(x, iteration) for x in op.args)
-                by = {Fn.ADD: a + b, Fn.SUB: a - b, Fn.MUL: a * b}
-                found_by = {Fn.MIN: least(a, b), Fn.MAX: most(a, b)}
-                return by.get(op.fn) or found_by[op.fn]
-            case _:
-                raise _refuse("this index", line_of(op))
-
-    def _mma(self, e: roles.Mma, iteration: IntExpr) -> Operation:
-        op = self.dots.get(e.op)
-        if op is None or e.registers:
-            raise _refuse("a product of registers, or a part of one", self.loop.line)
+    def _mma(self, e: roles.Mma, iteration: IntExpr) -> Iterator[Operation]:
+        name, _, part = e.op.rpartition(".")
+        op = self.dots.get(e.op) or self.dots.get(name)
+        if op is None:
+            raise refuse(f"the product {e.op!r}", self.loop.line)
         array = self.layout.array_of(op.result.name)
         a, a_flipped = self.body.through(op.a)
         b, b_flipped = self.body.through(op.b)
@@ -555,16 +573,24 @@ class _Builder:
         rows = array.blocks * WGMMA_ROWS
         slots = {s.part: s.ring for s in e.slots}
         by_column = array.by_columns
-        return ops.Mma(
-            op=e.op,
-            iteration=iteration,
-            a=ops.SlotOperand(
+        left: ops.SlotOperand | ops.RegisterOperand
+        if self.layout.left_in_registers(op):
+            left = ops.RegisterOperand(array=self.layout.array_of(a).name)
+        else:
+            left = ops.SlotOperand(
                 ring=slots[part_name(a)],
                 part=part_name(a),
                 row=const(0) if by_column else lift(self.instance * rows),
                 rows=rows,
                 transposed=a_flipped,
-            ),
+            )
+        if part != REST:
+            for read in self.vectors.before(op, iteration):
+                yield replace(read, within=e.op)
+        yield ops.Mma(
+            op=e.op,
+            iteration=iteration,
+            a=left,
             b=ops.SlotOperand(
                 ring=slots[part_name(b)],
                 part=part_name(b),
@@ -575,11 +601,106 @@ class _Builder:
             accumulator=e.accumulator,
             accumulate=e.accumulate,
             shape=(rows, array.cols, inner),
-            line=_short(op.result.line),
+            line=short(op.result.line),
+            reason=e.reason,
+            inner=self._inner(part, inner, dtype) if self.dots.get(e.op) is None else None,
+        )
+
+    def _inner(self, part: str, inner: int, dtype: DType) -> tuple[int, int]:
+        """What part of K an entry multiplies."""
+        each = INSTRUCTION_BITS // dtype.bits
+        cut = inner - self.tiling.late * each
+        if part == FIRST:
+            return 0, cut
+        if part == REST:
+            return cut, inner
+        raise refuse(f"the part {part!r} of a product", self.loop.line)
+
+    # Vector work and stores.
+
+    def _compute(self, e: roles.Compute, iteration: IntExpr, phase: str) -> Iterator[Operation]:
+        if e.op == MEET:
+            yield self._meet(e, iteration)
+            return
+        *first, last = list(self._vector(e, iteration, phase)) or [
+            ops.Vector(op=e.op, iteration=iteration, layout=_NO_LAYOUT, body=())
+        ]
+        for op in first:
+            yield replace(op, op=e.op, within=e.op)
+        yield replace(
+            last,
+            op=e.op,
+            iteration=iteration,
+            reads=e.reads,
+            writes=e.writes,
+            slots=e.slots,
+            fills=e.fills,
+            fills_slots=e.fills_slots,
+            args=e.args,
             reason=e.reason,
         )
 
-    # Vector work and stores.
+    def _vector(  # noqa: C901, PLR0911, PLR0912 (one line a kind of op)
+        self, e: roles.Compute, iteration: IntExpr, phase: str
+    ) -> Iterator[ops.Vector]:
+        work, layout = self.vectors, self.layout
+        if e.op in self.steps:
+            yield from work.step(self.steps[e.op], iteration, looping=phase == "kernel")
+            return
+        if e.op == START:
+            yield from work.start(started(layout), iteration)
+            return
+        if e.op == SUMS:
+            yield from work.sums(part_arrays(layout), iteration)
+            return
+        if e.op == TAKE:
+            yield from work.take(list(self._given()), iteration)
+            return
+        if e.op in (SEE, LEAVE):
+            return
+        for load in held_loads(layout):
+            if e.op == fetch_name(load):
+                yield from work.fetch(load, iteration)
+                return
+        for see in sees(layout):
+            if e.op == see.name:
+                yield from work.see(see.early, iteration)
+                return
+        for put in puts(layout):
+            if e.op == put.name:
+                yield work.put(put.value, put.ring.name, put.ring.tiles[0], iteration)
+                return
+        op, fills = self._store_of(e.op)
+        at = iteration if op in self.loop.body else None
+        if fills:
+            block, column = e.args
+            where, body = work.fill(op, block, column, e.fills[0], at)
+        else:
+            where, body = work.store(op, at)
+        yield ops.Vector(op=e.op, iteration=iteration, layout=where, body=body, line=short(op.line))
+
+    def _given(self) -> Iterator[tuple[str, Any, Any]]:
+        for op in given_values(self.layout):
+            array = self.layout.array_of(op.result.name)
+            source = next(
+                b.layout.array_of(op.of) for b in self.before if op.of in dict(b.layout.homes)
+            )
+            yield op.result.name, source, array
+
+    def _meet(self, e: roles.Compute, iteration: IntExpr) -> Operation:
+        homes, meeting = dict(self.layout.homes), meeting_of(self.body)
+        return ops.Meet(
+            op=e.op,
+            iteration=iteration,
+            parts=self.tiling.split,
+            sums=tuple(homes[c.result.name] for c, _ in meeting.sums),
+            top="" if meeting.top is None else homes[meeting.top.result.name],
+            rescaled=tuple(homes[c.result.name] for c, scaled in meeting.sums if scaled),
+            near=bool(self.tiling.near),
+            reads=e.reads,
+            writes=e.writes,
+            reason=e.reason,
+        )
 
     def _store_of(self, name: str) -> tuple[Store, bool]:
         """The store that an op of a role program belongs to, and whether it fills staging."""
@@ -588,32 +709,11 @@ class _Builder:
                 return op, True
             if name == store_name(self.layout, op):
                 return op, False
-        raise _refuse(f"the op {name!r}", self.loop.line)
+        raise refuse(f"the op {name!r}", self.loop.line)
 
-    def _compute(self, e: roles.Compute, iteration: IntExpr) -> Operation:
-        if e.fills_slots or e.slots:
-            raise _refuse("vector work on slots", self.loop.line)
-        op, fills = self._store_of(e.op)
-        body = _Vector(self, op)
-        layout = body.layout_of(*e.args) if fills else body.layout_of_all()
-        made = body.staged(op, e.fills[0]) if fills else body.direct(op)
-        return ops.Vector(
-            op=e.op,
-            iteration=iteration,
-            layout=layout,
-            body=made,
-            reads=e.reads,
-            writes=e.writes,
-            slots=e.slots,
-            fills=e.fills,
-            args=e.args,
-            line=_short(op.line),
-            reason=e.reason,
-        )
-
-    def _bulk_store(self, e: roles.BulkStore) -> Operation:
+    def _bulk_store(self, e: roles.BulkStore, iteration: IntExpr) -> Operation:
         op, _ = self._store_of(e.op)
-        block, column = e.args
+        numbers, block, column = self.numbers, *e.args
         value = self.body.values[op.value]
         blocks, columns = share_of(self.layout, op)
         apart = by_columns(self.layout, op)
@@ -622,9 +722,12 @@ class _Builder:
         box = tuple(
             {value.vars[0]: WARP_ROWS, value.vars[1]: width}.get(a.var or "", 1) for a in op.at
         )
+        looping = op in self.loop.body
+        place_of = iteration if looping else None
+        bound = numbers.bounded(op)
         at = []
         for n, a in enumerate(op.at):
-            place = self.index(op.tensor, n, a, None)
+            place = numbers.index(op, n, place_of)
             if a.var == value.vars[0]:
                 place = place + 64 * block
                 place = place if apart else place + 64 * blocks * self.instance
@@ -635,216 +738,94 @@ class _Builder:
             at.append(lift(place))
         return ops.BulkStore(
             op=e.op,
-            tensor_map=self._map(op.tensor, box, LINE_BYTES, Outside.DROP),
+            tensor_map=self._map(op.tensor, box, LINE_BYTES, Outside.DROP, bound),
             source=e.source,
             at=tuple(at),
             scope=e.scope,
             args=e.args,
             add=e.reduce,
-            line=_short(op.line),
+            iteration=iteration if looping else None,
+            line=short(op.line),
             reason=e.reason,
+            end=None if bound is None else lift(numbers.bound_of(op, bound, place_of)),
         )
 
-    def _storage(self) -> Storage:
+    def storage(self) -> Storage:
+        """Shared memory of this loop."""
         parts = []
         for ring in self.document.rings:
             for part in ring.parts:
-                tile = self._tile(part.name)
+                tile = self._slot(part.name)[1]
                 parts.append(
                     PartShape(
                         ring=ring.name,
                         part=part.name,
                         rows=tile.rows,
-                        cols=tile.cols,
+                        cols=tile.fetched if tile.vector else tile.cols,
                         dtype=tile.dtype,
                         swizzle=tile.span,
                     )
                 )
         staging = []
         for buffer in self.document.buffers:
-            op = staged_stores(self.layout)[0]
-            dtype = self.kernel.tensor(op.tensor).dtype
-            width = min(LINE_BYTES * 8 // dtype.bits, share_of(self.layout, op)[1])
-            staging.append(StageShape(buffer=buffer.name, rows=WARP_ROWS, cols=width, dtype=dtype))
+            every = staged_stores(self.layout)
+            widths = [self._staged_width(op) for op in every]
+            kinds = {self.kernel.tensor(op.tensor).dtype for op in every}
+            dtype = next(iter(kinds)) if len(kinds) == 1 else DType.F32
+            staging.append(
+                StageShape(buffer=buffer.name, rows=WARP_ROWS, cols=max(widths), dtype=dtype)
+            )
         return Storage(
             rings=self.document.rings,
             parts=tuple(parts),
             buffers=self.document.buffers,
             staging=tuple(staging),
-            barriers=self.document.barriers,
+            barriers=self._barriers(),
         )
 
+    def _staged_width(self, op: Store) -> int:
+        dtype = self.kernel.tensor(op.tensor).dtype
+        return min(LINE_BYTES * 8 // dtype.bits, share_of(self.layout, op)[1])
 
-class _Vector:
-    """The tail of a kernel as vector operations on one fragment."""
 
-    def __init__(self, builder: _Builder, op: Store) -> None:
-        self.builder, self.body = builder, builder.body
-        value = self.body.values[op.value]
-        self.rows, self.cols = value.vars
-        self.line = op.line
-        self.made: list[ops.VectorOp] = []
-        self.names: dict[str, str] = {}
-        inner = [a for a in builder.layout.arrays if a.form is Form.TILE]
-        shapes = {(a.blocks, a.cols, a.by_columns) for a in inner}
-        if len(shapes) != 1:
-            raise _refuse("accumulators of several shapes", op.line)
-        self.array: Array = inner[0]
+_NO_LAYOUT = ops.FragmentLayout(indices=(), register=const(0), row=const(0), col=const(0))
 
-    def _element(self, block: Expr, first: Expr) -> FragmentLayout:
-        """16 columns from ``first`` on of a 64-row block: a thread's eight elements ``e``."""
-        e = Sym(SymKind.FRAGMENT, "e")
-        array, instance = self.array, self.builder.instance
-        blocks: Expr = block if array.by_columns else array.blocks * instance + block
-        row = 64 * blocks + 16 * WARP + LANE // 4 + 8 * (e // 2 % 2)
-        col = first + e // 4 * 8 + LANE % 4 * 2 + e % 2
-        col = col + array.cols * instance if array.by_columns else col
-        register = block * (array.cols // 2) + first // 2 + e
-        return FragmentLayout(
-            indices=(FragmentIndex(name="e", extent=ELEMENTS),),
-            register=lift(register),
-            row=lift(row),
-            col=lift(col),
-        )
 
-    def layout_of_all(self) -> FragmentLayout:
-        """All elements of a thread."""
-        b, g = (Sym(SymKind.FRAGMENT, n) for n in "bg")
-        made = self._element(b, 16 * g)
-        indices = (
-            FragmentIndex(name="b", extent=self.array.blocks),
-            FragmentIndex(name="g", extent=self.array.cols // 16),
-            *made.indices,
-        )
-        return replace(made, indices=indices)
+class _RowNumbers(Numbers):
+    """Values of rows at one row, as expressions of its number."""
 
-    def layout_of(self, block: int, column: int) -> FragmentLayout:
-        """One chunk: 64 rows, 128 bytes of columns."""
-        j = Sym(SymKind.FRAGMENT, "j")
-        made = self._element(const(block), column + 16 * j)
-        return replace(
-            made, indices=(FragmentIndex(name="j", extent=self._groups()), *made.indices)
-        )
+    def __init__(self, numbers: Numbers, rows: str, place: Expr) -> None:
+        super().__init__(numbers.lowered)
+        self.rows, self.place = rows, place
 
-    def _groups(self) -> int:
-        op = next(o for o in self.builder.stores)
-        dtype = self.builder.kernel.tensor(op.tensor).dtype
-        columns = share_of(self.builder.layout, op)[1]
-        return min(LINE_BYTES * 8 // dtype.bits // 16, columns // 16)
-
-    def staged(self, op: Store, target: Any) -> tuple[ops.VectorOp, ...]:  # noqa: ANN401
-        """The value of a chunk into a staging copy."""
-        value = self.value(op.value)
-        e, j = (Sym(SymKind.FRAGMENT, n) for n in "ej")
-        dtype = self.builder.kernel.tensor(op.tensor).dtype
-        row = LANE // 4 + 8 * (e // 2 % 2)
-        col = 16 * j + e // 4 * 8 + LANE % 4 * 2 + e % 2
-        self.made.append(
-            ops.VectorStage(value=value, target=target, row=lift(row), col=lift(col), dtype=dtype)
-        )
-        return tuple(self.made)
-
-    def direct(self, op: Store) -> tuple[ops.VectorOp, ...]:
-        """The value from registers to memory."""
-        value = self.value(op.value)
-        at, inside = self._place(op.tensor, op.at)
-        dtype = self.builder.kernel.tensor(op.tensor).dtype
-        self.made.append(
-            ops.VectorStore(
-                value=value,
-                tensor=op.tensor,
-                at=at,
-                predicate=conjunction(inside),
-                dtype=dtype,
-                line=_short(op.line),
-            )
-        )
-        return tuple(self.made)
-
-    def _place(
-        self, tensor: str, indices: tuple[At, ...]
-    ) -> tuple[tuple[IntExpr, ...], list[IntExpr]]:
-        """The element at hand, and the conditions under which it exists."""
-        at, inside = [], []
-        for n, a in enumerate(indices):
-            axis = self.builder.kernel.tensor(tensor).axes[n]
-            place = self.builder.index(tensor, n, a, None)
-            length = ceil_div(size(axis.name), axis.per)
-            if a.var in (self.rows, self.cols):
-                place = self._along(a.var) // axis.per
-                inside.append(lift(place < length))
-            elif a.var is None and not self._is_position(a.value or "", axis.name):
-                raise _refuse("a number as index, which may lie outside", self.line)
-            at.append(lift(place))
-        return tuple(at), inside
-
-    def _is_position(self, name: str, axis: str) -> bool:
-        """Whether a number is where a variable of that axis stands, which lies inside of it."""
-        inner, _ = self.body.through(name)
-        op = self.body.ops[inner]
-        return isinstance(op, Position) and self.builder.kernel.var(op.var).axis == axis
-
-    def _along(self, var: str) -> Expr:
-        here = ROW if var == self.rows else COL
-        return self.builder.position(var, None) + here
-
-    def value(self, name: str) -> str:
-        """The name of a value in the body, with what makes it before it."""
-        inner, _ = self.body.through(name)
-        if inner not in self.names:
-            self.names[inner] = self._made(inner)
-        return self.names[inner]
-
-    def _made(self, name: str) -> str:
-        homes = dict(self.builder.layout.homes)
-        if name in homes:
-            self.made.append(ops.VectorRegister(result=name, array=homes[name]))
-            return name
-        op, value = self.body.ops[name], self.body.values[name]
+    def value(self, name: str) -> Expr:
+        """The value's element at the row."""
+        op = self.body.ops[name]
+        if not self.body.values[name].dims:
+            return self.number(name, None)
         match op:
-            case Const():
-                self.made.append(ops.VectorConst(result=name, value=op.value, dtype=value.dtype))
-            case Scalar():
-                self.made.append(
-                    ops.VectorScalar(result=name, parameter=op.parameter, dtype=value.dtype)
-                )
+            case Indices():
+                return self.place
             case Spread():
                 return self.value(op.arg)
-            case Size() | Position():
-                number = self.builder.number(name, None)
-                self.made.append(ops.VectorIndex(result=name, value=lift(number)))
-            case Indices() if op.var in (self.rows, self.cols):
-                self.made.append(ops.VectorIndex(result=name, value=lift(self._along(op.var))))
             case Load():
-                at, inside = self._place(op.tensor, op.at)
-                self.made.append(
-                    ops.VectorLoad(
-                        result=name,
-                        tensor=op.tensor,
-                        at=at,
-                        predicate=conjunction(inside),
-                        dtype=self.builder.kernel.tensor(op.tensor).dtype,
-                    )
-                )
+                places = [
+                    lift(self.place) if a.var == self.rows else lift(self.index(op, n, None))
+                    for n, a in enumerate(op.at)
+                ]
+                found = Element(op.tensor, tuple(places))
+                there = conjunction(self.within(op, places))
+                return found if there is None else Select(there, found, const(0))
             case Pointwise():
-                args = tuple(self.value(a) for a in op.args)
-                self.made.append(
-                    ops.VectorPointwise(result=name, fn=op.fn, args=args, dtype=value.dtype)
-                )
+                return self._pointwise(op, [self.value(a) for a in op.args])
             case _:
-                raise _refuse("this value", line_of(op))
-        return name
-
-
-def _short(line: Line | None) -> Line | None:
-    """A line without the folder of its file: modules do not name places of a machine."""
-    return None if line is None else replace(line, file=PurePath(line.file).name)
+                raise refuse("this value picks no rows", self.body.values[name].line)
 
 
 def relative(value: T) -> T:
     """A value with every line in it relative to the author's file."""
     if isinstance(value, Line):
-        return _short(value)  # type: ignore[return-value]
+        return short(value)  # type: ignore[return-value]
     if isinstance(value, tuple):
         return tuple(relative(v) for v in value)  # type: ignore[return-value]
     if is_dataclass(value) and not isinstance(value, type):

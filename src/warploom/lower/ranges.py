@@ -29,7 +29,7 @@ from warploom.kernel.values import (
 from warploom.lower.body import Body
 from warploom.lower.fuse import Step
 from warploom.lower.layout import Layout
-from warploom.lower.slots import BLOCK_ROWS
+from warploom.lower.tiling import BLOCK_ROWS
 from warploom.lower.traces import leaves_no_trace
 
 BEGIN = 4  # elements: copies of vectors begin at whole 16 bytes

@@ -20,7 +20,6 @@ from warploom.lower.tiling import Tiling
 LINE_BYTES = 128  # a row of a slot block: one swizzle span
 MOST_COLUMNS = 256
 WHOLE_BYTES = 16  # where copies may begin, in bytes along the innermost axis
-BLOCK_ROWS, BLOCK_COLUMNS = 16, 8  # of tensors in blocks
 SLOT_BYTES = 1024  # slots start on whole atoms of the 128-byte swizzle
 
 _Key = tuple[bool, tuple[str, ...]]  # once a tile, readers

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from math import prod
 from typing import get_args, get_origin, get_type_hints
 from zlib import crc32
 
 from warploom.errors import ConfigError, GeometryError
 from warploom.kernel.values import Kernel
 
+TileTerms = tuple[tuple[tuple[str, int], ...], ...]  # product of sums of (axis, elements a tile)
+BLOCK_ROWS, BLOCK_COLUMNS = 16, 8  # of tensors in blocks
 LEAST = {"spare": 0, "early": 0, "late": 0, "pace": 0, "tie": -1}  # of other numbers 1
 MOST = 1 << 16
 
@@ -232,6 +235,11 @@ def part_tiling(part: Kernel, tiling: Tiling, *, last: bool = False) -> Tiling:
         keep=tiling.keep,
         serpentine=tiling.serpentine,
     )
+
+
+def count_tiles(terms: TileTerms, sizes: Mapping[str, int]) -> int:
+    """Tiles of a grid: the product of the terms, each a sum of axes cut into so many elements."""
+    return prod(sum(-(-sizes[axis] // extent) for axis, extent in term) for term in terms)
 
 
 def tiling_of(kernel: Kernel, consumers: int = 2, **sizes: int) -> Tiling:

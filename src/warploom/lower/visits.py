@@ -35,7 +35,7 @@ from warploom.lower.cluster import row_variable
 from warploom.lower.fuse import fuse
 from warploom.lower.ranges import Affine, Cut, begins_at, cut_of
 from warploom.lower.slots import grouped_vars
-from warploom.lower.tiling import Tiling
+from warploom.lower.tiling import TileTerms, Tiling, count_tiles
 from warploom.target.h200 import h200
 
 ENDS, BAND_BYTES = h200().tiles.ends, h200().memory.band_bytes
@@ -209,15 +209,19 @@ def _band(body: Body, tiling: Tiling, sizes: Sizes, units: int) -> int:
 
 def tiles_of(kernel: Kernel, tiling: Tiling, sizes: Sizes) -> int:
     """How many tiles there are, a cluster's as one; of groups, the most there can be."""
-    counts, rows = [], row_variable(kernel)
+    return count_tiles(tile_terms(kernel, tiling), sizes)
+
+
+def tile_terms(kernel: Kernel, tiling: Tiling) -> TileTerms:
+    """The number of tiles as a product of sums of axes (``count_tiles``)."""
+    counts, rows = {}, row_variable(kernel)
     for name in kernel.grid.vars:
         var = kernel.var(name)
         extent = tiling.extent(name) if var.walk is Walk.TILE else 1
         extent *= tiling.cluster if name == rows else 1
-        counts.append(-(-sizes[var.axis] // extent))
+        counts[name] = (var.axis, extent)
     if kernel.grid.kind == "tiles":
-        return prod(counts)
+        return tuple((count,) for count in counts.values())
     groups, grouped = grouped_vars(kernel)
-    rest = [c for n, c in zip(kernel.grid.vars, counts, strict=True) if n not in (groups, grouped)]
-    of = dict(zip(kernel.grid.vars, counts, strict=True))
-    return (of[grouped] + of[groups]) * prod(rest)
+    rest = [(c,) for n, c in counts.items() if n not in (groups, grouped)]
+    return ((counts[grouped], counts[groups]), *rest)

@@ -18,7 +18,7 @@ from warploom.order.clock import Deadline
 from warploom.order.model import ModuloEdge, ModuloProblem
 from warploom.order.options import ModuloOptions
 from warploom.order.result import ModuloResult
-from warploom.order.search import solve_modulo
+from warploom.order.search import schedule_at, solve_modulo
 
 TRIES = 8
 LEAST = 0.01  # seconds for any solve
@@ -44,7 +44,10 @@ def solve_alike(
     clock = Deadline(options.seconds)
     free = solve_modulo(problem, replace(options, goals=()))
     best: ModuloResult | None = None
-    for parts in dict.fromkeys((1, steps)):
+    shares = list(dict.fromkeys((1, steps)))
+    if len(shares) > 1:  # one that keeps the least interval needs no search for others
+        shares.sort(key=lambda parts: not _keeps(problem, roles, names, free.ii, parts, options))
+    for parts in shares:
         found = _apart(problem, roles, names, free, parts, options, clock)
         if found is not None and (best is None or found.ii < best.ii):
             best = found
@@ -58,6 +61,20 @@ def solve_alike(
         why="an even shift between the roles breaks a unit, an edge or a ring",
         fix="emit one program for each role",
     )
+
+
+def _keeps(
+    problem: ModuloProblem,
+    roles: Sequence[str],
+    names: Mapping[str, str],
+    ii: int,
+    parts: int,
+    options: ModuloOptions,
+) -> bool:
+    """Whether roles so far apart have a schedule at the interval itself."""
+    if ii < len(roles) * problem.handoff:
+        return False
+    return schedule_at(tied(problem, roles, names, ii, parts), ii, options) is not None
 
 
 def _apart(

@@ -24,6 +24,7 @@ SMALL_LAG = 4
 COPIES = (0, 1, 4)  # how many copies above the least the heuristic is given
 WIDEST_TABLE = 1 << 24  # cycles of an interval up to which the heuristic's bit sets are built
 ASKING = 0.2  # work that a question costs at the least: models are built and sent
+SLICE = 0.6  # work for a model of the portfolio
 SMALL = 24  # ops up to which the exact question is as quick as the coarse one
 
 
@@ -75,7 +76,7 @@ class Attempter:
         found = self._heuristic(ii, least, 1, (0,))
         if found is not None or self.solver is None or self.small():
             return found
-        return self._coarse(ii, least)
+        return self._portfolio(ii, least) or self._coarse(ii, least)
 
     def full(self, ii: int) -> Outcome:
         """Everything, up to the work limits."""
@@ -99,7 +100,8 @@ class Attempter:
         if self.small():
             return self._exact(ii, least)
         return (
-            self._coarse(ii, least)
+            self._portfolio(ii, least)
+            or self._coarse(ii, least)
             or self._heuristic(ii, least, self.options.tries, COPIES)
             or self._exact(ii, least)
         )
@@ -144,10 +146,40 @@ class Attempter:
                     return Incumbent(times=times, depths=depths, roles=roles)
         return None
 
-    def _coarse(self, ii: int, least: tuple[int, ...]) -> Incumbent | None:
+    def _portfolio(self, ii: int, least: tuple[int, ...]) -> Incumbent | None:
+        """A little work for each of two models: some bodies are easy with every ring at its
+        deepest, others at its least. Where storage is minimised next, the least comes first.
+        """
+        deep = SLICE if not self.options.goals else 2 * SLICE
+        first = self._coarse(ii, least, SLICE) if self.options.goals else None
+        return first or self._deep(ii, min(deep, self.options.find_work))
+
+    def _deep(self, ii: int, work: float) -> Incumbent | None:
+        """CP-SAT with every ring at its deepest, where that fits: nothing is left but edges."""
+        most = self.system.max_depths()
+        budget = self.system.problem.smem_budget
+        if budget is not None and self.system.smem(most) > budget:
+            return None
+        answer = self.ask(
+            CpRequest(
+                problem=self.system.problem,
+                ii=ii,
+                max_lag=SMALL_LAG,
+                work=work,
+                least_depths=most,
+                most_depths=most,
+            )
+        )
+        self.say(f"II {ii}: CP at the largest depths: {describe(answer)}")
+        return as_incumbent(answer) if answer.solved else None
+
+    def _coarse(
+        self, ii: int, least: tuple[int, ...], most_work: float | None = None
+    ) -> Incumbent | None:
         """CP-SAT at least depths on coarse grids, small lags: quick to find, proves nothing."""
         for grid in [*coarse_grids(self.system, ii), 1]:
             work = self.options.find_work if grid > 1 else self.options.find_work / 4
+            work = work if most_work is None else min(work, most_work)
             answer = self.ask(
                 CpRequest(
                     problem=self.system.problem,
@@ -194,6 +226,7 @@ class Attempter:
             answer = self.unanswered[key]
         else:
             answer = self.solver.solve(replace(request, work=work, seconds=limits.left()))
+            limits.worked += answer.work
             if answer.status is CpStatus.UNKNOWN and not answer.note and limits.left() != 0.0:
                 self.unanswered[key] = answer
         limits.spent += max(answer.work, ASKING)

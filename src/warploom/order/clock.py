@@ -17,6 +17,7 @@ class Deadline:
     seconds: float | None = None
     work: float | None = None
     spent: float = 0.0
+    worked: float = 0.0  # what the questions took, without what asking them costs
     _start: float = field(default_factory=time.monotonic)
 
     def left(self) -> float | None:

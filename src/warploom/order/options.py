@@ -29,6 +29,9 @@ class ModuloOptions:
     together. None of them is wall-clock time, so equal inputs give equal results, on a loaded
     machine too. ``seconds`` is: the solve ends then with the best it has and the bound it proved,
     which may differ from run to run.
+
+    ``gap``: a schedule whose II exceeds the bound by at most this share is good enough: after
+    ``gap_work`` more for a better one, or a proof, it is taken. The result says the bound.
     """
 
     goals: tuple[Goal, ...] = DEFAULT_GOALS
@@ -37,6 +40,8 @@ class ModuloOptions:
     prove_work: float = 30.0
     optimise_work: float = 8.0
     work: float | None = None
+    gap: float = 0.0
+    gap_work: float = 1.0
     seed: int = 0
     exact: ExactUse = ExactUse.AUTO
     seconds: float | None = None
@@ -47,7 +52,10 @@ class ModuloOptions:
             object.__setattr__(self, "goals", tuple(Goal(g) for g in self.goals))
         except ValueError as error:
             raise ConfigError(f"unknown setting: {error}", where="ModuloOptions") from None
-        if self.tries < 1 or min(self.find_work, self.prove_work, self.optimise_work) < 0:
+        works = (self.find_work, self.prove_work, self.optimise_work, self.gap_work)
+        if not 0 <= self.gap < 1:
+            raise ConfigError(f"a gap of {self.gap}", where="ModuloOptions", fix="0 to 1, as 0.01")
+        if self.tries < 1 or min(works) < 0:
             raise ConfigError("a work limit below zero, or no tries at all", where="ModuloOptions")
         if self.seconds is not None and not self.seconds > 0:
             raise ConfigError(f"a time limit of {self.seconds} seconds", where="ModuloOptions")

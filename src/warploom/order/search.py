@@ -61,6 +61,21 @@ def solve_modulo(
     return result
 
 
+def schedule_at(
+    problem: ModuloProblem, ii: int, options: ModuloOptions | None = None
+) -> Incumbent | None:
+    """A schedule at one II, up to the work limits; no other II is looked at."""
+    options = options or ModuloOptions()
+    system = build_system(problem)
+    deadline = Deadline(options.seconds, options.work)
+    attempter = Attempter(system, options, _pick_solver(options, None), lambda _: None, deadline)
+    try:
+        found = attempter.full(ii)
+    except OutOfTimeError:
+        return None
+    return found if isinstance(found, Incumbent) else None
+
+
 def _pick_solver(
     options: ModuloOptions, solver: process.ExactSolver | None
 ) -> process.ExactSolver | None:
@@ -91,6 +106,7 @@ class _Search:
         self.low = 1
         self.high: int | None = None
         self.best: Incumbent | None = None
+        self.close_from: float | None = None  # work spent when the gap was reached
         self.limit = Limit(kind=LimitKind.TRIVIAL, text="II cannot be less than one cycle")
         self.top = deciding_interval(self.system)
         deadline = Deadline(options.seconds, options.work)
@@ -238,10 +254,27 @@ class _Search:
         assert self.high is not None
         at = self.low
         while at < self.high:
-            mid = (at + self.high) // 2
-            if not self._take(mid, self.attempter.full(mid)):
+            mid, asker = (at + self.high) // 2, self._asker()
+            if asker is None:
+                return
+            if not self._take(mid, asker.full(mid)):
                 at = mid + 1
         self._step_down()
+
+    def _asker(self) -> Attempter | None:
+        """Who tries a lesser II; None when the schedule at hand is good enough."""
+        options, worked = self.options, self.attempter.deadline.worked
+        far = self.high is None or self.high - self.low > options.gap * self.low
+        if far or not options.gap:
+            return self.attempter
+        if self.close_from is None:
+            self.close_from = worked
+        left = options.gap_work - (worked - self.close_from)
+        if left <= 0:
+            self.say(f"II {self.high} is within {options.gap:.0%} of the bound {self.low}: taken")
+            return None
+        less = {n: min(getattr(options, n), left) for n in ("find_work", "prove_work")}
+        return replace(self.attempter, options=replace(options, **less))
 
     def _raise_by_energy(self) -> None:
         nodes = self.system.n + NODES_BESIDE_OPS + len(self.system.problem.values)
@@ -301,7 +334,10 @@ class _Search:
                 return
             if far:
                 raise self._nothing_found(Open())
-            low, outcome = self.low, refuted.get(ii) or self.attempter.full(ii)
+            asker = self._asker()
+            if asker is None:
+                return
+            low, outcome = self.low, refuted.get(ii) or asker.full(ii)
             if self._take(ii, outcome):
                 return
             last = outcome if isinstance(last, Refuted) else Open()
@@ -319,8 +355,10 @@ class _Search:
             ii, step = min(ii + step, self.top), step * 2
         at = first
         while self.high is not None and at < self.high:
-            mid = (at + self.high) // 2
-            outcome = self.attempter.full(mid)
+            mid, asker = (at + self.high) // 2, self._asker()
+            if asker is None:
+                return refuted
+            outcome = asker.full(mid)
             if isinstance(outcome, Refuted):
                 refuted[mid] = outcome
             if not self._take_found(mid, outcome):

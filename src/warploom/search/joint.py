@@ -14,8 +14,8 @@ from pathlib import Path
 
 from warploom.errors import ConfigError, WarploomError
 from warploom.kernel.values import Walk
+from warploom.launch.code_digest import fingerprint
 from warploom.launch.compiled import Compiled
-from warploom.launch.kept import fingerprint
 from warploom.lower.choose import ASSUMED, ASSUMED_UNITS
 from warploom.lower.tiling import Tiling
 from warploom.search.joint_book import SCHEMA, Book

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from warploom.errors import ConfigError
-from warploom.launch.build import write_whole
+from warploom.launch.disk_cache import write_whole
 from warploom.lower.tiling import Tiling
 from warploom.search.tiles import Shape, Trial
 

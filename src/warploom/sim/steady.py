@@ -151,18 +151,23 @@ def unit_loads(workload: Workload) -> tuple[UnitLoad, ...]:
 
 
 def phase_spans(steps: tuple[tuple[StepTime, ...], ...]) -> tuple[PhaseSpan, ...]:
-    """When each row was in which phase and iteration."""
+    """When each row was in which phase and iteration, in order; a phase that a row comes back to
+    (the prologue of its next tile) is a span of its own.
+    """
     spans = []
     for row, times in enumerate(steps):
-        extent: dict[tuple[str, int | None], tuple[int, int]] = {}
+        extents: list[tuple[tuple[str, int | None], int, int]] = []
         for step in times:
             key = (step.place.phase, step.place.iteration)
-            begin, _ = extent.get(key, (step.arrive, 0))
-            extent[key] = (begin, step.leave)
+            if step.place.phase == "protocol":
+                continue
+            if extents and extents[-1][0] == key:
+                extents[-1] = (key, extents[-1][1], step.leave)
+            else:
+                extents.append((key, step.arrive, step.leave))
         spans += [
             PhaseSpan(row=row, phase=phase, iteration=iteration, start=start, end=end)
-            for (phase, iteration), (start, end) in extent.items()
-            if phase != "protocol"
+            for (phase, iteration), start, end in extents
         ]
     return tuple(spans)
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from warploom.launch.attention_checks import HEAD_DIMS
+from warploom.launch.interpreting import active
 
 GEMM = (
     "gemm(Tensor a, Tensor b, Tensor? bias=None, float alpha=1.0, str activation='none') -> Tensor"
@@ -43,20 +44,21 @@ ACTIVATIONS = {
 def define(library: torch.library.Library, text: str, cuda: Any, cpu: Any, fake: Any) -> None:  # noqa: ANN401
     """An op with its kernels; strides are part of what a kernel takes.
 
-    ``fake`` judges a call and says what its results look like, on the CPU as while tracing.
+    ``fake`` judges a call and says what its results look like, on the CPU as while tracing. Where
+    calls are interpreted, the CPU executes the program of ``cuda``.
     """
     name = text.partition("(")[0]
     exact = getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order)
     library.define(text, tags=(torch.Tag.pt2_compliant_tag, exact))
     library.impl(name, cuda, "CUDA")
-    library.impl(name, _judged(cpu, fake), "CPU")
+    library.impl(name, _judged(cpu, fake, cuda), "CPU")
     torch.library.register_fake(f"warploom::{name}", fake, lib=library)
 
 
-def _judged(cpu: Any, fake: Any) -> Any:  # noqa: ANN401
+def _judged(cpu: Any, fake: Any, cuda: Any) -> Any:  # noqa: ANN401
     def run(*given: Any) -> Any:  # noqa: ANN401
         fake(*given)
-        return cpu(*given)
+        return cpu(*given) if active() is None else cuda(*given)
 
     return run
 

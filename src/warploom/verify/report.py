@@ -66,8 +66,10 @@ def judge_file(path: str | Path, trips: range | None = None) -> FileVerdict:
         return FileVerdict(file=name, report=judge_document(document, trips))
     except WarploomError as error:
         return FileVerdict(file=name, error=str(error))
-    except (OSError, ValueError) as error:
-        return FileVerdict(file=name, error=f"the file cannot be read: {error}")
+    except OSError as error:
+        return FileVerdict(file=name, error=f"cannot read {name}: {error.strerror or error}")
+    except ValueError as error:
+        return FileVerdict(file=name, error=f"cannot read {name}: {error}")
     except (MemoryError, RecursionError):
         return FileVerdict(file=name, error="the document is too large to judge")
 

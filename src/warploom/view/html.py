@@ -4,6 +4,8 @@ The page holds the events as JSON and a small script that draws what is visible:
 hover for details, click an op to follow its data, a stall or an arrow to read the reason.
 """
 
+import base64
+import gzip
 import json
 from collections.abc import Mapping
 from html import escape
@@ -11,7 +13,8 @@ from typing import Any
 
 from warploom.sim.events import OpEvent, Place, StallEvent, StallKind
 from warploom.sim.pace import Pace
-from warploom.sim.simulation import Simulation
+from warploom.sim.simulation import Simulation, StallSite
+from warploom.view.bottleneck import bottleneck, runs_ahead, stalls_of
 from warploom.view.measured import Stamps, measured_lanes
 from warploom.view.palette import (
     STALL_COLOURS,
@@ -21,6 +24,7 @@ from warploom.view.palette import (
     short_labels,
     wait_text,
 )
+from warploom.view.panels import Panels
 from warploom.view.scene import (
     Band,
     Lane,
@@ -33,6 +37,8 @@ from warploom.view.scene import (
 )
 from warploom.view.svg import asset, hatch, page
 
+PLAIN = 600_000  # bytes of data up to which a page holds it as readable JSON
+
 
 def timeline_html(
     sim: Simulation,
@@ -41,35 +47,55 @@ def timeline_html(
     pace: Pace | None = None,
     lines: Mapping[str, str] | None = None,
     stamps: Stamps | None = None,
+    title: str | None = None,
+    codes: Mapping[str, str] | None = None,
+    panels: Panels | None = None,
+    clock_hz: float | None = None,
 ) -> str:
     """The page as text. It holds all rows, and shows one of each group until asked for more.
 
     ``reasons`` says of entries, by phase name (of a role: ``consumer.kernel``) and index, why they
     are there; hovering or clicking shows it. ``pace`` is the loop's interval, where the run is too
     short to show it. ``lines`` gives the author's line of an op by its name, ``stamps`` what a run
-    on a GPU measured, drawn under the prediction.
+    on a GPU measured, shown under the prediction. ``title`` is the headline, ``codes`` gives the
+    name that an op has in generated code by the label it is shown with, ``panels`` are source,
+    schedule and code, linked, and ``clock_hz`` turns measured ranges into time. The data of a long
+    run is packed; the browser unpacks it.
     """
-    scene = build_scene(sim, every=True, pace=pace)
+    name = title or sim.name
+    sites = stalls_of(sim)
+    data = _embed(
+        {
+            **_data(scene := build_scene(sim, every=True, pace=pace)),
+            "reasons": {f"{p.lower()} {i}": text for (p, i), text in (reasons or {}).items()},
+            "lines": dict(lines or {}),
+            "codes": {shown: code for shown, code in (codes or {}).items() if shown != code},
+            "panels": None if panels is None else panels.to_json(),
+            "clock": clock_hz,
+            "measured": _measured(scene, stamps),
+        }
+    )
+    packed = len(data) > PLAIN
     return page(
         "timeline.html",
-        title=escape(f"Timeline of {sim.name}"),
-        name=escape(sim.name),
+        title=escape(f"Timeline of {name}"),
+        name=escape(name),
         figures=_figures(scene, stamps),
+        bottleneck=escape(bottleneck(sim, scene.pace)),
         units=_units(scene),
-        sites=_sites(sim, scene),
+        sites=_sites(sim, sites.cost, ahead=False),
+        ahead=_ahead(sim, sites.ahead),
         legend=_legend(sim) + (_MEASURED_KEY if stamps is not None else ""),
         all_rows="" if len(scene.bands) > len(representative_rows(sim)) else " disabled",
         css=asset("timeline.css"),
         script=asset("timeline.js"),
-        data=_embed(
-            {
-                **_data(scene),
-                "reasons": {f"{p.lower()} {i}": text for (p, i), text in (reasons or {}).items()},
-                "lines": dict(lines or {}),
-                "measured": _measured(scene, stamps),
-            }
-        ),
+        packed=' data-packed="gzip"' if packed else "",
+        data=_packed(data) if packed else data,
     )
+
+
+def _packed(data: str) -> str:
+    return base64.b64encode(gzip.compress(data.encode(), 6, mtime=0)).decode()
 
 
 def _embed(data: dict[str, Any]) -> str:
@@ -80,6 +106,7 @@ def _embed(data: dict[str, Any]) -> str:
 def _data(scene: Scene) -> dict[str, Any]:
     sim = scene.sim
     shown = representative_rows(sim)
+    ahead = {row for row in range(len(sim.rows)) if runs_ahead(sim, row)}
     return {
         "cycles": sim.cycles,
         "ii": None if scene.pace is None else round(scene.pace.interval, 2),
@@ -90,8 +117,8 @@ def _data(scene: Scene) -> dict[str, Any]:
             {"name": row.name, "group": row.group, "program": row.role.partition(" ")[0]}
             for row in sim.rows
         ],
-        "ops": [_op(op) for op in sim.ops],
-        "stalls": [_stall(stall) for stall in sim.stalls],
+        "ops": _ops(sim.ops),
+        "stalls": [_stall(stall, stall.row in ahead) for stall in sim.stalls],
         "waits": [
             _of(wait, "row", "start", "op") | {"place": _place(wait.place), "text": wait_text(wait)}
             for wait in sim.waits
@@ -100,11 +127,55 @@ def _data(scene: Scene) -> dict[str, Any]:
         "slots": [
             _of(s, "slot", "content", "start", "ready", "end", "writers", "readers")
             for s in sim.slots
+            if s.row is None
         ],
-        "slotLines": [_of(line, "name", "lives") for line in scene.slots],
-        "links": [_of(link, "src", "dst", "via") for link in sim.links],
+        "slotLines": _slot_lines(scene),
+        "links": _links(sim),
         "bands": [_band(band, band.row in shown) for band in scene.bands],
     }
+
+
+def _ops(ops: tuple[OpEvent, ...]) -> dict[str, Any]:
+    """Ops by column: what they share as ``kinds``, times as differences, which pack well."""
+    kinds: dict[str, int] = {}
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("kind", "row", "iteration", "issue", "issued", "start", "end", "done")
+    }
+    issue = 0
+    for op in ops:
+        kind = json.dumps(_kind(op), separators=(",", ":"))
+        row = (
+            kinds.setdefault(kind, len(kinds)),
+            op.row,
+            op.place.iteration,
+            op.issue - issue,
+            op.issued - op.issue,
+            op.start - op.issue,
+            op.end - op.start,
+            op.done - op.end,
+        )
+        issue = op.issue
+        for column, value in zip(columns.values(), row, strict=True):
+            column.append(value)
+    return {"kinds": [json.loads(kind) for kind in kinds], **columns}
+
+
+def _links(sim: Simulation) -> dict[str, Any]:
+    """Links by column, as differences."""
+    vias: dict[str, int] = {}
+    src, dst, via, last = [], [], [], 0
+    for link in sim.links:
+        src.append(link.src - last)
+        dst.append(link.dst - link.src)
+        via.append(vias.setdefault(link.via, len(vias)))
+        last = link.src
+    return {"vias": list(vias), "src": src, "dst": dst, "via": via}
+
+
+def _slot_lines(scene: Scene) -> list[dict[str, Any]]:
+    """Lines of shared slots; their lives by position among those."""
+    place = {i: n for n, i in enumerate(i for i, s in enumerate(scene.sim.slots) if s.row is None)}
+    return [{"name": x.name, "lives": [place[i] for i in x.lives]} for x in scene.slots]
 
 
 def _measured(scene: Scene, stamps: Stamps | None) -> dict[str, Any]:
@@ -130,10 +201,10 @@ def _place(place: Place) -> dict[str, Any]:
     return _of(place, "label", "phase", "index", "iteration")
 
 
-def _op(op: OpEvent) -> dict[str, Any]:
-    times = ("issue", "issued", "start", "end", "done")
-    return _of(op, "row", "unit", *times, "queue", "count") | {
-        "place": _place(op.place),
+def _kind(op: OpEvent) -> dict[str, Any]:
+    """What all runs of an op share."""
+    return _of(op, "unit", "queue", "count") | {
+        "place": _of(op.place, "label", "phase", "index"),
         "labels": short_labels(op.place.label),
         "word": op_word(op.kind),
         "colour": op_colour(op.kind),
@@ -141,13 +212,14 @@ def _op(op: OpEvent) -> dict[str, Any]:
     }
 
 
-def _stall(stall: StallEvent) -> dict[str, Any]:
+def _stall(stall: StallEvent, ahead: bool) -> dict[str, Any]:
     return _of(stall, "row", "start", "end") | {
         "place": _place(stall.place),
         "kind": str(stall.cause.kind),
         "text": stall.cause.text,
         "op": stall.cause.op,
         "culprit": stall.cause.row,
+        "ahead": ahead and stall.cause.kind is StallKind.SIGNAL,
     }
 
 
@@ -161,8 +233,14 @@ def _band(band: Band, representative: bool) -> dict[str, Any]:
 
 
 def _lane(lane: Lane) -> dict[str, Any]:
-    bars = [(bar.op, bar.start, bar.end, bar.done, bar.track) for bar in lane.bars]
-    return {"name": lane.name, "tracks": lane.tracks, "bars": bars}
+    ops = [bar.op for bar in lane.bars]
+    first = [0, *ops[:-1]] if ops else []
+    return {
+        "name": lane.name,
+        "tracks": lane.tracks,
+        "ops": [op - before for op, before in zip(ops, first, strict=True)],
+        "track": [bar.track for bar in lane.bars] if lane.tracks > 1 else [],
+    }
 
 
 def _figures(scene: Scene, stamps: Stamps | None) -> str:
@@ -193,27 +271,42 @@ def _units(scene: Scene) -> str:
     return "".join(rows)
 
 
-def _sites(sim: Simulation, scene: Scene, most: int = 14) -> str:
-    """The places that stall most; a click leads to their longest stall on a row that shows."""
-    rows = []
-    bands = {band.row for band in scene.bands}
-    for site in sim.sites[:most]:
-        here = [
-            (i, stall)
-            for i, stall in enumerate(sim.stalls)
-            if stall.row in bands
-            and (stall.place.phase, stall.place.index) == (site.phase, site.index)
-            and (stall.place.label, stall.cause.kind) == (site.label, site.kind)
-        ]
-        if not here:
-            continue
-        longest = max(here, key=lambda item: item[1].end - item[1].start)[0]
-        rows.append(
-            f"<tr class='jump' data-stall='{longest}'><td class='num'>{site.cycles}</td>"
-            f"<td>{escape(site.label)}<br><small>{site.phase} {site.index}: "
-            f"{escape(site.cause)}</small></td></tr>"
-        )
+def _sites(sim: Simulation, sites: tuple[StallSite, ...], *, ahead: bool, most: int = 14) -> str:
+    """The places that stall most; a click leads to their longest stall."""
+    longest: dict[tuple[object, ...], int] = {}
+    waits = {row for row in range(len(sim.rows)) if runs_ahead(sim, row)}
+    for i, stall in enumerate(sim.stalls):
+        free = stall.row in waits and stall.cause.kind is StallKind.SIGNAL
+        key = (stall.place.phase, stall.place.index, stall.place.label, stall.cause.kind)
+        known = longest.get(key)
+        if free is ahead and (known is None or _length(stall) > _length(sim.stalls[known])):
+            longest[key] = i
+    rows = [
+        f"<tr class='jump' tabindex='0' role='button' "
+        f"data-stall='{longest[site.phase, site.index, site.label, site.kind]}'>"
+        f"<td class='num'>{site.cycles}</td>"
+        f"<td>{escape(site.label)}<br><small>{site.phase} {site.index}: "
+        f"{escape(site.cause)}</small></td></tr>"
+        for site in sites[:most]
+    ]
     return "".join(rows) or "<tr><td>none</td></tr>"
+
+
+def _length(stall: StallEvent) -> int:
+    return stall.end - stall.start
+
+
+def _ahead(sim: Simulation, sites: tuple[StallSite, ...]) -> str:
+    """Waits of roles that run ahead, folded: they cost nothing by themselves."""
+    if not sites:
+        return ""
+    total = sum(site.cycles for site in sites)
+    return (
+        f"<details id='ahead'><summary>Copies run ahead: {total} cycles</summary>"
+        "<p>Waits for a free slot of a role that only copies: the ring is full, the copies are as "
+        "far ahead as it allows. They cost nothing unless a consumer waits, too.</p>"
+        f"<table>{_sites(sim, sites, ahead=True)}</table></details>"
+    )
 
 
 def _legend(sim: Simulation) -> str:

@@ -90,6 +90,8 @@ def slot_text(life: SlotEvent) -> str:
 
 def short_labels(label: str) -> tuple[str, ...]:
     """Ever shorter forms of an op's label, for bars with little room."""
+    if "[" not in label:
+        return (label, label.replace(" ", ""))
     plain = label.split(" ", maxsplit=1)[0]
     inner = plain[plain.find("[") :] if "[" in plain else plain
     return (label, plain, inner) if inner != plain else (label, plain)

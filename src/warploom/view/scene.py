@@ -96,17 +96,52 @@ def loop_spans(sim: Simulation) -> tuple[PhaseSpan, ...]:
 def steady_window(
     sim: Simulation, iterations: int = 2, pace: Pace | None = None
 ) -> tuple[int, int]:
-    """The cycles of a few iterations of one row, in the middle of the steady state."""
+    """The cycles of a few iterations of one row, in the middle of the steady state.
+
+    In the window every row is inside its loop: no prologue and no epilogue of a tile shows, not
+    even of a role that runs ahead. Where the run has no such stretch, roles that run ahead may
+    leave their loop in it, then fewer iterations are shown.
+    """
     loop = loop_spans(sim)
     kept = interval_marks(sim, pace) if pace is not None else []
     if pace is not None and kept:
+        inside = {row: _loops(sim, row) for row in range(len(sim.rows))}
+        late = {s.row for s in loop}
+        alike = {r for r, row in enumerate(sim.rows) if row.role.partition(" ")[0] == _role(sim)}
+        wanted = ((set(inside), iterations), (alike | late, iterations), (late, iterations))
+        for rows, count in (*wanted, (late, 1)):
+            length = round(count * pace.interval)
+            steady = [a for a, _ in kept if all(_covers(inside[r], a, a + length) for r in rows)]
+            if steady:
+                start = steady[(len(steady) - 1) // 2]
+                return start, start + length
         start = kept[(len(kept) - 1) // 2][0]
-        return start, start + round(iterations * pace.interval)
+        return start, start + round(pace.interval)
     if not loop:
         return 0, sim.cycles
     first = sim.state.first_iteration if sim.state else 0
     begin = min(max(first, (len(loop) - iterations) // 2), max(0, len(loop) - iterations))
     return loop[begin].start, loop[min(begin + iterations, len(loop)) - 1].end
+
+
+def _role(sim: Simulation) -> str:
+    """The program of the row that sets the pace; empty where all rows run one."""
+    return sim.rows[-1].role.partition(" ")[0] if sim.rows else ""
+
+
+def _loops(sim: Simulation, row: int) -> list[tuple[int, int]]:
+    """Stretches of successive iterations of a row."""
+    out: list[tuple[int, int]] = []
+    for span in (s for s in sim.spans if s.row == row and s.iteration is not None):
+        if out and out[-1][1] == span.start:
+            out[-1] = (out[-1][0], span.end)
+        else:
+            out.append((span.start, span.end))
+    return out
+
+
+def _covers(stretches: list[tuple[int, int]], start: int, end: int) -> bool:
+    return any(a <= start and end <= b for a, b in stretches)
 
 
 def build_scene(

@@ -24,8 +24,9 @@ from string import ascii_letters, digits
 
 from warploom.errors import ConfigError
 from warploom.sim.events import OpEvent
-from warploom.sim.pace import Pace
+from warploom.sim.pace import Pace, pace_of
 from warploom.sim.simulation import Simulation, UnitUse
+from warploom.view.bottleneck import bottleneck, stalls_of
 from warploom.view.listing import Paint
 from warploom.view.palette import STALL_SYMBOLS, STALL_WORDS
 from warploom.view.scene import (
@@ -74,7 +75,9 @@ def timeline_text(
 
 def pressure(sim: Simulation, width: int, pace: Pace | None) -> list[str]:
     """How busy the units are and where the time goes."""
-    return [*_units(sim, width, pace), "", *_stalls(sim, width)]
+    pace = pace or pace_of(sim)
+    limit = [] if pace is None else [*textwrap.wrap(bottleneck(sim, pace), width), ""]
+    return [*limit, *_units(sim, width, pace), "", *_stalls(sim, width)]
 
 
 def timeline_strip(
@@ -262,13 +265,22 @@ def _units(sim: Simulation, width: int, pace: Pace | None) -> list[str]:
 
 
 def _stalls(sim: Simulation, width: int, most: int = 12) -> list[str]:
-    if not sim.sites:
-        return ["Stalls: none"]
-    lines = [
-        "Stalls, all rows and iterations together, most costly first",
+    found = stalls_of(sim)
+    lines = []
+    if found.ahead:
+        cycles = sum(site.cycles for site in found.ahead)
+        lines = textwrap.wrap(
+            f"Copies run ahead: {cycles} cycles of waits for a free slot, which cost nothing while "
+            "consumers have work",
+            width,
+        )
+    if not found.cost:
+        return ["Stalls: none" if not lines else "Stalls that cost: none", *lines]
+    lines += [
+        "Stalls that cost, all rows and iterations together, most costly first",
         "   cycles  times  where",
     ]
-    for site in sim.sites[:most]:
+    for site in found.cost[:most]:
         where = f"{site.phase} {site.index}"
         text = f"{where:<13} {site.label:<18} {site.cause}"
         lines += textwrap.wrap(
@@ -277,9 +289,9 @@ def _stalls(sim: Simulation, width: int, most: int = 12) -> list[str]:
             initial_indent=f"{site.cycles:>9}{site.times:>7}  ",
             subsequent_indent=" " * 20,
         )
-    if len(sim.sites) > most:
-        rest = sum(site.cycles for site in sim.sites[most:])
-        lines.append(f"{rest:>9}         in {len(sim.sites) - most} more places")
+    if len(found.cost) > most:
+        rest = sum(site.cycles for site in found.cost[most:])
+        lines.append(f"{rest:>9}         in {len(found.cost) - most} more places")
     return lines
 
 

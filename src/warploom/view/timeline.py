@@ -20,6 +20,7 @@ from warploom.view.html import timeline_html
 from warploom.view.listing import Paint
 from warploom.view.measured import Stamps, measured_text
 from warploom.view.palette import op_word, slot_text
+from warploom.view.panels import Panels
 from warploom.view.scene import Band, build_scene
 from warploom.view.svg import number, page, timeline_svg
 from warploom.view.text import timeline_text
@@ -60,6 +61,10 @@ def draw(
     stamps: Stamps | None = None,
     width: int = 120,
     paint: Paint | None = None,
+    title: str | None = None,
+    codes: Mapping[str, str] | None = None,
+    panels: Panels | None = None,
+    clock_hz: float | None = None,
 ) -> str:
     """A run in one form; what a form cannot show is left out."""
     match form:
@@ -71,7 +76,17 @@ def draw(
         case "svg":
             return timeline_svg(sim, pace=pace)
         case "html":
-            return timeline_html(sim, pace=pace, reasons=reasons, lines=lines, stamps=stamps)
+            return timeline_html(
+                sim,
+                pace=pace,
+                reasons=reasons,
+                lines=lines,
+                stamps=stamps,
+                title=title,
+                codes=codes,
+                panels=panels,
+                clock_hz=clock_hz,
+            )
         case "perfetto":
             return json.dumps(perfetto_trace(sim))
     raise ConfigError(f"no form {form!r}", where="form", fix=f"one of {get_args(Form)}")

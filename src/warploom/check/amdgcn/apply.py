@@ -17,6 +17,7 @@ from warploom.check.amdgcn.operands import (
     selection,
     write_pair,
 )
+from warploom.check.amdgcn.rare import classes
 from warploom.check.amdgcn.reader import Instruction
 from warploom.check.amdgcn.state import LANES, SPARE, Wave, lanes_of, mask_of
 from warploom.errors import UnsupportedCodeError as UnsupportedError
@@ -259,11 +260,17 @@ def into_part(
     return effect
 
 
+_CLASSES: Mapping[str, tuple[tuple[str, str], Compute]] = {
+    f"class_{kind}": ((kind, "b32"), classes) for kind in ("f16", "f32", "f64")
+}
+
+
 def compared(instruction: Instruction, symbols: Mapping[str, int]) -> Effect:
     """A mask of the lanes in which a test holds."""
     name = instruction.mnemonic
     exclusive = name.startswith("v_cmpx_")
-    found = COMPARED.get(name.split("_", 2)[2])
+    what = name.split("_", 2)[2]
+    found = _CLASSES.get(what) or COMPARED.get(what)
     if found is None:
         raise UnsupportedError(f"the unknown comparison {name}")
     kinds, test = found

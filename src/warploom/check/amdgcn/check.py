@@ -1,12 +1,13 @@
 """``check_amdgcn``: one launch of one kernel, judged for every timing."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from warploom.check.amdgcn.findings import Findings
-from warploom.check.amdgcn.hazards import matrix_hazards
+from warploom.check.amdgcn.findings import Findings, register_name
+from warploom.check.amdgcn.hazards import wait_state_hazards
 from warploom.check.amdgcn.launching import (
     block_of,
     make_groups,
@@ -16,6 +17,8 @@ from warploom.check.amdgcn.launching import (
 from warploom.check.amdgcn.machine import Machine, Settings
 from warploom.check.amdgcn.memory import GlobalMemory
 from warploom.check.amdgcn.reader import TARGETS, Kernel, read_kernel
+from warploom.check.amdgcn.targets import foreign_instructions
+from warploom.check.amdgcn.uses import is_dma
 from warploom.check.axioms import stated
 from warploom.check.formats import decode
 from warploom.check.launch import Launch, Tensor
@@ -99,6 +102,11 @@ class _Check:
     def report(self, schedules: tuple[str, ...]) -> CodeReport:
         """Run the launch and say what was found."""
         text = Findings(self.launch.described())
+        for i in foreign_instructions(self.kernel):
+            text.invalid(
+                "no-such-instruction", f"{self.kernel.target} has no {i.mnemonic}: {i.text}",
+                "compile for the target that has it", (i,),
+            )  # fmt: skip
         self._wait_states(text)
         self.findings += text.all()
         machine = self._run(schedules[0] if schedules else "forward")
@@ -107,7 +115,23 @@ class _Check:
             if self._unsupported:
                 break
             self._run(order)
-        return self._made()
+        made = self._made()
+        if machine.overflowed and made.verdict is not Verdict.CLEAN and not self._unsupported:
+            return self._with_stalls(made, schedules)
+        return made
+
+    def _with_stalls(self, made: CodeReport, schedules: tuple[str, ...]) -> CodeReport:
+        """Say what the verdict is where a full counter holds the next access back."""
+        if self.axioms.get("counter_stall"):
+            return made
+        other = _Check(
+            self.kernel, self.launch, {**self.axioms, "counter_stall": True}, None, self.seed,
+            self.file, self.max_steps, None,
+        ).report(schedules)  # fmt: skip
+        line = (
+            f"{stated('counter_stall', on=False)} Turned on, the verdict is {other.verdict.value}."
+        )
+        return dataclasses.replace(made, assumes=(*made.assumes, line))
 
     def _drawn(self, machine: Machine) -> bool:
         """Whether values depend on the order of waves by design."""
@@ -121,13 +145,15 @@ class _Check:
         return atomic or bool(machine.draws)
 
     def _run(self, order: str) -> Machine:
-        memory, addresses = place_tensors(self.launch, self.seed)
+        memory, addresses = place_tensors(self.kernel, self.launch, self.seed)
         arguments, assumed = pack_arguments(self.kernel, self.launch, addresses, self.block)
         findings = Findings(self.launch.described())
         settings = Settings(
             axioms=self.axioms, order=order, seed=self.seed, max_steps=self.max_steps
         )
         groups = make_groups(self.kernel, self.launch, self.block, memory, arguments)
+        if any(is_dma(i) for i in self.kernel.instructions):
+            self.used.add("vm_order")
         machine = Machine(self.kernel, memory, settings, findings)
         try:
             machine.run(groups)
@@ -150,13 +176,14 @@ class _Check:
         if self.axioms.get("mfma_interlock"):
             self.used.add("mfma_interlock")
             return
-        for first, second, states, need, what in matrix_hazards(self.kernel):
+        for h in wait_state_hazards(self.kernel):
+            named = ", ".join(register_name(r) for r in sorted(h.registers)[:2] if r >= 0)
             findings.invalid(
                 "wait-states",
-                f"line {second.line} uses {what} {states} wait states after line {first.line}; "
-                f"{need} are needed",
-                f"s_nop {min(15, need - states - 1)} before line {second.line}",
-                (first, second),
+                f"line {h.second.line} uses {h.what}{f' ({named})' if named else ''} {h.states} "
+                f"wait states after line {h.first.line}; {h.needed} are needed",
+                f"s_nop {min(15, h.needed - h.states - 1)} before line {h.second.line}",
+                (h.first, h.second),
             )
 
     def _compare(self, memory: GlobalMemory) -> None:
@@ -242,27 +269,12 @@ class _Check:
         )
 
     def _stated(self, name: str, off: list[CodeFinding]) -> str:
-        line = _stated(name, self.axioms.get(name))
+        line = stated(name, on=self.axioms.get(name))
         if any(f.axiom == name for f in off):
             line += f" Turned off, the verdict is {off[0].kind.value}."
         elif name == "vm_order" and self.axioms.get(name, True):
             line += " Turned off, the verdict is the same."
         return line
-
-
-def _stated(name: str, on: bool | None) -> str:
-    try:
-        return stated(name, on=on)
-    except KeyError:
-        return f"{name}: {OWN_AXIOMS[name]}"
-
-
-OWN_AXIOMS = {
-    "cu_order": "vector accesses to global memory by waves of one workgroup reach its cache in the "
-    "order of issue, so a barrier alone orders them (workgroups are not split over compute units).",
-    "mfma_interlock": "the hardware holds instructions back that touch registers of a matrix "
-    "instruction too early.",
-}
 
 
 def _key(finding: CodeFinding) -> tuple[object, ...]:

@@ -234,34 +234,6 @@ def _clamp16(low: int, high: int) -> Compute:
     return pack
 
 
-def _class(a: Array, wanted: Array) -> Array:
-    """Ten classes of floats as bits."""
-    a, wanted = np.broadcast_arrays(a, wanted)
-    bits = np.ascontiguousarray(a).view(np.uint32)
-    negative, power, part = (
-        bits >> _U31 == 1,
-        bits >> np.uint32(23) & np.uint32(255),
-        bits & np.uint32(0x7FFFFF),
-    )
-    nan = (power == 255) & (part != 0)
-    kinds = [
-        nan & (part & np.uint32(0x400000) == 0),
-        nan & (part & np.uint32(0x400000) != 0),
-        negative & (power == 255) & (part == 0),
-        negative & (power > 0) & (power < 255),
-        negative & (power == 0) & (part != 0),
-        negative & (power == 0) & (part == 0),
-        ~negative & (power == 0) & (part == 0),
-        ~negative & (power == 0) & (part != 0),
-        ~negative & (power > 0) & (power < 255),
-        ~negative & (power == 255) & (part == 0),
-    ]
-    result = np.zeros(a.shape, np.bool_)
-    for bit, kind in enumerate(kinds):
-        result |= kind & (wanted >> np.uint32(bit) & np.uint32(1)).astype(np.bool_)
-    return result
-
-
 def _shift64(compute: Callable[[Array, Array], Array], kind: str = "b64") -> Op:
     return Op(
         kind, ["b32", kind], lambda by, a: compute(a, (by.astype(np.uint64) & _U63).astype(a.dtype))
@@ -534,7 +506,6 @@ def _comparisons() -> dict[str, tuple[tuple[str, str], Compute]]:
     for kind in ("f16", "f32", "f64"):
         for name, test in _FLOAT_TESTS.items():
             table[f"{name}_{kind}"] = ((kind, kind), test)
-    table["class_f32"] = (("f32", "b32"), _class)
     return table
 
 

@@ -42,10 +42,11 @@ def block_of(kernel: Kernel, launch: Launch) -> tuple[int, int, int]:
     return (flat, 1, 1) if isinstance(flat, int) and 0 < flat <= 1024 else launch.block
 
 
-def place_tensors(launch: Launch, seed: int) -> tuple[GlobalMemory, dict[str, int]]:
-    """Memory that holds the tensors, and their addresses."""
+def place_tensors(kernel: Kernel, launch: Launch, seed: int) -> tuple[GlobalMemory, dict[str, int]]:
+    """Memory that holds the tensors (and has place for constants), and their addresses."""
     contents = launch.initial(seed)
     total = sum(data.size + 2 * GUARD for data in contents.values())
+    total += sum(len(data) + 4 * GUARD for data in kernel.data.values())
     memory = GlobalMemory(total + 8 * GUARD + (1 << 17))
     return memory, {name: memory.allocate(name, data) for name, data in contents.items()}
 

@@ -1,6 +1,8 @@
 """Runs all workgroups of a launch and orders every access against the earlier ones."""
 
+import dataclasses
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -18,11 +20,18 @@ from warploom.check.amdgcn.memory import (
     Lds,
     snapshot_of,
 )
-from warploom.check.amdgcn.operands import register_ids, write_scalar
-from warploom.check.amdgcn.reader import Instruction, Kernel, Waits, read_waits
+from warploom.check.amdgcn.operands import (
+    has_dpp,
+    is_vector,
+    read_pair,
+    read_scalar,
+    rows,
+    write_pair,
+    write_scalar,
+)
+from warploom.check.amdgcn.reader import Instruction, Kernel, Waits, evaluate, read_waits
 from warploom.check.amdgcn.scalar import SCALAR
 from warploom.check.amdgcn.state import (
-    LANES,
     FaultError,
     Operation,
     Queue,
@@ -30,12 +39,14 @@ from warploom.check.amdgcn.state import (
     merge,
 )
 from warploom.check.amdgcn.transfer import make_transfer
+from warploom.check.amdgcn.uses import has_result, is_dma, is_vector_memory, uses_of
 from warploom.check.amdgcn.vector import make_vector
 from warploom.errors import UnsupportedCodeError as UnsupportedError
 
 Effect = Callable[[Wave], None]
+CODE = 0x0000_7B00_0000_0000  # where the code stands, for those who ask
+CODE_STEP = 4  # bytes an instruction, whatever its encoding
 SLICE = 100_000  # instructions a workgroup runs before others get their turn
-LOADS = ("global_load", "buffer_load", "flat_load", "scratch_load")
 
 
 @dataclass(slots=True)
@@ -58,6 +69,7 @@ class Group:
     steps: int = 0
     barriers: int = 0
     marks: dict[int, set[int]] = field(default_factory=dict)
+    passed: tuple[list[Wave], list[Wave], list[int]] | None = None  # a barrier without ended waves
 
     @property
     def done(self) -> bool:
@@ -78,16 +90,20 @@ class Machine:
         self.steps = 0
         self.used: set[str] = set()  # axioms that a verdict rests on
         self.draws: set[str] = set()
+        self.overflowed = False  # more operations in flight than a counter can count
         self.ran = np.zeros(len(kernel.instructions), np.bool_)
         self._code = kernel.instructions
-        self._touched = [_registers(i) for i in self._code]
-        self._loads = [i.mnemonic.startswith(LOADS) and not i.flag("lds") for i in self._code]
+        self._uses = [uses_of(i) for i in self._code]
+        self._touched = [u.all for u in self._uses]
+        self._reads = [u.reads for u in self._uses]
+        self._loads = [_returns_in_order(i) for i in self._code]
         self._program: list[Effect | None] = [None] * len(self._code)
         self._group: Group | None = None
         self._messages: dict[int, dict[int, int]] = {}  # what a location hands to its readers
+        self._constants: dict[str, int] = {}
         self._changes = 0
         self._random = random.Random(settings.seed)
-        self._has_dma = any(i.flag("lds") or "_load_lds_" in i.mnemonic for i in self._code)
+        self._has_dma = any(is_dma(i) for i in self._code)
         self._in_order = settings.axioms.get("vm_order", True)
         self._stalls = settings.axioms.get("counter_stall", False)
 
@@ -165,6 +181,8 @@ class Machine:
                 self.steps += ran
                 group.steps += ran
             turn += 1
+            if group.done and group.passed is not None:
+                self._without_ended(group, *group.passed)
             if self.steps > self.settings.max_steps:
                 raise UnsupportedError(
                     f"the launch does not end within {self.settings.max_steps} instructions",
@@ -188,14 +206,27 @@ class Machine:
     def _barrier(self, group: Group) -> None:
         waiting = [w for w in group.waves if w.at_barrier]
         ended = [w for w in group.waves if w.ended]
-        if ended:
-            self.findings.barrier(self._code, waiting, ended, group.index)
+        exits = self.settings.axioms.get("exited_waves", True)
+        skipped = [w for w in ended if w.accesses > w.accesses_at_barrier or not exits]
+        if ended and not skipped:
+            group.passed = group.passed or (waiting, ended, [w.accesses for w in waiting])
+        if skipped:
+            self.findings.barrier(self._code, waiting, skipped, group.index)
             if self.findings.stopped:
                 return
         for wave in waiting:
             wave.at_barrier = False
         waiting[0].join(waiting)
         group.barriers += 1
+
+    def _without_ended(
+        self, group: Group, waiting: list[Wave], ended: list[Wave], before: list[int]
+    ) -> None:
+        """A barrier that waves passed while others had ended: what for, if nothing follows it?"""
+        if any(w.accesses > count for w, count in zip(waiting, before, strict=True)):
+            self.used.add("exited_waves")
+        else:
+            self.findings.barrier(self._code, waiting, ended, group.index)
 
     def _advance(self, w: Wave, limit: int) -> int:
         """Run one wave until it blocks, ends, or has used its turn."""
@@ -270,6 +301,7 @@ class Machine:
             ) from None
 
     def _effect(self, instruction: Instruction, at: int) -> Effect:
+        instruction = self._resolved(instruction, at)
         name, symbols, target = instruction.mnemonic, self.kernel.symbols, self.kernel.target
         control = self._control(instruction, at)
         if control is not None:
@@ -285,25 +317,125 @@ class Machine:
             raise UnsupportedError(f"the instruction {name!r} is not modelled")
         return effect
 
+    def _resolved(self, instruction: Instruction, at: int) -> Instruction:
+        """Operands that name code or data relative to the program counter as numbers."""
+        if not any("@rel32" in t or "@gotpcrel32" in t or "-.L" in t for t in instruction.operands):
+            return instruction
+        found = tuple(self._relative(text, at) for text in instruction.operands)
+        return dataclasses.replace(instruction, operands=found)
+
+    def _relative(self, text: str, at: int) -> str:
+        match = re.match(r"([\w.$]+)@(rel32|gotpcrel32)@(lo|hi)(?:\+\d+)?$", text)
+        if match is None:
+            if "-.L" not in text:
+                return text
+            places = {name: CODE_STEP * index for name, index in self.kernel.labels.items()}
+            return str(evaluate(text, places, self._code[at].line) & 0xFFFFFFFF)
+        base = next(
+            (i for i in range(at, max(-1, at - 64), -1)
+             if self._code[i].mnemonic == "s_getpc_b64"), None,
+        )  # fmt: skip
+        if base is None:
+            raise UnsupportedError(f"{text} without s_getpc_b64 before it")
+        place = self._address(match[1])
+        if match[2] == "gotpcrel32":
+            pointer = np.frombuffer(place.to_bytes(8, "little"), np.uint8).copy()
+            place = self._constant(f"address of {match[1]}", pointer)
+        distance = place - (CODE + CODE_STEP * (base + 1))
+        return str((distance if match[3] == "lo" else distance >> 32) & 0xFFFFFFFF)
+
+    def _address(self, name: str) -> int:
+        if name in self.kernel.labels:
+            return CODE + CODE_STEP * self.kernel.labels[name]
+        if name in self.kernel.data:
+            return self._constant(name, np.frombuffer(self.kernel.data[name], np.uint8).copy())
+        raise UnsupportedError(f"the symbol {name!r}, which the file does not define")
+
+    def _constant(self, name: str, data: Bytes) -> int:
+        """Constant data of the code object."""
+        if name not in self._constants:
+            self._constants[name] = self.memory.allocate(name, data, writable=False)
+        return self._constants[name]
+
+    def _call(self, instruction: Instruction, at: int) -> Effect:
+        """``s_getpc``, ``s_setpc``, ``s_swappc`` and ``s_call``."""
+        name, operands = instruction.mnemonic, instruction.operands
+        back = CODE + CODE_STEP * (at + 1)
+        if name == "s_getpc_b64":
+            write = write_pair(operands[0])
+            return lambda w: write(w, back)
+        link = write_pair(operands[0]) if name != "s_setpc_b64" else None
+        if name == "s_call_b64":
+            fixed = CODE + CODE_STEP * self.kernel.labels[operands[1]]
+            read: Callable[[Wave], int] = lambda w: fixed  # noqa: E731
+        else:
+            read = read_pair(operands[-1])
+
+        def jump(w: Wave) -> None:
+            place, rest = divmod(read(w) - CODE, CODE_STEP)
+            if rest or not 0 <= place < len(self._code):
+                raise UnsupportedError(f"{name} to an address outside of the file's code")
+            if link is not None:
+                link(w, back)
+            w.pc = place
+
+        return jump
+
     def _control(self, instruction: Instruction, at: int) -> Effect | None:
         name = instruction.mnemonic
+        if name in ("s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_call_b64"):
+            return self._call(instruction, at)
         if name == "s_waitcnt":
             waits = read_waits(instruction)
             return lambda w: self.wait(w, waits)
-        if name in ("s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt"):
-            raise UnsupportedError(f"{name} of other chips")
-        if name == "s_barrier":
-            return self._at_barrier
-        if name in ("s_endpgm", "s_endpgm_saved"):
-            return self._end
+        if name in ("s_barrier", "s_endpgm", "s_endpgm_saved"):
+            return self._at_barrier if name == "s_barrier" else self._end
         if name.startswith(("s_branch", "s_cbranch")):
             test = _BRANCHES.get(name)
             if test is None:
                 raise UnsupportedError(f"the branch {name}")
             return self._jump(self.kernel.target_of(instruction), at, test)
-        if name in ("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32", "s_sendmsg", "s_trap"):
-            return self._special(instruction)
-        return None
+        if name.startswith(("s_set_gpr_idx", "v_mov_b32")):
+            return self._indexed(instruction, at)
+        special = ("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32", "s_sendmsg", "s_trap")
+        return self._special(instruction) if name in special else None
+
+    def _indexed(self, instruction: Instruction, at: int) -> Effect | None:
+        """Moves between registers whose numbers are computed (``s_set_gpr_idx_on``)."""
+        name = instruction.mnemonic
+        if name == "s_set_gpr_idx_off":
+            return lambda w: None
+        if name in ("s_set_gpr_idx_on", "s_set_gpr_idx_idx"):
+            number = read_scalar(instruction.operands[0])
+
+            def switch(w: Wave) -> None:
+                w.register_index = number(w) & 0xFF
+
+            return switch
+        if name != "v_mov_b32" or has_dpp(instruction):
+            return None
+        mode = next(
+            (i for i in reversed(self._code[max(0, at - 8) : at])
+             if i.mnemonic in ("s_set_gpr_idx_on", "s_set_gpr_idx_off")), None,
+        )  # fmt: skip
+        if mode is None or mode.mnemonic == "s_set_gpr_idx_off":
+            return None
+        chosen = mode.operands[1]
+        to = rows(instruction.operands[0])[0]
+        source = instruction.operands[1]
+        if not is_vector(source):
+            raise UnsupportedError("an indexed move of a scalar")
+        start = rows(source)[0]
+        by_source, by_target = "SRC0" in chosen, "DST" in chosen
+
+        def move(w: Wave) -> None:
+            a = start + (w.register_index if by_source else 0)
+            b = to + (w.register_index if by_target else 0)
+            if w.flying:
+                self._in_flight(w, at, frozenset((a, b)))
+            w.put(b, w.v[a].copy())
+
+        return move
 
     def _special(self, instruction: Instruction) -> Effect:
         name, body = instruction.mnemonic, instruction.operands[0] if instruction.operands else ""
@@ -312,14 +444,16 @@ class Machine:
             self.draws.add("hardware registers read with s_getreg_b32 are taken as 0")
             return lambda w: write(w, 0)
         if name == "s_trap":
-            raise UnsupportedError(
-                "the kernel reaches s_trap", why="an assertion of the kernel failed"
-            )
+            return self._trap
         if name == "s_sendmsg" and "dealloc" not in body.lower():
             raise UnsupportedError(f"s_sendmsg {body}")
         if name.startswith("s_setreg"):
             self.draws.add("modes set with s_setreg (rounding, denormals) are not modelled")
         return lambda w: None
+
+    @staticmethod
+    def _trap(w: Wave) -> None:
+        raise FaultError("trap", "the kernel reaches s_trap: an assertion of it failed")
 
     def _jump(self, target: int, at: int, test: Callable[[Wave], bool]) -> Effect:
         if target > at:
@@ -353,6 +487,7 @@ class Machine:
     def _at_barrier(w: Wave) -> None:
         w.at_barrier = True
         w.barriers += 1
+        w.accesses_at_barrier = w.accesses
 
     def _end(self, w: Wave) -> None:
         if w.vm.dmas:
@@ -387,6 +522,8 @@ class Machine:
         self._make_room(w, queue)
         operation = self._append(w, queue, at, registers)
         operation.scalar, operation.flat = scalar, flat
+        if flat and w.vm.items and w.vm.items[-1].at == at:
+            operation.twin = w.vm.items[-1]
         queue.scalars += scalar or flat
         return operation.number
 
@@ -402,6 +539,7 @@ class Machine:
 
     def _make_room(self, w: Wave, queue: Queue) -> None:
         """A full counter: the oldest retires before the next can issue."""
+        self.overflowed |= len(queue.items) >= queue.capacity
         if self._stalls and len(queue.items) >= queue.capacity and not queue.scalars:
             self.used.add("counter_stall")
             self._retire(w, queue, queue.capacity - 1)
@@ -437,9 +575,14 @@ class Machine:
             operation = items.popleft()
             queue.scalars -= operation.scalar or operation.flat
             queue.dmas -= operation.dma
+            operation.retired = True
+            twin = operation.twin
             for register in operation.registers:
                 if w.flying.get(register) is operation:
-                    del w.flying[register]
+                    if twin is not None and not twin.retired:
+                        w.flying[register] = twin
+                    else:
+                        del w.flying[register]
             if operation.done is not None:
                 operation.done()
 
@@ -479,9 +622,7 @@ class Machine:
         hit = [r for r in registers if r in w.flying]
         for register in hit:
             operation = w.flying[register]
-            if self._loads[at] and self._loads[operation.at] and not operation.flat:
-                continue  # vector loads write their registers in order
-            if self._same_queue_read(at, operation):
+            if self._written_in_order(at, operation, register):
                 continue
             self.findings.in_flight(self._code, w, at, operation, register, self._group_index(), "")
             w.flying.pop(register, None)
@@ -489,26 +630,28 @@ class Machine:
         if w.flying_off:
             for register in registers:
                 late = w.flying_off.get(register)
-                if late is None or register in w.flying or self._loads[at]:
+                if late is None or register in w.flying:
+                    continue
+                if self._written_in_order(at, late, register):
                     continue
                 self.findings.in_flight(
                     self._code, w, at, late, register, self._group_index(), "vm_order"
                 )
                 del w.flying_off[register]
 
-    def _same_queue_read(self, at: int, operation: Operation) -> bool:
-        """An LDS read into a register that an older LDS read writes: they return in order."""
-        first, second = self._code[operation.at], self._code[at]
-        if not (first.mnemonic.startswith("ds_read") and second.mnemonic.startswith("ds_read")):
-            return False
-        address = register_ids(second.operands[1])
-        return not any(r in address for r in operation.registers)
+    def _written_in_order(self, at: int, operation: Operation, register: int) -> bool:
+        """A load over the result of an older one of the same queue: they return in order."""
+        queue = self._loads[at]
+        return (
+            bool(queue)
+            and queue == self._loads[operation.at]
+            and not operation.flat
+            and register not in self._reads[at]
+        )
 
     def _taint(self, w: Wave, at: int) -> None:
         """A racing read counts when something uses what it read."""
-        instruction = self._code[at]
-        reads = _sources(instruction)
-        for register in reads:
+        for register in self._reads[at]:
             for late in w.tainted.pop(register, ()):
                 self.findings.confirm(late)
         for register in self._touched[at]:
@@ -524,6 +667,7 @@ class Machine:
         lds = self.lds
         if not addresses.size:
             return
+        w.accesses += 1
         cells = lds.cells(addresses, width)
         for earlier, axiom, part, clock in lds.clashes(w, cells, kind):
             bad = np.argwhere(part > clock)
@@ -574,6 +718,7 @@ class Machine:
         """Record one access to global memory."""
         if kind != "r":
             self._changes += 1
+        w.accesses += not scalar
         known = w.vm.log if not scalar else w.lgkm.log
         self.journal.add(
             Access(
@@ -620,7 +765,12 @@ class Machine:
         for a, b, at in self.journal.conflicts():
             if _ordered_pair(a, b) or _ordered_pair(b, a):
                 continue
-            if relaxed and a.group == b.group and (_issued_before(a, b) or _issued_before(b, a)):
+            if (
+                relaxed
+                and a.wave is not b.wave
+                and a.group == b.group
+                and (_issued_before(a, b) or _issued_before(b, a))
+            ):
                 self.used.add("cu_order")
                 continue
             same = a.data is not None and b.data is not None and _same_values(a, b)
@@ -674,34 +824,11 @@ _BRANCHES: dict[str, Callable[[Wave], bool]] = {
 }
 
 
-def _registers(instruction: Instruction) -> frozenset[int]:
-    """Every register that the operands name."""
+def _returns_in_order(instruction: Instruction) -> str:
+    """The queue through which a load writes its registers in order of issue, or nothing."""
     name = instruction.mnemonic
-    if name.startswith(("s_waitcnt", "s_branch", "s_cbranch", "s_sendmsg")):
-        return frozenset()
-    try:
-        return frozenset(r for text in instruction.operands for r in register_ids(text))
-    except UnsupportedError:
-        return frozenset()
-
-
-def _sources(instruction: Instruction) -> frozenset[int]:
-    """Registers that an instruction reads."""
-    name = instruction.mnemonic
-    first = 1
-    if (
-        name.startswith(("ds_write", "s_cmp", "s_bitcmp"))
-        or "_store_" in name
-        or "_atomic_" in name
-    ):
-        first = 0
-    if name.startswith(("v_fmac", "v_mac", "v_swap", "v_permlane", "ds_add", "v_dot2c")):
-        first = 0
-    if instruction.flag("lds"):
-        first = 0
-    return frozenset(r for text in instruction.operands[first:] for r in register_ids(text))
-
-
-def start_wave(w: Wave) -> None:
-    """Lane numbers in the first register."""
-    w.v[0] = w.index * LANES + np.arange(LANES)
+    if not has_result(instruction):
+        return ""
+    if is_vector_memory(name):
+        return "" if name.startswith("flat_") else "vm"
+    return "lgkm" if name.startswith("ds_") else ""

@@ -21,6 +21,7 @@ from warploom.errors import UnsupportedCodeError as UnsupportedError
 Floats = NDArray[np.float32]
 Effect = Callable[[Wave], None]
 Decode = Callable[[Words], NDArray[Any]]
+Arrange = Callable[[NDArray[Any]], NDArray[Any]]
 
 _NAME = re.compile(
     r"v_mfma_(scale_)?(f32|i32|f64)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?"
@@ -107,12 +108,12 @@ def passes(mnemonic: str, instruction: Instruction | None = None) -> int:
     """Passes (of four cycles) that a matrix instruction takes; 0 for other instructions."""
     match = _NAME.match(mnemonic)
     if match is None:
-        return 16 if mnemonic.startswith("v_smfmac_") else 0
+        if not mnemonic.startswith("v_smfmac_"):
+            return 0
+        return 8 if "_32x32x" in mnemonic else 4
     m, depth, kind = int(match[3]), int(match[5]), match[7]
-    if m == 4:
-        return 4 if kind == "f64" else 2
-    if kind == "f64":
-        return 8
+    if kind == "f64" or m == 4:
+        return {(4, True): 4, (4, False): 2}.get((m, kind == "f64"), 8)
     if kind == "f8f6f4":
         small = instruction is not None and all(
             instruction.number(n) >= 2 for n in ("cbsz", "blgp")
@@ -131,6 +132,11 @@ def is_xdl(mnemonic: str) -> bool:
     return match is None or match[7] not in ("f32", "f64")
 
 
+def is_double(mnemonic: str) -> bool:
+    """Whether the products are of double precision."""
+    return mnemonic.startswith("v_mfma_f64_")
+
+
 def make_mfma(instruction: Instruction, target: str) -> Effect | None:
     """The effect of a matrix instruction, or None for other mnemonics."""
     if not is_mfma(instruction.mnemonic):
@@ -144,6 +150,7 @@ def make_mfma(instruction: Instruction, target: str) -> Effect | None:
     decode_a, decode_b = _decoders(instruction, kind, target)
     a, b = (_fragment(t) for t in instruction.operands[1:3])
     scales = _scales(instruction) if match[1] else None
+    along = _along(instruction, m) if kind == "f8f6f4" else None
     to, count = rows(instruction.operands[0])
     addend = _addend(instruction.operands[3], kind)
     wide = kind == "f64"
@@ -151,6 +158,8 @@ def make_mfma(instruction: Instruction, target: str) -> Effect | None:
 
     def effect(w: Wave) -> None:
         left, right = decode_a(a(w)), decode_b(b(w))
+        if along is not None:
+            left, right = along[0](left), along[1](right)
         if scales is not None:
             x, y = scales
             left, right = left * x(w), right * y(w)
@@ -165,6 +174,28 @@ def make_mfma(instruction: Instruction, target: str) -> Effect | None:
         _store(w, to, layout, addend, match[2])
 
     return effect
+
+
+def _along(instruction: Instruction, m: int) -> tuple[Arrange, Arrange]:
+    """Elements of 8 bits lie in two halves along K; bring them into the order of the others.
+
+    A lane holds 16 elements of the first half of K and 16 of the second. Elements of 6 and 4 bits
+    are 32 in a row, and a scale is that of 32 in a row, whichever lanes hold them.
+    """
+    wide = [_SIX[instruction.number(n)] in ("e4m3", "e5m2") for n in ("cbsz", "blgp")]
+    groups = LANES // m
+
+    def arrange(held: NDArray[Any]) -> NDArray[Any]:
+        if held.shape[0] != 32:
+            raise UnsupportedError(f"the register counts of {instruction.mnemonic}")
+        # [half, 16, group, row] to [group, 32, row]: K is half, group, 16 from outside to inside
+        by_k = held.reshape(2, 16, groups, m).transpose(0, 2, 1, 3).reshape(groups, 32, m)
+        return by_k.transpose(1, 0, 2).reshape(32, LANES)
+
+    def keep(held: NDArray[Any]) -> NDArray[Any]:
+        return held
+
+    return (arrange if wide[0] else keep), (arrange if wide[1] else keep)
 
 
 def _fragment(text: str) -> Callable[[Wave], Words]:

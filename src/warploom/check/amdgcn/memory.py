@@ -173,7 +173,8 @@ class Journal:
             return
         for region in self._memory.regions:
             touched = [a for a in self.accesses if region.start <= int(a.at[0]) < region.stop]
-            if any(a.kind != "r" for a in touched) and len({a.wave.uid for a in touched}) > 1:
+            several = len({a.wave.uid for a in touched}) > 1 or any(a.scalar for a in touched)
+            if several and any(a.kind != "r" for a in touched):
                 yield from _pairs(touched, region)
 
     def written_bytes(self, region: Region) -> NDArray[np.bool_]:
@@ -207,10 +208,13 @@ def _pairs(touched: list[Access], region: Region) -> Iterable[tuple[Access, Acce
     starts = np.concatenate([[0], edges])
     stops = np.concatenate([edges, [cell.size]])
     waves = np.array([a.wave.uid for a in touched])
+    scalar = np.array([a.scalar for a in touched])
     seen: set[tuple[int, int]] = set()
     for start, stop in zip(starts, stops, strict=True):
         group = owner[start:stop]
-        if group.size < 2 or (waves[group] == waves[group[0]]).all():
+        if group.size < 2:
+            continue
+        if (waves[group] == waves[group[0]]).all() and not scalar[group].any():
             continue
         at = int(cell[start]) * grain + region.start // grain * grain
         yield from _group_pairs(touched, group.tolist(), seen, at)
@@ -224,8 +228,10 @@ def _group_pairs(
     for i, first in enumerate(group):
         for second in group[i + 1 : i + 1 + reach]:
             a, b = touched[first], touched[second]
-            if a.wave is b.wave or a.kind == b.kind == "r" or (a.atomic and b.atomic):
+            if a.kind == b.kind == "r" or (a.atomic and b.atomic):
                 continue
+            if a.wave is b.wave and (a.scalar or not b.scalar):
+                continue  # one queue; a scalar load has another way to memory
             if (first, second) not in seen:
                 seen.add((first, second))
                 yield a, b, at

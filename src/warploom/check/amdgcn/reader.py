@@ -37,6 +37,13 @@ _BRACKETED = re.compile(r"([vsa]|ttmp)\[([^\[\]]+)\]")
 _SYMBOL = re.compile(r"[A-Za-z_.$][\w.$]*")
 
 
+_REFERENCE = re.compile(r"([A-Za-z_.$][\w.$]*?)(?:@(?:rel32|gotpcrel32)@(?:lo|hi)[+\d]*)?$")
+_DATA = {
+    ".long": 4, ".quad": 8, ".short": 2, ".byte": 1, ".zero": 0, ".4byte": 4, ".8byte": 8,
+    ".2byte": 2, ".int": 4, ".hword": 2, ".space": 0, ".skip": 0, ".ascii": -1, ".asciz": -1,
+}  # fmt: skip
+
+
 class AssemblyError(CheckError):
     """The file is no AMDGCN assembly, or breaks a rule of its form."""
 
@@ -122,6 +129,7 @@ class Kernel:
     arguments: tuple[Argument, ...] | None
     metadata: Mapping[str, Any]
     symbols: Mapping[str, int] = field(default_factory=dict)
+    data: Mapping[str, bytes] = field(default_factory=dict)
 
     def target_of(self, instruction: Instruction) -> int:
         """The instruction that a branch jumps to."""
@@ -176,6 +184,7 @@ def read_kernel(text: str, entry: str | None = None) -> Kernel:
         raise AssemblyError(
             f"no code for kernel {name!r}", fix="the file must hold the kernel's label and code"
         )
+    parser.link()
     metadata = _kernel_metadata(parser.metadata, name)
     target = parser.target or str(metadata.get("amdhsa.target", ""))
     return Kernel(
@@ -187,6 +196,7 @@ def read_kernel(text: str, entry: str | None = None) -> Kernel:
         arguments=_arguments(metadata),
         metadata=metadata,
         symbols=parser.symbols,
+        data=parser.data,
     )
 
 
@@ -241,6 +251,9 @@ class _Parser:
         self._macros: dict[str, tuple[list[tuple[str, str]], list[tuple[int, str]]]] = {}
         self._serial = 0
         self._steps = 0
+        self._section = ""  # the symbol that further lines belong to, outside of the kernel
+        self._others: dict[str, list[tuple[int, str, tuple[str, int] | None]]] = {}
+        self.data: dict[str, bytes] = {}
 
     def run(self, lines: list[str]) -> None:
         """Read every line."""
@@ -317,8 +330,58 @@ class _Parser:
             self._expand(word, line[len(word) :].strip(), number, depth)
         elif line.startswith("."):
             self._directive(line, number)
+            if self._section and word in _DATA:
+                self._others[self._section].append((number, line, None))
         elif self._inside and not self._ended:
             self.instructions.append(self._instruction(line, number))
+        elif self._section:
+            self._others[self._section].append((number, line, self._source))
+
+    def _in_function(self) -> bool:
+        """Whether a label belongs to the symbol before it: it does in code, not in data."""
+        lines = self._others.get(self._section)
+        return lines is not None and not (lines and all(w.startswith(".") for _, w, _ in lines))
+
+    def link(self) -> None:
+        """Append the functions and data of the file that the kernel refers to."""
+        done: set[str] = set()
+        at = 0
+        while at < len(self.instructions):
+            for text in self.instructions[at].operands:
+                match = _REFERENCE.match(text)
+                if match and match[1] in self._others and match[1] not in done:
+                    done.add(match[1])
+                    self._append(match[1])
+            at += 1
+
+    def _append(self, name: str) -> None:
+        lines = self._others[name]
+        if all(line.startswith(".") for _, line, _ in lines):
+            self.data[name] = b"".join(self._bytes(line, number) for number, line, _ in lines)
+            return
+        self.labels[name] = len(self.instructions)
+        for number, line, source in lines:
+            label = _LABEL.match(line)
+            if label:
+                self.labels[label[1]] = len(self.instructions)
+            elif not line.startswith("."):
+                self._source = source
+                self.instructions.append(self._instruction(line, number))
+
+    def _bytes(self, line: str, number: int) -> bytes:
+        """What a data directive stands for."""
+        word, _, rest = line.replace("\t", " ").partition(" ")
+        size = _DATA[word]
+        if size == 0:
+            parts = [self._evaluate(p, number) for p in rest.split(",")]
+            count, fill = parts[0], (parts[1] if len(parts) > 1 else 0) & 255
+            if not 0 <= count <= 1 << 24:
+                raise AssemblyError(f"{count} bytes of data", where=f"line {number}")
+            return bytes([fill]) * count
+        if size < 0:
+            raise AssemblyError("data written as text are not read", where=f"line {number}")
+        numbers = [self._evaluate(p, number) for p in rest.split(",")]
+        return b"".join((n & ((1 << 8 * size) - 1)).to_bytes(size, "little") for n in numbers)
 
     def _assign(self, name: str, expression: str, number: int) -> None:
         try:
@@ -328,12 +391,19 @@ class _Parser:
 
     def _label(self, name: str) -> None:
         if name == self.name:
-            self._inside, self._ended = True, False
+            self._inside, self._ended, self._section = True, False, ""
         elif self._inside and not self._ended:
             if name.startswith(".Lfunc_end"):
                 self._ended = True
             else:
                 self.labels[name] = len(self.instructions)
+        elif name.startswith(".Lfunc_end"):
+            self._section = ""
+        elif name.startswith(".L") and self._in_function():
+            self._others[self._section].append((0, f"{name}:", None))
+        else:
+            self._section = name
+            self._others.setdefault(name, [])
 
     def _expand(self, word: str, rest: str, number: int, depth: int) -> None:
         takes, body = self._macros[word]
@@ -383,8 +453,9 @@ class _Parser:
             self._loc(rest)
         elif word == ".amdgpu_lds":
             self._lds_symbol(rest, number)
-        elif word in (".section", ".text", ".rodata") and self._inside and self.instructions:
-            self._ended = True
+        elif word in (".section", ".text", ".rodata", ".data"):
+            self._section = ""
+            self._ended |= self._inside and bool(self.instructions)
 
     def _lds_symbol(self, rest: str, number: int) -> None:
         parts = [p.strip() for p in rest.split(",")]

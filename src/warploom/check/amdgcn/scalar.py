@@ -273,10 +273,6 @@ def _choose(pick: Callable[[int, int], bool]) -> Make:
     return make
 
 
-def _code_object(instruction: Instruction, symbols: Mapping[str, int]) -> Effect:
-    raise UnsupportedError(f"{instruction.mnemonic}: addresses of code")
-
-
 SCALAR: Mapping[str, Make] = {
     **_comparisons(),
     **_logic(),
@@ -352,10 +348,6 @@ SCALAR: Mapping[str, Make] = {
     "s_pack_hh_b32_b16": _pack(16, 16),
     "s_andn2_wrexec_b64": _wrexec(lambda a, b: a & ~b),
     "s_andn1_wrexec_b64": _wrexec(lambda a, b: ~a & b),
-    "s_getpc_b64": _code_object,
-    "s_setpc_b64": _code_object,
-    "s_swappc_b64": _code_object,
-    "s_call_b64": _code_object,
     **dict.fromkeys(
         [
             "s_nop",

@@ -64,6 +64,8 @@ class Operation:
     scalar: bool = False
     flat: bool = False
     visit: int = 0
+    retired: bool = False
+    twin: "Operation | None" = None  # a flat access counts in both queues
     done: Callable[[], None] | None = None
 
 
@@ -97,9 +99,12 @@ class Wave:
         self.exec = ALL
         self.mask: Lanes | None = None
         self.scc = 0
+        self.register_index = 0  # of moves between computed registers
         self.pc = 0
         self.ended = self.at_barrier = False
         self.barriers = 0
+        self.accesses = 0  # to LDS or global memory
+        self.accesses_at_barrier = 0  # as many before the last barrier
         self.steps = 0
         self.vm, self.lgkm = Queue(VM_CAPACITY), Queue(LGKM_CAPACITY)
         self.flying: dict[int, Operation] = {}

@@ -368,7 +368,6 @@ def _lane_exchange(instruction: Instruction, at: int, machine: Machine) -> Effec
     """Exchange between lanes through the LDS unit; it touches no LDS memory."""
     to = rows(instruction.operands[0])[0]
     name = instruction.mnemonic
-    offset = instruction.number("offset")
     if name == "ds_swizzle_b32":
         source = rows(instruction.operands[1])[0]
         order = _swizzle(instruction)
@@ -382,6 +381,7 @@ def _lane_exchange(instruction: Instruction, at: int, machine: Machine) -> Effec
 
         return swizzle
     where, source = rows(instruction.operands[1])[0], rows(instruction.operands[2])[0]
+    offset = instruction.number("offset")
 
     def effect(w: Wave) -> None:
         machine.issue_lgkm(w, at, (to,))
@@ -669,32 +669,95 @@ def _flat(instruction: Instruction, at: int, machine: Machine) -> Effect:
         generic = _store(instruction, at, machine, resolve, width, source, flat=True)
     else:
         generic = _load(instruction, at, machine, resolve, width, flat=True)
-    need = max(1, width.size // 4)
-    place = rows(source)[0]
+    other = _Elsewhere(machine, at, width, rows(source)[0], store)
 
     def effect(w: Wave) -> None:
         addresses, on = resolve(w)
-        upper = addresses[on] >> 32
-        if not upper.size or not np.isin(upper, (SHARED_APERTURE, PRIVATE_APERTURE)).any():
+        upper = addresses >> 32
+        local, private = on & (upper == SHARED_APERTURE), on & (upper == PRIVATE_APERTURE)
+        if not (local.any() or private.any()):
             generic(w)
             return
-        if not (upper == SHARED_APERTURE).all():
-            raise UnsupportedError(f"{name} to private memory, or to several kinds of memory")
-        local = addresses[on] & MASK32
-        machine.lds.check(local, width.size)
-        registers = () if store else tuple(range(place, place + need))
-        machine.issue_vm(w, at, registers, flat=True)
-        number = machine.issue_lgkm(w, at, registers, flat=True)
-        if store:
-            data = to_bytes(w.v[place : place + need][:, on], width)
-            machine.touch_lds(w, at, local, width.size, "w", number, data)
-            machine.lds.scatter(local, data)
+        rest = on & ~local & ~private
+        if rest.any():
+            _part(w, rest, generic)
         else:
-            machine.touch_lds(w, at, local, width.size, "r", number, registers=registers)
-            data = machine.lds.gather(local, width.size)
-            w.v[place : place + need, on] = to_words(data, width, w.v[place][on])
+            machine.issue_vm(w, at, other.registers, flat=True)
+            machine.issue_lgkm(w, at, other.registers, flat=True)
+        if local.any():
+            other.lds(w, local, addresses[local] & MASK32)
+        if private.any():
+            other.private(w, private, addresses[private] & MASK32)
 
     return effect
+
+
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """Lanes of a flat access whose addresses mean LDS or private memory."""
+
+    machine: Machine
+    at: int
+    width: Width
+    place: int
+    store: bool
+
+    @property
+    def need(self) -> int:
+        return max(1, self.width.size // 4)
+
+    @property
+    def registers(self) -> tuple[int, ...]:
+        return () if self.store else tuple(range(self.place, self.place + self.need))
+
+    def lds(self, w: Wave, lanes: NDArray[np.bool_], where: Addresses) -> None:
+        lds, size, number = self.machine.lds, self.width.size, w.lgkm.issued
+        lds.check(where, size)
+        if self.store:
+            data = self._data(w, lanes)
+            self.machine.touch_lds(w, self.at, where, size, "w", number, data)
+            lds.scatter(where, data)
+        else:
+            self.machine.touch_lds(w, self.at, where, size, "r", number, registers=self.registers)
+            self._put(w, lanes, lds.gather(where, size))
+
+    def private(self, w: Wave, lanes: NDArray[np.bool_], where: Addresses) -> None:
+        held = _private(w, where, self.width.size)
+        cells, line = where[:, None] + np.arange(self.width.size), _LANE[lanes][:, None]
+        if self.store:
+            held[line, cells] = self._data(w, lanes)
+        else:
+            self._put(w, lanes, held[line, cells])
+
+    def _data(self, w: Wave, lanes: NDArray[np.bool_]) -> Bytes:
+        return to_bytes(w.v[self.place : self.place + self.need][:, lanes], self.width)
+
+    def _put(self, w: Wave, lanes: NDArray[np.bool_], data: Bytes) -> None:
+        old = w.v[self.place][lanes]
+        w.v[self.place : self.place + self.need, lanes] = to_words(data, self.width, old)
+
+
+def _part(w: Wave, lanes: NDArray[np.bool_], effect: Effect) -> None:
+    """Run an effect with only some of the lanes on."""
+    saved = w.mask
+    w.mask = lanes
+    try:
+        effect(w)
+    finally:
+        w.mask = saved
+
+
+def _private(w: Wave, where: Addresses, size: int) -> Bytes:
+    """Private memory of the wave; a fault where an access leaves it."""
+    if w.scratch is None:
+        raise FaultError("oob-private", "the kernel declares no private memory")
+    if where.size and (int(where.min()) < 0 or int(where.max()) + size > w.scratch.shape[1]):
+        bad = int(where.max())
+        raise FaultError(
+            "oob-private",
+            f"an access to byte {bad} of private memory of {w.scratch.shape[1]} bytes",
+        )
+    return w.scratch
 
 
 def _load(
@@ -840,7 +903,10 @@ def _resource(instruction: Instruction, first: int, width: Width) -> Resolve:
         if idxen and row is not None:
             offset += stride * w.v[row].astype(np.int64)
         limit = records * stride if idxen and stride else records
-        inside = offset + uniform + width.size <= limit
+        reach = offset + uniform
+        inside = reach + width.size <= limit
+        if ((reach < limit) & ~inside & w.active()).any():
+            raise UnsupportedError("a buffer access of which only a part is in range")
         return start + uniform + offset, inside & w.active()
 
     return resolve
@@ -926,28 +992,20 @@ def _scratch(instruction: Instruction, at: int, machine: Machine) -> Effect:
     registers = () if store else tuple(range(place, place + need))
 
     def effect(w: Wave) -> None:
-        if w.scratch is None:
-            raise FaultError("oob-private", "the kernel declares no private memory")
         start = offset + (scalar(w) if scalar else 0)
         start = start - (1 << 32) if start >> 31 & 1 else start
         where = np.full(LANES, start, np.int64)
         if row is not None:
             where = where + w.v[row].astype(np.int64)
         on = w.active()
-        if where[on].size and (
-            int(where[on].min()) < 0 or int(where[on].max()) + width.size > w.scratch.shape[1]
-        ):
-            raise FaultError(
-                "oob-private", f"an access to byte {int(where[on].max())} of private memory of "
-                f"{w.scratch.shape[1]} bytes",
-            )  # fmt: skip
+        held = _private(w, where[on], width.size)
         machine.issue_vm(w, at, registers)
         cells = where[on][:, None] + np.arange(width.size)
         lanes = _LANE[on][:, None]
         if store:
-            w.scratch[lanes, cells] = to_bytes(w.v[place : place + need][:, on], width)
+            held[lanes, cells] = to_bytes(w.v[place : place + need][:, on], width)
         else:
-            w.v[place : place + need, on] = to_words(w.scratch[lanes, cells], width, w.v[place][on])
+            w.v[place : place + need, on] = to_words(held[lanes, cells], width, w.v[place][on])
 
     return effect
 

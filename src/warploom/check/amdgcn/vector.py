@@ -38,6 +38,7 @@ from warploom.check.amdgcn.operands import (
     write_pair,
 )
 from warploom.check.amdgcn.packed import PACKED, packed
+from warploom.check.amdgcn.rare import RARE
 from warploom.check.amdgcn.reader import Instruction
 from warploom.check.amdgcn.state import LANES, MASK32, Wave, lanes_of, mask_of
 from warploom.errors import UnsupportedCodeError as UnsupportedError
@@ -52,7 +53,7 @@ def make_vector(instruction: Instruction, target: str, symbols: Mapping[str, int
         return compared(instruction, symbols)
     if name in PACKED:
         return packed(instruction, PACKED[name])
-    op = VECTOR.get(name)
+    op = VECTOR.get(name) or RARE.get(name)
     return typed(instruction, op, symbols) if op is not None else None
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from warploom.check.ptx.alu import LANES, refuse, setter
 from warploom.check.ptx.clocks import (
+    BLOCK as BLOCK_FENCE,
     CLUSTER,
     CONTROL,
     DEVICE,
@@ -21,6 +22,7 @@ from warploom.check.ptx.clocks import (
     Stamp,
     control_only,
     merge,
+    relaxed_view,
     weakened,
 )
 from warploom.check.ptx.loads import Loads, WaitLanes
@@ -47,6 +49,7 @@ class MBarrier:
         self.arrivals: list[tuple[Array, Array]] = []
         self.before: tuple[list[tuple[Array, Array]], bool] = ([], False)
         self.bytes = False
+        self.expects: list[tuple[int, int, CodeEvent]] = []  # expect_tx without an arrival
         self.looks: dict[int, list[tuple[Array, Array, CodeEvent]]] = {}
         self.maker: tuple[int, int] = (0, 0)
         self.fence = 0  # number of the fence.mbarrier_init that covers the init
@@ -303,6 +306,19 @@ class Barriers(Loads):
                         "keep data and barriers apart, or mbarrier.inval first",
                     )
 
+    def covers_barrier(self, g: Lanes, pc: int, index: Array) -> None:
+        """An asynchronous copy over a live mbarrier."""
+        barriers = g.warp.cta.cluster.barriers
+        low, high = int(index.min()), int(index.max())
+        if any(low <= at <= high and (index == at).any() for at in barriers):
+            self.fault(
+                g,
+                pc,
+                "BARRIER-BYTES",
+                "a copy lands on the bytes of a live mbarrier",
+                "keep data and barriers apart, or mbarrier.inval first",
+            )
+
     def _mb_inval(self, instr: Instr, pc: int) -> Run:
         address = self.address(instr.operands[0], instr)
 
@@ -419,7 +435,7 @@ class Barriers(Loads):
         held = stamp if stamp is not None else clocks.stamp(threads)
         remote = barrier.cta is not g.warp.cta
         if sem == "relaxed" or (remote and scope == "cta"):
-            held = weakened(held, CLUSTER)
+            held = weakened(held, CLUSTER if remote else BLOCK_FENCE)
             self.used.add("read_done")
         merge(barrier.far if remote else barrier.near, held)
         epochs = clocks.epochs(threads)
@@ -494,6 +510,13 @@ class Barriers(Loads):
                 barrier = self._found(g, pc, int(where[lane]), thread)
                 self._in_phase(g, pc, barrier, thread, "an expect_tx")
                 self._expect(g, pc, barrier, sign * int(numbers[lane]))
+                if sign > 0:
+                    clocks = g.warp.cta.cluster.clocks
+                    clocks.tick(thread)
+                    epoch = int(clocks.epochs(thread)[0])
+                    barrier.expects.append(
+                        (int(thread[0]), epoch, place(self, g.warp, pc, lane, g.lanes))
+                    )
                 self.settle(g, pc, barrier)
             self.changes += 1
 
@@ -517,6 +540,7 @@ class Barriers(Loads):
         merge(near, barrier.near)
         merge(far, barrier.far)
         self._lapped(g, pc, barrier, near, far)
+        self._expected(g, pc, barrier)
         barrier.done[last] = (near, far)
         barrier.done.pop(last - 6, None)
         barrier.looks.pop(last - 2, None)
@@ -526,6 +550,34 @@ class Barriers(Loads):
         barrier.phase += 1
         barrier.pending = barrier.count
         self.changes += 1
+
+    def _expected(self, g: Lanes, pc: int, barrier: MBarrier) -> None:
+        """A phase completes: every expect_tx of it must be before one of its arrivals."""
+        cluster = g.warp.cta.cluster.clocks.cluster
+        for thread, epoch, event in barrier.expects:
+            known = 0
+            for stamp in (barrier.near, barrier.far):
+                rows = stamp.get(cluster)
+                if rows is not None and thread < rows.shape[1]:
+                    known = max(known, int(rows[STEP, thread]))
+            if known < epoch:
+                self.findings.between(
+                    self,
+                    "EXPECT-LATE",
+                    event,
+                    g,
+                    pc,
+                    f"no arrival of phase {barrier.phase} of {barrier.name} comes after this "
+                    "expect_tx: when all arrivals are there first, the phase completes without "
+                    "waiting for the bytes",
+                    "mbarrier.arrive.expect_tx, or an arrival of the same thread after its "
+                    "expect_tx",
+                    witness=(
+                        "1. all arrivals of the phase come before the expect_tx",
+                        "2. no bytes are pending, so the phase completes; waiters read too early",
+                    ),
+                )
+        barrier.expects = []
 
     def _lapped(self, g: Lanes, pc: int, barrier: MBarrier, near: Stamp, far: Stamp) -> None:
         """Phase q + 1 completes: every wait for phase q must have looked before."""
@@ -637,7 +689,7 @@ class Barriers(Loads):
         near, far = barrier.done.get(phase) or barrier.done[barrier.phase - 1]
         if not self.axioms["warp_wait"]:
             threads = g.warp.threads
-        clocks.join(threads, weakened(near, CLUSTER) if sem == "relaxed" else near)
+        clocks.join(threads, relaxed_view(near) if sem == "relaxed" else near)
         if far:
             clocks.join(
                 threads, far if scope == "cluster" and sem != "relaxed" else weakened(far, CLUSTER)
@@ -919,31 +971,40 @@ class Barriers(Loads):
         """``fence.*``."""
         parts = instr.parts
         if "proxy" in parts:
-            if "async" in parts or "alias" in parts or "async" in parts[2:3]:
+            if "alias" in parts or any(p.split("::")[0] == "async" for p in parts):
                 planes: tuple[int, ...] = (SHARED, GLOBAL)
+                if any("shared" in p for p in parts if "sync_restrict" in p):
+                    planes = (SHARED,)
                 if any(p.startswith("shared") for p in parts):
                     planes = (SHARED,)
                 elif "global" in parts:
                     planes = (GLOBAL,)
                 return lambda g: g.warp.cta.cluster.clocks.fence_async(g.threads, planes)
             if any(p.startswith("tensormap") for p in parts):
-                return lambda g: None
+                return self.map_fence(instr, pc)
             raise refuse(instr)
         if "mbarrier_init" in parts:
             return self._init_fence
         scope = next((p for p in parts if p in ("cta", "cluster", "gpu", "sys")), "sys")
         return self._scoped(scope)
 
+    def map_fence(self, instr: Instr, pc: int) -> Run:
+        """``fence.proxy.tensormap``; with the tensor maps."""
+        raise refuse(instr)
+
     def op_membar(self, instr: Instr, pc: int) -> Run:
         """``membar.cta``, ``.gl``, ``.sys``."""
         return self._scoped({"cta": "cta", "gl": "gpu", "sys": "sys"}[instr.parts[1]])
 
     def _scoped(self, scope: str) -> Run:
-        planes = {"cta": (), "cluster": (CLUSTER,)}.get(scope, (CLUSTER, DEVICE))
+        planes = {"cta": (BLOCK_FENCE,), "cluster": (BLOCK_FENCE, CLUSTER)}.get(
+            scope, (BLOCK_FENCE, CLUSTER, DEVICE)
+        )
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
-            clocks = g.warp.cta.cluster.clocks
-            clocks.fence_scope(g.threads, planes)
+            cta = g.warp.cta
+            own = slice(cta.base, cta.base + LANES * cta.warp_count) if scope == "cta" else None
+            cta.cluster.clocks.fence_scope(g.threads, planes, own)
 
         return run
 
@@ -963,6 +1024,44 @@ class Barriers(Loads):
             clocks.known[:, t, column] = number
         clocks.tick(g.threads)
 
+    def op_griddepcontrol(self, instr: Instr, pc: int) -> Run:
+        """``griddepcontrol.wait``: the grids before this one are complete and visible."""
+        if "wait" not in instr.parts:
+            return lambda g: None
+
+        def run(g: Lanes) -> Any:  # noqa: ANN401
+            cta = g.warp.cta
+            if cta.grid_component < 0:
+                cta.grid_component = cta.cluster.clocks.component()
+            cta.cluster.clocks.learn(g.threads, cta.grid_component, 1)
+
+        return run
+
+    def before_grid_wait(self, g: Lanes, pc: int, threads: Array, *, write: bool) -> None:
+        """Global memory touched by a kernel that waits for earlier grids, before that wait."""
+        if not self.grid_waits or not self.axioms["grid_wait"]:
+            return
+        cta = g.warp.cta
+        if cta.grid_component >= 0:
+            known = cta.cluster.clocks.known[CONTROL, threads, cta.grid_component]
+            if (known > 0).all():
+                return
+        waits = [i for i in self.program.instrs if i.parts[0] == "griddepcontrol"]
+        lines = ", ".join(str(i.line) for i in waits if "wait" in i.parts)
+        self.used.add("grid_wait")
+        self.findings.fault(
+            self,
+            g,
+            pc,
+            "GRID-WAIT",
+            f"global memory is {'written' if write else 'read'} by a thread that is not behind the "
+            f"kernel's griddepcontrol.wait (line {lines}): the grid before may still "
+            + ("read or write it" if write else "write it"),
+            "griddepcontrol.wait before the access; --axiom grid_wait=off where the memory has "
+            "nothing to do with earlier grids",
+            kind=Verdict.RACE,
+        )
+
     # -- registers
 
     def op_setmaxnreg(self, instr: Instr, pc: int) -> Run:
@@ -978,6 +1077,7 @@ class Barriers(Loads):
                 self.fault(g, pc, "REGISTERS", f"setmaxnreg {wanted}", "a multiple of 8, 24..256")
             cta, warp = g.warp.cta, g.warp
             if cta.pool is None:
+                warp.register_changes.append(pc)
                 self.used.add("registers")
                 return None
             have = warp.registers or 0
@@ -993,6 +1093,7 @@ class Barriers(Loads):
                 g.wait = WaitPool(cta, wanted - have)
                 return BLOCK
             g.wait = None
+            warp.register_changes.append(pc)
             cta.pool -= wanted - have
             warp.registers = wanted
             self.changes += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from warploom.check.axioms import stated
 from warploom.check.formats import decode
 from warploom.check.launch import Launch
 from warploom.check.ptx.machine import Halt
+from warploom.check.ptx.matrix import Whole
 from warploom.check.ptx.parse import parse
 from warploom.check.ptx.program import Program, link
 from warploom.check.ptx.results import Findings
-from warploom.check.ptx.tensor import Whole
 from warploom.errors import CheckError, UnsupportedCodeError
 from warploom.report import CodeFinding, CodeReport, Verdict
 
@@ -46,6 +47,7 @@ def check_ptx(
     """
     module = parse(text)
     program = link(module, entry or launch.entry)
+    launch = _fitting(launch, program)
     findings = Findings()
     ran = bytearray(len(program.instrs))
     used: set[str] = set()
@@ -103,6 +105,37 @@ def check_ptx(
     )
 
 
+def _fitting(launch: Launch, program: Program) -> Launch:
+    """The launch, with the cluster that the file demands; what a driver refuses is an error."""
+    asked = program.directives
+    wanted = asked.get("reqntid")
+    if wanted and (*wanted, 1, 1)[:3] != launch.block:
+        raise CheckError(
+            f"a block of {launch.block} where the file demands {wanted} (.reqntid)", where="block"
+        )
+    most = asked.get("maxntid")
+    if most and launch.threads > int(np.prod(most)):
+        raise CheckError(
+            f"{launch.threads} threads where the file allows {int(np.prod(most))} (.maxntid)",
+            where="block",
+        )
+    cluster = asked.get("reqnctapercluster")
+    if not cluster:
+        return launch
+    sizes = (*cluster, 1, 1)[:3]
+    if launch.cluster == (1, 1, 1) and sizes != (1, 1, 1):
+        launch = replace(launch, cluster=(sizes[0], sizes[1], sizes[2]))
+    if launch.cluster != sizes or any(
+        g % c for g, c in zip(launch.grid, launch.cluster, strict=True)
+    ):
+        raise CheckError(
+            f"grid {launch.grid}, cluster {launch.cluster} where the file demands a cluster of "
+            f"{sizes}",
+            where="cluster",
+        )
+    return launch
+
+
 def _sorted(found: list[CodeFinding]) -> list[CodeFinding]:
     rank = [Verdict.DEADLOCK, Verdict.RACE, Verdict.INVALID, Verdict.WRONG, Verdict.NOTE]
     return sorted(found, key=lambda f: rank.index(f.kind) if f.kind in rank else 9)
@@ -129,7 +162,7 @@ def _assumes(
             "setmaxnreg: the launch's register count is not known, so register sums are not judged"
         )
     if "griddepcontrol" in heads:
-        lines.append("griddepcontrol: the launch is the only kernel of its stream")
+        lines.append(stated("grid_wait", on=axioms["grid_wait"]))
     lines.append(stated("reconvergence"))
     lines.append(stated("progress"))
     lines += [

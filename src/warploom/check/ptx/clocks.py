@@ -10,14 +10,16 @@ Knowledge comes in planes:
 - ``FULL``: ordered and visible to generic accesses.
 - ``CONTROL``: done before, not necessarily visible; enough for overwriting what was only read.
 - ``SHARED``, ``GLOBAL``: visible to the async proxy too (a proxy fence lay on the path).
-- ``CLUSTER``, ``DEVICE``: made visible by a fence of that scope; what a relaxed operation passes
-  on.
+- ``BLOCK``, ``CLUSTER``, ``DEVICE``: made visible by a fence of that scope (CTA, cluster, GPU);
+  what a relaxed operation passes on.
 
 - ``STEP``: executed before; lanes share it at instructions that they execute together. It decides
   which phase of a barrier a wait or an arrival belongs to, never what memory holds.
 
 - ``SEEN``: published to a relaxed read; a fence that follows, here or behind a barrier, completes
   the acquire.
+
+- ``MAPS``: visible to the tensor map proxy (``fence.proxy.tensormap`` acquired it).
 
 Components of one cluster live in one matrix. What is known of other clusters, through global
 memory, is kept apart and only where something was acquired.
@@ -31,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-FULL, CONTROL, SHARED, GLOBAL, CLUSTER, DEVICE, STEP, SEEN = range(8)
-PLANES = 8
+FULL, CONTROL, SHARED, GLOBAL, CLUSTER, DEVICE, STEP, SEEN, MAPS, BLOCK = range(10)
+PLANES = 10
 CLUSTER_BITS = 18  # a component's number within its cluster; above it the cluster's number
 LOCAL = (1 << CLUSTER_BITS) - 1
 
@@ -83,6 +85,7 @@ def weakened(stamp: Stamp, fenced: int) -> Stamp:
         out[FULL] = limit
         out[SHARED] = np.minimum(rows[SHARED], limit)
         out[GLOBAL] = np.minimum(rows[GLOBAL], limit)
+        out[MAPS] = np.minimum(rows[MAPS], limit)
         found[cluster] = out
     return found
 
@@ -164,11 +167,25 @@ class Clocks:
                 rows[plane, threads] = np.maximum(rows[plane, threads], rows[FULL, threads])
         self.tick(threads)
 
-    def fence_scope(self, threads: Array, planes: tuple[int, ...]) -> None:
-        """A fence: what relaxed reads have seen is acquired; what is known is published."""
-        every = [self.known, *(self.foreign.values() if planes else ())]
-        for rows in every:
-            rows[FULL, threads] = np.maximum(rows[FULL, threads], rows[SEEN, threads])
+    def fence_map(self, threads: Array) -> None:
+        """An acquire of tensor maps: what is known is visible to copies that use a map."""
+        for rows in (self.known, *self.foreign.values()):
+            rows[MAPS, threads] = np.maximum(rows[MAPS, threads], rows[FULL, threads])
+        self.tick(threads)
+
+    def fence_scope(
+        self, threads: Array, planes: tuple[int, ...], own: slice | None = None
+    ) -> None:
+        """A fence: what relaxed reads have seen is acquired; what is known is published.
+
+        ``own``: for a fence of CTA scope, the threads of that CTA; of others nothing is acquired.
+        """
+        if own is not None:
+            part = self.known[FULL, threads, own]
+            self.known[FULL, threads, own] = np.maximum(part, self.known[SEEN, threads, own])
+        else:
+            for rows in (self.known, *(self.foreign.values() if DEVICE in planes else ())):
+                rows[FULL, threads] = np.maximum(rows[FULL, threads], rows[SEEN, threads])
         self.fence_async(threads, planes)
 
     def look(self, plane: int, threads: Array, components: Array) -> Array:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from warploom.check.formats import bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16
 from warploom.check.ptx.alu import _U, LANES, dtype_of, put, refuse, setter, stored
 from warploom.check.ptx.clocks import (
+    BLOCK as BLOCK_FENCE,
     CLUSTER,
     DEVICE,
     FULL,
-    Stamp,
+    control_only,
     merge,
     relaxed_view,
     weakened,
@@ -238,6 +239,8 @@ class Loads(MachineBase):
         dtype = dtype_of(kind, instr)
         strong = next((p for p in instr.parts[1:] if p in _STRONG), "")
         scope = next((p for p in instr.parts[1:] if p in _SCOPES), "sys")
+        # A volatile read that is no poll takes part in races like any other: nothing orders it.
+        atomic = bool(strong) and (strong != "volatile" or pc in self.program.polled)
         width = size * n
         span = np.arange(width)
 
@@ -246,7 +249,9 @@ class Loads(MachineBase):
             where = address(g)[lanes]
             kind_, where = self.place(g, pc, space, where, width, lanes)
             if kind_ in ("shared", "global", "const"):
-                values = self._read(g, instr, pc, kind_, where, width, span, strong, scope)
+                values = self._read(
+                    g, instr, pc, kind_, where, width, span, strong, scope, atomic=atomic
+                )
             elif kind_ == "param":
                 if (where + width > self.params.size).any():
                     self.fault(g, pc, "OUT-OF-BOUNDS", "a parameter beyond the entry's parameters")
@@ -282,19 +287,23 @@ class Loads(MachineBase):
         span: Array,
         strong: str,
         scope: str,
+        *,
+        atomic: bool,
     ) -> Array:
         cta = g.warp.cta
         if space == "shared":
             memory: Memory = cta.cluster.shared
             start = self.shared_index(g, pc, where, width, cta)
+            self._remote(g, cta, start, pc)
         else:
             memory = self.memory
             start = self.global_index(g, pc, where, width)
+            self.before_grid_wait(g, pc, g.threads, write=False)
             self.moved["global_read"] += width * len(where)
             self.widths[f"ld {width}"] = self.widths.get(f"ld {width}", 0) + 1
         index = start[:, None] + span
         event = self.event(
-            g, instr, pc, write=False, starts=start, width=width, atomic=bool(strong)
+            g, instr, pc, write=False, starts=start, width=width, atomic=atomic, scope=scope
         )
         memory.access(
             cta.cluster.clocks,
@@ -377,11 +386,14 @@ class Loads(MachineBase):
         else:
             memory = self.memory
             start = self.global_index(g, pc, where, width)
+            self.before_grid_wait(g, pc, g.threads, write=True)
             self.moved["global_written"] += width * len(where)
             self.widths[f"st {width}"] = self.widths.get(f"st {width}", 0) + 1
             self._writable(g, pc, start)
         index = start[:, None] + span
-        event = self.event(g, instr, pc, write=True, starts=start, width=width, atomic=bool(strong))
+        event = self.event(
+            g, instr, pc, write=True, starts=start, width=width, atomic=bool(strong), scope=scope
+        )
         if len(start) > 1:
             self._overlaps(g, pc, start, width, raw, event, memory)
         memory.access(
@@ -478,19 +490,25 @@ class Loads(MachineBase):
     ) -> None:
         """A strong read sees what was released at its address."""
         clocks = g.warp.cta.cluster.clocks
-        if memory.name == "global":
+        if memory.name == "global" and instr.parts[0] != "fence":
             self.draw(instr, "memory that others may change")
         for i, at in enumerate(start.tolist()):
             self.observed[memory.name, at, clocks.cluster, int(g.threads[i])] = int(
                 memory.writer[at]
             )
-            for giver, wide, stamp in self.flags.get((memory.name, at), ()):
-                seen = self._within(g.warp.cta, giver, scope, wide)
+            mine = g.warp.cta
+            for giver, wide, sem, stamp in self.flags.get((memory.name, at), ()):
+                seen = self._within(mine, giver, scope, wide)
                 one = g.threads[i : i + 1]
-                if strong in ("acquire", "acq_rel") and seen:
-                    clocks.join(one, stamp)
+                given = stamp
+                if not seen:  # the two are not strong for each other: no order of memory
+                    clocks.join(one, control_only(stamp))
+                    continue
+                if sem not in ("release", "acq_rel"):
+                    given = weakened(stamp, _fence_between(mine, giver))
+                if strong in ("acquire", "acq_rel"):
+                    clocks.join(one, given)
                 else:  # takes effect at the next fence
-                    given = stamp if seen else weakened(stamp, DEVICE)
                     clocks.join(one, relaxed_view(given))
 
     def release(
@@ -508,16 +526,14 @@ class Loads(MachineBase):
         for i, at in enumerate(start.tolist()):
             one = g.threads[i : i + 1]
             stamp = clocks.stamp(one)
-            if strong not in ("release", "acq_rel"):
-                stamp = weakened(stamp, CLUSTER if scope == "cluster" else DEVICE)
             key = (memory.name, at)
             held = [] if replace else self.flags.get(key, [])
-            held = [*held, (g.warp.cta, scope, stamp)]
-            if len(held) > 64:
-                joined: Stamp = {}
-                for _, _, s in held:
-                    merge(joined, s)
-                held = [(held[-1][0], held[-1][1], joined)]
+            # A CTA's own releases at one address are joined: they are seen in the same way.
+            same = next((h for h in held if h[0] is g.warp.cta and h[1:3] == (scope, strong)), None)
+            if same is not None:
+                merge(same[3], stamp)
+            else:
+                held = [*held, (g.warp.cta, scope, strong, stamp)]
             self.flags[key] = held
         clocks.tick(g.threads)
 
@@ -587,8 +603,11 @@ class Loads(MachineBase):
                 memory = self.memory
                 start = self.global_index(g, pc, where, width)
                 self._writable(g, pc, start)
+                self.before_grid_wait(g, pc, g.threads, write=True)
             index = start[:, None] + span
-            event = self.event(g, instr, pc, write=True, starts=start, width=width, atomic=True)
+            event = self.event(
+                g, instr, pc, write=True, starts=start, width=width, atomic=True, scope=scope
+            )
             memory.access(
                 cta.cluster.clocks,
                 g.threads,
@@ -620,6 +639,10 @@ class Loads(MachineBase):
             return None
 
         return run
+
+    def before_grid_wait(self, g: Lanes, pc: int, threads: Array, *, write: bool) -> None:
+        """Global memory before griddepcontrol.wait; with the barriers."""
+        raise NotImplementedError
 
     # -- shuffles and votes
 
@@ -1011,13 +1034,20 @@ class Loads(MachineBase):
         return lambda g: None
 
     op_prefetch = op_prefetchu = op_applypriority = op_discard = op_nanosleep = _nothing
-    op_pmevent = op_griddepcontrol = _nothing
+    op_pmevent = _nothing
 
     def op_createpolicy(self, instr: Instr, pc: int) -> Run:
         """A cache policy: any number."""
         store = setter(instr.operands[0], "b64", instr)
         held = np.zeros(LANES, np.uint64)
         return lambda g: store(g, held)
+
+
+def _fence_between(mine: Cta, giver: Cta) -> int:
+    """The plane of a fence wide enough for both."""
+    if mine is giver:
+        return BLOCK_FENCE
+    return CLUSTER if mine.cluster is giver.cluster else DEVICE
 
 
 def _combine(op: str, kind: str, have: Any, given: list[Any]) -> Any:  # noqa: ANN401, C901, PLR0911, PLR0912

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.check.launch import MAP_BYTES, Launch, Param, TensorMap
+from warploom.check.launch import Launch, Param, TensorMap
 from warploom.check.ptx.alu import LANES, Alu, dtype_of, getter, refuse, stored
 from warploom.check.ptx.clocks import Clocks, Stamp
 from warploom.check.ptx.memory import Conflict, Event, Memory
@@ -138,6 +138,7 @@ class Warp:
         self.touched: dict[int, tuple[int, int]] = {}
         self.fenced, self.sequence = -1, 0
         self.products: list[int] = []
+        self.register_changes: list[int] = []  # setmaxnreg, by instruction
         # cp.async
         self.copies = -1
         self.copy_groups = np.zeros(LANES, np.int64)
@@ -176,6 +177,7 @@ class Cta:
             int, tuple[int, tuple[Warp, int]]
         ] = {}  # writes and arrivals from elsewhere
         self.pool: int | None = None
+        self.grid_component = -1  # of griddepcontrol.wait
 
 
 class Cluster:
@@ -244,13 +246,16 @@ class MachineBase:
         self.moved = {"global_read": 0, "global_written": 0, "bulk_read": 0, "bulk_written": 0}
         self.widths: dict[str, int] = {}
         self.used: set[str] = set()
-        self.flags: dict[tuple[str, int], list[tuple[Cta, str, Stamp]]] = {}
+        self.flags: dict[tuple[str, int], list[tuple[Cta, str, str, Stamp]]] = {}
         self.inits: dict[tuple[int, int], list[Any]] = {}
         self.init_fences: dict[tuple[int, int], int] = {}
+        self.grid_waits = any(
+            i.parts[0] == "griddepcontrol" and "wait" in i.parts for i in program.instrs
+        )
         self.boxes: dict[Any, tuple[Array, Array]] = {}
         self.observed: dict[tuple[str, int, int, int], int] = {}
         self.names: dict[str, tuple[str, int]] = {}  # symbol -> space, address
-        self.maps: dict[int, TensorMap] = {}
+        self.known_maps: dict[bytes, TensorMap] = {}
         self._place_shared()
         self._place_global(seed)
         self._place_params()
@@ -392,8 +397,7 @@ class MachineBase:
         if p.kind == "pointer":
             raw = (GLOBAL_AT + self.tensor_at[p.tensor] + p.offset).to_bytes(8, "little")
         elif p.map is not None:
-            self.maps[at] = p.map
-            raw = bytes(MAP_BYTES)
+            raw = self.map_bytes(p.map)
         elif p.kind == "struct":
             for k, f in enumerate(p.fields):
                 self._fill(f, at + f.at, p.bytes - f.at, f"{where}.fields[{k}]")
@@ -405,6 +409,14 @@ class MachineBase:
 
             raw = encode(np.array([p.value], np.float64), p.kind).tobytes()
         self.params[at : at + len(raw)] = np.frombuffer(raw, np.uint8)
+
+    def map_bytes(self, found: TensorMap) -> bytes:
+        """A map of the launch as bytes that copies of it share."""
+        from warploom.check.ptx.maps import encode_map  # noqa: PLC0415 (maps builds on this file)
+
+        raw = encode_map(found, GLOBAL_AT + self.tensor_at[found.tensor] + found.offset)
+        self.known_maps[raw] = found
+        return raw
 
     # -- operands
 
@@ -519,6 +531,7 @@ class MachineBase:
         values: Array | None = None,
         atomic: bool = False,
         what: str = "",
+        scope: str = "",
     ) -> Event:
         """A new event of the active lanes; by default with their own epochs."""
         clocks = g.warp.cta.cluster.clocks
@@ -543,6 +556,7 @@ class MachineBase:
             atomic,
             count,
             what,
+            scope,
         )
         self.events.append(found)
         return found

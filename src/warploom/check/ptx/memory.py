@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.check.ptx.clocks import CONTROL, FULL, GLOBAL, SHARED
+from warploom.check.ptx.clocks import CONTROL, FULL, GLOBAL, MAPS, SHARED
 
 Array = NDArray[Any]
 MOST_READERS = 512
@@ -48,6 +48,14 @@ class Event:
     atomic: bool = False
     iteration: int = 0
     what: str = ""
+    scope: str = ""  # of an atomic access
+
+    def strong_for(self, other: Event) -> bool:
+        """Whether two atomic accesses are of scopes that include each other's thread."""
+        if self.warp.cta is other.warp.cta:
+            return True
+        narrow = ("cta",) if self.warp.cta.cluster is other.warp.cta.cluster else ("cta", "cluster")
+        return self.scope not in narrow and other.scope not in narrow
 
 
 class Conflict(NamedTuple):
@@ -101,14 +109,18 @@ class Memory:
         ``index``: bytes, a row for each of ``threads``. ``new``: the bytes to be written, to
         tell writes of the same value.
         """
-        proxied = event.proxy == "async"
-        plane = FULL if not proxied else (GLOBAL if self.name == "global" else SHARED)
+        proxied = event.proxy != "generic"
+        plane = FULL
+        if event.proxy == "tensormap":
+            plane = MAPS
+        elif proxied:
+            plane = GLOBAL if self.name == "global" else SHARED
         old_value = self.value[index]
         if old_value.any():
             old = self.component[index]
             bad = clocks.look(plane, threads, old) < old_value
-            if event.atomic:
-                bad &= ~self.atomic[index]
+            if event.atomic and bad.any():
+                bad &= ~(self.atomic[index] & self._strong(index, event))
             if bad.any():
                 self._writes(clocks, threads, index, event, report, bad, new, proxied)
         if event.write:
@@ -166,6 +178,15 @@ class Memory:
 
     events: list[Event]
 
+    def _strong(self, index: Array, event: Event) -> Array:
+        """Where the last writer and this atomic access are atomic for each other."""
+        writers = self.writer[index]
+        found = np.ones(index.shape, np.bool_)
+        for number in np.unique(writers).tolist():
+            if number and not event.strong_for(self.events[number]):
+                found &= writers != number
+        return found
+
     @staticmethod
     def _lane(event: Event, byte: int) -> int:
         if event.starts is None or len(event.lanes) == 1:
@@ -192,7 +213,7 @@ class Memory:
                 if read.number in seen or read is event:
                     continue
                 seen.add(read.number)
-                if event.atomic and read.atomic:
+                if event.atomic and read.atomic and event.strong_for(read):
                     continue
                 need = read.values[None, :]
                 known = clocks.look(

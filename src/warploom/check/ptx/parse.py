@@ -254,7 +254,7 @@ class _Reader:
                     raise UnsupportedCodeError("addresses of 32 bits", where=f"line {self.where()}")
             elif text.startswith(".file", self.at):
                 self._file()
-            elif text.startswith(".loc", self.at):
+            elif re.match(r"\.loc\s", text[self.at : self.at + 6]):
                 self._loc()
             elif text.startswith(".section", self.at):
                 self._section()
@@ -318,7 +318,8 @@ class _Reader:
         found = _VARIABLE.match(text.strip())
         if found is None:
             raise self.bad("a declaration that cannot be read", at)
-        words = re.findall(r"\.[\w:]+|\d+", found["lead"])
+        lead = found["lead"].split(".ptr")[0]  # what follows describes what a pointer points to
+        words = re.findall(r"\.[\w:]+|\d+", lead)
         space, align, size, extern, vector = "", 0, 0, False, 1
         spaces = (".global", ".shared", ".shared::cta", ".local", ".param", ".const", ".reg")
         for i, w in enumerate(words):
@@ -433,7 +434,7 @@ class _Reader:
                 self.scope = self.scope.outer
             elif c == ";":
                 self.at += 1
-            elif text.startswith(".loc", self.at):
+            elif re.match(r"\.loc\s", text[self.at : self.at + 6]):
                 self._loc()
             elif text.startswith(".file", self.at):
                 self._file()

@@ -42,6 +42,7 @@ class Program:
     files: dict[int, str]
     meets: list[int] = field(default_factory=list)
     tables: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    polled: frozenset[int] = frozenset()  # volatile loads that a loop repeats until they change
 
     def place(self, pc: int) -> str:
         """The source line of an instruction, where the file has line tables."""
@@ -82,6 +83,7 @@ def link(module: Module, entry: str) -> Program:
         tables=made.tables,
     )
     program.meets = _meets(program)
+    program.polled = polled(program)
     return program
 
 
@@ -257,6 +259,82 @@ def _blocks(program: Program) -> tuple[list[int], list[tuple[int, ...]]]:
         else:
             follow.append((past,))
     return order, follow
+
+
+def polled(program: Program) -> frozenset[int]:
+    """Loads that a loop repeats until their value changes: the loop's exit depends on them."""
+    order, follow = _blocks(program)
+    loads = [
+        pc
+        for pc, i in enumerate(program.instrs)
+        if i.parts[0] in ("ld", "ldu") and "volatile" in i.parts
+    ]
+    if not loads:
+        return frozenset()
+    n = len(program.instrs)
+    end = len(order)
+
+    def span(block: int) -> range:
+        return range(order[block], order[block + 1] if block + 1 < end else n)
+
+    def reach(start: int, edges: list[list[int]]) -> set[int]:
+        seen, stack = set(), list(edges[start])
+        while stack:
+            at = stack.pop()
+            if at not in seen:
+                seen.add(at)
+                stack += edges[at]
+        return seen
+
+    forward = [list(f) for f in follow] + [[]]
+    backward: list[list[int]] = [[] for _ in range(end + 1)]
+    for k, targets in enumerate(follow):
+        for t in targets:
+            backward[t].append(k)
+    found = set()
+    for pc in loads:
+        home = max(k for k in range(end) if order[k] <= pc)
+        loop = reach(home, forward) & reach(home, backward)
+        if home in loop and _decides(program, pc, [i for b in loop for i in span(b)]):
+            found.add(pc)
+    return frozenset(found)
+
+
+def _decides(program: Program, load: int, body: list[int]) -> bool:
+    """Whether a branch of a loop depends on what a load in it reads."""
+    known = _registers(program.instrs[load].operands[:1])
+    grown = True
+    while grown:
+        grown = False
+        for pc in body:
+            i = program.instrs[pc]
+            if i.parts[0] in ("bra", "st", "red") or pc == load or not i.operands:
+                continue
+            used = _registers(i.operands[1:])
+            made = _registers(i.operands[:1])
+            if used & known and not made <= known:
+                known |= made
+                grown = True
+    return any(
+        i.parts[0] == "bra" and i.guard is not None and i.guard.slot in known
+        for i in (program.instrs[pc] for pc in body)
+    )
+
+
+def _registers(operands: tuple[Operand, ...]) -> set[int]:
+    found: set[int] = set()
+    for o in operands:
+        if isinstance(o, Reg):
+            found.add(o.slot)
+        elif isinstance(o, (Vec, Group)):
+            found |= _registers(o.items)
+        elif isinstance(o, Addr):
+            found |= _registers((o.base, *o.rest))
+        elif isinstance(o, Pair):
+            found |= _registers((o.first, o.second))
+        elif isinstance(o, Not):
+            found |= _registers((o.of,))
+    return found
 
 
 def _meets(program: Program) -> list[int]:

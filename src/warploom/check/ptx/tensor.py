@@ -19,7 +19,6 @@ from warploom.check.formats import (
 )
 from warploom.check.launch import SWIZZLES, TensorMap
 from warploom.check.ptx.alu import _U, LANES, refuse, setter
-from warploom.check.ptx.barriers import Barriers
 from warploom.check.ptx.clocks import CONTROL, FULL, SHARED, STEP
 from warploom.check.ptx.machine import (
     BLOCK,
@@ -28,6 +27,7 @@ from warploom.check.ptx.machine import (
     Lanes,
     Warp,
 )
+from warploom.check.ptx.maps import Maps
 from warploom.check.ptx.parse import TYPE_BYTES, Addr, Imm, Instr, Operand, Pair, Reg, Vec
 from warploom.check.ptx.results import place
 from warploom.report import Verdict
@@ -74,7 +74,7 @@ def _offsets(
     return (rb // 16) * stride + rb % 16 + (k // 8) * lead + (k % 8) * 16
 
 
-class Tensors(Barriers):
+class Tensors(Maps):
     """Asynchronous instructions."""
 
     # -- registers in flight
@@ -321,7 +321,8 @@ class Tensors(Barriers):
             if integer:
                 product = left @ right.T
             else:
-                product = left.astype(np.float32) @ right.astype(np.float32).T
+                # In double precision, so that an element does not depend on its place in the tile.
+                product = left.astype(np.float64) @ right.astype(np.float64).T
                 if scale_a * scale_b < 0:
                     product = -product
             keeps = scale_d is None or bool(scale_d(g)[g.lanes[0]])
@@ -507,11 +508,7 @@ class Tensors(Barriers):
                 return BLOCK
             left = _fragment_a([x(g) for x in ga], size, load)
             right = _fragment_b([x(g) for x in gb], size, load_b)
-            total = (
-                left @ right.T
-                if out == "s32"
-                else left.astype(np.float32) @ right.astype(np.float32).T
-            )
+            total = left.astype(np.float64) @ right.astype(np.float64).T
             total = total + _accumulator([x(g) for x in gc], 8, out)
             for store, v in zip(stores, _as_registers(total, 8, out), strict=True):
                 store(g, v)
@@ -644,6 +641,7 @@ class Tensors(Barriers):
                 )
                 read.lanes = lanes[rows]
                 index = first[:, None] + np.arange(k)
+                self.before_grid_wait(g, pc, g.threads[rows], write=False)
                 self.memory.access(
                     clocks, g.threads[rows], index, read, lambda c: self.conflict(c, "global", cta)
                 )
@@ -718,20 +716,6 @@ class Tensors(Barriers):
 
         return run
 
-    def _map(self, g: Lanes, pc: int, address: int) -> TensorMap:
-        found = self.maps.get(address & WINDOW) if address >> 40 in (0, 4) else None
-        if found is None:
-            self.fault(
-                g,
-                pc,
-                "NO-MAP",
-                f"no tensor map at address {address:#x}",
-                "give the parameter the kind tensormap in the launch",
-                kind=Verdict.UNSUPPORTED,
-            )
-            raise AssertionError
-        return found
-
     def _tensor_copy(self, instr: Instr, pc: int) -> Run:  # noqa: C901, PLR0915
         """``cp.async.bulk.tensor`` and ``cp.reduce.async.bulk.tensor``."""
         parts = instr.parts
@@ -770,7 +754,7 @@ class Tensors(Barriers):
         def run(g: Lanes) -> Any:  # noqa: ANN401
             for i, lane in enumerate(g.lanes.tolist()):
                 thread = g.threads[i : i + 1]
-                found = self._map(g, pc, int(where(g)[lane]))
+                found, held = self.map_at(g, instr, pc, lane, thread, int(where(g)[lane]))
                 if len(found.dims) != rank:
                     self.fault(
                         g, pc, "RANK", f"a {rank}d copy with a map of rank {len(found.dims)}"
@@ -807,10 +791,11 @@ class Tensors(Barriers):
                         index,
                         inside,
                         int(barrier(g)[lane]),
+                        held,
                     )
                 else:
                     self._store_box(
-                        g, instr, pc, lane, thread, found, shared, index, inside, reduce
+                        g, instr, pc, lane, thread, found, shared, index, inside, reduce, held
                     )
             self.changes += 1
 
@@ -852,7 +837,7 @@ class Tensors(Barriers):
             ok = (place_ >= 0) & (place_ < dim)
             offset = (np.where(ok, place_, 0)[:, None] * stride + offset[None, :]).reshape(-1)
             inside = (ok[:, None] & inside[None, :]).reshape(-1)
-        base = self.tensor_at[found.tensor] + found.offset
+        base = (self.tensor_at[found.tensor] if found.tensor else 0) + found.offset
         index = ((base + offset)[:, None] + np.arange(size)).reshape(-1)
         inside = np.repeat(inside, size)
         if len(self.boxes) > 256:
@@ -867,7 +852,8 @@ class Tensors(Barriers):
                 g,
                 pc,
                 "OUT-OF-BOUNDS",
-                f"the tensor map of {found.tensor} reaches beyond the tensor",
+                f"the tensor map {'of ' + found.tensor if found.tensor else 'made by the kernel'} "
+                "reaches beyond the tensor",
                 "dims and strides of the map that fit the tensor",
             )
 
@@ -910,6 +896,7 @@ class Tensors(Barriers):
         index: Array,
         inside: Array,
         bar: int,
+        held: Array | None,
     ) -> None:
         self._check_box(g, pc, found, index, inside)
         fill = 0
@@ -930,6 +917,7 @@ class Tensors(Barriers):
             bar,
             index[inside],
             lambda rank: self._shared_box(g, pc, found, shared, index.size, rank),
+            held,
         )
 
     def _land(
@@ -945,6 +933,7 @@ class Tensors(Barriers):
         bar: int,
         source: Array,
         placed: Callable[[int], Array],
+        held: Array | None = None,
     ) -> None:
         """Bytes land in one or more CTAs and count on the barrier at the same offset there."""
         cta = g.warp.cta
@@ -959,7 +948,10 @@ class Tensors(Barriers):
             barrier = self._found(g, pc, at, thread)
             component = np.array([clocks.encoded(barrier.component)])
             value = np.array([barrier.phase + 1])
+            if first:
+                self.use_map(g, instr, pc, lane, thread, held, barrier.component, barrier.phase + 1)
             if first and source.size:
+                self.before_grid_wait(g, pc, thread, write=False)
                 read = self.event(
                     g,
                     instr,
@@ -999,6 +991,7 @@ class Tensors(Barriers):
                 war_fence=not self.axioms["war_proxy"],
             )
             cluster.shared.data[index] = raw
+            self.covers_barrier(g, pc, index)
             self.remember(cluster.ctas[rank], barrier.component, barrier.phase + 1, g, pc)
             self.land(g, pc, barrier, thread, raw.size)
             self.settle(g, pc, barrier)
@@ -1015,8 +1008,12 @@ class Tensors(Barriers):
         index: Array,
         inside: Array,
         reduce: str,
+        held: Array | None,
     ) -> None:
         self._check_box(g, pc, found, index, inside)
+        if held is not None:
+            group = self._group(g, lane)
+            self.use_map(g, instr, pc, lane, thread, held, group[0], group[2] + 1)
         source = self._shared_box(g, pc, found, shared, index.size, g.warp.cta.rank)
         self._send(
             g, instr, pc, lane, thread, source, source[inside], index[inside], reduce, found.element
@@ -1059,6 +1056,7 @@ class Tensors(Barriers):
         if index.size == 0:
             return
         self._writable(g, pc, index[:1])
+        self.before_grid_wait(g, pc, thread, write=True)
         raw = cta.cluster.shared.data[taken]
         write = self.event(
             g,
@@ -1292,6 +1290,19 @@ class Tensors(Barriers):
                     lists = [w.products for w in warps]
                     if any(p != lists[0] for p in lists):
                         self._parted(warps)
+                    changes = [w.register_changes for w in warps]
+                    if any(c != changes[0] for c in changes):
+                        pc = next(c[0] for c in changes if c)
+                        at = next(w for w in warps if w.register_changes)
+                        self.findings.fault(
+                            self,
+                            Lanes(at, pc, np.ones(LANES, np.bool_), None),
+                            pc,
+                            "REGISTERS",
+                            "setmaxnreg by some warps of a warpgroup only: all four have to "
+                            "execute the same one",
+                            "branch on whole warpgroups",
+                        )
 
     def _parted(self, warps: list[Warp]) -> None:
         longest = max(warps, key=lambda w: len(w.products))
@@ -1410,7 +1421,7 @@ def _as_registers(total: Array, n: int, out: str) -> list[Array]:
     """The registers of 16 x n accumulators."""
     grid = total.reshape(2, 8, n // 8, 4, 2)  # i, g, j, t, c
     if out == "f16":
-        bits = f32_to_f16(grid.transpose(2, 0, 1, 3, 4))
+        bits = f32_to_f16(grid.astype(np.float32).transpose(2, 0, 1, 3, 4))
         words = np.ascontiguousarray(bits).reshape(n // 4, 64).view(np.uint32)
         return list(words)
     kind = np.float32 if out == "f32" else np.int64
@@ -1430,7 +1441,3 @@ def _reduced(old: Array, new: Array, op: str, element: str) -> Array:
         "or": np.bitwise_or, "xor": np.bitwise_xor,
     }  # fmt: skip
     return encode(ops[op](a, b), element)
-
-
-class Whole(Tensors):
-    """The whole machine."""

@@ -14,7 +14,9 @@ FLOAT_ONLY = {
     Fn.DIV, Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.ERF, Fn.SIN, Fn.COS,
     Fn.FLOOR,
 }  # fmt: skip
-INT_ONLY = {Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.BITS}
+INT_ONLY = {
+    Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.SHL, Fn.BITS, Fn.BITOR, Fn.XOR, Fn.MULHI,
+}  # fmt: skip
 MULTIPLIED = {DType.BF16, DType.F16, DType.E4M3, DType.E5M2}  # by tensor cores
 
 
@@ -141,7 +143,7 @@ def _common(frame: Frame, node: ast.AST, fn: Fn, kinds: list[DType]) -> list[DTy
     if fn in INT_ONLY and floats:
         frame.wrong_type(
             node,
-            "//, %, >> and bits need whole numbers",
+            "//, %, >>, << and bits need whole numbers",
             why="they are index arithmetic; a float has no exact quotient",
             fix="wl.floor(a / b), or convert with .to(wl.i32)",
         )

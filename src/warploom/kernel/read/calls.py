@@ -13,7 +13,7 @@ from warploom.errors import KernelError, KernelSyntaxError, KernelTypeError
 from warploom.kernel.captured import Lifted
 from warploom.kernel.read.arith import cast, known, number_of, pointwise, reduce, spread, value_of
 from warploom.kernel.read.grid import tile
-from warploom.kernel.read.library import KINDS, LOGIC, MEANT, alike, kind_of, meant
+from warploom.kernel.read.library import KINDS, LOGIC, MEANT, alike, kind_of, meant, philox, uniform
 from warploom.kernel.read.memory import whole_axis
 from warploom.kernel.read.slope import slope
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, is_static, nearest, shape
@@ -74,7 +74,7 @@ BUILTINS: dict[object, str] = {
     builtins.max: "maximum",
     builtins.min: "minimum",
 }
-METHODS = ("to", "sum", "max", "min")
+METHODS = ("to", "sum", "max", "min", "argmax", "argmin")
 FILLED = {"new_ones": 1, "new_zeros": 0}  # what functions that join masks begin with
 
 
@@ -297,7 +297,98 @@ def _slope(call: Call, word: Word) -> Symbol:
     return slope(call.frame, call.node, y, x) if isinstance(y, Value) else 0.0
 
 
+def _mulhi(call: Call, word: Word) -> Symbol:
+    call.arity(word, 2, 2)
+    a, b = (known(call.frame, x) for x in call.args)
+    if isinstance(a, int) and isinstance(b, int):
+        high = (a & 0xFFFFFFFF) * (b & 0xFFFFFFFF) >> 32
+        return high - (high >> 31 << 32)
+    return call.op(Fn.MULHI, a, b)
+
+
+def _random(call: Call, word: Word) -> Symbol:
+    call.arity(word, 2, 5 if word.name == "philox" else 2)
+    for arg in call.args:
+        if call.value(arg).dtype is not DType.I32:
+            why = "random bits are a function of whole numbers: the same for every launch"
+            call.fail(f"wl.{word.name} of a float", why, "wl.index(n), and seed: int after the *")
+    try:
+        return _inlined(call, {"philox": philox, "uniform": uniform}[word.name])
+    except KernelError as error:
+        call.fail(f"wl.{word.name}: {error.what}", error.why or "", error.fix or "", type(error))
+
+
+def _axis_of(call: Call, value: Value, axis: Symbol) -> Var:
+    """The variable of an axis by its number, or by itself."""
+    if isinstance(axis, Var) and axis.name in value.vars:
+        return axis
+    if axis is None and len(value.dims) == 1:
+        axis = 0
+    if type(axis) is int and -len(value.dims) <= axis < len(value.dims):
+        dim = value.dims[axis]
+        if dim.per == 1:
+            return call.frame.build.vars[dim.var]
+    call.fail(
+        f"no axis {axis!r} of elements in a value of shape {shape(value)}",
+        "places are counted along one axis that the value has",
+        "axis=0 or axis=1, or the variable of the axis",
+    )
+
+
+def _extreme(call: Call, fn: Fn, value: Symbol, axis: Symbol) -> tuple[Value, Value]:
+    """The largest or least element along an axis, and the first place it stands at.
+
+    NaN does not count; where nothing does the place is 2**31 - 1.
+    """
+    if not isinstance(value, Value):
+        call.fail("a number has no axis", "a place is counted along an axis", "x.argmax(axis=1)")
+    var = _axis_of(call, value, axis)
+    index = call.frame.build.once(
+        Indices, var.name, (Dim(var.name),), DType.I32, call.frame.line(call.node), var=var.name
+    )
+    most = reduce(call.frame, call.node, fn, value, var)
+    place = call.op(Fn.WHERE, call.op(Fn.EQ, value, most), index, 2**31 - 1)
+    return most, reduce(call.frame, call.node, Fn.MIN, place, var)
+
+
+def _arg(call: Call, word: Word) -> Symbol:
+    call.arity(word, 1, 2, ("axis",))
+    axis = call.args[1] if len(call.args) > 1 else call.kwargs.get("axis")
+    return _extreme(call, Fn.MAX if word.name == "argmax" else Fn.MIN, call.args[0], axis)[1]
+
+
+MOST_TOPK = 64
+
+
+def _topk(call: Call, word: Word) -> Symbol:
+    """The largest elements one after the other: of equal ones the first comes first."""
+    call.arity(word, 2, 3, ("axis",))
+    x, count = call.args[:2]
+    axis = call.args[2] if len(call.args) > 2 else call.kwargs.get("axis", -1)
+    if type(count) is not int or not 1 <= count <= MOST_TOPK:
+        why = "each of them is a pass over the axis"
+        call.fail(f"wl.topk of {count!r} elements", why, f"1 to {MOST_TOPK}, known while reading")
+    if not isinstance(x, Value):
+        call.fail("wl.topk of a number", "it has no axis", word.usage)
+    var = _axis_of(call, x, axis)
+    index = _index(replace(call, args=[var], kwargs={}), WORDS["index"])
+    values, places = [], []
+    x = cast(call.frame, call.node, x, DType.F32)
+    for _ in range(count):
+        most, place = _extreme(call, Fn.MAX, x, var)
+        values.append(most)
+        places.append(place)
+        x = call.op(Fn.WHERE, call.op(Fn.EQ, index, place), -math.inf, x)
+    return tuple(values), tuple(places)
+
+
 HANDLERS: dict[str, Handler] = {
+    "mulhi": _mulhi,
+    "philox": _random,
+    "uniform": _random,
+    "argmax": _arg,
+    "argmin": _arg,
+    "topk": _topk,
     "tile": _tile,
     "steps": _steps,
     "zeros": _filled,
@@ -344,6 +435,12 @@ class _Method:
         if len(args) > 1 or set(kwargs) - {"axis"}:
             call.fail(f".{self.name} takes an axis", fix=f"x.{self.name}(axis=1)")
         axis = args[0] if args else kwargs.get("axis")
+        if self.name in ("argmax", "argmin"):
+            fn = Fn.MAX if self.name == "argmax" else Fn.MIN
+            return _extreme(call, fn, self.of, axis)[1]
+        if axis is None and len(self.of.dims) == 2 and self.of.dtype is not DType.BOOL:
+            inner = _Method(self.of, self.name).call(replace(call, args=[1], kwargs={}))
+            return _Method(inner, self.name).call(replace(call, args=[0], kwargs={}))
         fn = {"sum": Fn.ADD, "max": Fn.MAX, "min": Fn.MIN}[self.name]
         return reduce(call.frame, call.node, fn, self.of, axis)
 

@@ -24,6 +24,13 @@ BINARY: dict[type[ast.operator], tuple[Fn, Callable[[Any, Any], Any]]] = {
     ast.BitAnd: (Fn.AND, operator.and_),
     ast.BitOr: (Fn.OR, operator.or_),
     ast.RShift: (Fn.SHR, operator.rshift),
+    ast.LShift: (Fn.SHL, operator.lshift),
+    ast.BitXor: (Fn.XOR, operator.xor),
+}
+BITWISE = {
+    Fn.AND: (Fn.BITS, Fn.AND),
+    Fn.OR: (Fn.BITOR, Fn.OR),
+    Fn.XOR: (Fn.XOR, Fn.NE),
 }
 COMPARE: dict[type[ast.cmpop], tuple[Fn, Callable[[Any, Any], Any]]] = {
     ast.Eq: (Fn.EQ, operator.eq),
@@ -124,18 +131,12 @@ def binary(frame: Frame, node: ast.AST, op: ast.operator, left: Symbol, right: S
     left, right = known(frame, left), known(frame, right)
     if isinstance(op, ast.Pow):
         return _power(frame, node, left, right)
-    if type(op) not in BINARY:
-        frame.wrong_syntax(
-            node,
-            "the bit operators ^ and << are not part of the tile language",
-            why="whole numbers are unpacked here, by >> and &, and never packed",
-            fix="conditions: a != b; powers of two: * and //",
-        )
     fn, python = BINARY[type(op)]
     if is_static(left) and is_static(right):
         return _static(frame, node, python, left, right)
-    if fn is Fn.AND and DType.BOOL not in (value_of(frame, node, s).dtype for s in (left, right)):
-        fn = Fn.BITS
+    if fn in BITWISE:  # of conditions as of bits
+        kinds = [value_of(frame, node, s).dtype for s in (left, right)]
+        fn = BITWISE[fn][DType.BOOL in kinds]
     return pointwise(frame, node, fn, left, right)
 
 
@@ -188,6 +189,8 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Symbol:
         return _static(frame, node, python[type(node.op)], arg)
     if isinstance(node.op, ast.UAdd):
         return arg
+    if isinstance(node.op, ast.Invert) and value_of(frame, node, arg).dtype is DType.I32:
+        return pointwise(frame, node, Fn.XOR, arg, -1)
     fn = Fn.NEG if isinstance(node.op, ast.USub) else Fn.NOT
     return pointwise(frame, node, fn, arg)
 

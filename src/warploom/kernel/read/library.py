@@ -15,7 +15,7 @@ ALIKE = {
     "absolute": "abs", "fabs": "abs", "logical_and": "&", "logical_or": "|", "logical_not": "~",
     "bitwise_and": "&", "bitwise_or": "|", "max": "maximum", "min": "minimum",
 }  # fmt: skip
-NOT_ALIKE = ("tile", "steps", "zeros", "full", "index", "is_whole")
+NOT_ALIKE = ("tile", "steps", "zeros", "full", "index", "is_whole", "uniform", "philox", "topk")
 LOGIC = {"&": Fn.AND, "|": Fn.OR, "~": Fn.NOT}
 KINDS = {
     "float": DType.F32, "float32": DType.F32, "bfloat16": DType.BF16, "float16": DType.F16,
@@ -82,6 +82,22 @@ def logical_xor(a, b):
 
 def remainder(a, b):
     return a % b
+
+
+def philox(seed, c0, c1=0, c2=0, c3=0):
+    """Philox4x32-10 (Salmon et al. 2011): the counter (c0, c1, c2, c3), the key (seed, 0)."""
+    k0, k1 = seed, 0
+    for _ in range(10):
+        high, low = wl.mulhi(c0, -0x2DAEE0AD), c0 * -0x2DAEE0AD
+        c0, c1 = wl.mulhi(c2, -0x326172A9) ^ c1 ^ k0, c2 * -0x326172A9
+        c2, c3 = high ^ c3 ^ k1, low
+        k0, k1 = k0 + -0x61C88647, k1 + -0x4498517B
+    return c0, c1, c2, c3
+
+
+def uniform(seed, offset):
+    """The first 24 bits of philox(seed, offset) as a fraction."""
+    return ((philox(seed, offset)[0] >> 8) & 0xFFFFFF).to(wl.f32) * 2.0**-24
 
 
 MEANT = {

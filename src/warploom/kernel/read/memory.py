@@ -9,7 +9,10 @@ from warploom.kernel.read.arith import known, value_of
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, nearest, shape
 from warploom.kernel.values import Access, DType, Fn, Walk, is_number, operands
 
-MANY_TO_ONE = {Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.BITS, Fn.MIN, Fn.MAX, Fn.ABS, Fn.WHERE}
+MANY_TO_ONE = {
+    Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.SHL, Fn.BITS, Fn.BITOR, Fn.MULHI, Fn.MIN, Fn.MAX, Fn.ABS,
+    Fn.WHERE,
+}  # fmt: skip
 
 
 def load(
@@ -49,7 +52,7 @@ def places(
         place, dim = _place(frame, here, tensor, axis, index, missing=i >= len(indices))
         at.append(place)
         dims += dim
-    if tensor.captured:  # each index says where it varies
+    if tensor.captured or len({d.var for d in dims}) < len(dims):  # each says where it varies
         dims = sorted(set(dims), key=lambda d: list(frame.build.vars).index(d.var))
     names = [d.var for d in dims]
     if len(dims) > 2 or len(set(names)) < len(names):
@@ -92,13 +95,6 @@ def _place(
     made = frame.build.made.get(value.name)
     if tensor.captured and isinstance(made, ir.Indices):
         return ir.At(var=made.var), [ir.Dim(made.var)]
-    if len(value.dims) > 1 and not tensor.captured:
-        frame.wrong_shape(
-            node,
-            f"axis '{axis.name}' of '{tensor.name}' is indexed by a tile of shape {shape(value)}",
-            why="an index is a number, a variable, or a vector of rows",
-            fix="index with a vector such as rows[m]",
-        )
     return ir.At(value=value.name), list(value.dims)
 
 

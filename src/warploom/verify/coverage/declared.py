@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -23,7 +23,7 @@ from warploom.kernel.values import (
     Walk,
 )
 
-_FUNCTIONS = {
+_FUNCTIONS: dict[Fn, Callable[[int, int], int]] = {
     Fn.ADD: lambda a, b: a + b,
     Fn.SUB: lambda a, b: a - b,
     Fn.MUL: lambda a, b: a * b,
@@ -97,9 +97,7 @@ def _number(
         case Spread(arg=arg):
             return _number(kernel, made, arg, place, sizes)
         case Pointwise(fn=fn, args=args) if fn in _FUNCTIONS:
-            numbers = [_number(kernel, made, a, place, sizes) for a in args]
-            if any(n is None for n in numbers):
-                return None
-            return int(_FUNCTIONS[fn](*numbers))
+            a, b = (_number(kernel, made, x, place, sizes) for x in args)
+            return None if a is None or b is None else _FUNCTIONS[fn](a, b)
         case _:
             return None

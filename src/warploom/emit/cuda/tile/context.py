@@ -337,14 +337,14 @@ class Context:
             text = f"{text} / {per}" if per > 1 and at.var is not None else text
             if n == bound:
                 axis = self.kernel.tensor(op.tensor).axes[n].name
-                size, end = self.size_of(op.tensor, axis), self._end(op, at, iteration)
+                size, end = self.size_of(op.tensor, axis), self._copy_end(op, at, iteration)
                 less = f"({size} - {end})"
                 last = [less, f"{WRAP} - {less}"] if len(op.at) <= MOST_BOUNDED else [end]
                 text = f"{less} + {text}"
             out.append(f"{text} + {shift[n]}" if n in shift else text)
         return [*out[::-1], *last]
 
-    def _end(self, op: Load | Store, at: At, iteration: str | None) -> str:
+    def _copy_end(self, op: Load | Store, at: At, iteration: str | None) -> str:
         """Where the rows of a bounded copy end."""
         if not isinstance(op, Load) or op.end is None:
             return self.end_of(at.var or "")

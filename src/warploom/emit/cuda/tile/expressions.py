@@ -10,6 +10,8 @@ BINARY = {
     Fn.MUL: "*",
     Fn.SHR: ">>",
     Fn.BITS: "&",
+    Fn.BITOR: "|",
+    Fn.XOR: "^",
     Fn.EQ: "==",
     Fn.NE: "!=",
     Fn.LT: "<",
@@ -49,12 +51,20 @@ def number(value: float | int | bool, dtype: DType) -> str:
     return f"{float(value)!r}f"
 
 
-def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:  # noqa: PLR0911
+def pointwise(  # noqa: C901, PLR0911, PLR0912 (one line a function)
+    fn: Fn, args: list[str], dtype: DType, types: list[DType]
+) -> str:
     """A function of expressions."""
     whole = all(t in (DType.I32, DType.BOOL) for t in types)
+    if fn is Fn.SHR and not args[1].isdecimal():
+        return f"shifted_right({args[0]}, {args[1]})"
     if fn in BINARY:
         return f"({args[0]} {BINARY[fn]} {args[1]})"
     match fn:
+        case Fn.SHL:
+            return f"shifted_left({args[0]}, {args[1]})"
+        case Fn.MULHI:
+            return f"(int)__umulhi((unsigned)({args[0]}), (unsigned)({args[1]}))"
         case Fn.FLOORDIV | Fn.MOD:
             return _rounded_down(fn, *args)
         case Fn.NEG:

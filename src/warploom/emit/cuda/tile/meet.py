@@ -14,12 +14,12 @@ from warploom.emit.cuda.judged import exchange_at, group_barrier, unfaithful_ste
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
+from warploom.emit.cuda.tile.signature import COUNTER_BYTES
 from warploom.lower.layout import Array, Form
 from warploom.lower.meet import MEET, QUAD_BYTES, meeting_of, met_arrays, part_bytes, quads_of
 
-COUNTER_BYTES = 1 << 16  # counters of tiles and consumers, at the start of the memory
 MOST_AHEAD, FEW_AHEAD = 16, 2  # quads of a thread that are on their way at once
-MOST_REGISTERS = 200
+MOST_REGISTERS, FEW_REGISTERS = 200, 32
 
 
 def meet_lines(context: Context, site: Site) -> list[str]:
@@ -160,6 +160,8 @@ def _ahead(context: Context) -> int:
 
 def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
     """A sum over the parts in their order; loads of several quads are on their way at once."""
+    if array.registers > FEW_REGISTERS:
+        return _summed_in_a_loop(context, array, at, apart)
     split, quads = context.layout.tiling.split, quads_text(array)
     ahead = max(1, _ahead(context) // (split - 1))  # its own is at hand
     lines = _blocks(context, array)
@@ -184,6 +186,33 @@ def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
             lines.append("    }")
         lines.append("  }")
     return [*lines, "}"]
+
+
+def _summed_in_a_loop(context: Context, array: Array, at: int, apart: int) -> list[str]:
+    """The same sum of many registers, part after part: its own share is left in memory first.
+
+    Unrolled over the parts, with its own among them by number, ptxas spills hundreds of registers.
+    """
+    split, quads = context.layout.tiling.split, quads_text(array)
+    ahead, places = _ahead(context), {array.name: at}
+    lines = _blocks(context, array)
+    for n, quad in enumerate(quads):
+        place = f"part * {apart} + {_at(array, places, n)}"
+        lines.append(f"  __stcg(&parts[{place}], make_float4({', '.join(quad)}));")
+        lines += [f"  {to} = 0.0f;" for to in quad if to != "0.0f"]
+    lines += ["#pragma unroll 1", f"  for (int p = 0; p < {split}; ++p) {{"]
+    lines.append(f"    const float4* const of = parts + p * {apart};")
+    for first in range(0, len(quads), ahead):
+        some = list(enumerate(quads))[first : first + ahead]
+        lines.append("    {")
+        lines += [
+            f"      const float4 x{n} = __ldcg(&of[{_at(array, places, n)}]);" for n, _ in some
+        ]
+        for n, quad in some:
+            pairs = zip(quad, "xyzw", strict=True)
+            lines += [f"      {to} += x{n}.{w};" for to, w in pairs if to != "0.0f"]
+        lines.append("    }")
+    return [*lines, "  }", "}"]
 
 
 def _together(context: Context, arrays: Sequence[Array], apart: int) -> list[str]:

@@ -13,12 +13,13 @@ from warploom.emit.cuda.judged import exchange_at, unfaithful_step
 from warploom.emit.cuda.lowering import Site
 from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.meet import quads_text
+from warploom.emit.cuda.tile.meet import FEW_REGISTERS, quads_text
 from warploom.lower.exchange import NEAR
 from warploom.lower.layout import Layout
 from warploom.lower.meet import BARRIER_BYTES, GROUP_THREADS, MEET, QUAD_BYTES, met_arrays, owned
 
 WARPS = 4
+MANY_REGISTERS = 64  # of a thread: sums of two parts that need more are written as such
 
 
 def inbox_constants(layout: Layout, at: int) -> list[str]:
@@ -56,6 +57,7 @@ def near_lines(context: Context, site: Site) -> list[str]:
     ]
     step = GROUP_THREADS * QUAD_BYTES
     each = len(every) * step
+    used = sum(a.registers for a in layout.arrays)
     owners = owned(layout)
     slot = f"instance / {near}" if owners > 1 else "0"
     return [
@@ -78,7 +80,7 @@ def near_lines(context: Context, site: Site) -> list[str]:
         "  } else {",
         f"    if (threadIdx.x % {GROUP_THREADS} == 0) mbar_expect(full, {(near - 1) * each});",
         "    mbar_wait_cluster(full, round);",
-        *indent(_added(every, near, step, each), 4),
+        *indent(_added(every, near, step, each, used), 4),
         "    __syncwarp();",
         f"    if (unit + gridDim.x < tiles * {layout.tiling.split} && lane < {near}"
         " && lane != own)",
@@ -88,17 +90,28 @@ def near_lines(context: Context, site: Site) -> list[str]:
     ]
 
 
-def _added(every: list[list[str]], near: int, step: int, each: int) -> list[str]:
-    """The sums over the parts in their order."""
+def _added(every: list[list[str]], near: int, step: int, each: int, used: int) -> list[str]:
+    """The sums over the parts in their order; ``used``: registers of a thread that arrays take.
+
+    Parts that are not loaded are undefined, which few registers bear; for many ptxas spills. Then
+    the sum of two parts, in any order the same bits, is written as such, and others are zero.
+    """
+    many = used > MANY_REGISTERS if near == 2 else used > FEW_REGISTERS
     lines = []
     for n, quad in enumerate(every):
-        lines += ["{", f"  float4 x[{near}][1];", "#pragma unroll"]
+        words = list(zip(quad, "xyzw", strict=True))
+        if many and near == 2:
+            lines += ["{", f"  const float4 x = load_shared4(inbox + {n * step});"]
+            lines += [f"  {to} = 0.0f + {to} + x.{w};" for to, w in words if to != "0.0f"]
+            lines.append("}")
+            continue
+        lines += ["{", f"  float4 x[{near}][1]{' = {}' if many else ''};", "#pragma unroll"]
         lines += [
             f"  for (int p = 0; p < {near}; ++p)",
             f"    if (p != own) x[p][0] = load_shared4(inbox + (p - (p > own)) * {each}"
             f" + {n * step});",
             f"  const float4 sum = in_order<{near}>(x, 0, own, make_float4({', '.join(quad)}));",
         ]
-        lines += [f"  {to} = sum.{w};" for to, w in zip(quad, "xyzw", strict=True) if to != "0.0f"]
+        lines += [f"  {to} = sum.{w};" for to, w in words if to != "0.0f"]
         lines.append("}")
     return lines

@@ -31,4 +31,36 @@ NUMBER_HELPERS = {
         '  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(r) : "f"(0.0f), "f"(x));\n'
         "  return (uint8_t)r;\n}\n"
     ),
+    "shifted_left": (
+        "// Bits are gone from 32 on, and for negative numbers.\n"
+        "DEVICE int shifted_left(int a, int b) {\n"
+        "  return (unsigned)b < 32u ? (int)((unsigned)a << b) : 0;\n}\n"
+    ),
+    "shifted_right": (
+        "DEVICE int shifted_right(int a, int b) { return a >> ((unsigned)b < 32u ? b : 31); }\n"
+    ),
+    "load_bytes": (
+        "// B neighbouring bytes, 16 at once where there are as many; both sides lie so.\n"
+        "template <int B> DEVICE void load_bytes(void* to, const void* from) {\n"
+        "  if constexpr (B >= 16) {\n"
+        "#pragma unroll\n"
+        "    for (int i = 0; i < B / 16; ++i) ((uint4*)to)[i] = ((const uint4*)from)[i];\n"
+        "  } else if constexpr (B == 8) {\n    *(uint2*)to = *(const uint2*)from;\n"
+        "  } else if constexpr (B == 4) {\n    *(uint32_t*)to = *(const uint32_t*)from;\n"
+        "  } else {\n    *(uint16_t*)to = *(const uint16_t*)from;\n  }\n}\n"
+    ),
+    "store_bytes": (
+        "template <int B> DEVICE void store_bytes(void* to, const void* from) {\n"
+        "  load_bytes<B>(to, from);\n}\n"
+    ),
+    "add_element_f32": (
+        "DEVICE void add_element_f32(float* at, float x) { add_pair_f32(at, x, 0.0f, 1); }\n"
+    ),
+    "add_element_bf16": (
+        "DEVICE void add_element_bf16(uint16_t* at, float x) { add_pair_bf16(at, x, 0.0f, 1); }\n"
+    ),
+    "add_element_f16": (
+        "DEVICE void add_element_f16(uint16_t* at, float x) { add_pair_f16(at, x, 0.0f, 1); }\n"
+    ),
+    "add_element_i32": "DEVICE void add_element_i32(int* at, int x) { atomicAdd(at, x); }\n",
 }

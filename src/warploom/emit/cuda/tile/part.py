@@ -51,11 +51,13 @@ from warploom.lower.landed import interrupted
 from warploom.lower.layout import Array, Form, Layout
 from warploom.lower.loop_ops import CONSUMER
 from warploom.lower.meet import MEET
-from warploom.lower.module import module_or_none
+from warploom.lower.module import printed_module
 from warploom.lower.plan import held_loads, part_name, stored
 from warploom.lower.ranges import cut_of, moves
 from warploom.lower.slots import grouped_vars
 from warploom.lower.storage import staged_stores
+
+MARK = "//@ "  # begins a comment that names the owner of the lines after it; views read them
 
 
 class Part:
@@ -70,10 +72,11 @@ class Part:
         alone: bool,
     ) -> None:
         self.lowered, self.stamps = lowered, stamps
+        self.marks = False  # whether comments say which entry a line belongs to
         self.layout: Layout = lowered.layout
         self.document: RolesDocument = lowered.document
         self.context = Context(self.layout, params)
-        self.context.module = module_or_none(lowered)
+        self.context.module = printed_module(lowered)
         self.printer = printer(self.context)
         self.waits: dict[str, str] = {}
         self.masked = masked_steps(self.layout.body, self.layout.steps)
@@ -205,11 +208,13 @@ class Part:
             uses = any("MASKED" in line for line in text)
             lines += [
                 *kept,
+                *self.mark(f"op {step.name}"),
                 f"// {step.when}: {', '.join(step.results) or step.name}",
                 head,
                 *(["  constexpr bool MASKED = decltype(masked)::value;"] if uses else []),
                 *indent(text, 2),
                 "};",
+                *self.mark(""),
             ]
         for put in puts(self.layout):
             lines += [
@@ -245,6 +250,7 @@ class Part:
         between: list[str] = []
         entries = getattr(program, phase)
         for i, e in list(enumerate(entries))[start:end]:
+            lines += self.mark(f"{program.name}.{phase} {i}")
             if isinstance(e, WaitGroup | MmaFence):
                 refuse_unfaithful(e, self.document, program)
                 if isinstance(e, WaitGroup):
@@ -270,7 +276,11 @@ class Part:
                     lines.append(f"turn_given({number(program)});")
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
-        return lines
+        return lines + self.mark("")
+
+    def mark(self, owner: str) -> list[str]:
+        """A comment saying which entry the lines after it belong to, where it is asked for."""
+        return [f"{MARK}{owner}"] if self.marks else []
 
     def interrupts(self, after: tuple[RoleEntry, ...]) -> bool:
         """Whether a wait for bytes stands right before the work in whose middle it is made."""

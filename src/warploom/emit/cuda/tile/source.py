@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from warploom.document.flow import Across, Exchange
 from warploom.document.roles import ClusterSync, RolesDocument
@@ -48,7 +49,11 @@ SMEM_START = 1024  # after what the system reserves; the kernel checks it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """An emitted kernel: its text and what a launch must know."""
+    """An emitted kernel: its text and what a launch must know.
+
+    ``any_alignment``: tensors may lie anywhere, with any strides. ``passes``: inputs may be read
+    again after outputs were written.
+    """
 
     text: str
     entry: str
@@ -57,18 +62,29 @@ class Source:
     shared_bytes: int
     work_bytes: int = 0  # of memory for a part of a split loop
     stamps: tuple[StampedRole, ...] = ()
+    any_alignment: bool = False
+    passes: bool = False
 
 
 def emit_kernel(
-    lowered: Lowered, target: HopperTarget | None = None, *, stamps: bool = False
+    lowered: Lowered,
+    target: HopperTarget | None = None,
+    *,
+    stamps: bool = False,
+    marks: bool = False,
 ) -> Source:
-    """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks."""
+    """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks.
+
+    With ``marks`` comments say which entry of the schedule lines belong to (``part.MARK``).
+    """
     for part in (*lowered.earlier, lowered):
         derived = programs_of(part.result, part.plan, part.layout.tiling)
         refuse_other_operands(part.document, derived)
         refuse_other_exchanges(part.document, exchanges_of(part.layout))
     chip = (target or h200()).shared_by(lowered.tiling.resident)
     writer = _Writer(lowered, chip, stamps=stamps)
+    for one in writer.parts:
+        one.marks = marks
     refuse_other_registers(lowered.documents, chip.entry_registers(writer.threads))
     return writer.source()
 
@@ -171,8 +187,10 @@ class _Writer:
 
     def head(self) -> list[str]:
         kernel, name = self.lowered.kernel, self.last.document.name
+        place = kernel.line
+        where = f"{PurePath(place.file).name}:{place.number}" if place else "a tile kernel"
         lines = [
-            f"// {name}: kernel {kernel.name}, {kernel.line or 'a tile kernel'}.",
+            f"// {name}: kernel {kernel.name}, {where}.",
             "// Written by warploom from a derived and verified schedule.",
         ]
         for proof in [p.document.proof for p in self.parts]:

@@ -22,8 +22,9 @@ from warploom.lower.body import refusal
 from warploom.lower.fuse import is_column_sum
 from warploom.lower.hand_over import by_columns, share_of
 from warploom.lower.plan import store_name
-from warploom.lower.slots import BLOCK_COLUMNS, BLOCK_ROWS, LINE_BYTES
+from warploom.lower.slots import LINE_BYTES
 from warploom.lower.storage import is_turned, scattered
+from warploom.lower.tiling import BLOCK_COLUMNS, BLOCK_ROWS
 from warploom.lower.visits import takes_turns
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}

@@ -108,7 +108,7 @@ def require_assembler() -> Tool:
             "this kernel needs an assembler for gfx950, and none was found",
             why="its accumulators fill a whole register file, so their matrix instructions are "
             "written out with the accumulator in place, and llvmlite cannot assemble those",
-            fix="pip install 'warploom[assembler]' (the clang of ziglang), or use the 32x32 matrix "
+            fix="pip install ziglang (the clang of ziglang), or use the 32x32 matrix "
             "instruction: mma 32x32x16, for fp8 32x32x64",
         )
     return found
@@ -235,7 +235,7 @@ def link_code_object(code: bytes, linker: Tool | None = None) -> bytes:
     if linker is None:
         raise BackendError(
             "no linker for a loadable code object was found",
-            fix="install lld (Debian package lld), or pip install 'warploom[assembler]'",
+            fix="install lld (Debian package lld), or pip install ziglang",
         )
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "kernel.o"), Path(folder, "kernel.hsaco")

@@ -1,0 +1,30 @@
+"""Instructions that only one of the targets has."""
+
+import re
+from collections.abc import Iterator
+
+from warploom.check.amdgcn.reader import Instruction, Kernel
+from warploom.check.amdgcn.uses import is_dma
+
+_ONLY_GFX950 = re.compile(
+    r"""ds_read_b\d+_tr_b\d+$ | v_permlane(16|32)_swap_b32$
+    | v_mfma_(scale_)?f32_\d+x\d+x\d+_f8f6f4$
+    | v_mfma_f32_(16x16x32|32x32x16)_(f16|bf16)$ | v_mfma_i32_(16x16x64|32x32x32)_i8$
+    | v_cvt_scalef32_ | v_cvt_pk_bf16_f32$ | v_cvt_pk_f16_f32$ | v_bitop3_b(16|32)$
+    | v_(minimum|maximum)3_f32$ | v_pk_(minimum|maximum)3_f16$ | v_prng_b32$ | v_ashr_pk_
+    | v_cvt_sr_(pk_)?bf16""",
+    re.VERBOSE,
+)
+_ONLY_GFX942 = re.compile(r"v_mfma_f32_(16x16x8|32x32x4)_?xf32$")
+_WIDE = re.compile(r"_dwordx[34]$")
+
+
+def foreign_instructions(kernel: Kernel) -> Iterator[Instruction]:
+    """Instructions of the kernel that its target does not have."""
+    for i in kernel.instructions:
+        if kernel.target == "gfx942":
+            wide = is_dma(i) and _WIDE.search(i.mnemonic)
+            if wide or _ONLY_GFX950.match(i.mnemonic):
+                yield i
+        elif _ONLY_GFX942.match(i.mnemonic):
+            yield i

@@ -1,0 +1,156 @@
+"""Matrix products: operands through LDS, then matrix instructions on accumulators.
+
+An operand lies in LDS as rows of K, each row 16 bytes longer than its elements, so that the rows a
+wave reads at once start in different banks. Elements of K past the end of its span are zeros on
+both sides: what lies there may be NaN.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warploom.emit.gfx950.tile_ir.errors import refuse
+from warploom.emit.gfx950.tile_ir.layout import LANES, MFMA, Layout, lane_axis, places, run_of
+from warploom.emit.gfx950.tile_ir.numbers import memory_type, narrow, narrow_vector
+from warploom.emit.gfx950.tile_ir.plan import K_STEP, contracted
+from warploom.emit.gfx950.tile_ir.state import Fragment, Region, packed
+from warploom.kernel import values as ir
+from warploom.kernel.values import DType
+
+if TYPE_CHECKING:
+    from warploom.emit.gfx950.tile_ir.lowering import Lowering
+
+PAD = 16
+_HALVES = {DType.BF16: ("bfloat", "bf16"), DType.F16: ("half", "f16")}
+_BYTES = {DType.E4M3: "fp8", DType.E5M2: "bf8"}
+
+
+def dot(low: Lowering, op: ir.Dot) -> Fragment:
+    """``a @ b`` (+ what it adds to) as accumulators."""
+    plan = low.plan
+    k = contracted(plan, op)
+    layout = plan.layout(op.result.vars)
+    (lane, lanes), (register, registers) = layout
+    sides = {next(v for v in plan.values[n].vars if v != k): n for n in (op.a, op.b)}
+    intrinsic, kind, tail = _instruction(low, op, sides[register], sides[lane])
+    start = None if op.into is None else low.get(op.into, layout)
+    operands = {v: operand(low, sides[v], v, k) for v in (lane, register)}
+    low.state.touch(*operands.values(), write=False)
+    size = plan.values[op.a].dtype.bits // 8
+    chunk = K_STEP * size // (LANES // MFMA)
+    rows = {lane: lane_axis(plan.padded[lane], plan.waves), register: None}
+    reads: dict[tuple[str, int, int], str] = {}
+
+    def read(var: str, tile: int, step: int) -> str:
+        key = (var, tile, step)
+        if key not in reads:
+            region = operands[var]
+            lanes_at = low.operand_base(region.pitch, chunk, rows[var])
+            offset = tile * MFMA * region.pitch + step * K_STEP * size
+            place = low.text.value(
+                f"getelementptr i8, ptr addrspace(3) {low.state.lds(region, str(offset))}, "
+                f"i32 {lanes_at}"
+            )
+            reads[key] = low.text.value(f"load {kind}, ptr addrspace(3) {place}, align {chunk}")
+        return reads[key]
+
+    tiles = [(i, j) for i in range(lanes.count) for j in range(registers.count // 4)]
+    sums: dict[tuple[int, int], str] = {}
+    for i, j in tiles:
+        first = i * registers.count + 4 * j
+        sums[i, j] = "zeroinitializer" if start is None else low.vector(start, first, 4)
+    for step in range(plan.padded[k] // K_STEP):
+        for i, j in tiles:
+            left, right = read(register, j, step), read(lane, i, step)
+            sums[i, j] = low.text.value(
+                f"call <4 x float> @{intrinsic}({kind} {left}, {kind} {right}, "
+                f"<4 x float> {sums[i, j]}, {tail})"
+            )
+    if low.state.reuse:
+        for v in (lane, register):
+            low.drop_operand(sides[v], k)
+    vectors = {i * registers.count + 4 * j: (name, 4, DType.F32) for (i, j), name in sums.items()}
+    return packed(layout, DType.F32, vectors)
+
+
+def _instruction(low: Lowering, op: ir.Dot, left: str, right: str) -> tuple[str, str, str]:
+    """Intrinsic, operand type and last arguments of the matrix instruction."""
+    kinds = low.plan.values[left].dtype, low.plan.values[right].dtype
+    tail = "i32 0, i32 0, i32 0"
+    if kinds[0] is kinds[1] and kinds[0] in _HALVES:
+        element, name = _HALVES[kinds[0]]
+        return f"llvm.amdgcn.mfma.f32.16x16x32.{name}", f"<8 x {element}>", tail
+    if all(k in _BYTES for k in kinds):
+        names = ".".join(_BYTES[k] for k in kinds)
+        return f"llvm.amdgcn.mfma.f32.16x16x32.{names}", "i64", tail
+    names = " and ".join(k.value for k in kinds)
+    refuse(
+        op.result.line,
+        f"a product of {names}",
+        why="matrix instructions take bf16, f16, or two fp8 types",
+        fix="convert one side: x.to(...)",
+    )
+
+
+def operand(low: Lowering, name: str, row: str, k: str) -> Region:
+    """A value in LDS, rows of K."""
+    found = low.state.find(("operand", name, k))
+    if isinstance(found, Region):
+        return found
+    low.demand("operand", name, row, k)
+    low.requests[low.state.loop_depth, name, row, k] = None
+    plan, text = low.plan, low.text
+    dtype = plan.values[name].dtype
+    size = dtype.bits // 8
+    layout = plan.layout(plan.values[name].vars)
+    frag = low.get(name, layout)
+    maps = dict(layout)
+    rows = max(plan.padded[row], maps[row].extent)
+    columns = max(plan.padded[k], maps[k].extent)
+    pitch = columns * size + PAD
+    region = low.state.allocate(rows * pitch, pitch)
+    masked = not _masked_by_load(low, name, k)
+    low.state.touch(region, write=True)
+    run = run_of(layout) if layout[-1][0] == k else 1
+    run = min(run, 16 // size)
+    every = places(layout)
+    at_lane = low.lds_base(layout, {row: pitch, k: size})
+    kind = memory_type(dtype)
+    for start in range(0, len(every), run):
+        form = kind if run == 1 else f"<{run} x {kind}>"
+        made = None if masked else low.stored_vector(frag, start, run, dtype)
+        if made is None:
+            values = [_zeroed(low, frag, start + i, k, layout, masked=masked) for i in range(run)]
+            made = (
+                narrow(text, values[0], dtype) if run == 1 else narrow_vector(text, values, dtype)
+            )
+        offset = sum(
+            m.offsets[i] * (pitch if v == row else size)
+            for (v, m), i in zip(layout, every[start], strict=True)
+        )
+        place = text.value(
+            f"getelementptr i8, ptr addrspace(3) {low.state.lds(region, str(offset))}, "
+            f"i32 {at_lane}"
+        )
+        text.add(f"store {form} {made}, ptr addrspace(3) {place}, align {size * run}")
+    low.state.keep(("operand", name, k), region)
+    return region
+
+
+def _zeroed(low: Lowering, frag: Fragment, i: int, k: str, layout: Layout, *, masked: bool) -> str:
+    value = low.element(frag, i)
+    if not masked:
+        return value
+    where = next(n for n, (v, _) in enumerate(layout) if v == k)
+    test = low.in_span(k, layout[where][1], places(layout)[i][where])
+    if test is None:
+        return value
+    return low.text.value(f"select i1 {test}, float {value}, float 0.0")
+
+
+def _masked_by_load(low: Lowering, name: str, k: str) -> bool:
+    """Whether a value is 0 past the end of K since it was loaded so."""
+    op = low.plan.made[name]
+    while isinstance(op, ir.Transpose):
+        op = low.plan.made[op.arg]
+    return isinstance(op, ir.Load) and any(at.var == k for at in op.at)

@@ -1,0 +1,228 @@
+"""``compile_tile_kernel``: any tile kernel as gfx950 code, with everything a launcher needs.
+
+The schedule is a simple one: a tile's operands are loaded, written to LDS and multiplied. Where a
+loop's loads depend on its variable alone they are issued one step ahead, into registers. LLVM
+derives the waits for loads and LDS from their uses; barriers stand where two accesses of LDS need
+one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+from warploom.emit.gfx950.isa import Resources, read_resources
+from warploom.emit.gfx950.tile_ir.errors import BudgetError
+from warploom.emit.gfx950.tile_ir.kernel import KERNEL_NAME, LoweredKernel, lower_kernel
+from warploom.emit.gfx950.tile_ir.plan import TilePlan, candidates
+from warploom.emit.gfx950.tile_ir.signature import Argument
+from warploom.emit.gfx950.toolchain import compile_ir, compile_object
+from warploom.errors import BackendError, ConfigError
+from warploom.kernel.simplify import simplify
+from warploom.kernel.values import Access, Kernel, is_number
+
+SCHEMA = "warploom.tile_kernel.gfx950/1"
+PLAIN = "single buffer, not pipelined"
+AHEAD = "single buffer in LDS, the next step's tiles are loaded ahead into registers"
+VARIANTS = (  # (reuse, prefetch), tried in order for each tile
+    (False, True),
+    (False, False),
+    (True, False),
+)
+MOST_GROUPS = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileProgram:
+    """A compiled kernel: LLVM IR, assembly, and how to launch it."""
+
+    kernel: Kernel
+    lowered: LoweredKernel
+    assembly: str
+    versions: Mapping[str, str]
+
+    @cached_property
+    def resources(self) -> Resources:
+        """Registers, spills and LDS of the compiled kernel."""
+        return read_resources(self.assembly)
+
+    @property
+    def plan(self) -> TilePlan:
+        """Extents and layouts."""
+        return self.lowered.plan
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Arguments in order."""
+        return self.lowered.signature.arguments
+
+    @property
+    def schedule(self) -> str:
+        """How its loops are scheduled, in words."""
+        return AHEAD if self.lowered.prefetched else PLAIN
+
+    def grid(self, sizes: Mapping[str, int]) -> int:
+        """Workgroups of a launch with these axis sizes."""
+        return grid_of(self.sidecar()["grid"], sizes)
+
+    def object(self) -> bytes:
+        """The relocatable object."""
+        return compile_object(self.lowered.ir)
+
+    def sidecar(self) -> dict[str, Any]:
+        """What a launcher needs, as JSON-ready values."""
+        kernel, plan = self.kernel, self.plan
+        found = self.resources
+        return {
+            "schema": SCHEMA,
+            "kernel": KERNEL_NAME,
+            "computes": kernel.name,
+            "target": "gfx950",
+            "schedule": self.schedule,
+            "arguments": [a.to_json() for a in self.arguments],
+            "tensors": [
+                {
+                    "name": t.name,
+                    "dtype": t.dtype.value,
+                    "access": t.access.value,
+                    "axes": [{"name": a.name, "per": a.per} for a in t.axes],
+                }
+                for t in kernel.tensors
+            ],
+            "fixed_sizes": dict(self.lowered.signature.fixed),
+            "grid": grid_rule(plan),
+            "block_size": [plan.threads, 1, 1],
+            "extents": dict(plan.extents),
+            "lds_bytes": found.lds_bytes,
+            "registers": {"vgprs": found.vgprs, "agprs": found.agprs, "sgprs": found.sgprs},
+            "spills": {"vgpr": found.vgpr_spills, "sgpr": found.sgpr_spills},
+            "scratch_bytes": found.scratch_bytes,
+            "made_with": dict(self.versions),
+        }
+
+    def sidecar_text(self) -> str:
+        """Canonical text of the sidecar."""
+        return json.dumps(self.sidecar(), indent=2) + "\n"
+
+    def listing(self) -> str:
+        """What was chosen, in words."""
+        plan, found = self.plan, self.resources
+        extents = ", ".join(f"{n} {e}" for n, e in plan.extents.items()) or "no tile"
+        return "\n".join(
+            [
+                f"{self.kernel.name} on gfx950: {self.schedule}",
+                f"tile: {extents}; {plan.waves} waves, {self.lowered.barriers} barrier(s)",
+                f"registers: {found.vgprs} (of them {found.agprs} AGPRs), {found.vgpr_spills} "
+                f"spilled; LDS {found.lds_bytes} bytes",
+            ]
+        )
+
+
+def is_tile_sidecar(text: str) -> bool:
+    """Whether a sidecar is one of this lowering."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(values, dict) and values.get("schema") == SCHEMA
+
+
+def grid_rule(plan: TilePlan) -> dict[str, Any]:
+    """How many workgroups a launch has: a product over axes, for groups at most so many."""
+    kernel = plan.kernel
+    names = list(kernel.grid.vars)
+    rule: dict[str, Any] = {"kind": kernel.grid.kind}
+    if kernel.grid.kind == "groups":
+        group = kernel.var(names[0])
+        row = next(n for n in names[1:] if not is_number(kernel.var(n)))
+        names = [n for n in names[1:] if n != row]
+        rule |= {
+            "groups": group.axis,
+            "rows": {"axis": kernel.var(row).axis, "extent": plan.extents[row]},
+        }
+    rule["tiles"] = [
+        {"axis": kernel.var(n).axis, "extent": 1 if is_number(kernel.var(n)) else plan.extents[n]}
+        for n in names
+    ]
+    return rule
+
+
+def grid_of(rule: Mapping[str, Any], sizes: Mapping[str, int]) -> int:
+    """Workgroups by a grid rule."""
+    total: int = prod(-(-sizes[t["axis"]] // t["extent"]) for t in rule["tiles"])
+    if rule["kind"] == "groups":
+        rows = sizes[rule["rows"]["axis"]]
+        some = rows // rule["rows"]["extent"] + sizes[rule["groups"]] if rows else 0
+        total *= some
+    if total > MOST_GROUPS:
+        raise ConfigError(
+            f"a launch of {total} workgroups", where="grid", fix="split it into several launches"
+        )
+    return total
+
+
+def compile_tile_kernel(
+    kernel: Kernel, *, extents: Mapping[str, int] | None = None, waves: int = 4
+) -> TileProgram:
+    """Compile a kernel with the largest tile that fits registers and LDS.
+
+    ``extents`` fixes tiles and steps by variable or axis.
+    """
+    own = simplify(kernel)
+    if any(t.access is Access.TURNS for t in own.tensors):
+        raise BackendError(
+            "the gfx950 back end does not take sums in a fixed order of tiles",
+            where=str(own.line or ""),
+            why="tiles would wait for one another's turn",
+            fix="leave the 'turns' tensor out: sums are then atomic",
+        )
+    best: TileProgram | None = None
+    last: BudgetError | None = None
+    for found in candidates(own, _checked(own, extents or {})):
+        plan = TilePlan(kernel=own, extents=found, waves=waves)
+        for reuse, prefetch in VARIANTS:
+            try:
+                lowered = lower_kernel(plan, reuse=reuse, prefetch=prefetch)
+            except BudgetError as error:
+                last = error
+                continue
+            if prefetch and not lowered.prefetched:
+                continue  # the same as the next variant
+            made = compile_ir(lowered.ir)
+            program = TileProgram(
+                kernel=own,
+                lowered=lowered,
+                assembly=made.assembly,
+                versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
+            )
+            if not program.resources.vgpr_spills and not program.resources.scratch_bytes:
+                return program
+            if best is None or program.resources.vgpr_spills < best.resources.vgpr_spills:
+                best = program
+            if not prefetch:
+                break
+    if best is not None:
+        return best
+    assert last is not None
+    raise BackendError(
+        f"kernel '{own.name}' does not fit a compute unit: {last.what}",
+        where=str(own.line or ""),
+        why="the smallest tiles were tried",
+        fix="shorter whole axes, or a loop over one of them",
+    )
+
+
+def _checked(kernel: Kernel, extents: Mapping[str, int]) -> dict[str, int]:
+    known = {v.name for v in kernel.vars} | {v.axis for v in kernel.vars}
+    for name, extent in extents.items():
+        if name not in known or type(extent) is not int or extent < 1:
+            raise ConfigError(
+                f"extent {extent!r} of {name!r}",
+                where=kernel.name,
+                fix=f"positive numbers for {', '.join(sorted(known))}",
+            )
+    return dict(extents)

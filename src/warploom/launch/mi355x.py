@@ -1,0 +1,262 @@
+"""``CompiledMi355x``: a kernel for MI355X, from its value to machine code, and its launches.
+
+``execute`` runs the machine code on the CPU, ``check`` judges it for every timing of a launch, and
+``run`` launches it through HIP. Nothing has run on the chip.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from warploom.check.amdgcn import check_amdgcn
+from warploom.emit.gfx950.tile_ir import TileProgram, compile_tile_kernel, grid_of
+from warploom.emit.gfx950.tile_ir.execute import Executed, execute, launch_of, shape_of
+from warploom.emit.gfx950.tile_ir.host import host_source
+from warploom.emit.gfx950.tile_ir.kernel import KERNEL_NAME
+from warploom.emit.gfx950.toolchain import find_linker, link_code_object
+from warploom.errors import BackendError, ConfigError, KernelCallError
+from warploom.kernel.simplify import simplify
+from warploom.kernel.values import Access, DType, Kernel
+from warploom.launch.hip import HipKernel
+from warploom.launch.tensors import ROCM_DEVICES, TensorView, allocator, stream_of, view_of
+from warploom.report import CodeReport
+
+PASSES = ("read", "simplify", "tile", "ir", "emit")
+
+
+@dataclass(frozen=True)
+class CompiledMi355x:
+    """A kernel's value and its gfx950 code. ``extents``: tiles and steps that were asked for."""
+
+    kernel: Kernel
+    extents: Mapping[str, int]
+
+    @cached_property
+    def simplified(self) -> Kernel:
+        """The kernel after folding and sharing."""
+        return simplify(self.kernel)
+
+    @cached_property
+    def program(self) -> TileProgram:
+        """The compiled kernel."""
+        return compile_tile_kernel(self.kernel, extents=self.extents)
+
+    @property
+    def assembly(self) -> str:
+        """The machine code as text."""
+        return self.program.assembly
+
+    @property
+    def llvm_ir(self) -> str:
+        """What LLVM compiled."""
+        return self.program.lowered.ir
+
+    @cached_property
+    def sidecar(self) -> dict[str, Any]:
+        """Arguments, grid, registers and LDS, as JSON-ready values."""
+        return self.program.sidecar()
+
+    @cached_property
+    def code_object(self) -> bytes:
+        """What the HIP runtime loads; needs an lld."""
+        return link_code_object(self.program.object())
+
+    def listing(self) -> str:
+        """What was chosen, in words."""
+        return self.program.listing()
+
+    def after(self, name: str) -> str:
+        """What the kernel is after a pass, as text."""
+        match name:
+            case "read":
+                return str(self.kernel)
+            case "simplify":
+                return str(self.simplified)
+            case "tile":
+                return self.listing()
+            case "ir":
+                return self.llvm_ir
+            case "emit":
+                return self.assembly
+        raise ConfigError(f"no pass {name!r}", where="after", fix=", ".join(PASSES))
+
+    def execute(
+        self,
+        inputs: Mapping[str, NDArray[Any]],
+        scalars: Mapping[str, float] | None = None,
+        **options: Any,  # noqa: ANN401 (those of the function)
+    ) -> Executed:
+        """Run the machine code on the CPU (``tile_ir.execute``)."""
+        return execute(self.assembly, self.sidecar, inputs, scalars, **options)
+
+    def check(
+        self,
+        inputs: Mapping[str, NDArray[Any]],
+        scalars: Mapping[str, float] | None = None,
+        *,
+        sizes: Mapping[str, int] | None = None,
+    ) -> CodeReport:
+        """What the checker of machine code says of one launch, with the axioms it rests on."""
+        launch = launch_of(self.sidecar, inputs, scalars or {}, sizes=sizes or {}, initial={})
+        if launch is None:
+            raise ConfigError("a launch without tiles", where="check", fix="sizes of one at least")
+        return check_amdgcn(self.assembly, launch, file=f"{self.kernel.name}.s")
+
+    def write(self, folder: Path) -> tuple[Path, ...]:
+        """A folder that runs without this package: code, arguments and grid, a host program."""
+        folder.mkdir(parents=True, exist_ok=True)
+        parts: dict[str, bytes] = {
+            "kernel.ll": self.llvm_ir.encode(),
+            "kernel.s": self.assembly.encode(),
+            "kernel.o": self.program.object(),
+            "kernel.json": (json.dumps(self.sidecar, indent=2) + "\n").encode(),
+            "host.cpp": host_source(self.sidecar).encode(),
+        }
+        if find_linker() is not None:
+            parts["kernel.hsaco"] = self.code_object
+        for name, data in parts.items():
+            (folder / name).write_bytes(data)
+        return tuple(folder / name for name in parts)
+
+    # Launches.
+
+    def run(self, *tensors: object, stream: int | None = None, **named: Any) -> Any:  # noqa: ANN401
+        """Launch on an AMD GPU: inputs in order, outputs by name or made; scalars by name.
+
+        Tensors are torch's (ROCm) or anything with DLPack. Gives the outputs.
+        """
+        inputs = [t for t in self.kernel.tensors if t.access is not Access.OUT]
+        outputs = [t for t in self.kernel.tensors if t.access is Access.OUT]
+        given = dict(zip((t.name for t in inputs), tensors, strict=False))
+        given |= {t.name: named.pop(t.name) for t in self.kernel.tensors if t.name in named}
+        missing = [t.name for t in inputs if t.name not in given]
+        if missing or len(tensors) > len(inputs):
+            self._fail(
+                f"'{missing[0]}' is not given" if missing else f"{len(tensors)} inputs",
+                "inputs in order: " + ", ".join(t.name for t in inputs),
+            )
+        views = {n: view_of(t, n, ROCM_DEVICES) for n, t in given.items()}
+        lengths = self._lengths(views, named.pop("sizes", {}))
+        like = given[inputs[0].name]
+        for tensor, described in zip(self.kernel.tensors, self.sidecar["tensors"], strict=True):
+            if tensor.name not in given:
+                shape = shape_of(described, lengths)
+                given[tensor.name] = allocator(like, shape, tensor.dtype)()
+                views[tensor.name] = view_of(given[tensor.name], tensor.name, ROCM_DEVICES)
+        self._check(views, lengths)
+        scalars = {p.name: named.pop(p.name, None) for p in self.kernel.parameters}
+        absent = [n for n, v in scalars.items() if v is None] + list(named)
+        if absent:
+            known = ", ".join(scalars) or "none"
+            self._fail(f"scalar '{absent[0]}' does not fit", f"scalars by name: {known}")
+        groups = grid_of(self.sidecar["grid"], lengths)
+        if groups:
+            device = views[inputs[0].name].layout.device
+            own = stream if stream is not None else stream_of(like)()
+            block = tuple(self.sidecar["block_size"])
+            packed = pack(self.sidecar["arguments"], views, lengths, scalars)
+            self._loaded(device).launch(groups, (block[0], block[1], block[2]), packed, stream=own)
+        made = tuple(given[t.name] for t in outputs)
+        return made[0] if len(made) == 1 else made
+
+    @cached_property
+    def _kernels(self) -> dict[int, HipKernel]:
+        return {}
+
+    def _loaded(self, device: int) -> HipKernel:
+        if device not in self._kernels:
+            self._kernels[device] = HipKernel(self.code_object, KERNEL_NAME, device=device)
+        return self._kernels[device]
+
+    def _lengths(self, views: Mapping[str, TensorView], sizes: Mapping[str, int]) -> dict[str, int]:
+        found = dict(self.sidecar["fixed_sizes"]) | dict(sizes)
+        for tensor in self.kernel.tensors:
+            view = views.get(tensor.name)
+            if view is None:
+                continue
+            if len(view.layout.shape) != len(tensor.axes):
+                names = ", ".join(a.name for a in tensor.axes)
+                self._fail(f"'{tensor.name}' has {len(view.layout.shape)} axes", f"[{names}]")
+            for axis, size in zip(tensor.axes, view.layout.shape, strict=True):
+                own = size - (tensor.access is Access.STARTS)
+                if axis.per == 1 and found.setdefault(axis.name, own) != own:
+                    self._fail(
+                        f"axis '{axis.name}' of '{tensor.name}' has {own} elements, elsewhere "
+                        f"{found[axis.name]}",
+                        "tensors whose axes of one name agree",
+                    )
+        return found
+
+    def _check(self, views: Mapping[str, TensorView], lengths: Mapping[str, int]) -> None:
+        """Types, shapes and strides are those the code was made for."""
+        devices = {v.layout.device for v in views.values()}
+        if len(devices) > 1:
+            self._fail(f"tensors on devices {sorted(devices)}", "all on one device")
+        for tensor, described in zip(self.kernel.tensors, self.sidecar["tensors"], strict=True):
+            layout = views[tensor.name].layout
+            if layout.dtype is not tensor.dtype and {layout.dtype, tensor.dtype} != {
+                DType.BOOL,
+                DType.I8,
+            }:
+                self._fail(
+                    f"'{tensor.name}' is {layout.dtype.value}", f"{tensor.dtype.value}, as compiled"
+                )
+            wanted = shape_of(described, lengths)
+            if tuple(layout.shape) != wanted:
+                self._fail(f"'{tensor.name}' has shape {layout.shape}", f"shape {wanted}")
+            if 0 not in layout.shape and layout.shape[-1] > 1 and layout.strides[-1] != 1:
+                self._fail(
+                    f"the last axis of '{tensor.name}' has stride {layout.strides[-1]}",
+                    "a tensor whose last axis is contiguous",
+                )
+            if any(n >= 2**31 for n in layout.shape):
+                self._fail(f"an axis of '{tensor.name}' with 2^31 elements", "shorter axes")
+
+    def _fail(self, what: str, fix: str) -> None:
+        raise KernelCallError(
+            f"call of kernel '{self.kernel.name}' on MI355X: {what}",
+            where=str(self.kernel.line or ""),
+            fix=fix,
+        )
+
+
+def pack(
+    arguments: list[Mapping[str, Any]],
+    views: Mapping[str, TensorView],
+    lengths: Mapping[str, int],
+    scalars: Mapping[str, Any],
+) -> bytes:
+    """The block of arguments: each at a multiple of its size, in order."""
+    block = bytearray()
+    for argument in arguments:
+        of = argument["of"]
+        match argument["what"]:
+            case "tensor":
+                value: Any = views[of].pointer
+            case "stride":
+                value = views[of].layout.strides[argument["axis"]]
+            case "size":
+                if of not in lengths:
+                    raise BackendError(f"the size of axis '{of}' is not known", fix="sizes={...}")
+                value = lengths[of]
+            case _:
+                value = scalars[of]
+        form = {"pointer": "<Q", "i64": "<q", "i32": "<i", "f32": "<f"}[argument["kind"]]
+        size = struct.calcsize(form)
+        block += bytes(-len(block) % size)
+        block += struct.pack(form, float(value) if form == "<f" else int(value))
+    return bytes(block)
+
+
+def extents_of(kernel: Kernel, pins: Mapping[str, object]) -> dict[str, int]:
+    """What pins say here: extents of variables and axes; other knobs are of other targets."""
+    known = {v.name for v in kernel.vars} | {v.axis for v in kernel.vars}
+    return {n: v for n, v in pins.items() if n in known and isinstance(v, int)}

@@ -1,0 +1,72 @@
+"""What a process loads: a command, an import or a kernel from the cache needs few modules."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
+
+HEAVY = ("numpy", "ortools", "warploom.order", "warploom.verify", "warploom.guard", "warploom.sim")
+PASSES = ("warploom.lower.column", "warploom.lower.layout", "warploom.launch.compiled")
+GEMM = """
+from warploom.kernel.values import DType
+from warploom.launch.gemm import CALLS, PLAIN
+from warploom.launch.layout import Layout
+a = Layout((256, 128), (128, 1), DType.BF16)
+b = Layout((128, 192), (1, 128), DType.BF16)
+found = CALLS.binary_for((a, b, None, None, None), PLAIN)
+print(found.grid.tiles({"m": 256, "n": 192, "k": 128}), found.cubin[:4] == b"\\x7fELF")
+"""
+
+
+def loaded(code, *, environment=None):
+    """Modules that are loaded after some code, and what it printed."""
+    more = "\nimport json, sys; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code + more],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    *said, modules = done.stdout.splitlines()
+    return set(json.loads(modules)), said
+
+
+def none_of(modules, *names):
+    assert not {n for n in names if n in modules}
+
+
+def test_the_public_functions_load_no_pass_and_no_numpy():
+    modules, _ = loaded("import warploom; warploom.gemm; warploom.attention; warploom.swiglu")
+    none_of(modules, *HEAVY, *PASSES)
+
+
+def test_importing_the_package_loads_next_to_nothing():
+    modules, _ = loaded("import warploom")
+    assert len({m for m in modules if m.startswith("warploom")}) <= 5
+
+
+def test_a_kernel_from_the_cache_runs_no_pass(tmp_path, monkeypatch):
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    monkeypatch.setenv("PYTHONHASHSEED", "1")
+    first, said = loaded(GEMM)
+    assert set(PASSES) <= first
+    monkeypatch.setenv("PYTHONHASHSEED", "2")  # keys do not depend on the order of sets
+    again, same = loaded(GEMM)
+    none_of(again, *HEAVY, *PASSES)
+    assert said == same
+
+
+def test_a_damaged_kernel_is_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    _, said = loaded(GEMM)
+    for path in tmp_path.glob("cubin/??/*"):
+        path.write_bytes(path.read_bytes()[:-1])
+    again, same = loaded(GEMM)
+    assert set(PASSES) <= again
+    assert said == same

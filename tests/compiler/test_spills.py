@@ -1,0 +1,44 @@
+"""What ptxas says of default configurations: nothing spilled where parts of a loop meet."""
+
+from __future__ import annotations
+
+import pytest
+
+from warploom.errors import BackendError
+from warploom.kernels.gemm import gemm
+from warploom.launch import build
+
+pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
+SIZES = {"m": 256, "n": 256, "k": 8192}
+
+
+@pytest.fixture(autouse=True)
+def nvrtc():
+    try:
+        build.find_toolchain()
+    except BackendError:
+        pytest.skip("no CUDA compiler")
+
+
+@pytest.mark.parametrize(
+    "pins",
+    [
+        {"m": 128, "n": 256, "consumers": 2, "split": 2, "near": False},
+        pytest.param({"m": 64, "n": 128, "consumers": 1, "split": 8}, marks=pytest.mark.slow),
+        {"m": 128, "n": 192, "consumers": 2, "split": 2, "near": True},
+        pytest.param(
+            {"m": 128, "n": 128, "consumers": 2, "split": 4, "near": True}, marks=pytest.mark.slow
+        ),
+    ],
+    ids=str,
+)
+def test_parts_of_a_split_loop_meet_without_spills(pins):
+    made = gemm.with_tiles(cluster=1, **pins).compile(
+        "bf16",
+        sizes=SIZES,
+        without=("bias", "residual"),
+        constants={"activation": None, "alpha": 1.0},
+    )
+    report = made.build(made.choices[0].tiling).cubin.report
+    assert report.spill_bytes == 0
+    assert report.kept
