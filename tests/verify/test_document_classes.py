@@ -5,6 +5,7 @@ Where a run can show it, an explorer that shares no code with the verifier agree
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -139,6 +140,8 @@ SETUP = {
         setup("producer", WaitEmpty(ring="r", k=-3), depth=3),
         setup("consumer", WaitEmpty(ring="r", k=-1)),
         setup("consumer", WaitFull(ring="r", k=-1)),
+        setup("producer", WaitEmpty(ring="r", k=-1), depth=14),
+        setup("producer", WaitEmpty(ring="r", k=14), depth=14),
     ],
     "right": [
         setup("producer", WaitEmpty(ring="r", k=0)),
@@ -146,6 +149,8 @@ SETUP = {
         setup("producer", WaitEmpty(ring="r", k=-3)),
         setup("producer", WaitEmpty(ring="r", k=-4)),
         setup("producer", WaitFull(ring="r", k=-2)),
+        setup("producer", WaitEmpty(ring="r", k=3), depth=14),
+        setup("producer", WaitEmpty(ring="r", k=-28), depth=14),
     ],
 }
 
@@ -557,3 +562,14 @@ def test_loops_that_share_what_they_must_not_are_refused(loops):
 @pytest.mark.parametrize("loops", TOGETHER["right"])
 def test_loops_that_share_nothing_are_proven_together(loops):
     assert list(check_loops(loops)) == []
+
+
+def test_a_report_names_the_runs_it_rests_on_where_they_do_not_decide():
+    wide = setup("consumer", WaitEmpty(ring="r", k=0), depth=14)
+    report = verify_roles(wide)
+    assert report.verdict == "not judged"
+    assert re.fullmatch(r"\d+ tile sequences \(0-0, .*, \.\.\)", report.trips_proven)
+    given = verify_roles(wide, sequences=[(1, 2), (3,)])
+    assert given.trips_proven == "2 tile sequences (1-2, 3)"
+    assert verify_roles(document()).trips_proven == "all"
+    assert verify_roles(replace(document(), least_trips=1)).trips_proven == ">= 1"
