@@ -37,6 +37,7 @@ from warploom.document.roles import (
     BulkStore,
     BulkWait,
     Compute,
+    NamedArrive,
     NamedSync,
     ProxyFence,
     ScopeSync,
@@ -573,3 +574,41 @@ def test_a_report_names_the_runs_it_rests_on_where_they_do_not_decide():
     assert given.trips_proven == "2 tile sequences (1-2, 3)"
     assert verify_roles(document()).trips_proven == "all"
     assert verify_roles(replace(document(), least_trips=1)).trips_proven == ">= 1"
+
+
+def in_turn(depth, *, whole):
+    """Two instances share every tile and take turns: for a whole tile, or for each iteration."""
+    take, give = NamedSync(barrier="turn"), NamedArrive(barrier="turn", turn=1)
+    around = ((take, ZERO), tuple(multiply()), (give, OUT)) if whole else (
+        (ZERO,), (take, *multiply(), give), (OUT,)
+    )  # fmt: skip
+    prologue, kernel, epilogue = around
+    role = consumer(
+        kernel,
+        prologue,
+        epilogue,
+        instances=2,
+        setup=(replace(give, instance=1),),
+        finish=(replace(take, instance=0),),
+    )
+    return document(
+        producer(),
+        role,
+        rings=[ring(depth=depth, empty=8)],
+        barriers=(NamedBarrier(name="turn", id=1, threads=256, count=2),),
+    )
+
+
+@pytest.mark.parametrize("depth", [2, 5, 14, 30])
+def test_turns_of_whole_tiles_that_share_slots_deadlock(depth):
+    report = verify_roles(in_turn(depth, whole=True))
+    assert report.verdict == "race"
+    assert "DEADLOCK" in {f.code.value for f in report.findings}
+    assert first_fault(in_turn(depth, whole=True), in_turn(depth, whole=True), (depth + 1,))
+
+
+@pytest.mark.parametrize("depth", [2, 5, 14, 30])
+def test_turns_in_each_iteration_do_not(depth):
+    made = in_turn(depth, whole=False)
+    assert verify_roles(made).verdict == "clean"
+    assert first_fault(made, made, (depth + 1, 2), most=40) is None

@@ -34,6 +34,11 @@ with one wait at the start of a tile and one arrival towards its end, what lies 
 is over before whatever follows the wait of the next tile: there the instances count as one agent
 (``_Facts.handed_over``).
 
+Where instances share tiles and hand over to one another, a circle may lead from the end of one
+instance's tile back to the start of the next one's, and forward again through ``empty`` of each
+ring once at most, as each agent is visited once. So it spans at most the sum of the depths more,
+and one tile of that length (``long``) shows it.
+
 Named barriers that several agents meet at, equally often in each iteration (or each tile), are laps
 like others: of one use all come, and all go on when all have come. So hazards may be ordered
 through them, and through the barriers of any ring.
@@ -74,9 +79,10 @@ class NotProven(Exception):  # noqa: N818 (no error: the argument does not apply
 
 @dataclass(frozen=True, slots=True)
 class Induction:
-    """What was proven: which lengths of tiles show everything else."""
+    """What was proven: which lengths of tiles show everything else; ``long``: one more."""
 
     lengths: tuple[int, ...]
+    long: int = 0
 
 
 def prove(document: RolesDocument) -> Induction:
@@ -107,7 +113,10 @@ def prove(document: RolesDocument) -> Induction:
     end = most + sum(f.lag * f.count for f in facts) + 1 + _span_of_meetings(document)
     if end - least > MOST_LENGTHS:
         raise NotProven(f"circles of waits may span {end} iterations")
-    return Induction(tuple(range(least, end + 1)))
+    long = 0
+    if any(not document.program(role).alternates for role in sequences):
+        long = end + sum(r.depth for r in document.rings if r.per is Per.ITERATION) + 2
+    return Induction(tuple(range(least, end + 1)), long)
 
 
 # Regular documents
