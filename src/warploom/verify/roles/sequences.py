@@ -37,7 +37,7 @@ MAX_EVENTS = 300_000
 """Events unrolled for one verdict."""
 MAX_RUN = 30_000
 """Events of one run: orders are kept for every pair of them."""
-MOST_JOINED = 8_000
+MOST_JOINED = 16_000
 """Events of a run with tiles of all lengths: beyond, short runs are quicker."""
 FULL_WINDOW = 11
 """Up to this window every pattern of tile ends is tried."""
