@@ -46,7 +46,6 @@ FIXED = {
     "too many indices": ("x[m, k]", GOOD),
     "no such axis": ("axis=1", tail("out[m, n] = acc + acc.sum(axis=1)")),
     "axis the value has not": ("axis=", tail("out[m, n] = acc * acc.sum(axis=n)")),
-    "sum of two axes": ("axis=1", tail("out[m, n] = acc + acc.sum(axis=1)")),
     ".T of a vector": ("leave the .T out", tail("out[m, n] = acc + v[n]")),
     "carried shape": (
         "t = wl.zeros(m)",

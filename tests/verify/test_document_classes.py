@@ -5,6 +5,7 @@ Where a run can show it, an explorer that shares no code with the verifier agree
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -36,6 +37,7 @@ from warploom.document.roles import (
     BulkStore,
     BulkWait,
     Compute,
+    NamedArrive,
     NamedSync,
     ProxyFence,
     ScopeSync,
@@ -139,6 +141,8 @@ SETUP = {
         setup("producer", WaitEmpty(ring="r", k=-3), depth=3),
         setup("consumer", WaitEmpty(ring="r", k=-1)),
         setup("consumer", WaitFull(ring="r", k=-1)),
+        setup("producer", WaitEmpty(ring="r", k=-1), depth=14),
+        setup("producer", WaitEmpty(ring="r", k=14), depth=14),
     ],
     "right": [
         setup("producer", WaitEmpty(ring="r", k=0)),
@@ -146,6 +150,8 @@ SETUP = {
         setup("producer", WaitEmpty(ring="r", k=-3)),
         setup("producer", WaitEmpty(ring="r", k=-4)),
         setup("producer", WaitFull(ring="r", k=-2)),
+        setup("producer", WaitEmpty(ring="r", k=3), depth=14),
+        setup("producer", WaitEmpty(ring="r", k=-28), depth=14),
     ],
 }
 
@@ -557,3 +563,52 @@ def test_loops_that_share_what_they_must_not_are_refused(loops):
 @pytest.mark.parametrize("loops", TOGETHER["right"])
 def test_loops_that_share_nothing_are_proven_together(loops):
     assert list(check_loops(loops)) == []
+
+
+def test_a_report_names_the_runs_it_rests_on_where_they_do_not_decide():
+    wide = setup("consumer", WaitEmpty(ring="r", k=0), depth=14)
+    report = verify_roles(wide)
+    assert report.verdict == "not judged"
+    assert re.fullmatch(r"\d+ tile sequences \(0-0, .*, \.\.\)", report.trips_proven)
+    given = verify_roles(wide, sequences=[(1, 2), (3,)])
+    assert given.trips_proven == "2 tile sequences (1-2, 3)"
+    assert verify_roles(document()).trips_proven == "all"
+    assert verify_roles(replace(document(), least_trips=1)).trips_proven == ">= 1"
+
+
+def in_turn(depth, *, whole):
+    """Two instances share every tile and take turns: for a whole tile, or for each iteration."""
+    take, give = NamedSync(barrier="turn"), NamedArrive(barrier="turn", turn=1)
+    around = ((take, ZERO), tuple(multiply()), (give, OUT)) if whole else (
+        (ZERO,), (take, *multiply(), give), (OUT,)
+    )  # fmt: skip
+    prologue, kernel, epilogue = around
+    role = consumer(
+        kernel,
+        prologue,
+        epilogue,
+        instances=2,
+        setup=(replace(give, instance=1),),
+        finish=(replace(take, instance=0),),
+    )
+    return document(
+        producer(),
+        role,
+        rings=[ring(depth=depth, empty=8)],
+        barriers=(NamedBarrier(name="turn", id=1, threads=256, count=2),),
+    )
+
+
+@pytest.mark.parametrize("depth", [2, 5, 14, 30])
+def test_turns_of_whole_tiles_that_share_slots_deadlock(depth):
+    report = verify_roles(in_turn(depth, whole=True))
+    assert report.verdict == "race"
+    assert "DEADLOCK" in {f.code.value for f in report.findings}
+    assert first_fault(in_turn(depth, whole=True), in_turn(depth, whole=True), (depth + 1,))
+
+
+@pytest.mark.parametrize("depth", [2, 5, 14, 30])
+def test_turns_in_each_iteration_do_not(depth):
+    made = in_turn(depth, whole=False)
+    assert verify_roles(made).verdict == "clean"
+    assert first_fault(made, made, (depth + 1, 2), most=40) is None

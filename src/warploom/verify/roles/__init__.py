@@ -48,6 +48,7 @@ from warploom.verify.roles.sequences import (
 )
 
 MAX_FINDINGS = 60
+SHOWN_RUNS = 12  # of those tried, in a report
 MORE_RUNS = 24
 """Runs in a row that show nothing new, after which a document with races is judged no further."""
 
@@ -93,7 +94,7 @@ def verify_roles(
     least = document.minimum_trips
     proven = f">= {least}" if least else "all"
     if sequences is not None or runs.open:
-        proven = scope or f"{judged} tile sequences"
+        proven = scope or _tried(runs.sequences[:judged])
     return Report(
         name=document.name,
         findings=tuple(_with_line(document, f) for f in found.values()),
@@ -121,6 +122,13 @@ def _judge_all(
         if len(found) > MAX_FINDINGS or (stands and quiet > MORE_RUNS):
             break
     return judged
+
+
+def _tried(sequences: tuple[tuple[int, ...], ...]) -> str:
+    """Which runs a verdict rests on, where these do not decide every sequence."""
+    some = ", ".join("-".join(map(str, tiles)) for tiles in sequences[:SHOWN_RUNS])
+    more = ", .." if len(sequences) > SHOWN_RUNS else ""
+    return f"{len(sequences)} tile sequences ({some}{more})"
 
 
 def _keep(found: dict[tuple[object, ...], Finding], more: Iterable[Finding]) -> None:

@@ -34,6 +34,11 @@ with one wait at the start of a tile and one arrival towards its end, what lies 
 is over before whatever follows the wait of the next tile: there the instances count as one agent
 (``_Facts.handed_over``).
 
+Where instances share tiles and hand over to one another, a circle may lead from the end of one
+instance's tile back to the start of the next one's, and forward again through ``empty`` of each
+ring once at most, as each agent is visited once. So it spans at most the sum of the depths more,
+and one tile of that length (``long``) shows it.
+
 Named barriers that several agents meet at, equally often in each iteration (or each tile), are laps
 like others: of one use all come, and all go on when all have come. So hazards may be ordered
 through them, and through the barriers of any ring.
@@ -74,9 +79,10 @@ class NotProven(Exception):  # noqa: N818 (no error: the argument does not apply
 
 @dataclass(frozen=True, slots=True)
 class Induction:
-    """What was proven: which lengths of tiles show everything else."""
+    """What was proven: which lengths of tiles show everything else; ``long``: one more."""
 
     lengths: tuple[int, ...]
+    long: int = 0
 
 
 def prove(document: RolesDocument) -> Induction:
@@ -103,10 +109,14 @@ def prove(document: RolesDocument) -> Induction:
             joins = {m for m, (when, _) in meetings.items() if when is per}
             _Walks(document, facts, rings, joins).check_all()
     _check_exit(document, facts)
+    _check_credits(facts)
     end = most + sum(f.lag * f.count for f in facts) + 1 + _span_of_meetings(document)
     if end - least > MOST_LENGTHS:
         raise NotProven(f"circles of waits may span {end} iterations")
-    return Induction(tuple(range(least, end + 1)))
+    long = 0
+    if any(not document.program(role).alternates for role in sequences):
+        long = end + sum(r.depth for r in document.rings if r.per is Per.ITERATION) + 2
+    return Induction(tuple(range(least, end + 1)), long)
 
 
 # Regular documents
@@ -136,7 +146,9 @@ def check_regular(document: RolesDocument, program: RoleProgram) -> None:
             if rings and not program.carries_phase:
                 raise NotProven(f"positions of {program.name} start anew with every tile")
             if rings and phase == "setup":
-                raise NotProven(f"{program.name} speaks of slots in setup")
+                if not _takes_credit(document, entry):
+                    raise NotProven(f"{program.name} speaks of slots in setup")
+                continue
             if rings and phase == "finish":
                 drains = isinstance(entry, roles.WaitEmpty) and entry.k >= 0
                 if not drains:
@@ -148,6 +160,31 @@ def check_regular(document: RolesDocument, program: RoleProgram) -> None:
                     f"{type(entry).__name__} in the {phase} of {program.name} speaks of another "
                     "tile's iterations"
                 )
+
+
+def _takes_credit(document: RolesDocument, entry: RoleEntry) -> bool:
+    """Whether a wait before the first tile passes on a fresh barrier, as the ring's credit."""
+    if not isinstance(entry, roles.WaitEmpty) or entry.parity != 1:
+        return False
+    ring = document.ring(entry.ring)
+    use = 0 if ring.per is Per.TILE else entry.k
+    return use < ring.depth and use // ring.depth % 2 == 0
+
+
+def _check_credits(facts: list[_Facts]) -> None:
+    """Waits in ``setup`` are over before anybody can release a slot for the first time.
+
+    Who waits is one of those who fill (or release) every use, after setup: no slot is full without
+    it, nor released. Warps of an instance run apart, and instances that alternate fill for one
+    another.
+    """
+    for f in facts:
+        for e in f.program.setup:
+            if isinstance(e, roles.WaitEmpty):
+                fills = any(f.total(_Class("comes", (e.ring, s))) for s in ("full", "empty"))
+                alone = f.program.threads <= 32 and f.sequential
+                if not (fills and alone):
+                    raise NotProven(f"{f.program.name} waits for {e.ring} in setup")
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,13 @@ from itertools import product
 from warploom.document.rings import Per
 from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
-from warploom.verify.roles.induction import NotProven, prove
+from warploom.verify.roles.induction import Induction, NotProven, prove
 
 MAX_EVENTS = 300_000
 """Events unrolled for one verdict."""
 MAX_RUN = 30_000
 """Events of one run: orders are kept for every pair of them."""
-MOST_JOINED = 8_000
+MOST_JOINED = 16_000
 """Events of a run with tiles of all lengths: beyond, short runs are quicker."""
 FULL_WINDOW = 11
 """Up to this window every pattern of tile ends is tried."""
@@ -71,13 +71,13 @@ def deciding_runs(document: RolesDocument) -> Runs:
     Raises ``DocumentError`` where they would be too long to judge.
     """
     try:
-        lengths = prove(document).lengths
+        proven = prove(document)
     except NotProven as missing:
         found, every = _tried(document)
         reason = "" if every else f"{missing}: only {len(found)} sequences of tiles were tried"
         return Runs(found, every_triple(document), reason)
-    joined = _joined(document, lengths)
-    return Runs(_shown(document, lengths), every_triple(document), joined=joined)
+    joined = _joined(document, proven)
+    return Runs(_shown(document, proven), every_triple(document), joined=joined)
 
 
 def tile_sequences(document: RolesDocument) -> tuple[tuple[int, ...], ...]:
@@ -85,25 +85,30 @@ def tile_sequences(document: RolesDocument) -> tuple[tuple[int, ...], ...]:
     return deciding_runs(document).sequences
 
 
-def _shown(document: RolesDocument, lengths: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+def _shown(document: RolesDocument, proven: Induction) -> tuple[tuple[int, ...], ...]:
     """Tiles of each length, first and last, with one between after which all slots were reused."""
-    least, turns = document.minimum_trips, turns_of(document)
-    depth = max((r.depth for r in document.rings if r.per is Per.ITERATION), default=0)
+    least, turns, lengths = document.minimum_trips, turns_of(document), proven.lengths
+    long = _long(document, proven)
     tiles = max((r.depth for r in document.rings if r.per is Per.TILE), default=0) + 2 * turns
     rest = (least,) * max(tiles - 3, 0)
-    every = {(n, least + depth + 2, n, *rest) for n in lengths} | {(n,) for n in lengths}
+    every = {(n, long, n, *rest) for n in lengths} | {(n,) for n in lengths}
     out = _begun(every, least, turns)
     check_budget(document, out)
     return tuple(sorted(out, key=lambda s: (sum(s), s)))
 
 
-def _joined(document: RolesDocument, lengths: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Runs with tiles of all lengths, and then of enough uses that all slots are used again."""
-    least, turns = document.minimum_trips, turns_of(document)
+def _long(document: RolesDocument, proven: Induction) -> int:
+    """Iterations of a tile that uses all slots again."""
     depth = max((r.depth for r in document.rings if r.per is Per.ITERATION), default=0)
+    return max(document.minimum_trips + depth + 2, proven.long)
+
+
+def _joined(document: RolesDocument, proven: Induction) -> tuple[tuple[int, ...], ...]:
+    """Runs with tiles of all lengths, and then of enough uses that all slots are used again."""
+    least, turns, lengths = document.minimum_trips, turns_of(document), proven.lengths
     tiles = max((r.depth for r in document.rings if r.per is Per.TILE), default=0) + 2 * turns
     each = (n for n in lengths for _ in range(turns))  # by everybody who takes turns
-    runs = _begun({(*each, least + depth + 2, *(least,) * tiles)}, least, turns)
+    runs = _begun({(*each, _long(document, proven), *(least,) * tiles)}, least, turns)
     return tuple(runs) if all(_events(document, run) <= MOST_JOINED for run in runs) else ()
 
 
