@@ -97,8 +97,27 @@ CASES = {
     ),
     "summed_into": case(own.summed_into, "bf16", ODD),
     "add": case(own.add, {"x": "bf16", "y": "f32", "out": "e4m3"}, ODD),
+    "scattered": case(
+        own.scattered,
+        "f16",
+        {"s": 20, "m": 9, "n": 10},
+        given={"row": [1, -1, 20, 19, 3, 4, 5, 2**31 - 1, -(2**31)]},
+    ),
 }
 MORE = {
+    "outside": case(own.outside, "bf16", {"b": 3, "m": 9, "n": 10, "k": 20}),
+    "columns_apart": case(
+        own.columns_apart, "f32", {"m": 9, "n": 10, "c": 3},
+        given={"x": np.where(np.arange(90).reshape(9, 10) % 7 == 0, np.nan, -1.0)},
+    ),
+    "odd_names": case(own.lds, "f32", {"tile": 9, "n": 10}),
+    "picked_pairs": case(
+        own.picked_pairs, "f16", {"s": 20, "c": 15, "m": 9, "n": 10},
+        given={
+            "row": [0, -1, 20, 19, 3, 4, 5, 2**31 - 1, -(2**31)],
+            "column": np.arange(10) * 2 - 3,
+        },
+    ),
     "turned": case(gemm.turned, "f16", ODD, without=["bias", "residual"]),
     "gemm_bias": case(gemm.gemm, {"a": "bf16", "b": "bf16", "out": "f32", "bias": "f32",
                                   "residual": "bf16"}, ODD),
@@ -186,7 +205,20 @@ def tried(row, **more):
     return try_kernel(kernel, arrays, scalars, sizes=sizes, **(options | more))
 
 
-@pytest.mark.parametrize("name", CASES)
+QUICK = {
+    "rms_gemm",
+    "grouped_gathered",
+    "attention",
+    "softmax",
+    "column_sum",
+    "listed",
+    "scattered",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CASES]
+)
 def test_right(name):
     done = tried(CASES[name])
     assert not done.wrong
@@ -241,7 +273,7 @@ def program_of_gemm():
     kernel = gemm.gemm.specialise(
         {"a": "bf16", "b": "bf16", "out": "f32"}, without=["bias", "residual"]
     )
-    return kernel, compile_tile_kernel(kernel)
+    return kernel, compile_tile_kernel(kernel, extents={"m": 64, "n": 32, "k": 32})
 
 
 def test_nan_stays_in_its_row(program_of_gemm):
@@ -313,7 +345,8 @@ def test_layouts_hold_every_element_once(layout):
 
 def test_fp8_takes_the_wide_matrix_instruction():
     kernel = made_for(block_scaled.block_scaled, CASES["block_scaled"][1], {})
-    assert "16x16x128_f8f6f4" in compile_tile_kernel(kernel).assembly
+    small = {"m": 64, "n": 16}
+    assert "16x16x128_f8f6f4" in compile_tile_kernel(kernel, extents=small).assembly
 
 
 @pytest.mark.parametrize("name", ["gemm", pytest.param("attention", marks=pytest.mark.slow)])
@@ -321,7 +354,8 @@ def test_mi300x(name):
     """The same lowering for another chip: it is a value."""
     text, types, sizes, constants, without, given_arrays, _ = CASES[name]
     kernel = made_for(text, types, sizes, constants, without)
-    program = compile_tile_kernel(kernel, machine=MI300X)
+    extents = {"m": 64, "n": 32} if name == "gemm" else None
+    program = compile_tile_kernel(kernel, machine=MI300X, extents=extents)
     assert 'amdgcn_target "amdgcn-amd-amdhsa--gfx942"' in program.assembly
     assert program.resources.lds_bytes <= 65536
     arrays = random_arrays(kernel, sizes, given_arrays, scale=0.4)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.emit.gfx950.tile_ir.errors import refuse
-from warploom.emit.gfx950.tile_ir.layout import LANES
+from warploom.emit.gfx950.tile_ir.errors import BudgetError, refuse
+from warploom.emit.gfx950.tile_ir.layout import LANES, count_of
 from warploom.emit.gfx950.tile_ir.lowering import Lowering, Span
-from warploom.emit.gfx950.tile_ir.plan import TilePlan
+from warploom.emit.gfx950.tile_ir.plan import TilePlan, contracted
+from warploom.emit.gfx950.tile_ir.products import PAD
 from warploom.emit.gfx950.tile_ir.signature import Signature
 from warploom.kernel import values as ir
 from warploom.kernel.values import Walk, is_number
 
 KERNEL_NAME = "warploom_tile"
+MOST_HELD = 448  # accumulators a lane, of its 512 registers
 _METADATA = """
 !llvm.module.flags = !{!9}
 !9 = !{i32 1, !"amdhsa_code_object_version", i32 500}
@@ -44,6 +46,7 @@ def lower_kernel(plan: TilePlan, *, reuse: bool = False, prefetch: bool = False)
     ``reuse``: operands give their LDS back after each product; ``prefetch``: loops load one step
     ahead where they can.
     """
+    _require_fit(plan)
     signature = Signature(kernel=plan.kernel)
     low = Lowering(plan, signature, reuse=reuse, prefetch=prefetch)
     low.text.block = "tile"
@@ -78,6 +81,21 @@ def lower_kernel(plan: TilePlan, *, reuse: bool = False, prefetch: bool = False)
         barriers=low.state.barriers,
         prefetched=low.prefetched,
     )
+
+
+def _require_fit(plan: TilePlan) -> None:
+    """Refuse what cannot fit before anything is lowered: operands of one product, accumulators."""
+    for dot in plan.dots:
+        k = contracted(plan, dot)
+        size = plan.values[dot.a].dtype.bits // 8
+        rows = sum(plan.padded[v] for v in dot.result.vars)
+        need = rows * (plan.padded[k] * size + PAD)
+        held = count_of(plan.layout(dot.result.vars))
+        if need > plan.machine.lds_bytes or held > MOST_HELD:
+            what = f"{need} bytes of LDS" if held <= MOST_HELD else f"{held} accumulators a lane"
+            raise BudgetError(
+                f"a product needs {what}", where=plan.kernel.name, fix="smaller tiles"
+            )
 
 
 def _attributes(plan: TilePlan) -> str:
