@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -413,4 +414,5 @@ def kernel(function: Callable[..., Any]) -> Text:
             why="a kernel is read from the text of a function",
             fix="@warploom.kernel\ndef name(x: wl.In[...], out: wl.Out[...]): ...",
         )
-    return Text(function)
+    # Decorators below this one wrap a call that is never made: what they wrap is read.
+    return Text(inspect.unwrap(function))

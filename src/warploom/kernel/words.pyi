@@ -56,8 +56,8 @@ else:
         def __getattr__(self, axis: str) -> Any: ...
 
     class In(_Tensor):
-        """An input with named axes: ``x: wl.In["m", "k"]``; with a type ``wl.In["m", wl.f32]``, with
-        an axis of blocks ``wl.In["m", "k/128"]``. ``= None``: it may be left out."""
+        """An input with named axes: ``x: wl.In["m", "k"]``; with a type ``wl.In["m", wl.f32]``,
+        with an axis of blocks ``wl.In["m", "k/128"]``. ``= None``: it may be left out."""
         def __class_getitem__(cls, axes: object) -> Any: ...
 
     class Out(_Tensor):
