@@ -252,3 +252,26 @@ def group_scale(
 def block_scaled(x: wl.In["m", "n"], s: wl.In["m", "n/32", wl.f32], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)
     out[m, n] = x[m, n] * s[m, n]
+
+
+@wl.kernel
+def nested(x: wl.In["b", "m", "n"], w: wl.In["m", wl.f32], out: wl.Out["b", wl.f32]):
+    b = wl.tile(out)
+    acc = wl.zeros(b)
+    for m in wl.steps(x.m, 1):
+        row = wl.zeros(b)
+        for n in wl.steps(x.n):
+            row += x[b, m, n].sum(axis=1)
+        acc = acc * 0.5 + row * w[m]
+    out[b] = acc
+
+
+@wl.kernel
+def windows(x: wl.In["m", "n"], taps: wl.In["k", wl.f32], out: wl.Out["m", "n"]):
+    """A convolution along rows: its taps are a loop inside the loop over columns."""
+    m = wl.tile("m")
+    for n in wl.steps(x.n):
+        acc = wl.zeros(m, n)
+        for k in wl.steps(taps.k, 1):
+            acc += x[m, wl.index(n) + k - 1] * taps[k]
+        out[m, n] = acc

@@ -225,3 +225,24 @@ def test_rows_move_16_bytes_at_once():
         _, source, _ = emitted(text, types, {a: n for a, n in sizes.items() if a in axes})
         assert source.text.count(WIDE) == loads
         assert source.text.count("store_bytes<16>(") == 1
+
+
+@pytest.mark.parametrize(("b", "m", "n"), [(1, 1, 1), (70, 5, 333), (9, 2, 64)])
+def test_loops_inside_loops(b, m, n):
+    x, w = random((b, m, n), "f32"), random(m, "f32", 1)
+    sizes = {"b": b, "m": m, "n": n}
+    found = executed(kernels.nested, {"x": "f32"}, sizes, {"x": x, "w": w})
+    wanted = np.zeros(b)
+    for i in range(m):
+        wanted = wanted * 0.5 + x[:, i].sum(1) * w[i]
+    near(found, wanted, 1e-5)
+    assert np.allclose(kernels.nested.reference(x, w), wanted)
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (13, 300)])
+def test_taps_of_a_convolution_are_a_loop_inside_a_loop(m, n):
+    x, taps = random((m, n)), random(3, "f32", 1)
+    types = {"x": "bf16", "out": "f32"}
+    found = executed(kernels.windows, types, {"m": m, "n": n, "k": 3}, {"x": x, "taps": taps})
+    wide = np.pad(x, ((0, 0), (1, 1)))
+    near(found, sum(wide[:, i : i + n] * taps[i] for i in range(3)), 1e-5)

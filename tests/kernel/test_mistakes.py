@@ -62,7 +62,7 @@ SYNTAX = [
     ("f-string", loop("y = f'{choice}'  # here"), "f-string"),
     ("two targets", loop("a = b = x[m, k]  # here"), "several targets"),
     ("star call", loop("y = wl.maximum(*choice)  # here"), "written|write|'\\*'"),
-    ("nested loops", loop("for j in wl.steps(x.k):  # here\n    pass"), "inside a pipelined loop"),
+    ("nested loops", loop("for j in wl.steps(x.k):  # here\n    pass"), "the loop has no effect"),
     (
         "no effect",
         loop("a = x[m, k]  # comment", before="acc = wl.zeros(m, n)").replace(

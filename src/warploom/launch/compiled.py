@@ -361,7 +361,8 @@ def _check_known(
     names = sorted(known)
     for name in given:
         if name not in names:
-            near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
+            near = [n for n in names if n.lower() == str(name).lower()]
+            near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
             hint = f"did you mean '{near[0]}'? " if near else ""
             raise KernelCallError(
                 f"{option}= names '{name}'",

@@ -279,7 +279,7 @@ def _check_own_place(frame: Frame, node: ast.AST, tensor: ir.Tensor, at: tuple[i
     group = grid.vars[0] if grid.kind == "groups" else None
     needed = [v for v in grid.vars if v != group]
     if build.loop is not None:
-        needed.append(build.loop.name)
+        needed += [v.name for v in (*build.outer, build.loop)]
     used: set[str] = {a.var for a in at if a.var}
     if build.loop is not None and build.part and build.loop.name in used:
         used.add(build.part)
@@ -289,7 +289,7 @@ def _check_own_place(frame: Frame, node: ast.AST, tensor: ir.Tensor, at: tuple[i
             _check_one_to_one(frame, node, tensor, place.value)
     for name in needed:
         if name not in used:
-            looped = build.loop is not None and name == build.loop.name
+            looped = any(v.name == name for v in (*build.outer, build.loop) if v is not None)
             each = "every step of the loop" if looped else f"every tile along '{name}'"
             frame.wrong_memory(
                 node,

@@ -120,8 +120,7 @@ def hoist(kernel: Kernel) -> Kernel:
         for inner in op.body:
             if isinstance(inner, ir.Store | ir.Loop) or _moves(inner, op.var, moving):
                 stay.append(inner)
-                if not isinstance(inner, ir.Store | ir.Loop):
-                    moving.add(inner.result.name)
+                moving.update(v.name for v in ir.results(inner))
             else:
                 made.append(inner)
         made.append(replace(op, body=tuple(stay)))
@@ -262,7 +261,7 @@ def _alive_loop(loop: Loop, live: set[str]) -> Loop | None:
             break
         needed = more
     carried: tuple[Carried, ...] = tuple(c for c in loop.carried if c.inside.name in needed)
-    if not carried and not any(isinstance(op, Store) for op in body):
+    if not carried and not any(isinstance(op, Store) for op in ir.walk(body)):
         return None
     live.update(inner)
     return replace(loop, body=body, carried=carried)
