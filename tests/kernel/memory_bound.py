@@ -275,3 +275,9 @@ def windows(x: wl.In["m", "n"], taps: wl.In["k", wl.f32], out: wl.Out["m", "n"])
         for k in wl.steps(taps.k, 1):
             acc += x[m, wl.index(n) + k - 1] * taps[k]
         out[m, n] = acc
+
+
+@wl.kernel
+def histogram(x: wl.In["n", wl.i32], counts: wl.Out["bins", wl.i32]):
+    n = wl.tile("n")
+    counts[x[n]] += wl.full(n, 1, dtype=wl.i32)

@@ -246,3 +246,12 @@ def test_taps_of_a_convolution_are_a_loop_inside_a_loop(m, n):
     found = executed(kernels.windows, types, {"m": m, "n": n, "k": 3}, {"x": x, "taps": taps})
     wide = np.pad(x, ((0, 0), (1, 1)))
     near(found, sum(wide[:, i : i + n] * taps[i] for i in range(3)), 1e-5)
+
+
+def test_a_histogram_adds_whole_numbers_and_drops_those_outside():
+    x = np.random.default_rng(0).integers(-2, 12, 3001)
+    found = executed(
+        kernels.histogram, {}, {"n": 3001, "bins": 10}, {"x": x}, initial={"counts": 0}
+    )
+    assert (found == np.bincount(x[(x >= 0) & (x < 10)], minlength=10)).all()
+    assert (kernels.histogram.reference(x, sizes={"bins": 10}) == found).all()

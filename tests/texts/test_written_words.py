@@ -1,10 +1,12 @@
 """Random bits, the largest few, and elements picked by each row beside products, as emitted."""
 
 import numpy as np
+import pytest
 
 import warploom as wl
 from tests.host_cuda import NEEDS_COMPILER
 from tests.texts.written import close, drawn, executed
+from warploom.errors import KernelError
 
 pytestmark = NEEDS_COMPILER
 
@@ -78,3 +80,40 @@ def test_an_element_picked_by_each_row_beside_a_product():
     (out,), _ = executed(picked, types, {"m": 70, "n": 50, "k": 64}, arrays)
     some = np.where((t >= 0) & (t < 50), y[np.arange(70), np.clip(t, 0, 49)], 0)
     close(out, x @ w.T + some[:, None])
+
+
+@wl.kernel
+def nested_products(x: wl.In["m", "k"], w: wl.In["j", "n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for j in wl.steps(w.j, 1):
+        for k in wl.steps(x.k):
+            acc += x[m, k] @ w[j, n, k].T
+    out[m, n] = acc
+
+
+@wl.kernel
+def added_whole(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n", wl.i32]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[n, k].T
+    out[m, n] += acc.to(wl.i32)
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "line"),
+    [
+        (nested_products, "a loop inside a loop beside matrix products", "for k in wl.steps(x.k)"),
+        (added_whole, "added to beside matrix products", "out[m, n] += acc"),
+    ],
+)
+def test_what_pipelined_loops_cannot_do_is_refused_at_its_line(text, says, line):
+    with pytest.raises(KernelError, match=says) as found:
+        text.compile({"x": "bf16", "w": "bf16", **text_types(text)}, sizes={}).cuda  # noqa: B018
+    assert line in str(found.value)
+    assert found.value.fix
+
+
+def text_types(text):
+    return {"out": "bf16"} if text is nested_products else {}

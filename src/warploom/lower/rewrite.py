@@ -22,6 +22,7 @@ from warploom.kernel.values import (
     Store,
     Transpose,
     operands,
+    walk,
 )
 from warploom.lower.body import made_by, refusal
 from warploom.lower.edges import hide_edges
@@ -35,9 +36,22 @@ Rewrite = Callable[[Kernel, frozenset[str]], Kernel]
 def rewrite(kernel: Kernel, positive: frozenset[str] = frozenset()) -> Kernel:
     """All rewrites. ``positive``: scalars of the call known to exceed 0."""
     _refuse_nested(kernel)
+    _refuse_whole_sums(kernel)
     for change in REWRITES:
         kernel = change(kernel, positive)
     return kernel
+
+
+def _refuse_whole_sums(kernel: Kernel) -> None:
+    for op in walk(kernel.ops):
+        if isinstance(op, Store) and op.add and not kernel.tensor(op.tensor).dtype.is_float:
+            raise refusal(
+                f"'{op.tensor}' of type {kernel.tensor(op.tensor).dtype} is added to beside matrix "
+                "products",
+                op.line,
+                why="accumulators are added to memory as floats",
+                fix="an output of type f32, or a second kernel without products",
+            )
 
 
 def _refuse_nested(kernel: Kernel) -> None:

@@ -261,11 +261,11 @@ def _check_store(
                 fix="store the final value once",
             )
     if add:
-        if not tensor.dtype.is_float or tensor.dtype.bits < 16:
+        if tensor.dtype.bits < 16:
             frame.wrong_type(
                 node,
                 f"'{tensor.name}' of type {tensor.dtype} cannot be added to",
-                why="sums in memory are made in f32, f16 or bf16",
+                why="sums in memory are made in f32, f16, bf16 or i32",
                 fix="an output of type f32",
             )
         return
