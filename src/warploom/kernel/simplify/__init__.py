@@ -141,7 +141,8 @@ def accumulate(kernel: Kernel) -> Kernel:
     counts = uses(kernel.ops)
     made = definitions(kernel.ops)
     values = values_of(kernel)
-    scopes = [kernel.ops, *(loop.body for loop in kernel.loops)]
+    loops = [op for op in walk(kernel.ops) if isinstance(op, ir.Loop)]
+    scopes = [kernel.ops, *(loop.body for loop in loops)]
     place = {id(op): n for n, ops in enumerate(scopes) for op in ops}
     gone: set[str] = set()
     joined: dict[str, ir.Dot] = {}
