@@ -281,3 +281,19 @@ def windows(x: wl.In["m", "n"], taps: wl.In["k", wl.f32], out: wl.Out["m", "n"])
 def histogram(x: wl.In["n", wl.i32], counts: wl.Out["bins", wl.i32]):
     n = wl.tile("n")
     counts[x[n]] += wl.full(n, 1, dtype=wl.i32)
+
+
+@wl.kernel
+def nested_exponentials(x: wl.In["b", "m", "n"], out: wl.Out["b", wl.f32], *, scale: float):
+    """The sum over m of log-sum-exps along n, each of them online."""
+    b = wl.tile(out)
+    acc = wl.zeros(b)
+    for m in wl.steps(x.m, 1):
+        top, l = wl.full(b, -1e30), wl.zeros(b)
+        for n in wl.steps(x.n):
+            v = x[b, m, n] * scale
+            new = wl.maximum(top, v.max(axis=1))
+            l = l * wl.exp(top - new) + wl.exp(v - new).sum(axis=1)
+            top = new
+        acc += top + wl.log(l)
+    out[b] = acc

@@ -255,3 +255,11 @@ def test_a_histogram_adds_whole_numbers_and_drops_those_outside():
     )
     assert (found == np.bincount(x[(x >= 0) & (x < 10)], minlength=10)).all()
     assert (kernels.histogram.reference(x, sizes={"bins": 10}) == found).all()
+
+
+def test_exponentials_in_an_inner_loop():
+    x = random((70, 3, 333), "f32")
+    sizes, scalars = {"b": 70, "m": 3, "n": 333}, {"scale": 0.5}
+    types = {"x": "f32"}
+    found = executed(kernels.nested_exponentials, types, sizes, {"x": x}, scalars=scalars)
+    near(found, np.log(np.exp(0.5 * x).sum(2)).sum(1), 1e-5)
