@@ -297,3 +297,16 @@ def nested_exponentials(x: wl.In["b", "m", "n"], out: wl.Out["b", wl.f32], *, sc
             top = new
         acc += top + wl.log(l)
     out[b] = acc
+
+
+@wl.kernel
+def masked(
+    x: wl.In["m", "n"],
+    mask: wl.In["m", "n", wl.bool_],
+    out: wl.Out["m", "n"],
+    positive: wl.Out["m", "n", wl.bool_],
+):
+    m, n = wl.tile(out)
+    v = wl.where(mask[m, n], x[m, n], -1.0)
+    out[m, n] = v
+    positive[m, n] = v > 0

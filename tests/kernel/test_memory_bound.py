@@ -263,3 +263,14 @@ def test_exponentials_in_an_inner_loop():
     types = {"x": "f32"}
     found = executed(kernels.nested_exponentials, types, sizes, {"x": x}, scalars=scalars)
     near(found, np.log(np.exp(0.5 * x).sum(2)).sum(1), 1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 37, 160])
+def test_masks_lie_in_memory_as_bytes(n):
+    x, mask = random((19, n)), np.random.default_rng(1).integers(0, 2, (19, n))
+    types = {"x": "bf16", "out": "bf16"}
+    arrays = {"x": x, "mask": mask * 3}  # any byte that is not 0
+    out, positive = executed(kernels.masked, types, {"m": 19, "n": n}, arrays)
+    assert (out == np.where(mask, x, -1)).all()
+    assert (positive == ((mask == 1) & (x > 0))).all()
+    assert (kernels.masked.reference(x, mask > 0)[1] == positive).all()

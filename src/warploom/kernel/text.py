@@ -410,14 +410,14 @@ class Text:
         except ValueError:
             self._fail(
                 f"{given!r} is no element type (of '{name}')",
-                why="known are " + ", ".join(d.value for d in DType if d is not DType.BOOL),
+                why="known are " + ", ".join(d.value for d in DType),
                 fix=f"types={{'{name}': 'bf16'}}",
             )
-        if dtype is DType.BOOL or (stated is not None and stated is not dtype):
+        if stated is not None and stated is not dtype:
             self._fail(
                 f"'{name}' cannot be of type {dtype}",
-                why=f"its text says {stated}" if stated else "conditions do not lie in memory",
-                fix="the type of the text" if stated else "i8 or f32",
+                why=f"its text says {stated}",
+                fix="the type of the text",
             )
         return dtype
 

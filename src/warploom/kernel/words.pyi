@@ -22,6 +22,8 @@ i8: Final = DType.I8
 """8-bit integer; conversions saturate."""
 i4: Final = DType.I4
 """4-bit integer, two to a byte; loaded, never stored."""
+bool_: Final = DType.BOOL
+"""Conditions in memory: bytes, of which those that are not 0 hold."""
 inf: Final[float]
 """Infinity."""
 
