@@ -117,3 +117,42 @@ def test_what_pipelined_loops_cannot_do_is_refused_at_its_line(text, says, line)
 
 def text_types(text):
     return {"out": "bf16"} if text is nested_products else {}
+
+
+@wl.kernel
+def masked_after(
+    x: wl.In["m", "k"], w: wl.In["n", "k"], mask: wl.In["m", "n", wl.bool_], out: wl.Out["m", "n"]
+):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[n, k].T
+    out[m, n] = wl.where(mask[m, n], acc, 0.0)
+
+
+@wl.kernel
+def masked_inside(
+    q: wl.In["s", "d"],
+    k: wl.In["t", "d"],
+    mask: wl.In["s", "t", wl.bool_],
+    out: wl.Out["s", wl.f32],
+):
+    s = wl.tile(out)
+    qs = q[s]
+    l = wl.zeros(s)
+    for t in wl.steps(k.t):
+        l += wl.where(mask[s, t], wl.exp(qs @ k[t].T * 0.1), 0.0).sum(axis=1)
+    out[s] = l
+
+
+def test_masks_of_bytes_beside_products():
+    x, w = drawn(70, 64), drawn(50, 64, seed=1)
+    mask = np.random.default_rng(0).integers(0, 2, (70, 50))
+    types = {"x": "bf16", "w": "bf16", "out": "bf16"}
+    arrays, sizes = {"x": x, "w": w, "mask": mask}, {"m": 70, "n": 50, "k": 64}
+    (out,), _ = executed(masked_after, types, sizes, arrays, alternate=1)
+    close(out, np.where(mask, x @ w.T, 0))
+    types, sizes = {"q": "bf16", "k": "bf16"}, {"s": 70, "t": 50, "d": 64}
+    arrays = {"q": x, "k": w, "mask": mask}
+    (out,), _ = executed(masked_inside, types, sizes, arrays, alternate=1)
+    close(out, np.where(mask, np.exp(x @ w.T * 0.1), 0).sum(1))
