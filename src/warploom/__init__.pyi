@@ -72,6 +72,7 @@ from warploom.kernel.words import (
     argmin as argmin,
     bf16 as bf16,
     blocked as blocked,
+    bool_ as bool_,
     cos as cos,
     e4m3 as e4m3,
     e5m2 as e5m2,

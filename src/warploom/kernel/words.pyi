@@ -22,6 +22,8 @@ i8: Final = DType.I8
 """8-bit integer; conversions saturate."""
 i4: Final = DType.I4
 """4-bit integer, two to a byte; loaded, never stored."""
+bool_: Final = DType.BOOL
+"""Conditions in memory: bytes, of which those that are not 0 hold."""
 inf: Final[float]
 """Infinity."""
 
@@ -56,8 +58,8 @@ else:
         def __getattr__(self, axis: str) -> Any: ...
 
     class In(_Tensor):
-        """An input with named axes: ``x: wl.In["m", "k"]``; with a type ``wl.In["m", wl.f32]``, with
-        an axis of blocks ``wl.In["m", "k/128"]``. ``= None``: it may be left out."""
+        """An input with named axes: ``x: wl.In["m", "k"]``; with a type ``wl.In["m", wl.f32]``,
+        with an axis of blocks ``wl.In["m", "k/128"]``. ``= None``: it may be left out."""
         def __class_getitem__(cls, axes: object) -> Any: ...
 
     class Out(_Tensor):

@@ -7,7 +7,9 @@ product serialised. What came out is kept on disk by content.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import difflib
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +25,7 @@ from warploom.errors import (
     CheckError,
     ConfigError,
     GeometryError,
+    KernelCallError,
     KernelError,
     SchedulingError,
 )
@@ -32,7 +35,14 @@ from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Kernel, Load, Loop, Store, results
 from warploom.kernels.measured import ORDER, Pins
-from warploom.launch.build import Cubin, announced, compile_source
+from warploom.launch.build import (
+    Cubin,
+    SpillWarning,
+    announced,
+    compile_source,
+    ptx_of,
+    sass_of,
+)
 from warploom.launch.kept import (
     keep_refusal,
     keep_source,
@@ -67,6 +77,8 @@ _HOPPER = {"h200": h200, "h100": h100}
 SOLVE = ModuloOptions(
     find_work=4.0, prove_work=4.0, optimise_work=0.3, work=16.0, gap=0.01, gap_work=1.0
 )
+RESERVED_BYTES = 1024  # of shared memory, for the system, in every CTA
+MOST_THREADS, MOST_CTAS = 2048, 32  # of an SM
 PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "module", "emit")
 
 
@@ -128,7 +140,14 @@ class Compiled:
             )
 
     def __repr__(self) -> str:
-        return f"<Compiled kernel {self.kernel.name} for {self.target.name}>"
+        what = f"Compiled kernel {self.kernel.name} for {self.target.name}"
+        if "built" not in self.__dict__:
+            return f"<{what}, not built yet>"
+        return (
+            f"<{what}: {self.tiling.name}, {self.registers} registers,"
+            f" {self.spill_bytes} bytes spilled, {self.shared_bytes} bytes of shared memory,"
+            f" {self.occupancy} CTAs of {self.built.source.threads} threads on an SM>"
+        )
 
     @cached_property
     def pins(self) -> dict[str, object]:
@@ -227,6 +246,36 @@ class Compiled:
         """Registers of a thread at entry, by ptxas."""
         return self.built.cubin.report.registers
 
+    @property
+    def ptx(self) -> str:
+        """The PTX of the kernel that is built."""
+        return ptx_of(self.built.source.text)
+
+    @property
+    def sass(self) -> str:
+        """Its machine code as text, by ``nvdisasm``."""
+        return sass_of(self.cubin)
+
+    @property
+    def spill_bytes(self) -> int:
+        """Bytes of stores and loads of spilled registers, by ptxas."""
+        return self.built.cubin.report.spill_bytes
+
+    @property
+    def shared_bytes(self) -> int:
+        """Dynamic shared memory of a CTA."""
+        return self.built.source.shared_bytes
+
+    @property
+    def occupancy(self) -> int:
+        """CTAs that an SM runs at once, by registers, shared memory and threads."""
+        limits, threads = self.target.limits, self.built.source.threads
+        step = limits.setmaxnreg_step
+        registers = -(-(self.registers or 1) // step) * step
+        by_registers = limits.registers_per_sm // (registers * threads)
+        by_memory = (limits.smem_per_block + RESERVED_BYTES) // (self.shared_bytes + RESERVED_BYTES)
+        return max(0, min(by_registers, by_memory, MOST_THREADS // threads, MOST_CTAS))
+
     def timeline(self, form: str = "text", *, trips: int = 4) -> str:
         """A tile over time, by the simulator: ``text``, ``svg``, ``html`` or ``perfetto``."""
         sim = simulate_roles(self.document, role_costs(self.lowered, self.target), trips=trips)
@@ -293,7 +342,16 @@ class Compiled:
                 + "".join(f", {m}" for m in report.messages)
             )
         if spilled:
-            return min(spilled, key=lambda b: b.cubin.report.spill_bytes)
+            least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
+            warnings.warn(
+                f"kernel {self.kernel.name}, {least.tiling.name}:"
+                f" {least.cubin.report.spill_bytes} bytes of registers are spilled in every"
+                " configuration that was tried; smaller tiles (.with_tiles(...)) or shorter whole"
+                " axes avoid it",
+                SpillWarning,
+                stacklevel=2,
+            )
+            return least
         raise BackendError(
             f"no tiling of kernel {self.kernel.name} can be built",
             where=f"sizes {self.sizes}, pins {self.pins}",
@@ -372,6 +430,24 @@ def _gathers(kernel: Kernel) -> bool:
     return any(i.value is not None and shapes[i.value] for op in accesses for i in op.at)
 
 
+def _check_known(
+    text: Text, option: str, given: Iterable[str], known: Iterable[str], what: str
+) -> None:
+    """``KernelCallError`` for a name that the kernel has not, with the nearest one."""
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            near = [n for n in names if n.lower() == str(name).lower()]
+            near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
+            hint = f"did you mean '{near[0]}'? " if near else ""
+            raise KernelCallError(
+                f"{option}= names '{name}'",
+                where=str(text.source.line(text.source.tree)),
+                why=f"it names {what}",
+                fix=hint + f"known: {', '.join(names) or 'none'}",
+            )
+
+
 def compile_text(
     text: Text,
     types: Types,
@@ -395,6 +471,9 @@ def compile_text(
             where="target",
             fix="'h200', 'h100', 'mi355x', 'mi300x', or a HopperTarget by dataclasses.replace",
         )
+    axes = {a.name for t in text.signature.tensors for a in t.axes}
+    _check_known(text, "sizes", sizes, axes, "axes of the kernel")
+    _check_known(text, "positive", positive, text.signature.scalars, "scalars of the kernel")
     wanted = text.spell(types, without)
     kernel = text.value_for(wanted, sizes, constants, without)
     whole = {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())

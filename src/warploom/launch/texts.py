@@ -329,6 +329,8 @@ class Calls:
 
     def _with_zeros(self, tensors: Sequence[Any]) -> list[Any]:
         """Zeros in place of tensors that are empty along the axis that is summed over."""
+        import numpy as np  # noqa: PLC0415 (calls on a GPU need none)
+
         out = list(tensors)
         for i, (t, given) in enumerate(zip(self.tensors, tensors, strict=True)):
             names = [a.name for a in t.axes]

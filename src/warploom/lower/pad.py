@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.kernel.values import Dot, DType, Kernel, Load, Store, Transpose, Var, Walk, walk
+from warploom.kernel.values import Dot, Kernel, Load, Transpose, Var, Walk, walk
 
 LINE_BITS = 1024  # of a row of a tile in shared memory
 MMA_COLUMNS = 16
@@ -38,9 +38,6 @@ def padded_extent(kernel: Kernel, var: Var) -> int:
         if isinstance(op, Load) and len(op.result.dims) > 1 and op.at[-1].var == var.name:
             bits = kernel.tensor(op.tensor).dtype.bits
             step = max(step, LINE_BITS // bits)
-        stored = isinstance(op, Store) and len(op.at) > 1 and op.at[-1].var == var.name
-        if stored and kernel.tensor(op.tensor).dtype is DType.I4:
-            return var.extent
     padded = -(-var.extent // step) * step
     return padded if padded <= MOST_COLUMNS else var.extent
 
