@@ -72,9 +72,28 @@ def timeline_html(
     )
 
 
+LONG = 1000  # entries of a list from which on their keys are written once
+
+
 def _embed(data: dict[str, Any]) -> str:
-    """JSON that cannot close the script element it stands in."""
+    """JSON that cannot close the script element it stands in; long lists without repeated keys."""
+    data = {name: _packed(value) for name, value in data.items()}
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _packed(value: Any) -> Any:  # noqa: ANN401 (JSON)
+    """A long list of alike objects as their keys and a list of values each (``unpacked`` in
+    timeline.js); anything else as it is.
+    """
+    if not isinstance(value, list) or len(value) < LONG or not isinstance(value[0], dict):
+        return value
+    keys = list(value[0])
+    if any(list(item) != keys for item in value):
+        return value
+    columns = [_packed([item[key] for item in value]) for key in keys]
+    if any(isinstance(column, dict) for column in columns):  # of objects in objects, too
+        return {"keys": keys, "columns": columns}
+    return {"keys": keys, "values": [list(item.values()) for item in value]}
 
 
 def _data(scene: Scene) -> dict[str, Any]:

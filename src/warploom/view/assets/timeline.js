@@ -2,7 +2,15 @@
 // Draws the timeline held in #data. Only what lies in the visible window is in the DOM; every
 // shape carries data-what and data-id, and all mouse work is delegated to the plot.
 (() => {
+  const unpacked = (v) => {
+    if (!v || Array.isArray(v) || !Array.isArray(v.keys)) return v;
+    const named = (get) => Object.fromEntries(v.keys.map((key, i) => [key, get(i)]));
+    if (v.values) return v.values.map((row) => named((i) => row[i]));
+    const columns = v.columns.map(unpacked);
+    return columns[0].map((_, at) => named((i) => columns[i][at]));
+  };
   const D = JSON.parse(document.getElementById("data").textContent);
+  for (const name in D) D[name] = unpacked(D[name]);
   const LEFT = 178, RIGHT = 14, PHASE = 14, LANE = 18, TRACK = 8, GAP = 3, BAND = 16, TOP = 44;
   const plot = document.getElementById("plot"), tip = document.getElementById("tip");
   const detail = document.getElementById("detail");
