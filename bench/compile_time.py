@@ -34,14 +34,8 @@ def run(name, tree, cache, nice=5):
     """CPU seconds and peak memory of one process, and what it printed."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment |= {"PYTHONPATH": str(tree / "src"), "WARPLOOM_CACHE": cache, "WARPLOOM_QUIET": "1"}
-    command = [
-        "nice",
-        "-n",
-        "5",
-        sys.executable,
-        str(ROOT / "bench" / "lib" / "compile_cases.py"),
-        name,
-    ]
+    script = str(ROOT / "bench" / "lib" / "compile_cases.py")
+    command = ["nice", "-n", str(nice), sys.executable, script, name]
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
         until = time.monotonic() + LIMIT

@@ -15,7 +15,7 @@ from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import picked_rows
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
-from warploom.launch import compiled, texts, tuned
+from warploom.launch import compiled, launch_cache, texts, tuned
 from warploom.launch.build import Cubin, read_log
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
@@ -27,6 +27,7 @@ def sources(monkeypatch, tmp_path):
     found = []
     monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
     texts._compiled.cache_clear()
+    launch_cache.launchable.cache_clear()
     texts._CALLS.clear()
 
     def compile_source(source, *, name="kernel", **_):

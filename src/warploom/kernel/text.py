@@ -133,8 +133,8 @@ class Text:
 
         ``sizes`` steer the choice of tiles (4096 where not given). ``types``, ``constants`` and
         ``without`` as in ``specialise``; ``positive``: scalars that will exceed 0. ``target``: the
-        ``HopperTarget`` to derive for (H200), or ``"mi355x"``. ``check``: sizes of a small launch for
-        which the machine code is checked for races; ``CheckError`` where it is not clean.
+        ``HopperTarget`` to derive for (H200), or ``"mi355x"``. ``check``: sizes of a small launch
+        for which the machine code is checked for races; ``CheckError`` where it is not clean.
         """
         if hooks.compiler is None:
             raise self._no_back_end("cannot be compiled here")
