@@ -89,6 +89,11 @@ class Compiled:
     def __repr__(self) -> str:
         return f"<Compiled kernel {self.kernel.name} for {self.target.name}>"
 
+    @property
+    def pinned(self) -> dict[str, object]:
+        """What the author pinned, and nothing that was measured."""
+        return self._pinned
+
     @cached_property
     def pins(self) -> dict[str, object]:
         """What is pinned; else what was measured for such a kernel, where that can be scheduled."""
@@ -293,8 +298,9 @@ def compile_text(
     without: Collection[str],
     positive: frozenset[str],
     target: object = None,
+    free: bool = False,
 ) -> Compiled:
-    """``Text.compile``."""
+    """``Text.compile``. ``free``: nothing that was measured is taken."""
     if target is not None and not isinstance(target, HopperTarget):
         raise ConfigError(
             f"a {type(target).__name__} is no Hopper target",
@@ -303,7 +309,7 @@ def compile_text(
         )
     wanted = text.spell(types, without)
     kernel = text.value_for(wanted, sizes, constants, without)
-    whole = {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())
+    whole = not free and {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())
 
     def measured() -> Pins:
         """As a call of these sizes would have it; of a part of the sizes nothing is known."""
