@@ -195,6 +195,7 @@ class TileKernel:
             without=self.left_out,
             positive=frozenset(self.text.signature.scalars),
             target=self.target,
+            free=True,
         )
         assert isinstance(found, Compiled)
         return found

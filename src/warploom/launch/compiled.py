@@ -149,6 +149,11 @@ class Compiled:
             f" {self.occupancy} CTAs of {self.built.source.threads} threads on an SM>"
         )
 
+    @property
+    def pinned(self) -> dict[str, object]:
+        """What the author pinned, and nothing that was measured."""
+        return self._pinned
+
     @cached_property
     def pins(self) -> dict[str, object]:
         """What is pinned; else what was measured for such a kernel, where that can be scheduled."""
@@ -457,8 +462,9 @@ def compile_text(
     without: Collection[str],
     positive: frozenset[str],
     target: object = None,
+    free: bool = False,
 ) -> Compiled | CompiledMi355x:
-    """``Text.compile``."""
+    """``Text.compile``. ``free``: nothing that was measured is taken."""
     amd = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
     if amd is not None:
         kernel = text.value_for(text.spell(types, without), sizes, constants, without)
@@ -476,7 +482,7 @@ def compile_text(
     _check_known(text, "positive", positive, text.signature.scalars, "scalars of the kernel")
     wanted = text.spell(types, without)
     kernel = text.value_for(wanted, sizes, constants, without)
-    whole = {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())
+    whole = not free and {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())
 
     def measured() -> Pins:
         """As a call of these sizes would have it; of a part of the sizes nothing is known."""

@@ -130,7 +130,9 @@ class _Search:
 
     def _key(self) -> str:
         """What results belong to: kernel, sizes, pins, and the code that emits."""
-        text = f"{self.kernel}|{sorted(self.sizes.items())}|{sorted(map(str, self.compiled.pins))}"
+        text = (
+            f"{self.kernel}|{sorted(self.sizes.items())}|{sorted(map(str, self.compiled.pinned))}"
+        )
         return hashlib.sha256(f"{SCHEMA}|{fingerprint()}|{text}".encode()).hexdigest()[:24]
 
     def run(self) -> JointResult:
@@ -169,7 +171,7 @@ class _Search:
         """Trials of the shapes that may win, best bounds first, every tile size in its turn."""
         limit, target = self.options.seconds, self.compiled.target
         known = self.book.trials(None if limit is None else limit * SHARE)
-        found = shapes(self.kernel, self.sizes, self.compiled.pins, target, self.out_of_time)
+        found = shapes(self.kernel, self.sizes, self.compiled.pinned, target, self.out_of_time)
         self.shapes = len(found)
         self.tell(f"{len(found)} shapes have a place on the chip")
         best = float("inf")
