@@ -296,6 +296,14 @@ def test_steps_of_the_authors_extents(program_of_gemm):
     assert dict(done.program.plan.extents) == extents
 
 
+def test_rows_of_nothing():
+    """Rows gathered from a tensor without any are 0."""
+    kernel = made_for(own.picked_pairs, "f16", {})
+    arrays = {"x": np.zeros((0, 8)), "row": np.arange(5), "column": np.arange(9)}
+    done = try_kernel(kernel, arrays, extents={"m": 16, "n": 16}, padding=0)
+    assert (done.outputs["out"] == 0).all()
+
+
 @wl.kernel
 def narrow_sum(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)

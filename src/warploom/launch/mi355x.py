@@ -11,6 +11,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -238,11 +239,16 @@ def pack(
 ) -> bytes:
     """The block of arguments: each at a multiple of its size, in order."""
     block = bytearray()
+    # Lanes without an element read a tensor's first one and drop it. A tensor without elements has
+    # none: the largest tensor stands for it.
+    spare = max(views.values(), key=lambda v: prod(v.layout.shape), default=None)
     for argument in arguments:
         of = argument["of"]
         match argument["what"]:
             case "tensor":
-                value: Any = views[of].pointer
+                view = views[of]
+                empty = 0 in view.layout.shape
+                value: Any = spare.pointer if empty and spare is not None else view.pointer
             case "stride":
                 value = views[of].layout.strides[argument["axis"]]
             case "size":

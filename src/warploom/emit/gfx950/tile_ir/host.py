@@ -89,7 +89,7 @@ static int run(int argc, char **argv) {{
       return 2;
     }}
     data.resize(tensor.bytes);
-    CHECK(hipMalloc(tensor.place, tensor.bytes ? tensor.bytes : 1));
+    CHECK(hipMalloc(tensor.place, tensor.bytes ? tensor.bytes : 16));
     CHECK(hipMemcpy(*tensor.place, data.data(), tensor.bytes, hipMemcpyHostToDevice));
   }}
 {grid}
