@@ -62,7 +62,7 @@ from warploom.guard.counters import (
 from warploom.kernel.text import (
     kernel as kernel,
 )
-from warploom.kernel.words import (  # type: ignore[attr-defined]
+from warploom.kernel.words import (
     In as In,
     Out as Out,
     Starts as Starts,
