@@ -30,18 +30,12 @@ from bench.lib.compile_cases import CASES, WANTED  # noqa: E402
 LIMIT = 300
 
 
-def run(name, tree, cache):
+def run(name, tree, cache, nice=5):
     """CPU seconds and peak memory of one process, and what it printed."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment |= {"PYTHONPATH": str(tree / "src"), "WARPLOOM_CACHE": cache, "WARPLOOM_QUIET": "1"}
-    command = [
-        "nice",
-        "-n",
-        "5",
-        sys.executable,
-        str(ROOT / "bench" / "lib" / "compile_cases.py"),
-        name,
-    ]
+    script = str(ROOT / "bench" / "lib" / "compile_cases.py")
+    command = ["nice", "-n", str(nice), sys.executable, script, name]
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
         until = time.monotonic() + LIMIT
@@ -62,14 +56,14 @@ def run(name, tree, cache):
         return found | {"failed": said.strip()[-300:]}
 
 
-def measure(name, tree, runs):
+def measure(name, tree, runs, nice):
     """The least of some runs; a case "from the cache" has one run before it that fills it."""
     best = None
     for _ in range(runs):
         cache = tempfile.mkdtemp()
         if name.endswith("from the cache"):
-            run(name, tree, cache)
-        found = run(name, tree, cache)
+            run(name, tree, cache, nice)
+        found = run(name, tree, cache, nice)
         shutil.rmtree(cache, ignore_errors=True)
         if best is None or found["cpu_s"] < best["cpu_s"]:
             best = found
@@ -129,6 +123,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="", help="cases whose name contains one of these, by |")
     parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--nice", type=int, default=5, help="priority of the processes")
     parser.add_argument("--tree", type=Path, default=ROOT)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--table", nargs=2)
@@ -143,7 +138,7 @@ def main():
     for name in CASES:
         if (words and not any(w in name for w in words)) or name in found["cases"]:
             continue
-        found["cases"][name] = measure(name, args.tree, args.runs)
+        found["cases"][name] = measure(name, args.tree, args.runs, args.nice)
         print(f"{found['cases'][name]['cpu_s']:8.2f} s  {name}  {found['cases'][name]}", flush=True)
         if args.out:
             args.out.write_text(json.dumps(found, indent=1) + "\n")

@@ -3,8 +3,8 @@
     python bench/refactor.py dump FOLDER [PART ...]   sources and verdicts of the tree on PYTHONPATH
     python bench/refactor.py compare OLD NEW [--out bench/results/refactor.md]
 
-``dump`` needs no compiler: it writes the CUDA source of every kernel that ``warploom`` ships at its
-usual sizes, and of every call that ``bench/warm.py`` lists. ``compare`` compiles (NVRTC) those whose
+``dump`` needs no compiler: it writes the CUDA source of every kernel that ships, at its usual
+sizes, and of every call that ``bench/warm.py`` lists. ``compare`` compiles (NVRTC) those whose
 source differs in more than comments, and compares the code sections of their cubins; where these
 differ, the row has registers, spills and instructions of both.
 """
@@ -84,7 +84,7 @@ def dump(folder, parts):
             continue
         try:
             text, config = source_of(make())
-        except Exception as error:  # noqa: BLE001 (a refusal is a row, too)
+        except Exception as error:  # a refusal is a row, too
             index[name] = {"refused": f"{type(error).__name__}: {error}".splitlines()[0]}
         else:
             digest = hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -43,11 +43,11 @@ def _compiled_by_one(tmp_path_factory):
     folder.mkdir(exist_ok=True)
     compiled = toolchain._worker
 
-    def recalled(ir, form):
-        kept = folder / hashlib.sha256(f"{form}\n{ir}".encode()).hexdigest()
+    def recalled(ir, form, *rest):
+        kept = folder / hashlib.sha256(f"{form} {rest}\n{ir}".encode()).hexdigest()
         if not kept.exists():
             own = kept.with_suffix(f".{os.getpid()}")
-            own.write_text(json.dumps(compiled(ir, form)))
+            own.write_text(json.dumps(compiled(ir, form, *rest)))
             own.replace(kept)
         return json.loads(kept.read_text())
 

@@ -1,3 +1,4 @@
+# ruff: noqa: N803, RUF005 (kernels in another language)
 """Gluon kernels (Triton's lower-level language) with explicit barriers, TMA and wgmma."""
 
 from __future__ import annotations
@@ -33,8 +34,23 @@ def loader(a, b, sa, sb, ready, empty, m, n, k, BK: gl.constexpr, STAGES: gl.con
 
 
 @gluon.jit
-def consumer(c, sa, sb, ready, empty, m, n, k, BK: gl.constexpr, STAGES: gl.constexpr, BM: gl.constexpr, BN: gl.constexpr):
-    layout: gl.constexpr = gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[4, 1], instr_shape=[16, BN, 16])
+def consumer(
+    c,
+    sa,
+    sb,
+    ready,
+    empty,
+    m,
+    n,
+    k,
+    BK: gl.constexpr,
+    STAGES: gl.constexpr,
+    BM: gl.constexpr,
+    BN: gl.constexpr,
+):
+    layout: gl.constexpr = gl.NVMMADistributedLayout(
+        version=[3, 0], warps_per_cta=[4, 1], instr_shape=[16, BN, 16]
+    )
     acc = gl.zeros((BM, BN), gl.float32, layout)
     for i in range(k // BK):
         s = i % STAGES
@@ -50,7 +66,9 @@ def consumer(c, sa, sb, ready, empty, m, n, k, BK: gl.constexpr, STAGES: gl.cons
 
 
 @gluon.jit
-def matmul_ws(a, b, c, k, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr, STAGES: gl.constexpr):
+def matmul_ws(
+    a, b, c, k, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr, STAGES: gl.constexpr
+):
     sa = gl.allocate_shared_memory(a.dtype, [STAGES] + a.block_type.shape, a.layout)
     sb = gl.allocate_shared_memory(b.dtype, [STAGES] + b.block_type.shape, b.layout)
     ready = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
@@ -59,15 +77,23 @@ def matmul_ws(a, b, c, k, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr, 
         mbarrier.init(ready.index(i), count=1)
         mbarrier.init(empty.index(i), count=1)
     m, n = gl.program_id(0) * BM, 0
-    gl.warp_specialize([
-        (consumer, (c, sa, sb, ready, empty, m, n, k, BK, STAGES, BM, BN)),
-        (loader, (a, b, sa, sb, ready, empty, m, n, k, BK, STAGES)),
-    ], [4], [24])
+    gl.warp_specialize(
+        [
+            (consumer, (c, sa, sb, ready, empty, m, n, k, BK, STAGES, BM, BN)),
+            (loader, (a, b, sa, sb, ready, empty, m, n, k, BK, STAGES)),
+        ],
+        [4],
+        [24],
+    )
 
 
 @gluon.jit
-def matmul_pipelined(a, b, c, k, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr, STAGES: gl.constexpr):
-    layout: gl.constexpr = gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[4, 1], instr_shape=[16, BN, 16])
+def matmul_pipelined(
+    a, b, c, k, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr, STAGES: gl.constexpr
+):
+    layout: gl.constexpr = gl.NVMMADistributedLayout(
+        version=[3, 0], warps_per_cta=[4, 1], instr_shape=[16, BN, 16]
+    )
     sa = gl.allocate_shared_memory(a.dtype, [STAGES] + a.block_type.shape, a.layout)
     sb = gl.allocate_shared_memory(b.dtype, [STAGES] + b.block_type.shape, b.layout)
     ready = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
@@ -100,24 +126,50 @@ def matmul_pipelined(a, b, c, k, BM: gl.constexpr, BN: gl.constexpr, BK: gl.cons
 
 
 def desc(name, shape, block, role="in"):
-    return {"descriptor": {"tensor": name, "block": block}, "of": {"shape": shape, "dtype": "f16", "role": role}}
+    return {
+        "descriptor": {"tensor": name, "block": block},
+        "of": {"shape": shape, "dtype": "f16", "role": role},
+    }
 
 
-KERNELS = {"gluon_matmul_ws": (matmul_ws, 3), "gluon_matmul_ws_1stage": (matmul_ws, 1), "gluon_matmul_pipelined": (matmul_pipelined, 3)}
+KERNELS = {
+    "gluon_matmul_ws": (matmul_ws, 3),
+    "gluon_matmul_ws_1stage": (matmul_ws, 1),
+    "gluon_matmul_pipelined": (matmul_pipelined, 3),
+}
 
 
 def build(name: str, out: Path) -> None:
     fn, stages = KERNELS[name]
     layout = gl.NVMMASharedLayout.get_default_for([64, 64], gl.float16)
     kind = f"tensordesc<fp16[64,64],{layout!r}>"
-    signature = {"a": kind, "b": kind, "c": kind, "k": "i32", "BM": "constexpr", "BN": "constexpr", "BK": "constexpr", "STAGES": "constexpr"}
-    made = triton.compile(GluonASTSource(fn, signature, {"BM": 64, "BN": 64, "BK": 64, "STAGES": stages}),
-                          target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
-    arguments = {"a": desc("a", [128, 512], [64, 64]), "b": desc("b", [512, 64], [64, 64]), "c": desc("c", [128, 64], [64, 64], "out"), "k": 512}
+    signature = {
+        "a": kind,
+        "b": kind,
+        "c": kind,
+        "k": "i32",
+        "BM": "constexpr",
+        "BN": "constexpr",
+        "BK": "constexpr",
+        "STAGES": "constexpr",
+    }
+    made = triton.compile(
+        GluonASTSource(fn, signature, {"BM": 64, "BN": 64, "BK": 64, "STAGES": stages}),
+        target=GPUTarget("cuda", 90, 32),
+        options={"num_warps": 4},
+    )
+    arguments = {
+        "a": desc("a", [128, 512], [64, 64]),
+        "b": desc("b", [512, 64], [64, 64]),
+        "c": desc("c", [128, 64], [64, 64], "out"),
+        "k": 512,
+    }
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "kernel.ptx").write_text(made.asm["ptx"])
-    (folder / "launch.json").write_text(json.dumps(triton_launch(made, grid=(2, 1, 1), arguments=arguments), indent=1))
+    (folder / "launch.json").write_text(
+        json.dumps(triton_launch(made, grid=(2, 1, 1), arguments=arguments), indent=1)
+    )
 
 
 def main() -> None:

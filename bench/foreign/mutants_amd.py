@@ -18,62 +18,67 @@ from warploom.check.amdgcn.reader import read_kernel, read_waits
 from warploom.check.launch import Launch
 from warploom.errors import WarploomError
 
-CAPACITY = {"vm": 63, "lgkm": 15}
-
 
 def spelled(vm, lgkm):
     parts = [f"vmcnt({vm})"] * (vm < 63) + [f"lgkmcnt({lgkm})"] * (lgkm < 15)
     return f"\ts_waitcnt {' '.join(parts)}" if parts else "\t; deleted"
 
 
+def changed(lines, by_line):
+    new = list(lines)
+    for line, text in by_line.items():
+        new[line - 1] = text
+    return "\n".join(new)
+
+
 def mutants(kernel, lines):
     """(what, line, text) of every damaged form."""
-    code = kernel.instructions
-
-    def changed(**by_line):
-        new = list(lines)
-        for line, text in by_line.items():
-            new[int(line[1:]) - 1] = text
-        return "\n".join(new)
-
-    for at, i in enumerate(code):
+    for at, i in enumerate(kernel.instructions):
         if i.mnemonic not in ("s_waitcnt", "s_barrier", "s_nop"):
             continue
         kind = i.mnemonic.removeprefix("s_")
-        yield f"{kind} deleted", i.line, changed(**{f"l{i.line}": "\t; deleted"})
-        if i.mnemonic == "s_nop":
-            continue
+        yield f"{kind} deleted", i.line, changed(lines, {i.line: "\t; deleted"})
         if i.mnemonic == "s_waitcnt":
-            waits = read_waits(i)
-            if waits.vm < 62:
-                text = spelled(waits.vm + 1, waits.lgkm)
-                yield "vmcnt weakened", i.line, changed(**{f"l{i.line}": text})
-            if waits.lgkm < 14:
-                text = spelled(waits.vm, waits.lgkm + 1)
-                yield "lgkmcnt weakened", i.line, changed(**{f"l{i.line}": text})
-        for step, where in ((1, "down"), (-1, "up")):
-            if not 0 <= at + step < len(code):
-                continue
-            other = code[at + step]
-            if other.mnemonic.startswith(("s_branch", "s_cbranch", "s_endpgm")):
-                continue
-            if abs(other.line - i.line) > 3 or ":" in "".join(
-                lines[min(other.line, i.line) : max(other.line, i.line) - 1]
-            ):
-                continue
-            yield f"{kind} moved {where}", i.line, changed(
-                **{f"l{i.line}": lines[other.line - 1], f"l{other.line}": lines[i.line - 1]}
-            )
+            yield from weakened(i, lines)
         if i.mnemonic == "s_barrier":
-            yield "barrier doubled", i.line, changed(**{f"l{i.line}": "\ts_barrier\n\ts_barrier"})
+            twice = changed(lines, {i.line: "\ts_barrier\n\ts_barrier"})
+            yield "barrier doubled", i.line, twice
+        if i.mnemonic != "s_nop":
+            yield from moved(kernel.instructions, at, lines)
+
+
+def weakened(i, lines):
+    waits = read_waits(i)
+    if waits.vm < 62:
+        text = changed(lines, {i.line: spelled(waits.vm + 1, waits.lgkm)})
+        yield "vmcnt weakened", i.line, text
+    if waits.lgkm < 14:
+        text = changed(lines, {i.line: spelled(waits.vm, waits.lgkm + 1)})
+        yield "lgkmcnt weakened", i.line, text
+
+
+def moved(code, at, lines):
+    i = code[at]
+    for step, where in ((1, "down"), (-1, "up")):
+        if not 0 <= at + step < len(code):
+            continue
+        other = code[at + step]
+        low, high = sorted((other.line, i.line))
+        control = other.mnemonic.startswith(("s_branch", "s_cbranch", "s_endpgm"))
+        if control or high - low > 3 or ":" in "".join(lines[low : high - 1]):
+            continue
+        both = {i.line: lines[other.line - 1], other.line: lines[i.line - 1]}
+        yield f"{i.mnemonic[2:]} moved {where}", i.line, changed(lines, both)
 
 
 def shown_wrong(text, launch, expected):
     """The first timing under which the result differs, or None."""
     kernel = read_kernel(text, launch.entry or None)
-    for timing, order, seed in timings(1):
+    for timing, order, chance in timings(1):
         try:
-            got, ended = execute(kernel, launch, timing=timing, order=order, max_steps=400_000)
+            got, ended = execute(
+                kernel, launch, timing=timing, order=order, chance=chance, max_steps=400_000
+            )
         except WarploomError as error:
             return f"{timing} {order}: {error.what}"
         if not ended or any((got[n] != expected[n]).any() for n in got):

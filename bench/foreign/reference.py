@@ -114,5 +114,5 @@ def reference_of(name: str):
     known = globals()
     found = known.get(name)
     if found is None:
-        found = known.get(name.split("_")[0])
+        found = known.get(name.split("_", maxsplit=1)[0])
     return found

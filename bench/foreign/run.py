@@ -3,7 +3,7 @@
     python bench/foreign/run.py FOLDER [--json results.json] [NAME...]
 
 A kernel is a folder with ``kernel.ptx`` and ``launch.json``. Each runs in a process of its own, so
-that time and peak memory are its own.
+that processor time and peak memory are its own.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def one(folder: str, seconds: float) -> dict:
     from warploom.check import check
 
     path = Path(folder)
-    began = time.perf_counter()
+    began = time.process_time()
     report = check(path / "kernel.ptx", path / "launch.json", against=reference_of(path.name))
     return {
         "kernel": path.name,
         "verdict": report.verdict.value,
         "codes": sorted({f.code for f in report.findings}),
-        "seconds": round(time.perf_counter() - began, 2),
+        "seconds": round(time.process_time() - began, 2),
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "warp_instructions": report.figures.get("warp_instructions", 0),
         "never_run": len(report.never_run),
@@ -55,12 +55,24 @@ def main() -> None:
             try:
                 row = pool.apply_async(one, (str(path), given.timeout)).get(given.timeout)
             except multiprocessing.TimeoutError:
-                row = {"kernel": path.name, "verdict": "timeout", "codes": [], "seconds": given.timeout,
-                       "megabytes": 0, "warp_instructions": 0, "never_run": 0, "first_unsupported": ""}
+                row = {
+                    "kernel": path.name,
+                    "verdict": "timeout",
+                    "codes": [],
+                    "seconds": given.timeout,
+                    "megabytes": 0,
+                    "warp_instructions": 0,
+                    "never_run": 0,
+                    "first_unsupported": "",
+                }
         rows.append(row)
         first = row["first_unsupported"].replace("\n", " ")[:90]
-        print(f"{row['kernel']:28} {row['verdict']:12} {row['seconds']:7.2f} s {row['megabytes']:5} MB "
-              f"{row['warp_instructions']:8}  {', '.join(row['codes'])} {first}", flush=True)
+        print(
+            f"{row['kernel']:28} {row['verdict']:12} "
+            f"{row['seconds']:7.2f} s {row['megabytes']:5} MB "
+            f"{row['warp_instructions']:8}  {', '.join(row['codes'])} {first}",
+            flush=True,
+        )
     if given.json:
         given.json.write_text(json.dumps(rows, indent=1) + "\n")
 

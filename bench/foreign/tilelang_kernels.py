@@ -1,3 +1,4 @@
+# ruff: noqa: N803, N812, E741, F841 (kernels in another language)
 """Compile a spread of TileLang kernels to PTX with launch files; run where TileLang is installed.
 
     python tilelang_kernels.py OUT [NAME...]
@@ -38,9 +39,19 @@ G = {"M": 128, "N": 128, "K": 320, "bM": 128, "bN": 128, "bK": 64, "threads": 12
 @case("gemm_2stages", stages=2, **G)
 @case("gemm_1stage", stages=1, **G)
 @case("gemm_4stages_256", stages=4, **{**G, "threads": 256})
-@case("gemm_sm80", arch="sm_80", stages=3, **{**G, "bK": 32, "K": 160, "M": 64, "bM": 64, "N": 64, "bN": 64})
+@case(
+    "gemm_sm80",
+    arch="sm_80",
+    stages=3,
+    **{**G, "bK": 32, "K": 160, "M": 64, "bM": 64, "N": 64, "bN": 64},
+)
 @case("gemm_no_ws", passes={"tl.disable_warp_specialized": True}, stages=3, **G)
-@case("gemm_no_tma", passes={"tl.disable_tma_lower": True, "tl.disable_warp_specialized": True}, stages=3, **G)
+@case(
+    "gemm_no_tma",
+    passes={"tl.disable_tma_lower": True, "tl.disable_warp_specialized": True},
+    stages=3,
+    **G,
+)
 def gemm(M, N, K, bM, bN, bK, stages, threads, dtype=F16):
     @T.prim_func
     def main(a: T.Tensor((M, K), dtype), b: T.Tensor((K, N), dtype), c: T.Tensor((M, N), dtype)):
@@ -86,7 +97,12 @@ def attention(n, keys, D, bM, bN, stages, threads, dtype=F16):
     scale = 0.18 * 1.44269504
 
     @T.prim_func
-    def main(q: T.Tensor((n, D), dtype), k: T.Tensor((keys, D), dtype), v: T.Tensor((keys, D), dtype), o: T.Tensor((n, D), dtype)):
+    def main(
+        q: T.Tensor((n, D), dtype),
+        k: T.Tensor((keys, D), dtype),
+        v: T.Tensor((keys, D), dtype),
+        o: T.Tensor((n, D), dtype),
+    ):
         with T.Kernel(T.ceildiv(n, bM), threads=threads) as bx:
             sq = T.alloc_shared([bM, D], dtype)
             sk = T.alloc_shared([bN, D], dtype)
@@ -184,9 +200,20 @@ def build(name: str, out: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "kernel.cu").write_text(artifact.kernel_source)
     home = Path(tilelang.__file__).parent
-    command = [os.environ.get("NVCC", "nvcc"), "-ptx", "-std=c++17", "-O3", "-lineinfo", f"-arch={arch}",
-               "--expt-relaxed-constexpr", f"-I{home / 'src'}", f"-I{home / '3rdparty/cutlass/include'}",
-               "-o", str(folder / "kernel.ptx"), str(folder / "kernel.cu")]
+    command = [
+        os.environ.get("NVCC", "nvcc"),
+        "-ptx",
+        "-std=c++17",
+        "-O3",
+        "-lineinfo",
+        f"-arch={arch}",
+        "--expt-relaxed-constexpr",
+        f"-I{home / 'src'}",
+        f"-I{home / '3rdparty/cutlass/include'}",
+        "-o",
+        str(folder / "kernel.ptx"),
+        str(folder / "kernel.cu"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr[-600:])

@@ -62,9 +62,10 @@ def chain(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
     return _built(made)
 
 
-def loop_ops(ops):
-    """Vector work in the loop: a chain on the left operand of a product."""
-    body = "\n".join(f"        {POINTWISE[i % 4]}" for i in range(ops))
+def loop_ops(ops, rows=False):
+    """Vector work in the loop: a chain on the left operand of a product; with maxima of rows."""
+    lines = ["x = x - x.max(axis=1)", *POINTWISE[1:]] if rows else POINTWISE
+    body = "\n".join(f"        {lines[i % 4]}" for i in range(ops))
     text = f"""@wl.kernel
 def chain(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)
@@ -79,7 +80,7 @@ def chain(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
     return _source("chain", text).compile("bf16", sizes={"m": 1024, "n": 1024, "k": 1024})
 
 
-def loop_passes(ops):
+def loop_passes(ops, rows=False):
     """Fuse and layout of a loop, without the schedule."""
     import time
 
@@ -89,7 +90,7 @@ def loop_passes(ops):
     from warploom.lower.loops import each_loop
     from warploom.lower.tiling import tiling_of
 
-    kernel = loop_ops(ops).rewritten
+    kernel = loop_ops(ops, rows).rewritten
     *_, part = each_loop(kernel)
     start = time.process_time()
     body = body_of(part)
@@ -338,6 +339,9 @@ CASES = {
     "loop of 50 vector ops: fuse and layout": (loop_passes, 50),
     "loop of 100 vector ops: fuse and layout": (loop_passes, 100),
     "loop of 200 vector ops: fuse and layout": (loop_passes, 200),
+    "loop of 50 ops with maxima of rows: fuse and layout": (loop_passes, 50, True),
+    "loop of 100 ops with maxima of rows: fuse and layout": (loop_passes, 100, True),
+    "loop of 200 ops with maxima of rows: fuse and layout": (loop_passes, 200, True),
 }
 
 

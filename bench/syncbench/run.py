@@ -1,11 +1,14 @@
 """Run ``warploom check`` on every case and print the table of results.
 
-python bench/syncbench/run.py [--json] [NAME...]
+python bench/syncbench/run.py [--json] [--page FILE] [NAME...]
+
+``--page`` writes the page of the documentation.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -32,8 +35,43 @@ def verdict(case: dict, form: str) -> tuple[str, str, float]:
     )
 
 
+def page(rows: list[dict]) -> str:
+    """The table of all cases in Markdown."""
+    by_name = {(r["case"], r["form"]): r for r in rows}
+    found = sum(r["as_expected"] for r in rows if r["form"] == "wrong")
+    clean = sum(r["as_expected"] for r in rows if r["form"] == "fixed")
+    lines = [
+        "# SyncBench",
+        "",
+        "Small re-creations of synchronisation bugs, most of them public, each wrong and fixed: "
+        "CUDA source",
+        "(`bench/syncbench/nvidia`), the PTX that nvcc makes of it and a launch file "
+        "(`bench/syncbench/cases`).",
+        "Any tool that takes PTX can be run on them; `python bench/syncbench/run.py` runs "
+        "`warploom check`.",
+        "Cases for gfx942 and gfx950 are in `bench/syncbench/amd`.",
+        "",
+        f"`warploom check`: {found} of {len(rows) // 2} wrong forms found, {clean} of "
+        f"{len(rows) // 2} fixed forms clean.",
+        "",
+        "| case | class | why it is wrong | public thread | wrong form | fixed form |",
+        "|---|---|---|---|---|---|",
+    ]
+    for case in cases():
+        wrong, fixed = by_name[case["name"], "wrong"], by_name[case["name"], "fixed"]
+        thread = re.match(r"https://github.com/([^/]+/[^/]+)/(?:issues|pull)/(\d+)", case["thread"])
+        link = f"[{thread[1]}#{thread[2]}]({case['thread']})" if thread else ""
+        lines.append(
+            f"| `{case['name']}` | {case['class']} | {case['why']} | {link} | "
+            f"{wrong['verdict']}: {wrong['codes']} | {fixed['verdict']} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
+    given = sys.argv[1:]
+    to = Path(given.pop(given.index("--page") + 1)) if "--page" in given else None
+    wanted = [a for a in given if not a.startswith("-")]
     rows, wrong = [], 0
     for case in cases():
         if wanted and case["name"] not in wanted:
@@ -46,6 +84,8 @@ def main() -> None:
                 {"case": case["name"], "form": form, "verdict": found, "codes": codes,
                  "seconds": round(seconds, 2), "as_expected": right}
             )  # fmt: skip
+    if to is not None:
+        to.write_text(page(rows))
     if "--json" in sys.argv:
         print(json.dumps(rows, indent=1))
     else:

@@ -62,7 +62,7 @@ from warploom.guard.counters import (
 from warploom.kernel.text import (
     kernel as kernel,
 )
-from warploom.kernel.words import (
+from warploom.kernel.words import (  # type: ignore[attr-defined]
     In as In,
     Out as Out,
     Starts as Starts,
@@ -72,6 +72,7 @@ from warploom.kernel.words import (
     argmin as argmin,
     bf16 as bf16,
     blocked as blocked,
+    bool_ as bool_,
     cos as cos,
     e4m3 as e4m3,
     e5m2 as e5m2,
@@ -95,6 +96,7 @@ from warploom.kernel.words import (
     minimum as minimum,
     mulhi as mulhi,
     philox as philox,
+    print as print,
     relu as relu,
     rsqrt as rsqrt,
     sigmoid as sigmoid,
@@ -244,8 +246,10 @@ from warploom.seed.target.geometry import (
 )
 from warploom.sim import (
     MachineCosts as MachineCosts,
+    OpTiming as OpTiming,
     Pace as Pace,
     Simulation as Simulation,
+    UnitSpec as UnitSpec,
     mi355x_costs as mi355x_costs,
     simulate as simulate,
 )
@@ -261,3 +265,5 @@ from warploom.view import (
 )
 
 __version__: str
+
+from warploom.sim.chip import chip_costs as chip_costs

@@ -7,6 +7,7 @@ import pytest
 
 from tests.check.code import LOADS, kernel, launch
 from warploom.check import check
+from warploom.check.axioms import parse_axiom
 from warploom.errors import CheckError
 
 SHARED = " .shared .align 16 .b8 s[1024];\n .shared .align 8 .b64 bar;\n"
@@ -146,8 +147,6 @@ def test_axioms_are_known_by_name():
     report = verdict("", axioms={"nonsense": True})
     assert report.verdict.value == "malformed"
     with pytest.raises(CheckError):
-        from warploom.check.axioms import parse_axiom
-
         parse_axiom("war_proxy=maybe")
 
 
@@ -156,9 +155,8 @@ def test_a_report_is_json_of_the_documented_form():
     assert {"file", "entry", "verdict", "launches", "assumes", "findings"} <= found.keys()
     finding = found["findings"][0]
     assert {"code", "events", "address", "why", "witness", "fix"} <= finding.keys()
-    assert {"line", "instruction", "cta", "warp", "thread", "iteration"} <= finding["events"][
-        0
-    ].keys()
+    event = finding["events"][0]
+    assert {"line", "instruction", "cta", "warp", "thread", "iteration"} <= event.keys()
     import json
 
     json.dumps(found)

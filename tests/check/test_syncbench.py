@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from warploom.check import check
+from warploom.check.axioms import resolve
+from warploom.check.launch import Launch
+from warploom.check.ptx.repair import repair_ptx
 
 BENCH = Path(__file__).parents[2] / "bench" / "syncbench"
 CASES = [c for c in json.loads((BENCH / "cases.json").read_text()) if c["target"].startswith("sm_")]
@@ -54,3 +57,25 @@ def test_the_axiom_of_warps_decides_one_case():
     loose = check(folder / "wrong.ptx", folder / "launch.json", axioms={"wgmma_per_warp": False})
     assert "WAR-WGMMA" not in {f.code for f in loose.defects()}
     assert any(f.axiom == "wgmma_per_warp" for f in report(case, "wrong").defects())
+
+
+REPAIRED = {
+    "proxy_fence_before_bulk_store": "fence.proxy.async;",
+    "conditional_write_read_without_sync": "bar.sync 0;",
+    "a_registers_reused_in_flight": "wgmma.wait_group.sync.aligned 0;",
+    "cp_async_wait_after_sync": "cp.async.wait_all;",
+    "exit_before_bulk_store_read": "cp.async.bulk.wait_group.read 0;",
+}
+
+
+@pytest.mark.parametrize("name", list(REPAIRED))
+def test_repair_inserts_one_instruction_and_the_file_is_clean(name):
+    folder = BENCH / "cases" / name
+    launch = Launch.read(folder / "launch.json")
+    text = (folder / "wrong.ptx").read_text()
+    found = repair_ptx(text, launch, axioms=resolve())
+    assert found is not None
+    assert [what for _, what in found.insertions] == [REPAIRED[name]]
+    assert check(found.text, launch).clean
+    (at, what) = found.insertions[0]
+    assert found.text.split("\n")[at - 1].strip() == what

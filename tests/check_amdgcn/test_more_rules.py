@@ -249,3 +249,67 @@ def test_more_reads_than_the_counter_counts_give_both_verdicts():
 def test_a_failed_assertion_of_the_kernel_is_invalid():
     assert verdict_of("\ts_trap 2\n").verdict is Verdict.INVALID
     assert verdict_of("\ts_cbranch_execnz .Lend\n\ts_trap 2\n.Lend:\n").verdict is Verdict.CLEAN
+
+
+def test_a_racing_read_of_global_memory_counts_when_a_result_depends_on_it():
+    """Both waves load the same words, the first stores them back: the second's copy is spare."""
+    spare = (
+        "\tv_and_b32_e32 v5, 0xff, v1\n\tglobal_load_dword v4, v5, s[6:7]\n"
+        "\ts_waitcnt vmcnt(0)\n\tv_add_u32_e32 v4, 1, v4\n\tv_cmp_gt_u32_e32 vcc, 64, v0\n"
+        "\ts_and_saveexec_b64 s[12:13], vcc\n\tglobal_store_dword v5, v4, s[6:7]\n"
+    )
+    report = verdict_of(spare)
+    assert report.verdict is Verdict.CLEAN, str(report)
+    assert [f.code for f in report.findings] == ["dead-read"]
+    used = spare + (
+        "\ts_or_b64 exec, exec, s[12:13]\n\tglobal_store_dword v1, v4, s[6:7] offset:1024\n"
+    )
+    assert verdict_of(used).verdict is Verdict.RACE
+
+
+LOCKED = """
+	v_mov_b32_e32 v5, 0
+	v_mov_b32_e32 v6, 1
+	global_store_dword v1, v1, s[6:7] offset:512
+	{wait}
+	s_barrier
+	s_cmp_eq_u32 s3, 0
+	s_cbranch_scc0 .Lwait
+	s_cmp_eq_u32 s2, 0
+	s_cbranch_scc0 .Lread
+	{release}
+	global_atomic_add v5, v6, s[6:7]
+	s_branch .Lwait
+.Lread:
+	global_load_dword v7, v5, s[6:7] sc1
+	s_waitcnt vmcnt(0)
+	buffer_inv sc1
+	v_readfirstlane_b32 s12, v7
+	s_cmp_eq_u32 s12, 0
+	s_cbranch_scc1 .Lread
+	global_load_dword v4, v2, s[6:7] offset:512
+	s_waitcnt vmcnt(0)
+	global_store_dword v1, v4, s[6:7] offset:2048
+.Lwait:
+"""
+WRITE_BACK = "buffer_wbl2 sc1\n\ts_waitcnt vmcnt(0)"
+
+
+@pytest.mark.parametrize(
+    ("wait", "release", "order", "verdict"),
+    [
+        ("s_waitcnt vmcnt(0)", WRITE_BACK, False, Verdict.CLEAN),
+        ("s_nop 0", WRITE_BACK, True, Verdict.CLEAN),
+        ("s_nop 0", WRITE_BACK, False, Verdict.RACE),
+        ("s_waitcnt vmcnt(0)", "s_nop 0", True, Verdict.RACE),
+    ],
+)
+def test_one_wave_releases_what_the_others_stored(wait, release, order, verdict):
+    body = LOCKED.format(wait=wait, release=release)
+    body = body.replace(
+        "\tglobal_store_dword v1, v1, s[6:7] offset:512\n",
+        "\ts_cmp_eq_u32 s2, 0\n\ts_cbranch_scc0 .Lskip\n"
+        "\tglobal_store_dword v1, v1, s[6:7] offset:512\n.Lskip:\n",
+    )
+    report = verdict_of(body, grid=2, axioms={"cu_order": order})
+    assert report.verdict is verdict, str(report)

@@ -386,6 +386,8 @@ RELEASE = "s_waitcnt vmcnt(0)\n\tbuffer_wbl2 sc1\n\ts_waitcnt vmcnt(0)"
     [
         (RELEASE, "buffer_inv sc1", Verdict.CLEAN),
         ("buffer_wbl2 sc1", "buffer_inv sc1", Verdict.RACE),
+        ("buffer_wbl2 sc1\n\ts_waitcnt vmcnt(0)", "buffer_inv sc1", Verdict.CLEAN),
+        ("s_waitcnt vmcnt(0)\n\tbuffer_wbl2 sc1", "buffer_inv sc1", Verdict.RACE),
         ("s_waitcnt vmcnt(0)", "buffer_inv sc1", Verdict.RACE),
         (RELEASE, "", Verdict.RACE),
     ],

@@ -168,6 +168,12 @@ def test_any_tile_kernel_is_emitted_and_executed(tmp_path):
     assert "warploom emulate" in done.stderr
     for words in (("--size", "z=3"), ("--size", "m")):
         assert warploom("emulate", kernel, *words).returncode == 2
+    done = warploom("run", "swiglu", "--on", "mi355x", "--tile", "64x32x32")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("right") == 4
+    assert warploom("run", "swiglu", "--on", "mi3").returncode == 2
+    done = warploom("show", "swiglu", "--target", "mi355x", "--tile", "64x32x32")
+    assert "loaded ahead" in done.stdout, done.stderr
     done = warploom("emit", "gfx950", "swiglu", "--tile", "64x32", "-o", str(tmp_path))
     assert done.returncode == 2
     assert "m, n, k" in done.stderr

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from warploom.cli.explore import source_rows
+from warploom.launch.disk_cache import DiskCache, digest
 
 from .runner import warploom
 
@@ -159,3 +160,19 @@ def test_the_page_of_a_comparison_draws_the_interval_of_its_table(tmp_path):
     text = page.read_text()
     for facts in found["facts"]:
         assert f"II {facts['interval']:g} cycles" in text
+
+
+def test_the_cache_is_listed_and_cleared(tmp_path, monkeypatch):
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    kept = DiskCache(tmp_path)
+    kept.put("cubin", digest("a"), b"code")
+    kept.put("order", digest("b"), b"{}")
+    found = json.loads(warploom("cache", "--json").stdout)
+    assert found["folder"] == str(tmp_path)
+    assert [n for n, k in found["kinds"].items() if k["entries"]] == ["cubin", "order"]
+    assert "machine code" in warploom("cache").stdout
+    assert "removed 1 entries" in warploom("cache", "--clear", "--kind", "order").stdout
+    assert [e.kind for e in kept.entries()] == ["cubin"]
+    wrong = warploom("cache", "--kind", "kernels")
+    assert wrong.returncode == 2
+    assert "no kind 'kernels'" in wrong.stderr

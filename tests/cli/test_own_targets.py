@@ -119,7 +119,9 @@ def test_a_hopper_target_names_itself_in_a_kernel(chip):
         "slow"
     )
     with pytest.raises(ConfigError, match="no Hopper target"):
-        gemm.compile("bf16", target="h200")
+        gemm.compile("bf16", target="h2000")
+    named = gemm.compile("bf16", without=("bias", "residual"), target="h100")
+    assert named.target.name == "h100"
 
 
 @pytest.mark.parametrize(

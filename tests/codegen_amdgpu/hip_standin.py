@@ -54,13 +54,20 @@ class StandIn:
 
     def lends(self, array):
         """An array whose memory launches may touch."""
-        self.memory[array.ctypes.data] = array.nbytes
+        self._hold(array.ctypes.data, array.nbytes)
+
+    def _hold(self, start, size):
+        """Memory that is in use now; what lay there before is gone."""
+        old = [a for a, s in self.memory.items() if a < start + size and start < a + s]
+        for address in old:
+            del self.memory[address]
+        self.memory[start] = size
 
     def _allocated(self, place, size):
         if size:
-            self.memory[place] = size
+            self._hold(place, size)
         else:
-            self.memory.pop(place)
+            self.memory.pop(place, None)
 
     def _load(self, image):
         head = c.string_at(image, 64)

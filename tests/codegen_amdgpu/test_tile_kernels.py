@@ -20,6 +20,7 @@ from warploom.emit.gfx950.tile_ir.layout import (
     register_axis,
     vector_axes,
 )
+from warploom.emit.gfx950.tile_ir.machine import MI300X
 from warploom.emit.gfx950.tile_ir.plan import TilePlan
 from warploom.errors import BackendError, ConfigError
 from warploom.kernel import language as wl
@@ -30,11 +31,13 @@ from warploom.kernels import (
     attention_grad,
     attention_grad_ends,
     block_scaled,
+    conv2d,
     gemm,
     grouped,
     int4_gemm,
     rms_gemm,
     scan,
+    split_k,
     swiglu,
 )
 
@@ -94,8 +97,27 @@ CASES = {
     ),
     "summed_into": case(own.summed_into, "bf16", ODD),
     "add": case(own.add, {"x": "bf16", "y": "f32", "out": "e4m3"}, ODD),
+    "scattered": case(
+        own.scattered,
+        "f16",
+        {"s": 20, "m": 9, "n": 10},
+        given={"row": [1, -1, 20, 19, 3, 4, 5, 2**31 - 1, -(2**31)]},
+    ),
 }
 MORE = {
+    "outside": case(own.outside, "bf16", {"b": 3, "m": 9, "n": 10, "k": 20}),
+    "columns_apart": case(
+        own.columns_apart, "f32", {"m": 9, "n": 10, "c": 3},
+        given={"x": np.where(np.arange(90).reshape(9, 10) % 7 == 0, np.nan, -1.0)},
+    ),
+    "odd_names": case(own.lds, "f32", {"tile": 9, "n": 10}),
+    "picked_pairs": case(
+        own.picked_pairs, "f16", {"s": 20, "c": 15, "m": 9, "n": 10},
+        given={
+            "row": [0, -1, 20, 19, 3, 4, 5, 2**31 - 1, -(2**31)],
+            "column": np.arange(10) * 2 - 3,
+        },
+    ),
     "turned": case(gemm.turned, "f16", ODD, without=["bias", "residual"]),
     "gemm_bias": case(gemm.gemm, {"a": "bf16", "b": "bf16", "out": "f32", "bias": "f32",
                                   "residual": "bf16"}, ODD),
@@ -183,7 +205,20 @@ def tried(row, **more):
     return try_kernel(kernel, arrays, scalars, sizes=sizes, **(options | more))
 
 
-@pytest.mark.parametrize("name", CASES)
+QUICK = {
+    "rms_gemm",
+    "grouped_gathered",
+    "attention",
+    "softmax",
+    "column_sum",
+    "listed",
+    "scattered",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CASES]
+)
 def test_right(name):
     done = tried(CASES[name])
     assert not done.wrong
@@ -238,7 +273,7 @@ def program_of_gemm():
     kernel = gemm.gemm.specialise(
         {"a": "bf16", "b": "bf16", "out": "f32"}, without=["bias", "residual"]
     )
-    return kernel, compile_tile_kernel(kernel)
+    return kernel, compile_tile_kernel(kernel, extents={"m": 64, "n": 32, "k": 32})
 
 
 def test_nan_stays_in_its_row(program_of_gemm):
@@ -306,6 +341,99 @@ def test_layouts_hold_every_element_once(layout):
     assert len(found) == len(set(found))
     full = np.prod([m.extent for _, m in layout])
     assert len(found) == full
+
+
+def test_fp8_takes_the_wide_matrix_instruction():
+    kernel = made_for(block_scaled.block_scaled, CASES["block_scaled"][1], {})
+    small = {"m": 64, "n": 16}
+    assert "16x16x128_f8f6f4" in compile_tile_kernel(kernel, extents=small).assembly
+
+
+@pytest.mark.parametrize("name", ["gemm", pytest.param("attention", marks=pytest.mark.slow)])
+def test_mi300x(name):
+    """The same lowering for another chip: it is a value."""
+    text, types, sizes, constants, without, given_arrays, _ = CASES[name]
+    kernel = made_for(text, types, sizes, constants, without)
+    extents = {"m": 64, "n": 32} if name == "gemm" else None
+    program = compile_tile_kernel(kernel, machine=MI300X, extents=extents)
+    assert 'amdgcn_target "amdgcn-amd-amdhsa--gfx942"' in program.assembly
+    assert program.resources.lds_bytes <= 65536
+    arrays = random_arrays(kernel, sizes, given_arrays, scale=0.4)
+    scalars = {p.name: 0.5 for p in kernel.parameters}
+    assert not try_kernel(kernel, arrays, scalars, sizes=sizes, program=program).wrong
+
+
+def test_mi300x_has_no_ocp_floats():
+    kernel = made_for(own.add, CASES["add"][1], ODD)
+    with pytest.raises(BackendError, match="'out' of e4m3"):
+        compile_tile_kernel(kernel, machine=MI300X)
+
+
+@pytest.mark.parametrize("total", [1, 7, 8, 9, 63, 100])
+def test_tiles_of_dies_are_a_permutation(total):
+    """What `_near_tiles` computes, on numbers."""
+    dies, (share, more) = 8, divmod(total, 8)
+    taken = [i % dies * share + min(i % dies, more) + i // dies for i in range(total)]
+    assert sorted(taken) == list(range(total))
+
+
+@pytest.mark.parametrize(
+    ("stride", "dilation", "padding"),
+    [(2, 1, 1)]
+    + [pytest.param(*p, marks=pytest.mark.slow) for p in ((1, 2, 2), (1, 1, 0), (3, 1, 2))],
+)
+def test_convolution(stride, dilation, padding):
+    """Against a convolution written as loops over taps."""
+    rng = np.random.default_rng(1)
+    x, w = rng.integers(-3, 4, (2, 9, 7, 16)), rng.integers(-2, 3, (20, 3, 3, 16))
+    rows, columns = ((n + 2 * padding - 2 * dilation - 1) // stride + 1 for n in (9, 7))
+    residual = rng.integers(-9, 9, (2, rows, columns, 20))
+    around = np.zeros((2, 9 + 2 * padding, 7 + 2 * padding, 16))
+    around[:, padding : padding + 9, padding : padding + 7] = x
+    want = residual.astype(np.float64)
+    for r in range(3):
+        for s in range(3):
+            ends = (n * stride for n in (rows, columns))
+            down, right = (
+                slice(o * dilation, o * dilation + e, stride)
+                for o, e in zip((r, s), ends, strict=True)
+            )
+            want += around[:, down, right] @ w[:, r, s].T
+    numbers = {
+        "height": 9, "width": 7, "rows": rows, "columns": columns, "across": 3, "stride": stride,
+        "dilation": dilation, "padding": padding,
+    }  # fmt: skip
+    types = {"x": "f16", "w": "f16", "out": "f32", "residual": "f32"}
+    kernel = made_for(conv2d.conv2d, types, {"c": 16})
+    arrays = {
+        "x": x.reshape(-1, 16),
+        "w": w.reshape(20, 9, 16),
+        "residual": residual.reshape(-1, 20),
+    }
+    done = try_kernel(kernel, arrays, numbers, extents={"q": 64, "o": 32})
+    assert np.array_equal(done.outputs["out"].reshape(want.shape), want)
+
+
+@pytest.mark.slow
+def test_split_k_is_the_same_every_time():
+    """Parts of K added in order: the same bits in every order of waves."""
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(size=(70, 200)), rng.normal(size=(45, 200))
+    first = made_for(split_k.split_product, "bf16", {})
+    second = made_for(split_k.summed_parts, "bf16", {})
+    programs = compile_tile_kernel(first), compile_tile_kernel(second)
+    made = []
+    for order in ("forward", "random"):
+        parts = try_kernel(
+            first, {"a": a, "b": b}, {"share": 72}, sizes={"p": 3}, program=programs[0], order=order
+        )
+        assert not parts.wrong
+        done = try_kernel(
+            second, {"parts": parts.outputs["parts"]}, program=programs[1], order=order
+        )
+        assert not done.wrong
+        made.append(done.outputs["out"])
+    assert np.array_equal(*made)
 
 
 def test_interpreted():

@@ -175,3 +175,40 @@ def two_outputs(
     raw[m] = acc
     rows[m] = acc.sum(axis=1)
     out[m] = wl.gelu(acc)
+
+
+@wl.kernel
+def outside(x: wl.In["b", "m", "k"], w: wl.In["n", "k"], out: wl.Out["b", "m", "n"]):
+    b, m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[b - 1, m, k] @ w[n, k].T + x[7, m, k] @ w[n, k].T
+    out[b + 1, m, n] = acc
+
+
+@wl.kernel
+def columns_apart(x: wl.In["m", "n"], out: wl.Out["m", "n", "c"]):
+    m, n = wl.tile("m", "n")
+    out[m, n, 1] = wl.relu(x[m, n])
+
+
+@wl.kernel
+def lds(
+    end: wl.In["tile", "n"], t0: wl.In["n"], size0: wl.Out["tile", "n"], *, lane: int, entry: float
+):
+    tile, n = wl.tile(size0)
+    size0[tile, n] = wl.where(wl.index(n) % lane == 0, end[tile, n] * entry, t0[n])
+
+
+@wl.kernel
+def picked_pairs(
+    x: wl.In["s", "c"], row: wl.In["m", wl.i32], column: wl.In["n", wl.i32], out: wl.Out["m", "n"]
+):
+    m, n = wl.tile(out)
+    out[m, n] = x[row[m], column[n]]
+
+
+@wl.kernel
+def scattered(x: wl.In["m", "n"], row: wl.In["m", wl.i32], out: wl.Out["s", "n"]):
+    m, n = wl.tile("m", "n")
+    out[row[m], n] = x[m, n]

@@ -70,3 +70,28 @@ def test_a_damaged_kernel_is_compiled_again(tmp_path, monkeypatch):
     again, same = loaded(GEMM)
     assert set(PASSES) <= again
     assert said == same
+
+
+SOURCES = """
+import hashlib
+from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.kernels.attention import attention
+from warploom.kernels.gemm import gemm
+made = [
+    gemm.compile("bf16", without=("bias", "residual"), sizes={"m": 512, "n": 512, "k": 512}),
+    attention.compile("bf16", without=("lse", "lengths"), sizes={"d": 64}, positive={"scale"}),
+]
+for one in made:
+    source = emit_kernel(one.lower(one.choices[0].tiling), one.target)
+    print(one.choices[0].tiling.name, hashlib.sha256(source.text.encode()).hexdigest())
+"""
+
+
+def test_the_same_source_in_every_process(tmp_path, monkeypatch):
+    said = []
+    for seed in ("0", "1", "12345"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path / seed))
+        said.append(loaded(SOURCES)[1])
+    assert len(said[0]) == 2
+    assert said[0] == said[1] == said[2]

@@ -217,7 +217,7 @@ class FakeDriver:
 
 def clear_caches():
     """Forget what was learnt from another driver or compiler."""
-    from warploom.launch import driver, plan, texts
+    from warploom.launch import driver, launch_cache, plan, texts
     from warploom.launch.attention import CALLS, PACKED
     from warploom.launch.gemm import CALLS as GEMM
 
@@ -230,6 +230,7 @@ def clear_caches():
         driver.resident,
         plan._load,
         texts._compiled,
+        launch_cache.launchable,
     ):
         cached.cache_clear()
     for calls in (GEMM, CALLS, PACKED):

@@ -74,7 +74,7 @@ def chip(monkeypatch):
     def reached(*_):
         raise Reached
 
-    monkeypatch.setattr(texts, "_measured_or_chosen", reached)
+    monkeypatch.setattr(texts, "launchable", reached)
     for module in (runner, fused, attention_grad):
         monkeypatch.setattr(module, "allocator", made)
     passing(monkeypatch, fused.SCAN_PARTS, lambda given: given)

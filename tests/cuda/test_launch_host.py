@@ -154,7 +154,7 @@ def test_without_the_bindings_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
     driver.bindings.cache_clear()
-    with pytest.raises(MissingExtraError, match=r"warploom\[cuda\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install cuda-bindings.*\[cuda\]"):
         driver.bindings()
     driver.bindings.cache_clear()
 

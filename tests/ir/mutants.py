@@ -42,10 +42,11 @@ def _without_predicate(x: Any) -> Any:
 
 def _tighter(x: Any) -> Any:
     """One element less."""
-    if not isinstance(x.predicate, Binary):
+    if not isinstance(x.predicate, Binary) or not isinstance(x.predicate.a, Binary):
         return None
     left = x.predicate.a
-    assert isinstance(left, Binary)
+    if left.op is not Op.LT:
+        return None
     return replace(
         x, predicate=Binary(Op.AND, Binary(Op.LT, lift(left.a + 1), left.b), x.predicate.b)
     )
@@ -100,7 +101,12 @@ EDITS: dict[str, Edit] = {
     "steps half as far": _of(Function, lambda x: replace(x, value=lift(x.value // 2))),
     "the first step skipped": _of(Function, lambda x: replace(x, value=lift(x.value + 64))),
     "an operand's rows moved": _of(
-        ops.Mma, lambda x: replace(x, a=replace(x.a, row=lift(x.a.row + 8)))
+        ops.Mma,
+        lambda x: (
+            replace(x, a=replace(x.a, row=lift(x.a.row + 8)))
+            if isinstance(x.a, ops.SlotOperand)
+            else None
+        ),
     ),
     "sums that go on from the tile before": _of(
         ops.Mma, lambda x: None if x.accumulate else replace(x, accumulate=True)

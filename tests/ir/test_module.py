@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.interp.cases import norm_then_product, softmax
 from tests.ir.modules import KERNELS, compiled, module
-from warploom.errors import DocumentError, KernelError
+from warploom.errors import DocumentError
 from warploom.ir import from_json, to_json
-from warploom.ir.roles_document import roles_document
+from warploom.ir.roles_document import roles_document, roles_documents
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm
+from warploom.kernels.grouped import grouped, grouped_gathered
+from warploom.kernels.rms_gemm import rms_gemm
+from warploom.launch.compiled import Compiled
+from warploom.lower.row_module import build_row_module
+from warploom.verify.coverage import verify_coverage
 from warploom.verify.roles import require_clean
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -102,8 +109,34 @@ def test_no_json_at_all() -> None:
         from_json("{")
 
 
-def test_kernels_without_a_module_are_refused_at_their_line() -> None:
-    made = attention.compile("bf16", sizes={"d": 64}, without=["lse"])
-    with pytest.raises(KernelError) as error:
-        made.module_of(made.choices[0].tiling)
-    assert "attention.py:" in error.value.where
+WIDE: dict[str, tuple[Any, dict[str, Any]]] = {
+    "attention": (attention.with_tiles(s=64, t=64), {"sizes": {"d": 64}, "without": ["lse"]}),
+    "grouped": (grouped.with_tiles(t=64, n=32, k=64), {}),
+    "gathered": (grouped_gathered.with_tiles(t=64, n=32, k=64), {}),
+    "split": (rms_gemm.with_tiles(m=64, n=32, k=64, split=3), {}),
+    "two_loops": (norm_then_product.with_tiles(m=64, n=32, k=64, j=64), {}),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_documents_of_every_loop_are_derived_from_the_module(name: str) -> None:
+    text, given = WIDE[name]
+    made = text.compile("bf16", **given)
+    lowered = made.lower(made.choices[0].tiling)
+    found = made.module_of(made.choices[0].tiling)
+    derived = roles_documents(found)
+    assert len(derived) == len(lowered.documents)
+    for mine, theirs in zip(derived, lowered.documents, strict=True):
+        assert mine == replace(theirs, costs=None, flow=mine.flow)
+    assert from_json(to_json(found)) == found
+    assert "Element" not in str(found)
+    assert verify_coverage(found).verdict == "clean"
+
+
+def test_rows_without_a_loop_have_a_module() -> None:
+    kernel = softmax.specialise(softmax.spell("bf16"), sizes={"n": 64})
+    found = build_row_module(kernel, Compiled(kernel).rewritten)
+    assert from_json(to_json(found)) == found
+    assert "tiles(rows, 32 at a time)" in str(found)
+    assert "lanes ^ 1, 2, 4" in str(found)
+    assert verify_coverage(found).verdict == "clean"

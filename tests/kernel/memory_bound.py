@@ -252,3 +252,61 @@ def group_scale(
 def block_scaled(x: wl.In["m", "n"], s: wl.In["m", "n/32", wl.f32], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)
     out[m, n] = x[m, n] * s[m, n]
+
+
+@wl.kernel
+def nested(x: wl.In["b", "m", "n"], w: wl.In["m", wl.f32], out: wl.Out["b", wl.f32]):
+    b = wl.tile(out)
+    acc = wl.zeros(b)
+    for m in wl.steps(x.m, 1):
+        row = wl.zeros(b)
+        for n in wl.steps(x.n):
+            row += x[b, m, n].sum(axis=1)
+        acc = acc * 0.5 + row * w[m]
+    out[b] = acc
+
+
+@wl.kernel
+def windows(x: wl.In["m", "n"], taps: wl.In["k", wl.f32], out: wl.Out["m", "n"]):
+    """A convolution along rows: its taps are a loop inside the loop over columns."""
+    m = wl.tile("m")
+    for n in wl.steps(x.n):
+        acc = wl.zeros(m, n)
+        for k in wl.steps(taps.k, 1):
+            acc += x[m, wl.index(n) + k - 1] * taps[k]
+        out[m, n] = acc
+
+
+@wl.kernel
+def histogram(x: wl.In["n", wl.i32], counts: wl.Out["bins", wl.i32]):
+    n = wl.tile("n")
+    counts[x[n]] += wl.full(n, 1, dtype=wl.i32)
+
+
+@wl.kernel
+def nested_exponentials(x: wl.In["b", "m", "n"], out: wl.Out["b", wl.f32], *, scale: float):
+    """The sum over m of log-sum-exps along n, each of them online."""
+    b = wl.tile(out)
+    acc = wl.zeros(b)
+    for m in wl.steps(x.m, 1):
+        top, l = wl.full(b, -1e30), wl.zeros(b)
+        for n in wl.steps(x.n):
+            v = x[b, m, n] * scale
+            new = wl.maximum(top, v.max(axis=1))
+            l = l * wl.exp(top - new) + wl.exp(v - new).sum(axis=1)
+            top = new
+        acc += top + wl.log(l)
+    out[b] = acc
+
+
+@wl.kernel
+def masked(
+    x: wl.In["m", "n"],
+    mask: wl.In["m", "n", wl.bool_],
+    out: wl.Out["m", "n"],
+    positive: wl.Out["m", "n", wl.bool_],
+):
+    m, n = wl.tile(out)
+    v = wl.where(mask[m, n], x[m, n], -1.0)
+    out[m, n] = v
+    positive[m, n] = v > 0

@@ -225,3 +225,52 @@ def test_rows_move_16_bytes_at_once():
         _, source, _ = emitted(text, types, {a: n for a, n in sizes.items() if a in axes})
         assert source.text.count(WIDE) == loads
         assert source.text.count("store_bytes<16>(") == 1
+
+
+@pytest.mark.parametrize(("b", "m", "n"), [(1, 1, 1), (70, 5, 333), (9, 2, 64)])
+def test_loops_inside_loops(b, m, n):
+    x, w = random((b, m, n), "f32"), random(m, "f32", 1)
+    sizes = {"b": b, "m": m, "n": n}
+    found = executed(kernels.nested, {"x": "f32"}, sizes, {"x": x, "w": w})
+    wanted = np.zeros(b)
+    for i in range(m):
+        wanted = wanted * 0.5 + x[:, i].sum(1) * w[i]
+    near(found, wanted, 1e-5)
+    assert np.allclose(kernels.nested.reference(x, w), wanted)
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (13, 300)])
+def test_taps_of_a_convolution_are_a_loop_inside_a_loop(m, n):
+    x, taps = random((m, n)), random(3, "f32", 1)
+    types = {"x": "bf16", "out": "f32"}
+    found = executed(kernels.windows, types, {"m": m, "n": n, "k": 3}, {"x": x, "taps": taps})
+    wide = np.pad(x, ((0, 0), (1, 1)))
+    near(found, sum(wide[:, i : i + n] * taps[i] for i in range(3)), 1e-5)
+
+
+def test_a_histogram_adds_whole_numbers_and_drops_those_outside():
+    x = np.random.default_rng(0).integers(-2, 12, 3001)
+    found = executed(
+        kernels.histogram, {}, {"n": 3001, "bins": 10}, {"x": x}, initial={"counts": 0}
+    )
+    assert (found == np.bincount(x[(x >= 0) & (x < 10)], minlength=10)).all()
+    assert (kernels.histogram.reference(x, sizes={"bins": 10}) == found).all()
+
+
+def test_exponentials_in_an_inner_loop():
+    x = random((70, 3, 333), "f32")
+    sizes, scalars = {"b": 70, "m": 3, "n": 333}, {"scale": 0.5}
+    types = {"x": "f32"}
+    found = executed(kernels.nested_exponentials, types, sizes, {"x": x}, scalars=scalars)
+    near(found, np.log(np.exp(0.5 * x).sum(2)).sum(1), 1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 37, 160])
+def test_masks_lie_in_memory_as_bytes(n):
+    x, mask = random((19, n)), np.random.default_rng(1).integers(0, 2, (19, n))
+    types = {"x": "bf16", "out": "bf16"}
+    arrays = {"x": x, "mask": mask * 3}  # any byte that is not 0
+    out, positive = executed(kernels.masked, types, {"m": 19, "n": n}, arrays)
+    assert (out == np.where(mask, x, -1)).all()
+    assert (positive == ((mask == 1) & (x > 0))).all()
+    assert (kernels.masked.reference(x, mask > 0)[1] == positive).all()

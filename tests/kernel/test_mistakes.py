@@ -62,7 +62,7 @@ SYNTAX = [
     ("f-string", loop("y = f'{choice}'  # here"), "f-string"),
     ("two targets", loop("a = b = x[m, k]  # here"), "several targets"),
     ("star call", loop("y = wl.maximum(*choice)  # here"), "written|write|'\\*'"),
-    ("nested loops", loop("for j in wl.steps(x.k):  # here\n    pass"), "inside a pipelined loop"),
+    ("nested loops", loop("for j in wl.steps(x.k):  # here\n    pass"), "the loop has no effect"),
     (
         "no effect",
         loop("a = x[m, k]  # comment", before="acc = wl.zeros(m, n)").replace(
@@ -286,13 +286,13 @@ def test_a_tile_that_does_not_own_what_it_stores():
     assert "# here" in text.splitlines()[caught.value.line - 1]
 
 
-def test_integers_in_memory_are_not_added_to():
+def test_elements_of_8_bits_in_memory_are_not_added_to():
     made, _ = make(
         '\ndef kernel(x: wl.In["m", "n"], out: wl.Out["m", "n"]):\n',
         "m, n = wl.tile(out)\nout[m, n] += x[m, n]",
     )
     with pytest.raises(KernelTypeError, match="cannot be added to"):
-        made.specialise({"x": "f32", "out": "i32"})
+        made.specialise({"x": "f32", "out": "i8"})
 
 
 ASKED = [

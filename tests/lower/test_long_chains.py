@@ -89,3 +89,31 @@ def test_visits_grow_with_the_ops(kind):
     counts = [visits(kind, n) for n in (50, 100, 200, 400)]
     for few, many in pairwise(counts):
         assert many < 2.2 * few, counts
+
+
+ROWS = """
+import warploom as wl
+
+@wl.kernel
+def rows(q: wl.In["s", "d"], k: wl.In["t", "d"], v: wl.In["t", "d"], out: wl.Out["s", "d"]):
+    s = wl.tile(out, whole="d")
+    qs, o = q[s], wl.zeros(s, q.d)
+    for t in wl.steps(k.t):
+        x = qs @ k[t].T
+{ops}
+        o += x.to(v.dtype) @ v[t]
+    out[s] = o
+"""
+
+
+def test_what_is_stored_is_found_once_for_a_loop_of_many_steps(monkeypatch):
+    from warploom.lower import fuse as module
+
+    runs, real = [], module._stored_inline
+    monkeypatch.setattr(module, "_stored_inline", lambda *a: runs.append(a) or real(*a))
+    ops = "\n".join("        x = x - x.max(axis=1)" for _ in range(20))
+    made = run_source(ROWS.format(ops=ops))["rows"].compile("bf16", sizes={"d": 64})
+    body = body_of(made.rewritten)
+    layout = lay_out(body, tiling_of(made.rewritten, consumers=2, s=128, t=64), fuse(body))
+    assert len(layout.steps) > 20
+    assert len(runs) == 3  # head, loop, tail

@@ -104,11 +104,7 @@ def test_nobody_waits_for_ever_and_zeros_are_missed(right, wrong, what):
     made = lowered()
     source = emit_kernel(made)
     assert source.text.count(right) == 1
-    changed = SimpleNamespace(
-        **{n: getattr(source, n) for n in ("entry", "params", "threads", "shared_bytes")},
-        work_bytes=source.work_bytes,
-        text=source.text.replace(right, wrong),
-    )
+    changed = replace(source, text=source.text.replace(right, wrong))
     fault, error = executed(made, changed, 0)
     assert (fault is None) if what is None else (what in fault)
     assert error < 4e-3

@@ -142,5 +142,5 @@ def test_without_ortools_bounds_and_heuristic_still_work(monkeypatch):
     result = solve_modulo(gemm_body(2, 2))
     assert (result.ii, result.proven) == (128, True)
     assert "not installed" in result.log[0]
-    with pytest.raises(MissingExtraError, match=r"warploom\[solver\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install ortools.*\[solver\]"):
         solve_modulo(gemm_body(2, 2), ModuloOptions(exact="require"))

@@ -74,8 +74,8 @@ def test_the_solver_process_does_not_load_pandas():
 def test_a_schedule_within_the_gap_is_taken_after_a_fixed_amount_of_work():
     few, many, found = Silent(), Silent(), []
     for gap, solver in ((0.2, few), (0.0, many)):
-        options = ModuloOptions(goals=(), gap=gap, gap_work=0.5, find_work=2, prove_work=2)
-        found.append(solve_modulo(hard_body(48), options, solver=solver))
+        options = ModuloOptions(goals=(), gap=gap, gap_work=0.5, find_work=2, prove_work=2, tries=1)
+        found.append(solve_modulo(hard_body(32), options, solver=solver))
     near, far = found
     assert near.ii <= 1.2 * near.lower_bound
     assert any("within 20%" in step for step in near.log)
@@ -86,7 +86,9 @@ def test_a_schedule_within_the_gap_is_taken_after_a_fixed_amount_of_work():
 
 def test_the_deepest_rings_are_tried_before_much_work_goes_into_the_least():
     solver = Silent()
-    solve_modulo(hard_body(48), ModuloOptions(find_work=1, prove_work=1, goals=()), solver=solver)
+    solve_modulo(
+        hard_body(28), ModuloOptions(find_work=1, prove_work=1, tries=1, goals=()), solver=solver
+    )
     first = solver.asked[0]
     assert first.least_depths == first.most_depths == build_system(first.problem).max_depths()
     assert first.work <= 1

@@ -15,7 +15,7 @@ from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import picked_rows
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
-from warploom.launch import compiled, texts
+from warploom.launch import compiled, launch_cache, texts, tuned
 from warploom.launch.build import Cubin, read_log
 from warploom.launch.layout import Layout
 from warploom.launch.tensors import row_major
@@ -27,6 +27,7 @@ def sources(monkeypatch, tmp_path):
     found = []
     monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
     texts._compiled.cache_clear()
+    launch_cache.launchable.cache_clear()
     texts._CALLS.clear()
 
     def compile_source(source, *, name="kernel", **_):
@@ -94,7 +95,7 @@ def test_calls_of_tensors_alone_read_their_arguments_once(monkeypatch):
 
 def test_a_measured_order_that_does_not_fit_leaves_its_tile(monkeypatch, sources):
     tile = (("m", 64), ("n", 64), ("consumers", 1))
-    monkeypatch.setattr(texts, "measured", lambda *_: (*tile, ("times", (100, 0, 1))))
+    monkeypatch.setattr(tuned, "tuned_pins", lambda *_: (*tile, ("times", (100, 0, 1))))
     layouts = [Layout(s, row_major(s), DType.BF16) for s in ((256, 64), (128, 64))]
     given = (*layouts, None, None, None)
     made = texts.Calls(gemm).compiled_for(given, texts.Calls(gemm).arguments("ab", {})[2])

@@ -96,6 +96,29 @@ def test_numbers_outside_an_axis_read_0_and_store_nothing(sizes):
 
 
 @wl.kernel
+def moved_units(x: wl.In["b", "m", "k"], w: wl.In["n", "k"], out: wl.Out["b", "m", "n"]):
+    b, m, n = wl.tile("b", "m", "n")
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[b, m, k] @ w[n, k].T
+    out[b + 1, m, n] = acc
+
+
+@pytest.mark.parametrize("pins", [{"direct": True}, {"direct": False}])
+def test_a_computed_unit_is_one_index_of_a_store(pins):
+    b, m, n, k = 3, 40, 48, 64
+    arrays = {"x": drawn(b, m, k), "w": drawn(n, k, seed=1)}
+    types = dict.fromkeys(("x", "w", "out"), "bf16")
+    sizes = {"b": b, "m": m, "n": n, "k": k}
+    more = {"m": 64, "n": 64, "k": 64, "consumers": 1, "alternate": 1, "stages": 2}
+    (got,), (same,) = executed(moved_units, types, sizes, arrays, **more, **pins)
+    want = np.zeros((b, m, n))
+    want[1:] = (arrays["x"] @ arrays["w"].T)[:-1]
+    close(got, want, 4e-2)
+    close(same, want, 4e-2)
+
+
+@wl.kernel
 def pairs(x: wl.In["m", "k"], w: wl.In["n", "u", "k"], out: wl.Out["m", "n", "u"]):
     m, n = wl.tile("m", "n")
     a0, a1 = wl.zeros(m, n), wl.zeros(m, n)

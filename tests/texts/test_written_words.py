@@ -1,10 +1,12 @@
 """Random bits, the largest few, and elements picked by each row beside products, as emitted."""
 
 import numpy as np
+import pytest
 
 import warploom as wl
 from tests.host_cuda import NEEDS_COMPILER
 from tests.texts.written import close, drawn, executed
+from warploom.errors import KernelError
 
 pytestmark = NEEDS_COMPILER
 
@@ -66,7 +68,7 @@ def test_the_two_largest_of_a_product():
     (best, which), _ = executed(router, {"x": "bf16", "w": "bf16"}, sizes, {"x": x, "w": w})
     logits = x @ w.T
     order = np.argsort(-logits, axis=1, kind="stable")[:, :2]
-    assert (which.T == order).all()
+    assert (order == which.T).all()
     close(best.T, np.take_along_axis(logits, order, 1))
 
 
@@ -78,3 +80,79 @@ def test_an_element_picked_by_each_row_beside_a_product():
     (out,), _ = executed(picked, types, {"m": 70, "n": 50, "k": 64}, arrays)
     some = np.where((t >= 0) & (t < 50), y[np.arange(70), np.clip(t, 0, 49)], 0)
     close(out, x @ w.T + some[:, None])
+
+
+@wl.kernel
+def nested_products(x: wl.In["m", "k"], w: wl.In["j", "n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for j in wl.steps(w.j, 1):
+        for k in wl.steps(x.k):
+            acc += x[m, k] @ w[j, n, k].T
+    out[m, n] = acc
+
+
+@wl.kernel
+def added_whole(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n", wl.i32]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[n, k].T
+    out[m, n] += acc.to(wl.i32)
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "line"),
+    [
+        (nested_products, "a loop inside a loop beside matrix products", "for k in wl.steps(x.k)"),
+        (added_whole, "added to beside matrix products", "out[m, n] += acc"),
+    ],
+)
+def test_what_pipelined_loops_cannot_do_is_refused_at_its_line(text, says, line):
+    with pytest.raises(KernelError, match=says) as found:
+        text.compile({"x": "bf16", "w": "bf16", **text_types(text)}, sizes={}).cuda  # noqa: B018
+    assert line in str(found.value)
+    assert found.value.fix
+
+
+def text_types(text):
+    return {"out": "bf16"} if text is nested_products else {}
+
+
+@wl.kernel
+def masked_after(
+    x: wl.In["m", "k"], w: wl.In["n", "k"], mask: wl.In["m", "n", wl.bool_], out: wl.Out["m", "n"]
+):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[n, k].T
+    out[m, n] = wl.where(mask[m, n], acc, 0.0)
+
+
+@wl.kernel
+def masked_inside(
+    q: wl.In["s", "d"],
+    k: wl.In["t", "d"],
+    mask: wl.In["s", "t", wl.bool_],
+    out: wl.Out["s", wl.f32],
+):
+    s = wl.tile(out)
+    qs = q[s]
+    l = wl.zeros(s)
+    for t in wl.steps(k.t):
+        l += wl.where(mask[s, t], wl.exp(qs @ k[t].T * 0.1), 0.0).sum(axis=1)
+    out[s] = l
+
+
+def test_masks_of_bytes_beside_products():
+    x, w = drawn(70, 64), drawn(50, 64, seed=1)
+    mask = np.random.default_rng(0).integers(0, 2, (70, 50))
+    types = {"x": "bf16", "w": "bf16", "out": "bf16"}
+    arrays, sizes = {"x": x, "w": w, "mask": mask}, {"m": 70, "n": 50, "k": 64}
+    (out,), _ = executed(masked_after, types, sizes, arrays, alternate=1)
+    close(out, np.where(mask, x @ w.T, 0))
+    types, sizes = {"q": "bf16", "k": "bf16"}, {"s": 70, "t": 50, "d": 64}
+    arrays = {"q": x, "k": w, "mask": mask}
+    (out,), _ = executed(masked_inside, types, sizes, arrays, alternate=1)
+    close(out, np.where(mask, np.exp(x @ w.T * 0.1), 0).sum(1))

@@ -53,6 +53,9 @@ def test_attention_is_shown_in_the_names_of_its_source():
     assert not re.search(r"\bring_|\bv\d+\b|_here|make_", words)
     assert shown.title == "attention on h200, 128x128 bf16, 2 consumer warpgroups, 2 stages"
     assert shown.codes()["load k"] == "load_ring_v11.v11"
+    assert run_of("gemm")[0].title == (
+        "gemm on h200, 128x208x64 bf16, 2 consumer warpgroups, 4 stages"
+    )
 
 
 @pytest.mark.parametrize("name", ["gemm", "attention", "scan", "grouped"])

@@ -258,3 +258,97 @@ def scaled_matmul(a, sa, b, sb, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr,
         ey = tl.load(sb + column[:, None] * (k // 32) + (start // 32 + groups)[None, :])
         acc = tl.dot_scaled(x, ex, FORM, y, ey, FORM, acc)
     tl.store(c + row[:, None] * n + column[None, :], acc)
+
+
+@triton.jit
+def dropout(x, out, n, seed, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    keep = tl.rand(seed, at) > 0.5
+    value = tl.load(x + at, mask=at < n, other=0.0)
+    tl.store(out + at, tl.where(keep, 2 * value, 0.0) * 0 + value, mask=at < n)
+
+
+@triton.jit
+def functions(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(x + at, mask=at < n, other=0.0)
+    value = tl.sin(value) + tl.cos(3 * value) + tl.log(1 + value * value) + tl.sqrt(tl.abs(value))
+    value += tl.rsqrt(1 + value * value) + tl.floor(value * 4) + tl.ceil(value) + tl.exp2(value)
+    tl.store(out + at, value, mask=at < n)
+
+
+@triton.jit
+def wide_integers(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(x + at, mask=at < n, other=1)
+    big = value.to(tl.int64) * 1000003 + 12345678901
+    tl.store(out + at, ((big // (value + 7)) % 1000).to(tl.int32) + (value // 3) % 5, mask=at < n)
+
+
+@triton.jit
+def bin_counts(x, out, n, BLOCK: tl.constexpr, BINS: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    value = tl.load(x + at, mask=at < n, other=0)
+    tl.store(out + tl.arange(0, BINS), tl.histogram(value, BINS, mask=at < n))
+
+
+@triton.jit
+def persistent(a, b, c, m, n, k, PROGRAMS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+               BK: tl.constexpr):  # fmt: skip
+    along = tl.arange(0, BK)
+    columns = tl.cdiv(n, BN)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(m, BM) * columns, PROGRAMS, flatten=False):
+        row = (tile // columns) * BM + tl.arange(0, BM)
+        column = (tile % columns) * BN + tl.arange(0, BN)
+        acc = tl.zeros((BM, BN), tl.float32)
+        for start in tl.range(0, k, BK):
+            x = tl.load(a + row[:, None] * k + (start + along)[None, :])
+            y = tl.load(b + (start + along)[:, None] * n + column[None, :])
+            acc = tl.dot(x, y, acc)
+        tl.store(c + row[:, None] * n + column[None, :], acc)
+
+
+@triton.jit
+def locked_sum(x, out, lock, columns, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    value = tl.load(x + tl.program_id(0) * columns + at, mask=at < columns, other=0.0)
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    old = tl.load(out + at, mask=at < columns, cache_modifier=".cv")
+    tl.store(out + at, old + value, mask=at < columns, cache_modifier=".wt")
+    tl.debug_barrier()
+    tl.atomic_xchg(lock, 0)
+
+
+@triton.jit
+def _larger(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def running_maximum(x, out, columns, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    value = tl.load(x + tl.program_id(0) * columns + at, mask=at < columns, other=-1e30)
+    best = tl.associative_scan(value, 0, _larger)
+    tl.store(out + tl.program_id(0) * columns + at, best, mask=at < columns)
+
+
+@triton.jit
+def chained(a, b, c, out, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    x = tl.load(a + m[:, None] * BK + k[None, :])
+    y = tl.load(b + k[:, None] * BN + n[None, :])
+    z = tl.load(c + n[:, None] * BK + k[None, :])
+    first = tl.dot(x, y)
+    first = (first * 0.125).to(tl.bfloat16)
+    tl.store(out + m[:, None] * BK + k[None, :], tl.dot(first, z))
+
+
+@triton.jit
+def halves_softmax(x, out, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    value = tl.load(x + row * columns + at, mask=at < columns, other=float("-inf"))
+    value = value - tl.max(value, 0)
+    top = tl.exp(value.to(tl.float32))
+    tl.store(out + row * columns + at, (top / tl.sum(top, 0)).to(tl.float16), mask=at < columns)

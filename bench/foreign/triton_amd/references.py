@@ -113,6 +113,33 @@ def gather(x, index):
     return x[index.astype(np.int64)]
 
 
+def functions(x):
+    x = x.astype(np.float64)
+    v = np.sin(x) + np.cos(3 * x) + np.log(1 + x * x) + np.sqrt(np.abs(x))
+    return v + 1 / np.sqrt(1 + v * v) + np.floor(v * 4) + np.ceil(v) + np.exp2(v)
+
+
+def wide_integers(x):
+    v = x.astype(np.int64)
+    return (v * 1000003 + 12345678901) // (v + 7) % 1000 + (v // 3) % 5
+
+
+def bin_counts(x):
+    return np.bincount(x.astype(np.int64), minlength=32)
+
+
+def locked_sum(x, out, lock):
+    return {"out": out + x.sum(0, dtype=np.float64)}
+
+
+def running_maximum(x):
+    return np.maximum.accumulate(x, axis=1)
+
+
+def chained(a, b, c):
+    return (a.astype(np.float64) @ b * 0.125) @ c
+
+
 # The kernels of clang_amd/kernels.c.
 
 _MASK = (1 << 32) - 1

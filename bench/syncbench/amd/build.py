@@ -139,7 +139,7 @@ s_nop 10
         "gfx950",
         "missing wait over the back edge",
         "https://github.com/ROCm/rocm-libraries/pull/3003",
-        "The reads for the next iteration are issued at the end of the body, and the next iteration "
+        "The reads for the next iteration are issued at the end of the body, and that iteration "
         "uses their registers before its first wait.",
         FILL
         + """

@@ -170,7 +170,7 @@ def tilelang_launch(
     params = []
     for p in function.params:
         name = str(p.name)
-        params.append(maps[name] if name in maps else {"kind": "pointer", "tensor": name})
+        params.append(maps.get(name, {"kind": "pointer", "tensor": name}))
     cluster = function.attrs.get("cluster_dims")
     return {
         "entry": kernel,

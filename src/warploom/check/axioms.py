@@ -83,6 +83,17 @@ AXIOMS: tuple[Axiom, ...] = (
         "lengths). Turned off, the launch counts as the only one of its stream.",
     ),
     Axiom(
+        name="late_waiters",
+        statement="A thread may be held up for any time in front of a wait, also a thread that "
+        "does nothing with what it waited for: a phase that completes twice meanwhile is a "
+        "finding.",
+        source="A parity tells two phases apart only; triton-lang/triton#10035 is a hang of this "
+        "kind in practice.",
+        doubt="Warps that wait with others and do nothing else (TileLang's producer warps) are in "
+        "practice never a whole turn of the ring behind. Turned off, lapped waiters are not "
+        "reported and no warp is held back on purpose.",
+    ),
+    Axiom(
         name="reconvergence",
         statement="Lanes that diverged at a branch meet again at its immediate post-dominator "
         "unless one of them blocks.",
@@ -138,7 +149,8 @@ AXIOMS: tuple[Axiom, ...] = (
     Axiom(
         name="cu_order",
         statement="Vector accesses to global memory by the waves of one workgroup reach its cache "
-        "in order of issue, so a barrier alone orders them.",
+        "in order of issue: a barrier alone orders them, and a release by one wave covers what the "
+        "others issued before the barrier in front of it.",
         source="LLVM's AMDGPU memory model: outside of threadgroup split mode a release at "
         "workgroup scope waits for LDS only; LLVM emits no vmcnt wait before the barrier.",
         doubt="It does not hold in threadgroup split mode. Turned off, the store needs its vmcnt "

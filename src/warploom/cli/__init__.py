@@ -21,9 +21,9 @@ from warploom.errors import VerificationError, WarploomError
 
 COMMANDS = {  # each with what it does, in the room that 60 columns leave
     "demo": "What warploom does, on one screen",
-    "compile": "Compile, prove, write a document",
+    "compile": "Compile, verify, write a document",
     "show": "Every entry with its reason",
-    "verify": "Judge for every timing and trip count",
+    "verify": "Verify for every timing and trip count",
     "check": "Races in PTX or AMDGCN, no GPU",
     "repair": "The nearest schedule without races",
     "simulate": "Pace, utilisation, stalls, causes",
@@ -38,6 +38,7 @@ COMMANDS = {  # each with what it does, in the room that 60 columns leave
     "bench": "Time on a GPU against the library",
     "check-isa": "Is the assembly its schedule?",
     "emulate": "Run MI355X code under bad timings",
+    "cache": "What is kept on disk; empty it",
     "doctor": "What is installed, what it enables",
     "mcp": "Tools for coding agents, on stdio",
 }
@@ -57,7 +58,7 @@ def build_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     """The application; of the commands that are not asked for only name and help are there."""
     app = typer.Typer(
         name="warploom",
-        help="Compile, prove, simulate, look at and run GPU software-pipeline schedules.",
+        help="Compile, verify, simulate, show and run GPU software-pipeline schedules.",
         epilog="Exit codes: 0 fine, 1 findings or differences, 2 input or machine that cannot be "
         "used, 130 interrupted.",
         no_args_is_help=True,

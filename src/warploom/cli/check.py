@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from warploom.check.api import KINDS, check
-from warploom.check.axioms import parse_axiom
+from warploom.check.api import KINDS, check, read_source
+from warploom.check.axioms import parse_axiom, resolve
 from warploom.check.formats import decode, encode
 from warploom.check.launch import Launch
 from warploom.cli.arguments import complete_source
@@ -62,6 +62,14 @@ def check_command(
         str | None,
         typer.Option(metavar="file.py:function", help="Compare outputs with this function."),
     ] = None,
+    repaired: Annotated[
+        Path | None,
+        typer.Option(
+            "--repair",
+            metavar="FILE",
+            help="Write the PTX with the fewest waits, barriers and fences that make it clean.",
+        ),
+    ] = None,
     setting: SetOption = [],  # noqa: B006 (typer's own way)
     form: Annotated[
         Form, typer.Option("--format", help="text, or json: one report a line.")
@@ -89,7 +97,31 @@ def check_command(
             write(json.dumps(report.to_json()))
         else:
             say(_printable(report.text()))
+    if repaired is not None:
+        say(_repair(files, launch, axioms, entry, repaired))
     raise typer.Exit(exit_code(reports))
+
+
+def _repair(
+    files: list[str], launch: Path | None, axioms: Mapping[str, bool], entry: str, to: Path
+) -> str:
+    """Write the repaired file and say what was inserted; the exit code stays that of the file."""
+    from warploom.check.ptx.repair import repair_ptx
+
+    if len(files) != 1 or Path(files[0]).suffix.lower() != ".ptx" or launch is None:
+        raise typer.BadParameter("takes one .ptx file and --launch", param_hint="--repair")
+    try:
+        made = Launch.read(launch)
+        made = replace(made, entry=entry) if entry else made
+        text, name = read_source(Path(files[0]))
+        found = repair_ptx(text, made, axioms=resolve(axioms), file=name)
+        if found is None:
+            return "repair: no few insertions of waits, barriers or fences make it clean"
+        to.write_text(found.text)
+    except (WarploomError, OSError) as error:
+        return f"repair: {error}"
+    lines = [f"repair: line {at}: {what}" for at, what in found.insertions]
+    return "\n".join([*lines, f"repair: {to}: {found.report.verdict.value}"])
 
 
 def _printable(text: str) -> str:

@@ -35,7 +35,7 @@ NEXT = {
     "warploom show gemm": "every entry and why",
     "warploom timeline attention": "a picture; -o x.html",
     "warploom diff pingpong fourwave": "side by side",
-    "warploom emit h200 gemm -o out": "CUDA text and cubin",
+    "warploom emit h200 gemm -o out": "CUDA source and cubin",
 }
 
 
@@ -83,9 +83,9 @@ def demo_command(
     _gpu(subjects["gemm"])
     _title("Next (the tutorial begins at docs/index.md)")
     called = program()
-    lines = {f"{called}{command.removeprefix('warploom')}": what for command, what in NEXT.items()}
-    wide = max(map(len, lines))
-    for command, what in lines.items():
+    ways = {f"{called}{command.removeprefix('warploom')}": what for command, what in NEXT.items()}
+    wide = max(map(len, ways))
+    for command, what in ways.items():
         say(f"   {command:<{wide}} {what}" if wide + len(what) + 4 <= width else f"   {command}")
 
 

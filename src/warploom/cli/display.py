@@ -11,7 +11,8 @@ from warploom.cli.machine_code import assembly, ptx
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.document.counters import ScheduleDocument
 from warploom.document.ops import ScheduleEntry
-from warploom.document.roles import RolesDocument
+from warploom.document.rings import Per
+from warploom.document.roles import Mma, RolesDocument
 from warploom.emit.cuda.tile.part import MARK
 from warploom.emit.cuda.tile.source import emit_kernel
 from warploom.emit.gfx950.emit import SCHEDULES
@@ -39,12 +40,16 @@ class Display:
     def title(self) -> str:
         """The headline: the kernel, its target and tile, in words."""
         subject = self.subject
-        if subject.kernel is None:
+        document = subject.document
+        if subject.kernel is None or not isinstance(document, RolesDocument):
             return subject.title
-        tiling = subject.kernel.tiling
-        work = f"{subject.kernel.text.name} on {subject.document.target}, {subject.work()}"
+        work = f"{subject.kernel.text.name} on {document.target}, {subject.work()}"
+        multiply = [p for p in document.programs if any(isinstance(e, Mma) for e in p.kernel)]
+        groups = sum(p.instances for p in multiply)
+        stages = max((r.depth for r in document.rings if r.per is Per.ITERATION), default=1)
         loop = f", loop {subject.loop} of its tile" if subject.loop else ""
-        return f"{work}, {tiling.consumers} consumer warpgroups, {tiling.stages} stages{loop}"
+        plural = "" if groups == 1 else "s"
+        return f"{work}, {groups} consumer warpgroup{plural}, {stages} stages{loop}"
 
     def simulate(self, trips: int, *, model: bool = False) -> Simulation:
         """A run under these names; it takes the cycles that the subject's takes."""

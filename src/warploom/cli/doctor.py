@@ -17,6 +17,8 @@ import typer
 from warploom import __version__
 from warploom.cli.screen import Answer, columns, wrapped
 from warploom.emit.gfx950.toolchain import find_assembler, working_linkers
+from warploom.errors import BackendError
+from warploom.launch.hip import VARIABLE, device_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def doctor_command(
     ] = False,
 ) -> Answer:
     """Say what is installed here, what it enables, and how to get the rest."""
-    checks = [*map(_package, PACKAGES), *map(_program, PROGRAMS), *_amd_tools(), _gpu()]
+    checks = [*map(_package, PACKAGES), *map(_program, PROGRAMS), *_amd_tools(), _gpu(), _hip()]
     measured = import_module("warploom.torch.standing").standing() if gpu else ()
     found: dict[str, Any] = {"warploom": __version__, "checks": [asdict(c) for c in checks]}
     found |= {"measured": [asdict(m) for m in measured]} if gpu else {}
@@ -98,6 +100,16 @@ def _amd_tools() -> Iterator[Check]:
     enables = "gfx950 kernels with all AGPRs in use"
     fix = "pip install ziglang"
     yield Check("gfx950 assembler", clang.name if clang else None, enables, fix)
+
+
+def _hip() -> Check:
+    """Whether a HIP runtime answers, and how many devices it has."""
+    fix = f"install ROCm, or set {VARIABLE} to the path of libamdhip64.so"
+    try:
+        found: str | None = f"{device_count()} device(s)"
+    except BackendError:
+        found = None
+    return Check("HIP", found, "running MI355X kernels (gfx950)", fix)
 
 
 def _gpu() -> Check:

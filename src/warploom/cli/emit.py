@@ -12,7 +12,14 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.arguments import SpecArgument, complete_source
-from warploom.cli.kernels import TILES, TileKernel, assignments, parse_tile, two_products
+from warploom.cli.kernels import (
+    TILES,
+    TileKernel,
+    assignments,
+    parse_tile,
+    tile_extents,
+    two_products,
+)
 from warploom.cli.knobs import Request, with_request
 from warploom.cli.screen import (
     Answer,
@@ -34,7 +41,6 @@ from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
 from warploom.emit.gfx950.text import gemm_text, products
 from warploom.emit.gfx950.tile import ElementType, element_type
 from warploom.errors import BackendError, ConfigError
-from warploom.kernel.values import Walk, is_number
 from warploom.launch.build import compile_source, find_toolchain
 from warploom.launch.mi355x import CompiledMi355x
 from warploom.seed.compile import OnRace
@@ -56,7 +62,7 @@ def emit_h200_command(
     *,
     request: Request,
 ) -> Answer:
-    """Emit a kernel as one self-contained CUDA text, with its schedule and, if possible, its cubin.
+    """Emit a kernel as one self-contained CUDA source, with its schedule and, if possible, a cubin.
 
     A cubin is kept only when ptxas kept the schedule: no spills, no serialised products.
 
@@ -104,7 +110,7 @@ def _for_h100() -> Command:
 
 
 def cuda_text(subject: Subject, *, races: bool = False) -> str:
-    """The CUDA text of a subject that is a Hopper kernel; anything else says what it is."""
+    """The CUDA source of a subject that is a Hopper kernel; anything else says what it is."""
     if not isinstance(subject.document, RolesDocument):
         raise BackendError(
             f"{subject.name} is no Hopper kernel",
@@ -239,7 +245,7 @@ def emit_tile_kernel(
     kernel: TileKernel, spec: str, tile: str | None, output: Path, why: BackendError
 ) -> Answer:
     """Compile a kernel by the general lowering and write it."""
-    made = CompiledMi355x(kernel.compiled.kernel, _extents(kernel, tile))
+    made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile))
     with working(f"compiling {kernel.text.name}"):
         listing = made.listing()
     made.sidecar["text"] = _source(kernel, spec)
@@ -251,23 +257,6 @@ def emit_tile_kernel(
     lines += [f"  {why.where}"] if why.where else []
     data = {"files": paths, "sidecar": made.sidecar, "why_no_schedule": why.what}
     return Answer(lambda: "\n".join([*lines, "wrote " + ", ".join(paths)]), lambda: data)
-
-
-def _extents(kernel: TileKernel, tile: str | None) -> dict[str, int]:
-    """``128x128x64`` as extents: of the grid's tiles, then of the loops' steps."""
-    if tile is None:
-        return {}
-    own = kernel.compiled.kernel
-    free = [v.name for v in own.vars if v.walk in (Walk.TILE, Walk.STEP) and not is_number(v)]
-    parts = tile.lower().split("x")
-    if len(parts) != len(free) or not all(p.isdigit() and int(p) for p in parts):
-        example = "x".join(["64"] * len(free)) or "nothing: it has no tiles"
-        raise ConfigError(
-            f"{tile!r} is no tile of {kernel.text.name}",
-            where="--tile",
-            fix=f"an extent for each of {', '.join(free)}: {example}",
-        )
-    return dict(zip(free, map(int, parts), strict=True))
 
 
 def emit_two_products(kernel: TileKernel, spec: str, tile: str | None, output: Path) -> Answer:
@@ -402,4 +391,4 @@ group = typer.Typer(
 )
 group.command("gfx950", short_help="A checked MI355X kernel")(spoken(emit_gfx950_command))
 group.command("h100", short_help="The same for the H100")(spoken(_for_h100()))
-group.command("h200", short_help="A Hopper kernel: CUDA text, cubin")(spoken(emit_h200_command))
+group.command("h200", short_help="A Hopper kernel: CUDA source, cubin")(spoken(emit_h200_command))

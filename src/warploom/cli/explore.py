@@ -230,7 +230,7 @@ def _known(
     for value in given:
         if value.lower() not in names:
             raise ConfigError(
-                f"{value!r} is not to be had", where=option, fix=f"one of {', '.join(allowed)}"
+                f"{value!r} is not known", where=option, fix=f"one of {', '.join(allowed)}"
             )
     return tuple(names[v.lower()] for v in given)
 

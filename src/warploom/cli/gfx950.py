@@ -99,7 +99,7 @@ def emulate_command(
         typer.Option(help="late, early, starved, trampled or random-SEED; repeat for several."),
     ] = None,
     order: Annotated[
-        list[Order] | None, typer.Option(help="How waves take turns; repeat for several.")
+        list[Order] | None, typer.Option(help="Order of waves; repeat for several.")
     ] = None,
     data: Annotated[Data, typer.Option(help="integer: C must be exact.")] = Data.INTEGER,
     size: Annotated[

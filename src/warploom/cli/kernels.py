@@ -15,7 +15,7 @@ from warploom.emit.gfx950 import GemmTile
 from warploom.emit.gfx950.attention import AttentionText, attention_text, attention_tile
 from warploom.errors import ConfigError
 from warploom.kernel.text import Text
-from warploom.kernel.values import Access, DType, Walk
+from warploom.kernel.values import Access, DType, Walk, is_number
 from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.attention_grad import attention_grad, packed_grad, packed_values, values_grad
 from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
@@ -31,13 +31,14 @@ from warploom.kernels.grouped import (
     grouped_weights,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import LONG, measured
+from warploom.kernels.measured import LONG
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
 from warploom.launch.attention_grad import TOGETHER
 from warploom.launch.compiled import Compiled, compile_text
 from warploom.launch.pricing import role_costs
+from warploom.launch.tuned import tuned_pins
 from warploom.lower.column import Lowered
 from warploom.lower.module import build_module
 from warploom.lower.tiling import Tiling, pins_of_name
@@ -184,7 +185,8 @@ class TileKernel:
             not self.pins and not self.free and self.target == h200()
         ):  # what a call of long rows runs
             known = dict.fromkeys(self.axes, LONG) | sizes
-            text = text.with_tiles(**dict(measured(text.name, chosen, known)))
+            kernel = text.value_for(self.types, known, chosen, self.left_out)
+            text = text.with_tiles(**dict(tuned_pins(text, kernel, chosen, known)))
         found = compile_text(
             text,
             self.types,
@@ -237,12 +239,14 @@ class TileKernel:
         """What the kernel is after a pass, as text; of the tiling shown."""
         if name == "schedule":
             return "\n\n".join(str(x.result) for x in (*self.lowered.earlier, self.lowered))
+        if name == "module" and not self.compiled.loops:
+            return str(self.compiled.module)
         if name == "module":
             return str(build_module(self.compiled.kernel, self.lowered))
         return self.source(self.lowered.document) if name == "emit" else self.compiled.after(name)
 
     def source(self, document: RolesDocument) -> str:
-        """The kernel with a document's programs as one CUDA text."""
+        """The kernel with a document's programs as one CUDA source."""
         return emit_kernel(replace(self.lowered, document=document), self.target).text
 
 
@@ -370,3 +374,20 @@ def two_products(kernel: TileKernel, tile: str | None) -> tuple[AttentionText, G
             raise ConfigError(f"{tile!r} is no tile of {kernel.text.name}", where="--tile", fix=fix)
         made = attention_tile(text, keys=parts[1], waves=parts[0] // 32)
     return text, made
+
+
+def tile_extents(kernel: TileKernel, tile: str | None) -> dict[str, int]:
+    """``128x128x64`` as extents: of the grid's tiles, then of the loops' steps."""
+    if tile is None:
+        return {}
+    own = kernel.compiled.kernel
+    free = [v.name for v in own.vars if v.walk in (Walk.TILE, Walk.STEP) and not is_number(v)]
+    parts = tile.lower().split("x")
+    if len(parts) != len(free) or not all(p.isdigit() and int(p) for p in parts):
+        example = "x".join(["64"] * len(free)) or "nothing: it has no tiles"
+        raise ConfigError(
+            f"{tile!r} is no tile of {kernel.text.name}",
+            where="--tile",
+            fix=f"an extent for each of {', '.join(free)}: {example}",
+        )
+    return dict(zip(free, map(int, parts), strict=True))

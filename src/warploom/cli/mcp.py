@@ -182,11 +182,11 @@ def autotune(source: str, shape: str, top: int = 5) -> dict[str, Any]:
 @structured
 def language() -> dict[str, Any]:
     """The words of the tile language with their meaning."""
-    from warploom import __all__ as public
+    import warploom
     from warploom.kernel import language as words
 
     found = {}
-    for name in (n for n in public if hasattr(words, n)):
+    for name in (n for n in dir(warploom) if hasattr(words, n)):
         value = getattr(words, name)
         said = (getattr(value, "__doc__", "") or "").strip().partition("\n")[0]
         found[name] = said

@@ -13,11 +13,11 @@ import typer
 from warploom.cli import gpu
 from warploom.cli.arguments import SpecArgument
 from warploom.cli.author import user_object
-from warploom.cli.kernels import DECAYS, TileKernel
+from warploom.cli.kernels import DECAYS, TileKernel, tile_extents
 from warploom.cli.knobs import Request, SetOption, ShapeOption, with_request
 from warploom.cli.problem import INTERPRETED, Problem, distance, make_problem
 from warploom.cli.screen import Answer, paint, working, wrapped, write_file
-from warploom.cli.source import derived, look_up
+from warploom.cli.source import derived, look_up, text_named
 from warploom.cli.subject import Subject
 from warploom.document.roles import RolesDocument
 from warploom.errors import BackendError, ConfigError, InterpreterError
@@ -42,6 +42,10 @@ def run_command(
         typer.Option(metavar="FILE", help="Write clocks of the loop's entries here (needs a GPU)."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, max=1000, help="Random timings on the CPU.")] = 8,
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="CHIP", help="Execute the machine code for mi355x or mi300x."),
+    ] = None,
     *,
     request: Request,
 ) -> Answer:
@@ -54,6 +58,8 @@ def run_command(
 
     Example: warploom run swiglu --shape 512x1024x256
     """
+    if on is not None:
+        return _on_chip(source, request, shape, setting, on)
     found = look_up(source, request)
     missing = "asked for" if host else why_host(found)
     if stamps is not None and missing:
@@ -75,6 +81,50 @@ def run_command(
     return Answer(lambda: _text(result), lambda: result, 0 if result["right"] else 1)
 
 
+def _on_chip(
+    source: str, request: Request, shape: str | None, settings: Sequence[str], chip: str
+) -> Answer:
+    """The machine code of a tile kernel for an AMD chip, executed on the CPU."""
+    from warploom.emit.gfx950.tile_ir.execute import ExecutionError
+    from warploom.emit.gfx950.tile_ir.machine import MACHINES
+    from warploom.emit.gfx950.tile_ir.trial import compare, random_case
+    from warploom.launch.mi355x import CompiledMi355x
+
+    named = text_named(source, str(request.dtype or "bf16"))
+    if named is None or chip not in MACHINES:
+        what = f"{source} is no tile kernel" if named is None else f"no chip {chip!r}"
+        raise ConfigError(what, where="--on", fix=f"a tile kernel on {' or '.join(MACHINES)}")
+    sizes: dict[str, int] = {}
+    if shape or settings:
+        problem = make_problem(named, shape, settings, timed=False)
+        named, sizes = problem.kernel, dict(problem.sizes)
+    kernel = named.compiled.kernel
+    made = CompiledMi355x(kernel, tile_extents(named, request.tile), MACHINES[chip])
+    with working(f"compiling and executing {named.text.name}"):
+        kernel = made.simplified
+        axes = {a.name for t in kernel.tensors for a in t.axes}
+        case = random_case(kernel, made.sidecar, {n: s for n, s in sizes.items() if n in axes})
+        rows = []
+        for order in ("forward", "reverse", "random"):
+            try:
+                errors = compare(kernel, made.assembly, made.sidecar, case, order=order)
+            except ExecutionError as fault:
+                rows.append({"timing": f"waves {order}", "right": False, "note": str(fault)})
+                continue
+            right = all(e <= a for e, a in errors)
+            worst = max(e for e, _ in errors)
+            rows.append({"timing": f"waves {order}", "right": right, "note": f"{worst:.2e}"})
+    words = ", ".join(f"{n}={s}" for n, s in case.sizes.items())
+    result = {
+        "name": named.text.name,
+        "where": f"machine code for {MACHINES[chip].cpu} on the host, every timing: {words}",
+        "right": all(r["right"] for r in rows),
+        "runs": rows,
+        "why_not_gpu": "asked for",
+    }
+    return Answer(lambda: _text(result), lambda: result, 0 if result["right"] else 1)
+
+
 def why_host(found: Subject | TileKernel) -> str:
     """Why something cannot run on a GPU here; empty where it can."""
     if isinstance(found, Subject) and found.kernel is None:
@@ -92,7 +142,7 @@ def ready(
         return make_problem(found, shape, settings, timed=timed), None
     assert found.kernel is not None
     assert isinstance(found.document, RolesDocument)
-    fix = "warploom repair, or --host to run it in the executor"
+    fix = "warploom repair, or --host to run it on the CPU"
     found.require_proof(fix, why="it could hang the GPU")
     return make_problem(found.kernel, shape, settings, timed=timed), found.document
 

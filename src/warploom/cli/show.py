@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.arguments import SpecArgument, complete_source
-from warploom.cli.kernels import TEXTS, TileKernel, described, kernel_names
+from warploom.cli.emit import why_not_pipelined
+from warploom.cli.kernels import TEXTS, TileKernel, described, kernel_names, tile_extents
 from warploom.cli.knobs import Request, with_request
 from warploom.cli.screen import (
     Answer,
@@ -21,12 +22,15 @@ from warploom.cli.screen import (
     wrapped,
     write_file,
 )
-from warploom.cli.source import load, look_up
+from warploom.cli.source import load, look_up, text_named
 from warploom.cli.subject import Subject
 from warploom.document.ops import Phase
 from warploom.document.roles import RolesDocument
 from warploom.emit.gfx950.emit import SCHEDULES
+from warploom.emit.gfx950.text import products
+from warploom.emit.gfx950.tile_ir.machine import MACHINES
 from warploom.errors import ConfigError
+from warploom.launch.mi355x import CompiledMi355x
 from warploom.seed.compile import CompiledSchedule
 from warploom.seed.listing import WaitCounts
 from warploom.view.listing import legend, listing_text, sections
@@ -65,6 +69,13 @@ def show_command(
         return Answer(_list, lambda: found)
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
+    if request.target in MACHINES and (named := _general(source, request)) is not None:
+        made = CompiledMi355x(
+            named.compiled.kernel, tile_extents(named, request.tile), MACHINES[request.target]
+        )
+        with working(f"compiling {named.text.name}"):
+            shown = made.after(after) if after else f"{made.listing()}\n\n{made.simplified}"
+        return Answer(lambda: shown, lambda: {"pass": after or "tile", "text": shown}, raw=True)
     if after is not None:
         text = _after(look_up(source, request), after)
         return Answer(lambda: text, lambda: {"pass": after, "text": text}, raw=True)
@@ -73,6 +84,14 @@ def show_command(
         lambda: "\n\n".join([*(_text(x, details) for x in subject.loops), _legend(subject)]),
         lambda: one_or_all([_as_json(part) for part in subject.loops]),
     )
+
+
+def _general(source: str, request: Request) -> TileKernel | None:
+    """A tile kernel that the general lowering takes: one without a schedule for that chip."""
+    named = text_named(source, str(request.dtype or "bf16"))
+    if named is None or (request.target == "mi355x" and products(named.compiled.kernel) == 2):
+        return named if named and why_not_pipelined(named) else None
+    return named
 
 
 def _as_json(part: Subject) -> dict[str, Any]:

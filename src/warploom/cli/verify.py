@@ -69,7 +69,7 @@ def verify_command(
         bool, typer.Option("--witness", help="Show a run that goes wrong, where one is found.")
     ] = False,
 ) -> None:  # fmt: skip
-    """Judge schedules for every timing and trip count.
+    """Verify schedules for every timing and trip count.
 
     Exit code 0: no race in any of them. 1: findings. 2: some document is malformed.
 
@@ -82,7 +82,7 @@ def verify_command(
     form = Form.JSON if as_json else form
     verdicts = []
     for source in sources:
-        with working(f"judging {source}"):
+        with working(f"verifying {source}"):
             judged = list(_judge(source, wanted, shown=shown))
         for verdict, document in judged:
             if form is Form.JSON:

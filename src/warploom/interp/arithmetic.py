@@ -8,7 +8,9 @@ that wrap to 32 bits after every operation, as registers do.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -23,13 +25,33 @@ WHOLE = (DType.I32, DType.I8, DType.I4)
 OUTSIDE = -(2**31)
 
 
-def round_to(array: Array, dtype: DType) -> Array:
+_UNROUNDED: ContextVar[bool] = ContextVar("warploom_unrounded", default=False)
+
+
+@contextmanager
+def unrounded() -> Iterator[None]:
+    """Compute in float64 and round nothing: what a program computes over the real numbers."""
+    token = _UNROUNDED.set(True)
+    try:
+        yield
+    finally:
+        _UNROUNDED.reset(token)
+
+
+def floating() -> Any:  # noqa: ANN401 (a type of NumPy's)
+    """The type that holds floats: float32, or float64 where nothing is rounded."""
+    return np.float64 if _UNROUNDED.get() else np.float32
+
+
+def round_to(array: Array, dtype: DType) -> Array:  # noqa: PLR0911 (one line a type)
     """The nearest values of a type, ties to even; fp8 saturates, other floats overflow to inf."""
     if dtype is DType.BOOL:
         truth: Array = np.asarray(array) != 0
         return truth
     if dtype in WHOLE:
         return _to_whole(array, dtype.bits)
+    if _UNROUNDED.get():
+        return np.asarray(array, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         values = np.asarray(array, np.float32)
         if dtype is DType.F32:
@@ -141,8 +163,8 @@ def pointwise(fn: Fn, args: list[Any], dtype: DType) -> Any:  # noqa: ANN401 (ar
             return wrapped(_WHOLE[fn](*[np.asarray(a).astype(np.int64) for a in args]))
         if fn not in _FLOAT:
             raise InterpreterError(f"{fn} of floating-point numbers", fix="convert them to i32")
-        made = _FLOAT[fn](*[np.asarray(a, np.float32) for a in args])
-        return round_to(np.asarray(made, np.float32), dtype)
+        made = _FLOAT[fn](*[np.asarray(a, floating()) for a in args])
+        return round_to(np.asarray(made, floating()), dtype)
 
 
 def index(

@@ -17,7 +17,7 @@ import numpy as np
 from warploom.document import BarrierKind
 from warploom.document.rings import BufferCopy
 from warploom.errors import InterpreterError
-from warploom.interp.arithmetic import Array, index
+from warploom.interp.arithmetic import Array, floating, index
 from warploom.interp.timing import Agent, Blocked, Event, Scheduler, Step
 from warploom.interp.vector import Fragments, check_inside, run_body
 from warploom.ir import operations as ops
@@ -101,7 +101,7 @@ def start(
         for shape in module.storage.lds:
             for stage in range(shape.stages):
                 for subtile in range(shape.subtiles):
-                    blank = np.full((shape.rows, shape.cols), np.nan, np.float32)
+                    blank = np.full((shape.rows, shape.cols), np.nan, floating())
                     group.lds[shape.channel, stage, subtile] = blank
         for wave in range(role.instances):
             run = WaveRun(module, memory, sizes, scalars, scheduler, grid, group, wave)
@@ -134,7 +134,7 @@ class WaveRun:
         self.operands: dict[tuple[int, int], tuple[Array, Array]] = {}
         m, n, _ = self.facts.mma
         array = self.role.arrays[0]
-        self.accumulator = np.zeros((array.blocks * m, array.cols), np.float32)
+        self.accumulator = np.zeros((array.blocks * m, array.cols), floating())
         self.columns = array.cols // n
 
     def staging(self, target: BufferCopy) -> Array:
@@ -152,11 +152,6 @@ class WaveRun:
     def put(self, step: ops.VectorPut, places: tuple[Array, Array], made: Array) -> None:
         """There are no rings in this dialect."""
         raise InterpreterError(f"ring {step.ring} in a module of counters")
-
-    def show(self, step: ops.VectorPrint, shown: list[tuple[tuple[int, ...], Any]]) -> None:
-        """Print elements, once for the threads that share them."""
-        for at, value in sorted(dict(shown).items()):
-            print(f"{step.label}[{', '.join(str(n) for n in at)}] = {value}")
 
     def registers(self, array: str, register: Array, own: dict[Sym, Any]) -> Array:
         """Elements of the accumulators, as matrix instructions leave them in registers."""
@@ -261,7 +256,7 @@ class WaveRun:
         per = LANES // high
         source = self.group.lds[op.channel, op.stage, op.subtile]
         shape = (op.tiles * high, op.reads * per * op.chunk)
-        made, places = np.full(shape, np.nan, np.float32), np.zeros(shape, np.int64)
+        made, places = np.full(shape, np.nan, floating()), np.zeros(shape, np.int64)
         self.operands[op.channel, op.subtile] = (made, places)
         lanes, along = np.arange(LANES), np.arange(op.chunk)
         values: dict[Sym, Any] = {**self.values, LANE: lanes}
@@ -291,7 +286,7 @@ class WaveRun:
                 raise InterpreterError(f"an MMA of fragment {'ab'[channel]}{fragment}, never read")
             held, places = self.operands[channel, fragment]
             if op.valid is not None:
-                held = np.where(places < evaluate(op.valid, self.values), held, np.float32(0))
+                held = np.where(places < evaluate(op.valid, self.values), held, floating()(0))
             sides.append(held)
         m, n, _ = op.shape
         rows = slice(op.a * op.rows * m, (op.a + 1) * op.rows * m)

@@ -16,7 +16,7 @@ import numpy as np
 
 from warploom.document.rings import BufferCopy, Per, Scope, Side
 from warploom.errors import InterpreterError
-from warploom.interp.arithmetic import OUTSIDE, Array, elements_of, index
+from warploom.interp.arithmetic import OUTSIDE, Array, elements_of, floating, index
 from warploom.interp.timing import Agent, Blocked, Event, Scheduler, Step
 from warploom.interp.vector import COL, ROW, Fragments, check_inside, run_body
 from warploom.ir import operations as ops
@@ -117,7 +117,7 @@ class Cta:
                 self.barriers[ring.name, Side.EMPTY, slot] = Barrier(ring.empty_arrivals)
         for part in storage.parts:
             for slot in range(self.module.ring(part.ring).depth):
-                blank = np.full((part.rows, part.cols), np.nan, np.float32)
+                blank = np.full((part.rows, part.cols), np.nan, floating())
                 self.slots[part.ring, part.part, slot] = blank
         for named in storage.barriers:
             for i in range(named.count):
@@ -137,8 +137,7 @@ class Launch:
     visits: tuple[int, ...] = ()
     ctas: list[Cta] = field(default_factory=list)
     met: dict[int, int] = field(default_factory=dict)
-    parts: dict[tuple[int, int], list[dict[str, Array]]] = field(default_factory=dict)
-    printed: Callable[[str], None] = print
+    parts: dict[tuple[tuple[int, ...], int], list[dict[str, Array]]] = field(default_factory=dict)
 
     def start(self) -> None:
         """All agents of all CTAs."""
@@ -210,7 +209,7 @@ class RoleRun:
             for copy in range(buffer.copies if buffer.role == role.name else 0):
                 shape = (max(1, role.threads // WARP), stage.rows, stage.cols)
                 for view in (self.written, self.visible):
-                    view[stage.buffer, copy] = np.full(shape, np.nan, np.float32)
+                    view[stage.buffer, copy] = np.full(shape, np.nan, floating())
 
     @property
     def memory(self) -> dict[str, Array]:
@@ -283,13 +282,6 @@ class RoleRun:
             tile[places] = made
 
         self.pending.append(seen)
-
-    def show(self, step: ops.VectorPrint, shown: list[tuple[tuple[int, ...], Any]]) -> None:
-        """Print elements, once for the threads that share them."""
-        where = f"line {step.line.number}: " if step.line is not None else ""
-        for at, value in sorted(dict(shown).items()):
-            place = ", ".join(str(n) for n in at)
-            self.launch.printed(f"{where}{step.label}[{place}] = {value}")
 
     # The program.
 
@@ -589,8 +581,9 @@ class RoleRun:
 
     def _join(self, op: ops.Meet) -> None:
         """Leave what this part summed; the last part to come takes all of it and goes on."""
-        number = self.values[TILE] // op.parts
-        held = self.launch.parts.setdefault((number, self.instance), [])
+        axes = self.role.tiles.schedule.axes
+        tile = tuple(self.values[Sym(SymKind.TILE, a.var)] for a in axes)
+        held = self.launch.parts.setdefault((tile, self.instance), [])
         names = (*op.sums, *([op.top] if op.top else []))
         busy = [n for n in names if self.in_flight[n]]
         if busy:
@@ -614,11 +607,11 @@ class RoleRun:
                         made = made * self._factor(name, op.top, part[op.top], top)
                     total = total + made
                 self.accumulators[name][...] = total
-        del self.launch.parts[number, self.instance]
+        del self.launch.parts[tile, self.instance]
 
     def _factor(self, name: str, top: str, was: Array, now: Array) -> Array:
         """By what a part's sums are multiplied, for each of their elements."""
-        scale = np.exp2((was - now).astype(np.float32))
+        scale: Array = np.exp2((was - now).astype(floating()))
         if self.arrays[name].form == "row":
             return scale
         rows = self.accumulators[name].shape[0]
@@ -743,7 +736,7 @@ def _blank_array(array: RegisterArray, warps: int) -> Array:
         shape = (warps, WARP, array.registers if array.form == "thread" else 2 * array.blocks)
     if array.dtype is DType.I32:
         return np.full(shape, OUTSIDE, np.int64)
-    return np.full(shape, np.nan, np.float32)
+    return np.full(shape, np.nan, floating())
 
 
 def _ranges(
@@ -763,7 +756,7 @@ def read_box(
     """A box of a tensor; elements outside, and from ``end`` on, are 0."""
     if tensor_map.outside is not Outside.ZERO:
         raise InterpreterError(f"{tensor_map.name} is a map of stores")
-    tile = np.zeros(tensor_map.box, np.float32)
+    tile = np.zeros(tensor_map.box, floating())
     pairs = list(_ranges(memory.shape, tensor_map, at, end))
     inside = tuple(b for _, b in pairs)
     tile[inside] = memory[tuple(a for a, _ in pairs)]

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from warploom.errors import InterpreterError
-from warploom.interp.arithmetic import Array, round_to
+from warploom.interp.arithmetic import Array, floating, round_to
 from warploom.interp.hopper import Launch
 from warploom.interp.timing import Scheduler
 from warploom.ir import operations as ops
 from warploom.ir.expr import Sym, SymKind, evaluate
 from warploom.ir.module import Dialect, KernelModule, TensorArg
 from warploom.ir.operations import StepLoop
-from warploom.ir.tile_schedule import SMS
+from warploom.ir.tile_schedule import SMS, expand
 from warploom.kernel.types import DType
 
 LEAST = -(2**31)
@@ -45,7 +45,8 @@ def run_module(
         seed: of the timing.
         sms: what the device runs at once: SMs, of clusters the clusters.
         initial: what outputs that are added to hold before; 0 where not given.
-        visits: of a listed tile schedule, the list of a launch with so many CTAs.
+        visits: of a listed tile schedule, the list of a launch with so many CTAs; else CTAs take
+            tiles in turn.
     """
     memory, lengths = bind(module, arrays, sizes or {})
     for tensor in module.tensors:
@@ -73,7 +74,10 @@ def run_module(
     grid = evaluate(module.launch.grid, {**values, SMS: sms})
     if module.dialect is Dialect.MBARRIER:
         listed = any(r.tiles.schedule.listed for r in module.roles)
-        order = visits(grid) if visits is not None and listed and grid else ()
+        order: tuple[int, ...] = ()
+        if listed and grid:
+            total = evaluate(expand(module.roles[0].tiles.schedule).total, _counted(module, values))
+            order = visits(grid) if visits is not None else in_turn(total, grid)
         Launch(module, memory, lengths, given, scheduler, grid, visits=order).start()
     else:
         from warploom.interp.counters import start  # noqa: PLC0415 (one dialect at a time)
@@ -105,6 +109,24 @@ def _cropped(array: Array, tensor: TensorArg, lengths: Mapping[str, int]) -> Arr
     return array[..., : lengths[tensor.axes[-2].name], :] if tensor.blocked else array
 
 
+def _counted(module: KernelModule, values: dict[Sym, int]) -> dict[Sym, int]:
+    """Sizes, and how many tiles there are along every variable."""
+    found = dict(values)
+    for bound in expand(module.roles[0].tiles.schedule).counts:
+        found[bound.name] = evaluate(bound.value, found)
+    return found
+
+
+def in_turn(tiles: int, ctas: int) -> tuple[int, ...]:
+    """A list of tiles for a listed schedule: CTAs take them in turn, the last ones first."""
+    own = [list(range(tiles - 1 - n, -1, -ctas)) for n in range(ctas)]
+    starts, flat = [], list[int]()
+    for numbers in own:
+        starts.append(ctas + len(flat))
+        flat += [*numbers, -1]
+    return (*starts, *flat)
+
+
 def _added(module: KernelModule) -> set[str]:
     """Tensors that the kernel adds to."""
     maps = {m.name: m.tensor for m in module.maps}
@@ -126,7 +148,7 @@ def blank(shape: tuple[int, ...], dtype: DType, given: object) -> Array:
     if given is not None:
         return np.array(np.broadcast_to(round_to(np.asarray(given), dtype), shape))
     if dtype.is_float:
-        return np.full(shape, np.nan, np.float32)
+        return np.full(shape, np.nan, floating())
     return np.full(shape, LEAST, np.int64)
 
 

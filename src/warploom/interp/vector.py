@@ -10,7 +10,7 @@ import numpy as np
 
 from warploom.document.rings import BufferCopy
 from warploom.errors import InterpreterError
-from warploom.interp.arithmetic import Array, index, pointwise, round_to, wrapped
+from warploom.interp.arithmetic import Array, floating, index, pointwise, round_to, wrapped
 from warploom.ir import operations as ops
 from warploom.ir.expr import Function, IntExpr, Sym, SymKind, inlined, symbols
 from warploom.kernel.types import DType, Fn
@@ -55,10 +55,6 @@ class Runner(Protocol):
 
     def put(self, step: ops.VectorPut, places: tuple[Array, Array], made: Array) -> None:
         """Write elements of a part of a ring slot."""
-        ...
-
-    def show(self, step: ops.VectorPrint, shown: list[tuple[tuple[int, ...], Any]]) -> None:
-        """Print elements, with their indices."""
         ...
 
 
@@ -163,8 +159,6 @@ def run_body(run: Runner, op: ops.Vector) -> None:  # noqa: C901, PLR0912, PLR09
                     made = np.where(np.broadcast_to(at(step.predicate), shape), made, 0)
                 rows, cols = (np.broadcast_to(at(x), shape) for x in (step.row, step.col))
                 run.put(step, (rows, cols), made)
-            case ops.VectorPrint():
-                run.show(step, _shown(step, at, values[step.value], shape))
             case ops.VectorStore():
                 _store(run.memory[step.tensor], step, at, values[step.value], shape)
         name = getattr(step, "result", None)
@@ -194,30 +188,15 @@ def _reduced(step: ops.VectorReduce, arg: Array, layout: ops.FragmentLayout, thr
     names = [i.name for i in layout.indices]
     axes = tuple(threads + names.index(n) for n in step.over if n in names)
     made = fold.reduce(arg, axis=axes, keepdims=True) if axes else arg
-    made = wrapped(made) if whole else np.asarray(made, np.float32)
+    made = wrapped(made) if whole else np.asarray(made, floating())
     lane = threads - 1
     lanes = np.arange(made.shape[lane])
     with np.errstate(all="ignore"):
         for distance in step.lanes:
             other = np.take(made, lanes ^ distance, axis=lane)
             made = fold(made, other)
-            made = wrapped(made) if whole else np.asarray(made, np.float32)
+            made = wrapped(made) if whole else np.asarray(made, floating())
     return made
-
-
-def _shown(
-    step: ops.VectorPrint,
-    at: Any,  # noqa: ANN401
-    value: Any,  # noqa: ANN401
-    shape: tuple[int, ...],
-) -> list[tuple[tuple[int, ...], Any]]:
-    places = [np.broadcast_to(at(x), shape) for x in step.at]
-    inside = np.ones(shape, bool)
-    if step.predicate is not None:
-        inside = np.broadcast_to(at(step.predicate), shape).astype(bool)
-    made = np.broadcast_to(value, shape)[inside]
-    rows = [p[inside] for p in places]
-    return [(tuple(int(r[n]) for r in rows), made[n]) for n in range(len(made))]
 
 
 def _number(value: float, dtype: DType) -> Any:  # noqa: ANN401 (a NumPy number)

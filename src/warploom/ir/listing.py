@@ -316,8 +316,6 @@ def _vector_op(  # noqa: C901, PLR0911, PLR0912 (one line a kind)
         case ops.VectorReduce():
             lanes = f", lanes ^ {', '.join(map(str, op.lanes))}" if op.lanes else ""
             return f"{op.result} = {op.fn} of {op.arg} over {', '.join(op.over) or 'itself'}{lanes}"
-        case ops.VectorPrint():
-            return f"print {op.label} {op.value}{_line(op.line)}"
         case ops.VectorLoad():
             places = ", ".join(text(x) for x in op.at)
             only = f" if {text(op.predicate)}, else 0" if op.predicate is not None else ""

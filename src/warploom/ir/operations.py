@@ -129,17 +129,6 @@ class VectorPut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorPrint:
-    """Print a value where it exists; code generators leave it out."""
-
-    value: str
-    label: str
-    at: tuple[IntExpr, ...]
-    predicate: IntExpr | None
-    line: Line | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class VectorLoad:
     """An element of a tensor in global memory; 0 where the predicate does not hold."""
 
@@ -190,7 +179,7 @@ class VectorStore:
 
 VectorOp = (
     VectorConst | VectorScalar | VectorIndex | VectorRegister | VectorLoad | VectorPointwise
-    | VectorStage | VectorStore | VectorSlot | VectorReduce | VectorSet | VectorPut | VectorPrint
+    | VectorStage | VectorStore | VectorSlot | VectorReduce | VectorSet | VectorPut
 )  # fmt: skip
 
 

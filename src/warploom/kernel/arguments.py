@@ -55,8 +55,9 @@ def lengths_of(
 ) -> dict[str, int]:
     """The size of each axis, equal wherever it occurs."""
     lengths = dict(sizes)
-    whole = {v.axis: v.extent for v in kernel.vars if v.walk is Walk.WHOLE and v.extent}
-    lengths |= whole
+    lengths |= {v.axis: v.extent for v in kernel.vars if v.walk is Walk.WHOLE and v.extent}
+    # A rewrite may have made a tile wider than its axis.
+    lengths |= {a.name: a.size for t in kernel.tensors for a in t.axes if a.size and a.per == 1}
     blocks = []
     for tensor in kernel.tensors:
         for axis, size in zip(

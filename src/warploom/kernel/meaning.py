@@ -6,6 +6,8 @@ not matter but for rounding; rows and columns are taken whole unless told otherw
 their stated step or 64.
 """
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -43,14 +45,8 @@ def reference(
         sizes: sizes of axes that no input has.
         initial: what outputs that are added to hold before; 0 where not given.
     """
-    given = inputs_of(kernel, arrays, exact=exact)
-    check_scalars(kernel, scalars)
-    lengths = lengths_of(kernel, given, sizes or {})
-    memory = dict(given)
-    for tensor in kernel.tensors:
-        if tensor.access is Access.OUT:
-            memory[tensor.name] = output_of(kernel, tensor, lengths, initial or {})
-    run = Run(kernel, memory, lengths, dict(scalars), exact, dict(extents or {}))
+    run = start(kernel, arrays, scalars, exact=exact, extents=extents, sizes=sizes, initial=initial)
+    memory = run.memory
     with np.errstate(all="ignore"):
         for spans in tiles_of(run):
             run.spans = spans
@@ -58,6 +54,27 @@ def reference(
             run.ops(kernel.ops)
     outputs = tuple(memory[t.name] for t in kernel.tensors if t.access is Access.OUT)
     return outputs[0] if len(outputs) == 1 else outputs
+
+
+def start(
+    kernel: Kernel,
+    arrays: tuple[object, ...],
+    scalars: Mapping[str, float],
+    *,
+    exact: bool,
+    extents: Mapping[str, int] | None,
+    sizes: Mapping[str, int] | None,
+    initial: Mapping[str, object] | None,
+) -> Run:
+    """An evaluation before its first tile."""
+    given = inputs_of(kernel, arrays, exact=exact)
+    check_scalars(kernel, scalars)
+    lengths = lengths_of(kernel, given, sizes or {})
+    memory = dict(given)
+    for tensor in kernel.tensors:
+        if tensor.access is Access.OUT:
+            memory[tensor.name] = output_of(kernel, tensor, lengths, initial or {})
+    return Run(kernel, memory, lengths, dict(scalars), exact, dict(extents or {}))
 
 
 @dataclass(slots=True)
@@ -73,6 +90,7 @@ class Run:
     spans: dict[str, Span] = field(default_factory=dict)
     values: dict[str, tuple[tuple[ir.Dim, ...], Array]] = field(default_factory=dict)
     whole: bool = False
+    trace: list[tuple[ir.Value, dict[str, Span], Array]] | None = None  # every value, in order
 
     def ops(self, ops: tuple[Op, ...]) -> None:
         """Evaluate ops in order."""
@@ -89,6 +107,8 @@ class Run:
         if not self.exact or not value.dtype.is_float:
             array = rounded(array, value.dtype)
         self.values[value.name] = (value.dims, array)
+        if self.trace is not None:
+            self.trace.append((value, dict(self.spans), array))
 
     def compute(self, op: Op) -> Array:  # noqa: C901, PLR0911, PLR0912 (one line a kind)
         """What an op makes."""

@@ -95,7 +95,8 @@ def definitions(ops: tuple[Op, ...]) -> dict[str, Op]:
 def values_of(kernel: Kernel) -> dict[str, ir.Value]:
     """Every value by its name, carried ones included."""
     found = {v.name: v for op in walk(kernel.ops) for v in results(op)}
-    return found | {c.inside.name: c.inside for loop in kernel.loops for c in loop.carried}
+    loops = [op for op in walk(kernel.ops) if isinstance(op, ir.Loop)]
+    return found | {c.inside.name: c.inside for loop in loops for c in loop.carried}
 
 
 def uses(ops: tuple[Op, ...]) -> Counter[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from warploom.errors import KernelCallError, KernelTypeError
 from warploom.kernel import hooks
@@ -14,6 +15,9 @@ from warploom.kernel.read import read
 from warploom.kernel.signature import MISSING, Signature, TensorText, read_signature
 from warploom.kernel.source import Source, read_source
 from warploom.kernel.values import Access, Axis, DType, Kernel, Tensor
+
+if TYPE_CHECKING:
+    from warploom.kernel.compare import Difference
 
 Types = Mapping[str, str | DType] | str | DType
 
@@ -123,16 +127,18 @@ class Text:
         without: Collection[str] = (),
         positive: Collection[str] = (),
         target: object = None,
+        check: Mapping[str, int] | None = None,
     ) -> Any:  # noqa: ANN401 (``warploom.launch.compiled.Compiled``, a room above)
         """What every pass makes of it, without a GPU: listings, schedule, proof, CUDA, cubin.
 
         ``sizes`` steer the choice of tiles (4096 where not given). ``types``, ``constants`` and
         ``without`` as in ``specialise``; ``positive``: scalars that will exceed 0. ``target``: the
-        ``HopperTarget`` to derive for (H200), or ``"mi355x"``.
+        ``HopperTarget`` to derive for (H200), or ``"mi355x"``. ``check``: sizes of a small launch
+        for which the machine code is checked for races; ``CheckError`` where it is not clean.
         """
         if hooks.compiler is None:
             raise self._no_back_end("cannot be compiled here")
-        return hooks.compiler(
+        made = hooks.compiler(
             self,
             types or {},
             sizes=sizes or {},
@@ -141,6 +147,9 @@ class Text:
             positive=frozenset(positive),
             target=target,
         )
+        if check is not None:
+            made.require_checked(check)
+        return made
 
     def interpret(
         self,
@@ -252,6 +261,39 @@ class Text:
         or by nothing. All else as in ``Kernel.reference``: scalars by name, ``exact``,
         ``extents``, ``sizes``, ``initial``.
         """
+        kernel, every, rest = self._evaluated(arrays, types, constants, without, given)
+        return kernel.reference(*every, **rest)
+
+    def compare(
+        self,
+        *arrays: Any,  # noqa: ANN401 (arrays of any library)
+        types: Types | None = None,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+        tolerance: float = 0.05,
+        **given: Any,  # noqa: ANN401
+    ) -> Difference | None:
+        """The first line whose value in the declared types is not near that in float64.
+
+        Takes what ``reference`` takes. ``print`` of what it gives names the line, the tile and the
+        step: the first NaN, infinity or difference above the tolerance. None: all are near.
+        """
+        from warploom.kernel.compare import compare  # noqa: PLC0415 (NumPy only when asked)
+
+        kernel, every, rest = self._evaluated(arrays, types, constants, without, given)
+        named = ("extents", "sizes", "initial")
+        options = {n: rest.pop(n) for n in named if n in rest}
+        return compare(kernel, tuple(every), rest, tolerance=tolerance, **options)
+
+    def _evaluated(
+        self,
+        arrays: tuple[Any, ...],
+        types: Types | None,
+        constants: Mapping[str, object] | None,
+        without: Collection[str],
+        given: dict[str, Any],
+    ) -> tuple[Kernel, list[Any], dict[str, Any]]:
+        """The kernel of an evaluation in NumPy, its arrays in order, and all else by name."""
         inputs = self.signature.inputs
         rest = inputs[len(arrays) :]
         named_arrays = [given.pop(t.name, None) for t in rest if t.optional or t.name in given]
@@ -276,7 +318,7 @@ class Text:
         }
         kernel = self.value_for(kinds, sizes, choices, left_out)
         built_in = {n: v for n, v in self.signature.scalar_defaults.items() if n not in choices}
-        return kernel.reference(*(a for _, a in pairs if a is not None), **(built_in | given))
+        return kernel, [a for _, a in pairs if a is not None], built_in | given
 
     def _read(
         self,
@@ -373,14 +415,14 @@ class Text:
         except ValueError:
             self._fail(
                 f"{given!r} is no element type (of '{name}')",
-                why="known are " + ", ".join(d.value for d in DType if d is not DType.BOOL),
+                why="known are " + ", ".join(d.value for d in DType),
                 fix=f"types={{'{name}': 'bf16'}}",
             )
-        if dtype is DType.BOOL or (stated is not None and stated is not dtype):
+        if stated is not None and stated is not dtype:
             self._fail(
                 f"'{name}' cannot be of type {dtype}",
-                why=f"its text says {stated}" if stated else "conditions do not lie in memory",
-                fix="the type of the text" if stated else "i8 or f32",
+                why=f"its text says {stated}",
+                fix="the type of the text",
             )
         return dtype
 
@@ -413,4 +455,5 @@ def kernel(function: Callable[..., Any]) -> Text:
             why="a kernel is read from the text of a function",
             fix="@warploom.kernel\ndef name(x: wl.In[...], out: wl.Out[...]): ...",
         )
-    return Text(function)
+    # Decorators below this one wrap a call that is never made: what they wrap is read.
+    return Text(inspect.unwrap(function))

@@ -6,6 +6,7 @@ they raise an error that says so.
 
 from __future__ import annotations
 
+import ast
 import math
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +19,7 @@ f32, bf16, f16 = DType.F32, DType.BF16, DType.F16
 e4m3, e5m2 = DType.E4M3, DType.E5M2
 inf = math.inf
 i32, i8, i4 = DType.I32, DType.I8, DType.I4
+bool_ = DType.BOOL
 
 
 class Order(StrEnum):
@@ -29,12 +31,29 @@ class Order(StrEnum):
 blocked = Order.BLOCKED
 
 
-@dataclass(frozen=True, slots=True)
+def _docstrings() -> dict[str, str]:
+    """What editors show, read off the stub: it is stated once."""
+    with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:
+        tree = ast.parse(stub.read())
+    found = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
+    return {f.name: ast.get_docstring(f) or "" for f in found}
+
+
+_DOCSTRINGS = _docstrings()
+
+
+@dataclass(frozen=True)
 class Word:
     """A function of the language."""
 
     name: str
     usage: str
+
+    def __post_init__(self) -> None:
+        """Its docstring, for ``help`` and for editors."""
+        text = f"{_DOCSTRINGS[self.name]}\n\nIn a kernel: {self.usage}"
+        object.__setattr__(self, "__doc__", text)
+        object.__setattr__(self, "__name__", self.name)
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401 (any use is refused)
         """Refuse: a word is read, not run."""
@@ -61,7 +80,7 @@ class _Annotation:
         return TensorNote(self.access, items if isinstance(items, tuple) else (items,))
 
 
-# For type checkers an annotated parameter is anything: a kernel's body is not run as Python.
+# What type checkers see of these stands in the stub beside this file.
 In: Any = _Annotation(Access.IN)
 Out: Any = _Annotation(Access.OUT)
 Starts: Any = _Annotation(Access.STARTS)
@@ -105,4 +124,5 @@ uniform = _word("uniform", "wl.uniform(seed, offset), in [0, 1)")
 argmax = _word("argmax", "wl.argmax(x, axis=1), or x.argmax(axis=1)")
 argmin = _word("argmin", "wl.argmin(x, axis=1), or x.argmin(axis=1)")
 topk = _word("topk", "values, indices = wl.topk(x, 2, axis=1)")
+print = _word("print", "wl.print(x), which shows the tile x where the kernel is interpreted")
 slope = _word("slope", "wl.slope(y, x), of y computed from x element by element")

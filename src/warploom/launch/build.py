@@ -72,6 +72,10 @@ class BuildReport:
         return any(not m.startswith("C7519") for m in self.messages)
 
 
+class SpillWarning(UserWarning):
+    """A configuration whose registers do not suffice: values go through local memory."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cubin:
     """A compiled kernel and how it was built."""
@@ -128,6 +132,41 @@ def cubin_key(source: str, options: tuple[str, ...] = ()) -> str:
     toolchain = find_toolchain()
     flags = NVRTC_FLAGS if toolchain.startswith("nvrtc") else NVCC_FLAGS
     return digest(toolchain, flags, options, source)
+
+
+def ptx_of(source: str) -> str:
+    """The PTX of a source, as the compiler makes it before the assembler."""
+    if find_toolchain().startswith("nvrtc"):
+        flags = tuple(f.replace("=sm_", "=compute_") for f in NVRTC_FLAGS if "ptxas" not in f)
+        return _nvrtc(source, (), flags, ptx=True)[0].rstrip(b"\0").decode()
+    nvcc = shutil.which("nvcc")
+    assert nvcc is not None
+    with tempfile.TemporaryDirectory() as folder:
+        text, out = Path(folder) / "kernel.cu", Path(folder) / "kernel.ptx"
+        text.write_text(source)
+        words = [nvcc, "-std=c++17", "-O3", "-ptx", "-arch=compute_90a", "-o", str(out), str(text)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BackendError("nvcc rejects the kernel", where=" ".join(words), why=done.stderr)
+        return out.read_text()
+
+
+def sass_of(cubin: bytes) -> str:
+    """The machine code of a cubin as text; needs ``nvdisasm`` of the CUDA toolkit."""
+    tool = shutil.which("nvdisasm")
+    if tool is None:
+        raise BackendError(
+            "the machine code cannot be shown",
+            why="nvdisasm of the CUDA toolkit is not on the PATH",
+            fix="install the CUDA toolkit, or read .ptx, which needs none",
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.cubin"
+        path.write_bytes(cubin)
+        done = subprocess.run([tool, "-c", str(path)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BackendError("nvdisasm rejects the kernel", why=done.stderr[-2000:])
+    return done.stdout
 
 
 def recall_cubin(key: str, kept: DiskCache | None = None) -> Cubin | None:
@@ -189,7 +228,7 @@ def find_toolchain() -> str:
         raise BackendError(
             "no CUDA compiler found",
             why="kernels are compiled on first use",
-            fix="pip install cuda-bindings nvidia-cuda-nvrtc, or put nvcc of the CUDA toolkit on the PATH",
+            fix="pip install cuda-bindings nvidia-cuda-nvrtc, or put nvcc on the PATH",
         )
     text = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"V(\d+\.\d+\.\d+)", text)
@@ -219,18 +258,26 @@ def _nvcc(source: str, options: tuple[str, ...]) -> tuple[bytes, str]:
         return out.read_bytes(), log
 
 
-def _nvrtc(source: str, options: tuple[str, ...]) -> tuple[bytes, str]:
+def _nvrtc(
+    source: str,
+    options: tuple[str, ...],
+    always: tuple[str, ...] = NVRTC_FLAGS,
+    *,
+    ptx: bool = False,
+) -> tuple[bytes, str]:
     nvrtc = bindings("nvrtc")
     code, program = nvrtc.nvrtcCreateProgram(source.encode(), b"warploom.cu", 0, [], [])
     if code:
         raise BackendError(f"NVRTC does not start (error {int(code)})")
     try:
-        flags = [*NVRTC_FLAGS, *options]
+        flags = [*always, *options]
         (code,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
         log = _fetch(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
         text = log.rstrip(b"\0").decode(errors="replace")
         if code:
             raise BackendError("NVRTC rejects the kernel", where=" ".join(flags), why=text[-2000:])
+        if ptx:
+            return _fetch(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program), text
         return _fetch(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program), text
     finally:
         nvrtc.nvrtcDestroyProgram(program)

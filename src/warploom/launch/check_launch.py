@@ -77,7 +77,8 @@ def _ptx(source: str, options: tuple[str, ...], toolchain: str) -> str:
 def _by_nvcc(source: str, options: tuple[str, ...]) -> str:
     nvcc = shutil.which("nvcc")
     if nvcc is None:
-        raise BackendError("no CUDA compiler found", fix="pip install cuda-bindings nvidia-cuda-nvrtc")
+        fix = "pip install cuda-bindings nvidia-cuda-nvrtc"
+        raise BackendError("no CUDA compiler found", fix=fix)
     with tempfile.TemporaryDirectory() as folder:
         text, out = Path(folder) / "kernel.cu", Path(folder) / "kernel.ptx"
         text.write_text(source)
@@ -174,7 +175,6 @@ def _param(  # noqa: PLR0911 (one case a kind of parameter)
                     box=found.box,
                     element=tensors[p.tensor].dtype,
                     swizzle=_SPANS[p.span],
-                    offset=-found.ahead,
                 ),
             )
         case PointerParam():

@@ -7,7 +7,10 @@ product serialised. What came out is kept on disk by content.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import difflib
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,18 +19,30 @@ from warploom.emit.cuda.tile.plain import emit_plain, rows_of
 from warploom.emit.cuda.tile.simt import emit_simt
 from warploom.emit.cuda.tile.simt_layout import has_products
 from warploom.emit.cuda.tile.source import Source, emit_kernel
+from warploom.emit.gfx950.tile_ir.machine import MACHINES
 from warploom.errors import (
     BackendError,
+    CheckError,
     ConfigError,
     GeometryError,
+    KernelCallError,
     KernelError,
     SchedulingError,
 )
+from warploom.interp.dataflow import DataflowReport, verify_dataflow
 from warploom.ir.module import KernelModule
 from warploom.kernel.simplify import simplify
 from warploom.kernel.text import Text, Types
 from warploom.kernel.values import Kernel, Load, Loop, Store, results
-from warploom.launch.build import Cubin, announced, compile_source
+from warploom.kernels.measured import ORDER, Pins
+from warploom.launch.build import (
+    Cubin,
+    SpillWarning,
+    announced,
+    compile_source,
+    ptx_of,
+    sass_of,
+)
 from warploom.launch.kept import (
     keep_refusal,
     keep_source,
@@ -37,13 +52,17 @@ from warploom.launch.kept import (
 )
 from warploom.launch.mi355x import CompiledMi355x, extents_of
 from warploom.launch.pricing import priced, role_costs
+from warploom.launch.tune import recall
+from warploom.launch.tuned import tuned_pins
 from warploom.lower.choose import Choice, check_pins, choose
 from warploom.lower.column import Lowered, lower
 from warploom.lower.module import build_module, printed_module
 from warploom.lower.rewrite import rewrite
+from warploom.lower.row_module import build_row_module
 from warploom.lower.tiling import Tiling, tiling_of
 from warploom.lower.unroll import unrolled
 from warploom.order import ModuloOptions
+from warploom.report import CodeReport
 from warploom.sim.simulation import simulate_roles
 from warploom.target.h200 import HopperTarget, h100, h200
 from warploom.target.mi355x import Mi355x
@@ -58,6 +77,8 @@ _HOPPER = {"h200": h200, "h100": h100}
 SOLVE = ModuloOptions(
     find_work=4.0, prove_work=4.0, optimise_work=0.3, work=16.0, gap=0.01, gap_work=1.0
 )
+RESERVED_BYTES = 1024  # of shared memory, for the system, in every CTA
+MOST_THREADS, MOST_CTAS = 2048, 32  # of an SM
 PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "module", "emit")
 
 
@@ -81,14 +102,66 @@ class Compiled:
         pins: Mapping[str, object] | None = None,
         positive: Collection[str] = (),
         target: HopperTarget | None = None,
+        measured: Callable[[], Pins] | None = None,
     ) -> None:
         self.kernel = kernel
-        self.sizes, self.pins = dict(sizes or {}), dict(pins or {})
+        self.sizes, self._pinned, self._measured = dict(sizes or {}), dict(pins or {}), measured
         self.positive = frozenset(positive)
         self.target = target or h200()
 
+    def check(
+        self,
+        sizes: Mapping[str, int],
+        *,
+        scalars: Mapping[str, float] | None = None,
+        axioms: Mapping[str, bool] | None = None,
+    ) -> CodeReport:
+        """The machine code's report for a small launch: races, deadlocks, broken rules.
+
+        Scalars that are not given and have no usual value are 1.
+        """
+        from warploom.check import check  # noqa: PLC0415 (needs a CUDA compiler)
+        from warploom.launch.check_launch import launch_of, ptx_of  # noqa: PLC0415
+        from warploom.launch.described import binary_of  # noqa: PLC0415
+
+        open_ = [s.name for s in binary_of(self).scalars if getattr(s, "default", None) is None]
+        values = {**dict.fromkeys(open_, 1.0), **(scalars or {})}
+        return check(ptx_of(self.cuda), launch_of(self, sizes, scalars=values), axioms=axioms)
+
+    def require_checked(self, sizes: Mapping[str, int]) -> None:
+        """``CheckError`` where the machine code is not clean for a small launch."""
+        report = self.check(sizes)
+        if not report.clean:
+            raise CheckError(
+                f"the machine code is {report.verdict.value}",
+                where=f"check={dict(sizes)}",
+                why=report.text()[:2000],
+                fix="warploom check KERNEL shows the whole report",
+            )
+
     def __repr__(self) -> str:
-        return f"<Compiled kernel {self.kernel.name} for {self.target.name}>"
+        what = f"Compiled kernel {self.kernel.name} for {self.target.name}"
+        if "built" not in self.__dict__:
+            return f"<{what}, not built yet>"
+        return (
+            f"<{what}: {self.tiling.name}, {self.registers} registers,"
+            f" {self.spill_bytes} bytes spilled, {self.shared_bytes} bytes of shared memory,"
+            f" {self.occupancy} CTAs of {self.built.source.threads} threads on an SM>"
+        )
+
+    @cached_property
+    def pins(self) -> dict[str, object]:
+        """What is pinned; else what was measured for such a kernel, where that can be scheduled."""
+        best = self._measured() if self._measured is not None and not self._pinned else ()
+        for pins in alternatives(best):
+            own = dict(pins)
+            made = Compiled(
+                self.kernel, sizes=self.sizes, pins=own, positive=self.positive, target=self.target
+            )
+            with suppress(BackendError, GeometryError, KernelError, SchedulingError):
+                made.lower(made.choices[0].tiling)
+                return own
+        return self._pinned
 
     @cached_property
     def simplified(self) -> Kernel:
@@ -120,16 +193,30 @@ class Compiled:
     @cached_property
     def module(self) -> KernelModule:
         """The kernel module of the tiling that is built; ``KernelError`` where there is none."""
+        if not self.loops:
+            return build_row_module(self.kernel, self.rewritten)
         return build_module(self.kernel, self.lowered)
 
     def module_of(self, tiling: Tiling) -> KernelModule:
         """The kernel module for a tiling."""
+        if not self.loops:
+            return build_row_module(self.kernel, self.rewritten)
         return build_module(self.kernel, self.lower(tiling))
 
     @cached_property
     def coverage(self) -> CoverageReport:
         """What is verified of the module's indices, trip counts, predicates and stores."""
         return verify_coverage(self.module)
+
+    @cached_property
+    def dataflow(self) -> DataflowReport:
+        """Whether the module computes the author's kernel, on random elements; takes seconds."""
+        return verify_dataflow(self.module)
+
+    @property
+    def loops(self) -> bool:
+        """Whether the kernel has a loop."""
+        return any(isinstance(op, Loop) for op in self.rewritten.ops)
 
     @property
     def document(self) -> RolesDocument:
@@ -158,6 +245,36 @@ class Compiled:
     def registers(self) -> int | None:
         """Registers of a thread at entry, by ptxas."""
         return self.built.cubin.report.registers
+
+    @property
+    def ptx(self) -> str:
+        """The PTX of the kernel that is built."""
+        return ptx_of(self.built.source.text)
+
+    @property
+    def sass(self) -> str:
+        """Its machine code as text, by ``nvdisasm``."""
+        return sass_of(self.cubin)
+
+    @property
+    def spill_bytes(self) -> int:
+        """Bytes of stores and loads of spilled registers, by ptxas."""
+        return self.built.cubin.report.spill_bytes
+
+    @property
+    def shared_bytes(self) -> int:
+        """Dynamic shared memory of a CTA."""
+        return self.built.source.shared_bytes
+
+    @property
+    def occupancy(self) -> int:
+        """CTAs that an SM runs at once, by registers, shared memory and threads."""
+        limits, threads = self.target.limits, self.built.source.threads
+        step = limits.setmaxnreg_step
+        registers = -(-(self.registers or 1) // step) * step
+        by_registers = limits.registers_per_sm // (registers * threads)
+        by_memory = (limits.smem_per_block + RESERVED_BYTES) // (self.shared_bytes + RESERVED_BYTES)
+        return max(0, min(by_registers, by_memory, MOST_THREADS // threads, MOST_CTAS))
 
     def timeline(self, form: str = "text", *, trips: int = 4) -> str:
         """A tile over time, by the simulator: ``text``, ``svg``, ``html`` or ``perfetto``."""
@@ -225,7 +342,16 @@ class Compiled:
                 + "".join(f", {m}" for m in report.messages)
             )
         if spilled:
-            return min(spilled, key=lambda b: b.cubin.report.spill_bytes)
+            least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
+            warnings.warn(
+                f"kernel {self.kernel.name}, {least.tiling.name}:"
+                f" {least.cubin.report.spill_bytes} bytes of registers are spilled in every"
+                " configuration that was tried; smaller tiles (.with_tiles(...)) or shorter whole"
+                " axes avoid it",
+                SpillWarning,
+                stacklevel=2,
+            )
+            return least
         raise BackendError(
             f"no tiling of kernel {self.kernel.name} can be built",
             where=f"sizes {self.sizes}, pins {self.pins}",
@@ -304,6 +430,24 @@ def _gathers(kernel: Kernel) -> bool:
     return any(i.value is not None and shapes[i.value] for op in accesses for i in op.at)
 
 
+def _check_known(
+    text: Text, option: str, given: Iterable[str], known: Iterable[str], what: str
+) -> None:
+    """``KernelCallError`` for a name that the kernel has not, with the nearest one."""
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            near = [n for n in names if n.lower() == str(name).lower()]
+            near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
+            hint = f"did you mean '{near[0]}'? " if near else ""
+            raise KernelCallError(
+                f"{option}= names '{name}'",
+                where=str(text.source.line(text.source.tree)),
+                why=f"it names {what}",
+                fix=hint + f"known: {', '.join(names) or 'none'}",
+            )
+
+
 def compile_text(
     text: Text,
     types: Types,
@@ -315,17 +459,38 @@ def compile_text(
     target: object = None,
 ) -> Compiled | CompiledMi355x:
     """``Text.compile``."""
-    if target == "mi355x" or isinstance(target, Mi355x):
+    amd = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
+    if amd is not None:
         kernel = text.value_for(text.spell(types, without), sizes, constants, without)
-        return CompiledMi355x(kernel, extents_of(kernel, dict(text.pins)))
+        return CompiledMi355x(kernel, extents_of(kernel, dict(text.pins)), amd)
     if isinstance(target, str) and target in _HOPPER:
         target = _HOPPER[target]()
     if target is not None and not isinstance(target, HopperTarget):
         raise ConfigError(
             f"a {type(target).__name__} is no Hopper target",
             where="target",
-            fix="'h200', 'h100', 'mi355x', or a HopperTarget made with dataclasses.replace",
+            fix="'h200', 'h100', 'mi355x', 'mi300x', or a HopperTarget by dataclasses.replace",
         )
+    axes = {a.name for t in text.signature.tensors for a in t.axes}
+    _check_known(text, "sizes", sizes, axes, "axes of the kernel")
+    _check_known(text, "positive", positive, text.signature.scalars, "scalars of the kernel")
     wanted = text.spell(types, without)
     kernel = text.value_for(wanted, sizes, constants, without)
-    return Compiled(kernel, sizes=sizes, pins=text.pins, positive=positive, target=target)
+    whole = {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())
+
+    def measured() -> Pins:
+        """As a call of these sizes would have it; of a part of the sizes nothing is known."""
+        own = tuple(sorted((v.axis, sizes[v.axis]) for v in kernel.vars)) if whole else ()
+        known = recall(kernel, dict(own)) if whole else ()
+        return known or (tuned_pins(text, kernel, constants, sizes) if whole else ())
+
+    return Compiled(
+        kernel, sizes=sizes, pins=text.pins, positive=positive, target=target, measured=measured
+    )
+
+
+def alternatives(pins: Pins) -> tuple[Pins, ...]:
+    """What was measured for kernels of a kind; for one that has no place for it, with another
+    order of its own.
+    """
+    return tuple(dict.fromkeys((pins, tuple(p for p in pins if p[0] not in ORDER)))) if pins else ()

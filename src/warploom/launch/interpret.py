@@ -28,14 +28,16 @@ from warploom.errors import (
 )
 from warploom.interp import TIMINGS, run_module
 from warploom.ir.module import KernelModule
+from warploom.kernel.printing import Printed, printing
 from warploom.kernel.signature import MISSING
 from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Access, DType, Kernel, Loop, Store, walk
-from warploom.kernels.measured import ORDER, measured
+from warploom.kernel.values import Access, DType, Kernel, Store, walk
+from warploom.kernels.measured import ORDER
 from warploom.launch.compiled import MOST_TRIED, Compiled
 from warploom.launch.interpreting import KINDS, TARGETS, Interpreting
 from warploom.launch.mi355x import CompiledMi355x, extents_of
 from warploom.launch.tune import recall
+from warploom.launch.tuned import tuned_pins
 from warploom.lower.module import build_module
 from warploom.lower.row_module import build_row_module
 from warploom.lower.tiling import Tiling
@@ -80,13 +82,14 @@ def interpret(
         n: v for n, v in numbers.items() if text.signature.scalar_defaults.get(n, MISSING) == v
     }
     positive = [n for n, v in numbers.items() if n not in built_in and v > 0]
-    kernel = text.value_for(kinds, lengths, choices | built_in, without)
+    with printing() as shown:
+        kernel = text.value_for(kinds, lengths, choices | built_in, without)
     key = tuple((a, n) for a, n in lengths.items() if a in {v.axis for v in kernel.vars})
     axes = {t.name: tuple(a.name for a in t.axes) for t in text.signature.tensors}
     arrays_of = {n: Named(np.asarray(v), axes[n]) for n, v in held.items()}
     before = {n: Named(np.asarray(v), axes[n]) for n, v in initial.items() if n in axes}
     if config is None or target == "mi355x":
-        measured_pins = recall(kernel, dict(key)) or measured(kernel.name, choices, dict(key))
+        measured_pins = recall(kernel, dict(key)) or tuned_pins(text, kernel, choices, dict(key))
         pins = [dict(text.pins)] if text.pins else tried_pins(measured_pins)
     else:
         pins = [_pins(config)]
@@ -101,6 +104,7 @@ def interpret(
         Interpreting(target, None, timing, seed),
         config if target == "mi355x" else None,
     )
+    show(shown, made)
     outputs = [
         _like(inputs, made[t.name].in_order(axes[t.name]))
         for t in text.signature.outputs
@@ -121,6 +125,16 @@ class Named:
         if axes == self.axes:
             return self.array
         return self.array.transpose([self.axes.index(n) for n in axes])
+
+
+def show(shown: Mapping[str, Printed], made: Mapping[str, Named]) -> None:
+    """Print the tiles that a kernel shows, whole."""
+    for name, note in shown.items():
+        if name in made:
+            found = made[name]
+            axes = ", ".join(f"{a}={n}" for a, n in zip(found.axes, found.array.shape, strict=True))
+            where = f"line {note.line.number}: " if note.line is not None else ""
+            print(f"{where}{note.label} [{axes}]\n{np.array2string(found.array)}")
 
 
 Visits = Callable[[Mapping[str, int], int], tuple[int, ...]]
@@ -195,7 +209,7 @@ def _module_for(
     for some in pins:
         compiled = Compiled(kernel, sizes=chosen, pins=dict(some), positive=positive)
         try:
-            if not any(isinstance(op, Loop) for op in compiled.rewritten.ops):
+            if not compiled.loops:
                 return build_row_module(kernel, compiled.rewritten), None
             choices = compiled.choices[:MOST_TRIED]
         except (BackendError, GeometryError, KernelError, SchedulingError) as error:

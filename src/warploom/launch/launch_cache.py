@@ -14,12 +14,14 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from warploom.kernel.text import Text
 from warploom.kernel.values import Kernel, Tensor
 from warploom.launch.binary import Binary, LaunchFacts, Sizes
 from warploom.launch.build import cubin_key, find_toolchain, recall_cubin
 from warploom.launch.code_digest import CHOOSING, SHAPING, fingerprint
 from warploom.launch.disk_cache import digest, disk_cache
 from warploom.launch.json_values import params_data, read_value
+from warploom.launch.shipped import is_shipped
 
 if TYPE_CHECKING:
     from warploom.launch.compiled import Compiled
@@ -29,14 +31,23 @@ Pins = tuple[tuple[str, object], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the kernel of a call comes from: its text, the choices made, the sizes of all axes."""
+
+    text: Text
+    choices: tuple[tuple[str, object], ...]
+    sizes: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """What a call asks for. ``pins``: fixed by the caller; ``measured``: tried first, if any."""
+    """What a call asks for. ``pins``: fixed by the caller, or measured by them."""
 
     kernel: Kernel
     sizes: tuple[tuple[str, int], ...]
     pins: Pins
-    measured: Pins
     positive: frozenset[str]
+    origin: Origin
 
     def key(self) -> str:
         """A digest of everything the built kernel follows from."""
@@ -46,9 +57,25 @@ class Request:
             repr(self.kernel),
             self.sizes,
             self.pins,
-            self.measured,
             sorted(self.positive),
+            is_shipped(self.origin.text),
+            self.origin.sizes,
+            *(self._choice(name, value) for name, value in self.origin.choices),
         )
+
+    @staticmethod
+    def _choice(name: str, value: object) -> tuple[str, str]:
+        """A choice as far as tables of measured configurations look at it; the kernel has the
+        rest of it inlined.
+        """
+        return name, repr(value) if isinstance(value, str | int | float | None) else "given"
+
+    def measured(self) -> Pins:
+        """What was measured best for such a kernel, if anything; nothing for pinned ones."""
+        from warploom.launch.tuned import tuned_pins  # noqa: PLC0415 (compares kernels)
+
+        known = dict(self.origin.choices), dict(self.origin.sizes)
+        return () if self.pins else tuned_pins(self.origin.text, self.kernel, *known)
 
     def compiled(self) -> Compiled:
         """The compilation, by the passes; kept in this process."""

@@ -21,6 +21,7 @@ from warploom.emit.gfx950.tile_ir import TileProgram, compile_tile_kernel, grid_
 from warploom.emit.gfx950.tile_ir.execute import Executed, execute, launch_of, shape_of
 from warploom.emit.gfx950.tile_ir.host import host_source
 from warploom.emit.gfx950.tile_ir.kernel import KERNEL_NAME
+from warploom.emit.gfx950.tile_ir.machine import MI355X, AmdMachine
 from warploom.emit.gfx950.toolchain import find_linker, link_code_object
 from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.kernel.simplify import simplify
@@ -38,6 +39,7 @@ class CompiledMi355x:
 
     kernel: Kernel
     extents: Mapping[str, int]
+    machine: AmdMachine = MI355X
 
     @cached_property
     def simplified(self) -> Kernel:
@@ -47,7 +49,7 @@ class CompiledMi355x:
     @cached_property
     def program(self) -> TileProgram:
         """The compiled kernel."""
-        return compile_tile_kernel(self.kernel, extents=self.extents)
+        return compile_tile_kernel(self.kernel, extents=self.extents, machine=self.machine)
 
     @property
     def assembly(self) -> str:

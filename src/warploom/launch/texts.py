@@ -23,15 +23,15 @@ from warploom.errors import (
     KernelError,
     SchedulingError,
 )
+from warploom.kernel.printing import printing
 from warploom.kernel.signature import MISSING, TensorText
 from warploom.kernel.text import Text
 from warploom.kernel.values import Access, DType, Kernel, Tensor
-from warploom.kernels.measured import ORDER, measured
 from warploom.launch.binary import Binary
 from warploom.launch.driver import require_hopper
 from warploom.launch.fit import UnfitError, check_fit, fitted
 from warploom.launch.interpreting import Interpreting, made_like, values_of, write_back
-from warploom.launch.launch_cache import KERNELS, Request, launchable
+from warploom.launch.launch_cache import KERNELS, Origin, Request, launchable
 from warploom.launch.layout import EmptyError, Layout, bind, is_empty
 from warploom.launch.overlap import check_itself
 from warploom.launch.plan import MisalignedError
@@ -239,7 +239,7 @@ class Calls:
         state: Interpreting,
     ) -> Sequence[Any]:
         """The call executed on the CPU, by the module that a GPU would run."""
-        from warploom.launch.interpret import Named, execute  # noqa: PLC0415 (passes, NumPy)
+        from warploom.launch.interpret import Named, execute, show  # noqa: PLC0415 (passes, NumPy)
 
         layouts = self.runner.layouts(tensors)
         numbers = self.runner.scalars_of(layouts) if scalars is None else scalars
@@ -254,7 +254,8 @@ class Calls:
         if self.viewed is not None:
             layouts, shapes = self.viewed(layouts, options)
         tensors_of, sizes = self._bound(layouts, options)
-        kernel, pins, positive = self._kernel(layouts, options)
+        with printing() as shown:
+            kernel, pins, positive = self._kernel(layouts, options)
         key = _size_key(kernel, sizes)
         done = list(tensors)
         like = next(t for t in tensors if t is not None)
@@ -269,6 +270,7 @@ class Calls:
                 held[t.name] = Named(values_of(tensors[i], layout), tuple(a.name for a in t.axes))
         given = dict(zip((p.name for p in kernel.parameters), numbers, strict=True))
         made = execute(kernel, key, pins, positive, held, given, sizes, state)
+        show(shown, made)
         for i, (t, layout) in enumerate(zip(tensors_of, complete, strict=True)):
             if t.access is Access.OUT and layout is not None and t.name in made:
                 own = made[t.name].in_order(tuple(a.name for a in t.axes))
@@ -294,6 +296,7 @@ class Calls:
     ) -> tuple[Kernel, list[dict[str, object]], frozenset[str]]:
         """The kernel of a call, the choices that a call tries for it in turn, and what is > 0."""
         from warploom.launch.interpret import tried_pins  # noqa: PLC0415 (passes, NumPy)
+        from warploom.launch.tuned import tuned_pins  # noqa: PLC0415 (compares kernels)
 
         types, choices, positive, wanted, pins = options
         _, sizes = self._bound(layouts, options)
@@ -306,7 +309,7 @@ class Calls:
         known = pins or recall(kernel, dict(_size_key(kernel, sizes)))
         if known:
             return kernel, [dict(known)], positive
-        return kernel, tried_pins(measured(kernel.name, dict(choices), sizes)), positive
+        return kernel, tried_pins(tuned_pins(text, kernel, dict(choices), sizes)), positive
 
     def _hollow(self, layouts: Layouts, options: tuple[Any, ...]) -> tuple[Tensor, ...]:
         """The tensors of a call one of which is empty, if so are all results.
@@ -326,18 +329,23 @@ class Calls:
 
     def _with_zeros(self, tensors: Sequence[Any]) -> list[Any]:
         """Zeros in place of tensors that are empty along the axis that is summed over."""
+        import numpy as np  # noqa: PLC0415 (calls on a GPU need none)
+
         out = list(tensors)
         for i, (t, given) in enumerate(zip(self.tensors, tensors, strict=True)):
             names = [a.name for a in t.axes]
             if given is None or self.summed not in names:
                 continue
-            if not is_torch(given):
+            interpreted = isinstance(given, np.ndarray)
+            if not is_torch(given) and not interpreted:
                 raise EmptyError(f"{self.names[i]} is empty", fix="torch tensors, or none at all")
             at, shape = names.index(self.summed), list(given.shape)
             shape[at] = 1 if t.axes[at].per > 1 else FILLED
-            out[i] = given.new_zeros(shape)
+            out[i] = np.zeros(shape, given.dtype) if interpreted else given.new_zeros(shape)
             if self.counted is not None:
-                out[self.places[self.counted]] = given.new_zeros(shape[:1]).int()
+                none = np.zeros(shape[:1], np.int32) if interpreted else None
+                none = given.new_zeros(shape[:1]).int() if none is None else none
+                out[self.places[self.counted]] = none
         return out
 
     def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> Binary:
@@ -386,8 +394,8 @@ class Calls:
         kernel = text.value_for(kinds, sizes, dict(choices), without)
         key = _size_key(kernel, sizes)
         known = pins or recall(kernel, dict(key))
-        best = () if known else measured(kernel.name, dict(choices), sizes)
-        return Request(kernel, key, known, best, positive), tensors, sizes
+        ask = Request(kernel, key, known, positive, Origin(text, choices, tuple(sizes.items())))
+        return ask, tensors, sizes
 
     def _bound(
         self, layouts: Layouts, options: tuple[Any, ...], *, empty: bool = False
@@ -479,8 +487,9 @@ def compiled_or_chosen(request: Request) -> Compiled:
     kernel, sizes, pins, positive = request.kernel, request.sizes, request.pins, request.positive
     if pins:
         return _compiled(kernel, sizes, pins, positive)
-    best = request.measured
-    for mine in dict.fromkeys((best, tuple(p for p in best if p[0] not in ORDER))) if best else ():
+    from warploom.launch.compiled import alternatives  # noqa: PLC0415 (loads every pass)
+
+    for mine in alternatives(request.measured()):
         made = _compiled(kernel, sizes, mine, positive)
         with suppress(BackendError, GeometryError, KernelError, SchedulingError):
             made.built  # noqa: B018 (kept)

@@ -7,9 +7,10 @@ Everything else is a load, a product, a store or vector work.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from warploom.document.flow import When
 from warploom.errors import KernelError
@@ -115,6 +116,11 @@ class Body:
         """What is known of values, by question. Values form a graph in which the same ones are
         reached on many paths: each question about a value is answered once.
         """
+        return {}
+
+    @cached_property
+    def analyses(self) -> dict[Hashable, Any]:
+        """Results of analyses of this body, each made once; by what asks for them."""
         return {}
 
     def _known(self, question: str, name: str, answer: Callable[[str], bool]) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -263,10 +264,12 @@ def check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
                 why=f"it is {fixed[name]}: a unit, a whole axis, or what the text says",
             )
         if name not in names and name not in CHOICES:
+            near = get_close_matches(name, [*names, *CHOICES], n=1, cutoff=0.0)
             raise ConfigError(
                 f"'{name}' cannot be pinned",
                 where=f"kernel {kernel.name}",
-                fix=f"extents of {', '.join(sorted(names))}, or {', '.join(sorted(CHOICES))}",
+                fix=f"did you mean '{near[0]}'? Known: extents of {', '.join(sorted(names))}, or "
+                + ", ".join(sorted(CHOICES)),
             )
         if name in names and (type(value) is not int or value < 1):
             raise ConfigError(f"extent {name}={value!r}", where=f"kernel {kernel.name}")

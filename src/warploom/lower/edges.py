@@ -11,7 +11,7 @@ sums over them, its copies are bounded: they fill with zeros from the loop's end
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from warploom.kernel.rewrite import renamed
@@ -43,6 +43,7 @@ from warploom.kernel.values import (
 from warploom.lower.body import Body, is_end, made_by, refusal
 from warploom.lower.ends import MOST_AXES
 from warploom.lower.outside import NEUTRAL, Outside, known_as, neutral
+from warploom.lower.pad import is_padded
 from warploom.lower.single import is_computed
 
 FEW = 1 << 12  # a number that every 16-bit type comes near to
@@ -57,8 +58,11 @@ def hide_edges(kernel: Kernel, positive: frozenset[str]) -> Kernel:
 
 
 def _columns_hidden(kernel: Kernel, ops: tuple[Op, ...]) -> tuple[Op, ...]:
-    """What is reduced along a tile of the grid, without what lies past the end of its axis."""
-    tiles = {v.name for v in kernel.vars if v.walk is Walk.TILE}
+    """What is reduced along a tile of the grid, or along a padded axis, without what lies past the
+    end of its axis; and computed operands of products that contract a padded axis.
+    """
+    padded = {v.name for v in kernel.vars if is_padded(kernel, v)}
+    tiles = {v.name for v in kernel.vars if v.walk is Walk.TILE} | padded
     made = {name: op for op in walk(ops) if (name := made_by(op)) is not None}
     made |= {c.inside.name: Given(result=c.inside, of="") for x in kernel.loops for c in x.carried}
     made |= {c.result.name: Given(result=c.result, of="") for x in kernel.loops for c in x.carried}
@@ -72,9 +76,29 @@ def _columns_hidden(kernel: Kernel, ops: tuple[Op, ...]) -> tuple[Op, ...]:
             number = neutral(NEUTRAL[op.fn], op.result.dtype)
             hidden = [*_where(made[op.arg], op.arg, number, inside.result.name, tag)]
             out += [*condition, inside, *hidden, replace(op, arg=hidden[-1].result.name)]
+        elif isinstance(op, Dot) and padded:
+            out += _contraction_hidden(kernel, op, made, padded)
         else:
             out.append(op)
     return tuple(out)
+
+
+def _contraction_hidden(
+    kernel: Kernel, op: Dot, made: Mapping[str, Op], padded: set[str]
+) -> Iterator[Op]:
+    """A product whose computed left operand is 0 past the end of a padded axis it sums over."""
+    left = made.get(op.a)
+    inner = None if left is None else results(left)[0].vars[-1]
+    source = left
+    while isinstance(source, Transpose):
+        source = made.get(source.arg)
+    if left is None or inner not in padded or isinstance(source, Load):
+        yield op
+        return
+    tag = f"{inner}_{op.result.name}"
+    *condition, inside = _condition(kernel, inner or "", None, op.result.line, tag)
+    hidden = [*_where(left, op.a, 0.0, inside.result.name, tag)]
+    yield from (*condition, inside, *hidden, replace(op, a=hidden[-1].result.name))
 
 
 @dataclass

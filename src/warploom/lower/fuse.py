@@ -88,6 +88,14 @@ def fresh_product(body: Body, step: Step) -> str | None:
 
 def stored_inline(body: Body, when: When = When.TAIL) -> frozenset[str]:
     """Tiles of a section that only its stores need: they are computed where they are stored."""
+    key = ("stored_inline", when)
+    if key not in body.analyses:
+        body.analyses[key] = _stored_inline(body, when)
+    known: frozenset[str] = body.analyses[key]
+    return known
+
+
+def _stored_inline(body: Body, when: When) -> frozenset[str]:
     found: set[str] = set()
     for op in reversed(body.section(when)):
         if when is When.TAIL and is_column_sum(body, op):

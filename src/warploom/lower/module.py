@@ -53,7 +53,14 @@ from warploom.kernel.values import (
 from warploom.lower.body import refusal
 from warploom.lower.column import Lowered
 from warploom.lower.edges import bounded_axis
-from warploom.lower.hand_over import by_columns, puts, sees, share_of
+from warploom.lower.hand_over import (
+    by_columns,
+    early_array,
+    early_vectors,
+    puts,
+    sees,
+    share_of,
+)
 from warploom.lower.layout import Form
 from warploom.lower.loop_ops import product_name
 from warploom.lower.meet import MEET, inbox_bytes, meeting_of
@@ -347,6 +354,15 @@ class _Builder:
             if name not in own:
                 yield RegisterArray(name=name, blocks=0, cols=0, registers=count, form="thread")
         if role == "consumer":
+            for value, (_, columns) in early_vectors(self.layout).items():
+                if early_array(value) not in counts:
+                    yield RegisterArray(
+                        name=early_array(value),
+                        blocks=0,
+                        cols=0,
+                        registers=columns // 4,
+                        form="thread",
+                    )
             for reads in self.vectors.hidden.values():
                 for read in reads.values():
                     count = 2 * read.blocks if read.form == "row" else 1

@@ -22,10 +22,12 @@ from warploom.kernel.values import (
     Store,
     Transpose,
     operands,
+    walk,
 )
 from warploom.lower.body import made_by, refusal
 from warploom.lower.edges import hide_edges
 from warploom.lower.ends import ended_copies
+from warploom.lower.pad import pad_whole_axes
 from warploom.lower.single import keep_carried
 
 Rewrite = Callable[[Kernel, frozenset[str]], Kernel]
@@ -33,9 +35,37 @@ Rewrite = Callable[[Kernel, frozenset[str]], Kernel]
 
 def rewrite(kernel: Kernel, positive: frozenset[str] = frozenset()) -> Kernel:
     """All rewrites. ``positive``: scalars of the call known to exceed 0."""
+    _refuse_nested(kernel)
+    _refuse_whole_sums(kernel)
     for change in REWRITES:
         kernel = change(kernel, positive)
     return kernel
+
+
+def _refuse_whole_sums(kernel: Kernel) -> None:
+    for op in walk(kernel.ops):
+        if isinstance(op, Store) and op.add and not kernel.tensor(op.tensor).dtype.is_float:
+            raise refusal(
+                f"'{op.tensor}' of type {kernel.tensor(op.tensor).dtype} is added to beside matrix "
+                "products",
+                op.line,
+                why="accumulators are added to memory as floats",
+                fix="an output of type f32, or a second kernel without products",
+            )
+
+
+def _refuse_nested(kernel: Kernel) -> None:
+    """Loops inside loops have one program for all threads; pipelined ones follow one another."""
+    for loop in kernel.loops:
+        for op in loop.body:
+            if isinstance(op, Loop):
+                raise refusal(
+                    "a loop inside a loop beside matrix products",
+                    op.line,
+                    why="copies and products of a pipelined loop are scheduled as one steady state;"
+                    " an inner loop would have to fill and drain it in every step",
+                    fix="make the inner axis whole, two loops one after the other, or two kernels",
+                )
 
 
 def scale_after_maximum(kernel: Kernel, positive: frozenset[str]) -> Kernel:
@@ -204,6 +234,7 @@ def begin_in_registers(kernel: Kernel, _: frozenset[str] = frozenset()) -> Kerne
 
 
 REWRITES: tuple[Rewrite, ...] = (
+    pad_whole_axes,
     ended_copies,
     begin_in_registers,
     scale_after_maximum,

@@ -180,7 +180,7 @@ def _staging(layout: Layout, target: HopperTarget) -> int:
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
     left = target.limits.smem_per_block - ALIGNMENT - once
     copy = STAGING_BYTES * layout.tiling.warpgroups
-    if layout.tiling.alternate > 1:  # nobody waits for stores: what slots leave
+    if layout.tiling.alternate > 1 and every:  # nobody waits for stores: what slots leave
         return max(1, min(GOOD_COPIES, (left - (left - copy) // every * every) // copy))
     fit = [(left - stages * every) // copy for stages in (GOOD_STAGES, LEAST_STAGES)]
     return max(1, min(4, chunks, fit[0] if fit[0] >= GOOD_COPIES else fit[1]))

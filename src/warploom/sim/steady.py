@@ -17,9 +17,6 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-import numpy as np
-import numpy.typing as npt
-
 from warploom.sim.events import Link, PhaseSpan, SlotEvent
 from warploom.sim.program import Issue, Workload
 from warploom.sim.state import StepTime, Trace
@@ -63,21 +60,24 @@ def steady_state(trace: Trace) -> SteadyState | None:
         if found is not None:
             return replace(found, first_iteration=base + found.first_iteration)
     first = trips // 2 if trips > 3 else 0
-    reached = times.max(axis=1)  # by the row that comes last: others may run ahead
-    interval = Fraction(int(reached[-1] - reached[first]), trips - 1 - first)
+    reached = max(times[-1]) - max(times[first])  # by the row that comes last: others run ahead
+    interval = Fraction(reached, trips - 1 - first)
     return SteadyState(interval=interval, steady=False, period=1, first_iteration=base + first)
 
 
-def _periodic(times: npt.NDArray[np.int64], span: int, period: int) -> SteadyState | None:
+def _periodic(times: list[list[int]], span: int, period: int) -> SteadyState | None:
     """Whether some stretch repeats with ``period``, often enough to cover ``span`` cycles.
 
     The first iterations feel the prologue and the last ones the epilogue of a leading row, so the
     stretch may lie anywhere; the longest one counts.
     """
-    shifts = times[period:] - times[:-period]
-    uniform = (shifts == shifts[:, :1]).all(axis=1)
-    first, length = _longest_run(shifts[:, 0], uniform)
-    shift = int(shifts[first, 0])
+    shifts = [later[0] - now[0] for now, later in zip(times, times[period:], strict=False)]
+    uniform = [
+        all(b - a == shift for a, b in zip(now, later, strict=True))
+        for shift, now, later in zip(shifts, times, times[period:], strict=False)
+    ]
+    first, length = _longest_run(shifts, uniform)
+    shift = shifts[first]
     if shift <= 0 or (length // period) * shift < span or length < period:
         return None
     return SteadyState(
@@ -85,7 +85,7 @@ def _periodic(times: npt.NDArray[np.int64], span: int, period: int) -> SteadySta
     )
 
 
-def _longest_run(shifts: npt.NDArray[np.int64], uniform: npt.NDArray[np.bool_]) -> tuple[int, int]:
+def _longest_run(shifts: list[int], uniform: list[bool]) -> tuple[int, int]:
     """Start and length of the longest stretch of uniform, equal shifts; the last of equals."""
     best, start = (0, 0), 0
     for i, fits in enumerate(uniform):
@@ -99,7 +99,7 @@ def _longest_run(shifts: npt.NDArray[np.int64], uniform: npt.NDArray[np.bool_]) 
     return best
 
 
-def _iteration_times(trace: Trace) -> tuple[npt.NDArray[np.int64], int, int]:
+def _iteration_times(trace: Trace) -> tuple[list[list[int]], int, int]:
     """Step times as (iteration, step of any row), the longest extent of an iteration, the first.
 
     Roles may run their loops over different iterations; only those that all have count.
@@ -116,9 +116,9 @@ def _iteration_times(trace: Trace) -> tuple[npt.NDArray[np.int64], int, int]:
     width = max((len(values) for values in table.values()), default=0)
     whole = _longest_stretch(sorted(i for i, values in table.items() if len(values) == width))
     if not whole:
-        return np.zeros((0, 0), dtype=np.int64), 0, 0
+        return [], 0, 0
     span = max(ends.get(i, 0) - min(table[i]) for i in whole)
-    return np.array([table[i] for i in whole], dtype=np.int64), span, whole[0]
+    return [table[i] for i in whole], span, whole[0]
 
 
 def _longest_stretch(numbers: list[int]) -> list[int]:

@@ -51,6 +51,7 @@ def timeline_html(
     codes: Mapping[str, str] | None = None,
     panels: Panels | None = None,
     clock_hz: float | None = None,
+    most_plain: int = PLAIN,
 ) -> str:
     """The page as text. It holds all rows, and shows one of each group until asked for more.
 
@@ -59,8 +60,8 @@ def timeline_html(
     short to show it. ``lines`` gives the author's line of an op by its name, ``stamps`` what a run
     on a GPU measured, shown under the prediction. ``title`` is the headline, ``codes`` gives the
     name that an op has in generated code by the label it is shown with, ``panels`` are source,
-    schedule and code, linked, and ``clock_hz`` turns measured ranges into time. The data of a long
-    run is packed; the browser unpacks it.
+    schedule and code, linked, and ``clock_hz`` turns measured ranges into time. Data of more than
+    ``most_plain`` bytes is packed; the browser unpacks it.
     """
     name = title or sim.name
     sites = stalls_of(sim)
@@ -75,7 +76,7 @@ def timeline_html(
             "measured": _measured(scene, stamps),
         }
     )
-    packed = len(data) > PLAIN
+    packed = len(data) > most_plain
     return page(
         "timeline.html",
         title=escape(f"Timeline of {name}"),

@@ -4,6 +4,7 @@ Each function returns a fragment for ``_repr_html_``. Pictures are embedded as d
 styles cannot touch the page around them and they survive in saved notebooks; nothing is fetched.
 """
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
@@ -50,10 +51,15 @@ def picture(svg: str) -> str:
 
 
 def simulation_html(sim: Simulation) -> str:
-    """A run: the timeline of its first iterations as a picture."""
+    """A run: the timeline of its start and first iteration as a picture."""
     loop = loop_spans(sim)
-    window = (0, loop[2].end) if len(loop) > 4 else None
-    return picture(timeline_svg(sim, window=window))
+    window = (0, loop[0].end) if len(loop) > 4 else None
+    return picture(untitled(timeline_svg(sim, window=window)))
+
+
+def untitled(svg: str) -> str:
+    """A picture without the texts that hovering shows, which an image element never does."""
+    return re.sub(r"<title>[^<]*</title>", "", svg)
 
 
 class InteractiveTimeline:
@@ -67,7 +73,7 @@ class InteractiveTimeline:
         self.reasons = reasons
 
     def _repr_html_(self) -> str:
-        page = escape(timeline_html(self.sim, reasons=self.reasons))
+        page = escape(timeline_html(self.sim, reasons=self.reasons, most_plain=0))
         return (
             f'<iframe srcdoc="{page}" sandbox="allow-scripts" '
             f'style="width:100%;height:{self.height}px;border:1px solid #ccc"></iframe>'

@@ -46,6 +46,8 @@ class TimedMachine(Machine):
         if late and self.timing == "mixed":
             late = self._chance.random() < 0.5
         if not late:
+            if self._delayed[at]:
+                self._catch_up(w, at)
             self._replay(w, at, effect, count=True)
             return
         ghost = _copy_of(w)
@@ -71,6 +73,16 @@ class TimedMachine(Machine):
             else:
                 w.v[register, w.active()] = GARBAGE
         queues[0].items[-1].done = perform
+
+    def _catch_up(self, w: Wave, at: int) -> None:
+        """What is older in the same queue takes effect first."""
+        name = self.kernel.instructions[at].mnemonic
+        queues = [w.vm] if is_vector_memory(name) else [w.lgkm]
+        for queue in [w.vm, w.lgkm] if name.startswith("flat_") else queues:
+            for operation in queue.items:
+                if operation.done is not None:
+                    operation.done()
+                    operation.done = None
 
     def _count(self, w: Wave, at: int) -> None:
         """Put the operation into its queues."""
@@ -146,16 +158,19 @@ def _copy_results(ghost: Wave, w: Wave, results: list[int]) -> None:
 
 def execute(
     kernel: Kernel, launch: Launch, *, timing: str = "late", order: str = "forward", seed: int = 0,
-    max_steps: int = 2_000_000,
+    chance: int = 0, max_steps: int = 2_000_000,
 ) -> tuple[Mapping[str, NDArray[np.uint8]], bool]:  # fmt: skip
-    """Run a launch under one timing: the tensors after it, and whether it ended without a fault."""
+    """Run a launch under one timing: the tensors after it, and whether it ended without a fault.
+
+    ``seed`` chooses the tensors' contents, ``chance`` the random turns and delays.
+    """
     memory, addresses = place_tensors(kernel, launch, seed)
     block = block_of(kernel, launch)
     arguments, _ = pack_arguments(kernel, launch, addresses, block)
     findings = Findings()
-    settings = Settings(axioms={}, order=order, seed=seed, max_steps=max_steps)
+    settings = Settings(axioms={}, order=order, seed=chance, max_steps=max_steps)
     machine = TimedMachine(kernel, memory, settings, findings)
-    machine.prepare(timing, seed)
+    machine.prepare(timing, chance)
     machine.run(make_groups(kernel, launch, block, memory, arguments))
     return {name: memory.contents(name) for name in launch.tensors}, not findings.stopped
 

@@ -14,7 +14,7 @@ from warploom.check.amdgcn.launching import (
     pack_arguments,
     place_tensors,
 )
-from warploom.check.amdgcn.machine import Machine, Settings
+from warploom.check.amdgcn.machine import Machine, Settings, racing_bytes
 from warploom.check.amdgcn.memory import GlobalMemory
 from warploom.check.amdgcn.reader import TARGETS, Kernel, read_kernel
 from warploom.check.amdgcn.targets import foreign_instructions
@@ -157,7 +157,9 @@ class _Check:
         machine = Machine(self.kernel, memory, settings, findings)
         try:
             machine.run(groups)
-            machine.finish()
+            pairs = machine.unordered()
+            racing = {} if findings.stopped else racing_bytes(pairs)
+            machine.finish(pairs, dead=bool(racing) and self._dead(settings, memory, racing))
         except UnsupportedCodeError as error:
             self._unsupported = _one_line(error)
         self.ran |= machine.ran
@@ -171,6 +173,23 @@ class _Check:
         self.figures["bytes read"] = machine.journal.bytes["read"]
         self.figures["bytes written"] = machine.journal.bytes["written"]
         return machine
+
+    def _dead(
+        self, settings: Settings, memory: GlobalMemory, racing: dict[tuple[int, int, int], Any]
+    ) -> bool:
+        """Whether the launch gives the same results with other values for racing reads."""
+        for disturbance in (0x5A, 0xFF):
+            trial, addresses = place_tensors(self.kernel, self.launch, self.seed)
+            arguments, _ = pack_arguments(self.kernel, self.launch, addresses, self.block)
+            machine = Machine(self.kernel, trial, settings, Findings())
+            machine.disturbed, machine.disturbance = racing, disturbance
+            try:
+                machine.run(make_groups(self.kernel, self.launch, self.block, trial, arguments))
+            except UnsupportedCodeError:
+                return False
+            if machine.findings.stopped or not np.array_equal(trial.bytes, memory.bytes):
+                return False
+        return True
 
     def _wait_states(self, findings: Findings) -> None:
         if self.axioms.get("mfma_interlock"):

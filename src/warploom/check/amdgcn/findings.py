@@ -24,6 +24,12 @@ def register_name(register: int) -> str:
     return f"a{register - ACC}" if register >= ACC else f"v{register}"
 
 
+def counter_of(text: str) -> str:
+    """The counter that an access to LDS is waited for with."""
+    name, _, rest = text.partition(" ")
+    return "vmcnt" if "_load_lds_" in name or rest.split()[-1:] == ["lds"] else "lgkmcnt"
+
+
 @dataclass(eq=False, slots=True)
 class Pending:
     """A finding that may still turn out to have no effect."""
@@ -79,6 +85,15 @@ class Findings:
             return None
         hazard = {"RW": "WAR", "WR": "RAW", "WW": "WAW"}[_CODE[earlier] + _CODE[kind]]
         why, fix = _explain_lds(code[pc], code[at], w, other, earlier, kind, axiom)
+        if other is not w and pc > at and visit <= w.visits.get(at, 1) - 1:
+            why = (
+                f"wave {other.index} may run ahead of wave {w.index}: nothing holds it at line "
+                f"{code[pc].line} until line {code[at].line} of wave {w.index} is complete"
+            )
+            fix = (
+                f"s_waitcnt {_COUNTER[kind]} that covers line {code[at].line}, then s_barrier, "
+                f"before line {code[pc].line}"
+            )
         events = (
             event(code[pc], other, group, visit, _WHAT[earlier]),
             event(code[at], w, group, max(0, w.visits.get(at, 1) - 1), _WHAT[kind]),
@@ -102,9 +117,11 @@ class Findings:
         self._add(key, finding)
         return None
 
-    def memory(self, code: Code, a: Access, b: Access, name: str, at: int, *, same: bool) -> None:
+    def memory(
+        self, code: Code, a: Access, b: Access, name: str, at: int, *, same: bool, dead: bool
+    ) -> None:
         """Two accesses to global memory that nothing orders."""
-        key = ("global", a.pc, b.pc, a.kind, b.kind, name, same)
+        key = ("global", a.pc, b.pc, a.kind, b.kind, name, same, dead)
         what = {"r": "reads", "w": "writes", "a": "updates atomically"}
         across = a.group != b.group
         why = (
@@ -121,9 +138,11 @@ class Findings:
         self._add(
             key,
             CodeFinding(
-                kind=Verdict.NOTE if same else Verdict.RACE,
-                code="same-value" if same else "race-global",
-                why=why + ("; both write the same value" if same else ""),
+                kind=Verdict.NOTE if same or dead else Verdict.RACE,
+                code="same-value" if same else "dead-read" if dead else "race-global",
+                why=why
+                + ("; both write the same value" if same else "")
+                + ("; no result depends on the value that was read" if dead else ""),
                 fix=fix,
                 events=(
                     event(code[a.pc], a.wave, a.group, a.visit, what[a.kind]),

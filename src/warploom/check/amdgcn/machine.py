@@ -32,6 +32,7 @@ from warploom.check.amdgcn.operands import (
 from warploom.check.amdgcn.reader import Instruction, Kernel, Waits, evaluate, read_waits
 from warploom.check.amdgcn.scalar import SCALAR
 from warploom.check.amdgcn.state import (
+    Clock,
     FaultError,
     Operation,
     Queue,
@@ -46,6 +47,7 @@ from warploom.errors import UnsupportedCodeError as UnsupportedError
 Effect = Callable[[Wave], None]
 CODE = 0x0000_7B00_0000_0000  # where the code stands, for those who ask
 CODE_STEP = 4  # bytes an instruction, whatever its encoding
+COMPLETE = -1  # minus a wave: its marks of operations that are complete, written back or not
 SLICE = 100_000  # instructions a workgroup runs before others get their turn
 
 
@@ -101,6 +103,8 @@ class Machine:
         self._group: Group | None = None
         self._messages: dict[int, dict[int, int]] = {}  # what a location hands to its readers
         self._constants: dict[str, int] = {}
+        self.disturbed: dict[tuple[int, int, int], NDArray[np.int64]] = {}
+        self.disturbance = 0
         self._changes = 0
         self._random = random.Random(settings.seed)
         self._has_dma = any(is_dma(i) for i in self._code)
@@ -734,7 +738,13 @@ class Machine:
         use for later reads once the caches are invalidated.
         """
         if kind == "writeback":
-            w.released = w.vm.issued - 1
+            written = self._gone_out(w)
+            written[w.index] = w.vm.issued - 1
+
+            def reached(w: Wave = w, written: Clock = written) -> None:
+                np.maximum(w.released, written, out=w.released)
+
+            w.vm.items[-1].done = reached
             return
         if kind == "invalidate":
             if w.acquired:
@@ -753,41 +763,87 @@ class Machine:
                 merge(sent, w.known)
                 merge(sent, w.acquired)
                 assert self._group is not None
+                out = self._gone_out(w)
                 for other in self._group.waves:
-                    done = int(w.know_vm[other.index])
-                    done = min(done, w.released) if other is w else done
-                    if done > sent.get(other.uid, 0):
-                        sent[other.uid] = done
+                    marks = {
+                        other.uid: int(w.released[other.index]),
+                        COMPLETE - other.uid: int(out[other.index]),
+                    }
+                    merge(sent, {key: number for key, number in marks.items() if number})
 
-    def finish(self) -> None:
-        """Compare all accesses to global memory."""
+    def _gone_out(self, w: Wave) -> Clock:
+        """Operations of the workgroup that come before what the wave does next, for everybody."""
+        out = w.know_vm.copy()
+        if self.settings.axioms.get("cu_order", True):
+            others = w.know_issued.copy()
+            others[w.index] = 0
+            if (others > out).any():
+                self.used.add("cu_order")
+            np.maximum(out, others, out=out)
+        return out
+
+    def unordered(self) -> list[tuple[Access, Access, int]]:
+        """Pairs of accesses to the same global memory that nothing orders, each with a place."""
         relaxed = self.settings.axioms.get("cu_order", True)
+        found = []
         for a, b, at in self.journal.conflicts():
             if _ordered_pair(a, b) or _ordered_pair(b, a):
                 continue
-            if (
-                relaxed
-                and a.wave is not b.wave
-                and a.group == b.group
-                and (_issued_before(a, b) or _issued_before(b, a))
-            ):
+            together = relaxed and a.wave is not b.wave and a.group == b.group
+            if together and (_issued_before(a, b) or _issued_before(b, a)):
                 self.used.add("cu_order")
                 continue
+            found.append((a, b, at))
+        return found
+
+    def finish(self, pairs: list[tuple[Access, Access, int]], *, dead: bool) -> None:
+        """Report unordered pairs; ``dead``: no result depends on the reads among them."""
+        for a, b, at in pairs:
             same = a.data is not None and b.data is not None and _same_values(a, b)
+            unused = dead and "r" in (a.kind, b.kind) and not (a.scalar or b.scalar)
             region = self.memory.region_of(at)
             self.findings.memory(
                 self._code, a, b, region.name if region else "?",
-                at - (region.start if region else 0), same=same,
+                at - (region.start if region else 0), same=same, dead=unused,
             )  # fmt: skip
+
+    def disturb(self, w: Wave, at: int, number: int, where: Addresses, data: Bytes) -> Bytes:
+        """Bytes of a load, changed where a trial asks whether they matter."""
+        if not self.disturbed:
+            return data
+        racing = self.disturbed.get((w.uid, at, w.vm.log[number][1]))
+        if racing is None:
+            return data
+        hit = np.isin(where[:, None] + np.arange(data.shape[1]), racing)
+        return data ^ np.where(hit, np.uint8(self.disturbance), np.uint8(0))
+
+
+def racing_bytes(
+    pairs: list[tuple[Access, Access, int]],
+) -> dict[tuple[int, int, int], NDArray[np.int64]]:
+    """Bytes of vector loads that a store races with, by wave, instruction and visit."""
+    found: dict[tuple[int, int, int], NDArray[np.int64]] = {}
+    for a, b, _ in pairs:
+        for read, write in ((a, b), (b, a)):
+            if read.kind != "r" or read.scalar or write.kind == "r":
+                continue
+            places = [(x.at[:, None] + np.arange(x.size)).ravel() for x in (read, write)]
+            key = (read.wave.uid, read.pc, read.visit)
+            both = np.intersect1d(places[0], places[1])
+            found[key] = np.union1d(found[key], both) if key in found else both
+    return found
 
 
 def _ordered_pair(a: Access, b: Access) -> bool:
     """Whether ``a`` is known to be complete when ``b`` is issued."""
     if a.group == b.group:
-        return bool(b.snapshot.vm[a.wave.index] >= a.number) and not a.scalar
+        clock = b.snapshot.lgkm if a.scalar else b.snapshot.vm
+        return bool(clock[a.wave.index] >= a.number)
     if a.scalar:
         return False
-    return b.snapshot.known.get(a.wave.uid, 0) >= a.number
+    through = a.bypass or a.kind != "w"  # nothing waits in a cache to be written back
+    key = COMPLETE - a.wave.uid if through else a.wave.uid
+    return b.snapshot.known.get(key, 0) >= a.number
 
 
 def _issued_before(a: Access, b: Access) -> bool:

@@ -117,6 +117,7 @@ class Snapshot:
     vm: Clock
     issued: Clock
     known: dict[int, int]
+    lgkm: Clock
 
 
 @dataclass(eq=False, slots=True)
@@ -146,7 +147,7 @@ def snapshot_of(w: Wave) -> Snapshot:
     """What the wave knows now; shared between accesses until it learns something."""
     found = w.snapshot
     if not isinstance(found, Snapshot):
-        found = Snapshot(w.know_vm.copy(), w.know_issued.copy(), dict(w.known))
+        found = Snapshot(w.know_vm.copy(), w.know_issued.copy(), dict(w.known), w.know_lgkm.copy())
         w.snapshot = found
     return found
 

@@ -122,7 +122,8 @@ class Wave:
         self.seen_lgkm[index] = self.seen_vm[index] = INFINITE
         self.known: dict[int, int] = {}  # complete operations of waves of other workgroups
         self.acquired: dict[int, int] = {}  # the same, of use after the next invalidation only
-        self.released = 0  # own operations whose writes are where other workgroups look
+        # Operations of the workgroup's waves whose writes are where other workgroups look.
+        self.released: Clock = np.zeros(size, np.int64)
         self.snapshot: object = None
         self.visits: dict[int, int] = {}
         self.scratch: NDArray[np.uint8] | None = None
@@ -135,7 +136,7 @@ class Wave:
 
     def join(self, others: "list[Wave]") -> None:
         """A barrier: everybody learns what everybody knows."""
-        for name in ("know_lgkm", "know_vm", "know_off"):
+        for name in ("know_lgkm", "know_vm", "know_off", "released"):
             best = getattr(others[0], name).copy()
             for other in others[1:]:
                 np.maximum(best, getattr(other, name), out=best)

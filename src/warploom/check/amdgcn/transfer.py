@@ -73,6 +73,10 @@ class Machine(Protocol):
     def synchronise(self, w: Wave, offsets: Addresses, kind: str) -> None:
         """An access that can carry order from workgroup to workgroup."""
 
+    def disturb(self, w: Wave, at: int, number: int, where: Addresses, data: Bytes) -> Bytes:
+        """Bytes of a load, changed where a trial asks whether they matter."""
+        return data
+
 
 @dataclass(frozen=True, slots=True)
 class Width:
@@ -782,7 +786,8 @@ def _load(
             machine.synchronise(w, where, "r")
         machine.touch_global(w, at, where, width.size, "r", number, bypass=bypass)
         data = np.zeros((LANES, width.size), np.uint8)
-        data[inside] = machine.memory.gather(where, width.size)
+        fetched = machine.memory.gather(where, width.size)
+        data[inside] = machine.disturb(w, at, number, where, fetched)
         if on is None:
             w.v[to : to + need] = to_words(data, width, w.v[to])
         else:

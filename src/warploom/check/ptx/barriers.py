@@ -330,11 +330,11 @@ class Barriers(Loads):
                 barrier = self._found(g, pc, int(where[lane]), thread)
                 clocks = cluster.clocks
                 for threads, epochs in (*barrier.arrivals, *barrier.before[0]):
-                    if (clocks.known[CONTROL, thread[0], threads] < epochs).any():
+                    if (clocks.known[STEP, thread[0], threads] < epochs).any():
                         self._inval_race(g, pc, barrier)
                 for looks in barrier.looks.values():
                     for threads, epochs, _ in looks:
-                        if (clocks.known[CONTROL, thread[0], threads] < epochs).any():
+                        if (clocks.known[STEP, thread[0], threads] < epochs).any():
                             self._inval_race(g, pc, barrier)
                 self._bytes(g, instr, pc, lane, thread, barrier.at, write=True)
                 del cluster.barriers[barrier.at]
@@ -590,7 +590,7 @@ class Barriers(Loads):
                     inside = threads < rows.shape[1]
                     seen = rows[STEP, np.where(inside, threads, 0)]
                     known = np.maximum(known, np.where(inside, seen, 0))
-            if (known < epochs).any():
+            if (known < epochs).any() and self.axioms["late_waiters"]:
                 self.findings.between(
                     self,
                     "LAPPED",
@@ -608,6 +608,7 @@ class Barriers(Loads):
                         f"2. phases {barrier.phase - 1} and {barrier.phase} complete",
                         "3. the waiter finds the parity of the phase before and waits on",
                     ),
+                    axiom="late_waiters",
                 )
 
     def _mb_wait(self, instr: Instr, pc: int) -> Run:
@@ -656,7 +657,7 @@ class Barriers(Loads):
             return np.full(len(threads), ~parity)
         last = clocks.known[STEP, threads, barrier.component] - 1
         meant = np.where(last % 2 == parity, last, last + 1)
-        if (meant < barrier.phase - 1).any():
+        if (meant < barrier.phase - 1).any() and self.axioms["late_waiters"]:
             self.findings.between(
                 self,
                 "LAPPED",
@@ -670,6 +671,7 @@ class Barriers(Loads):
                     f"1. phases {int(meant.min())}..{barrier.phase - 1} complete",
                     "2. the waiter looks only now",
                 ),
+                axiom="late_waiters",
             )
         return meant
 

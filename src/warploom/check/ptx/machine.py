@@ -238,8 +238,9 @@ class MachineBase:
         self.module, self.program, self.launch = module, program, launch
         self.axioms, self.findings, self.order = axioms, findings, order
         self.budget, self.steps, self.changes = budget, 0, 0
-        self.random = random.Random(seed)
-        self.spin = order in ("spin", "random")
+        self.random = random.Random(f"{seed} {order}")
+        shuffled = order.startswith("random")
+        self.spin = order == "spin" or shuffled
         self.events: list[Event] = [None]  # type: ignore[list-item]
         self.ran = bytearray(len(program.instrs))
         self.draws: dict[str, int] = {}
@@ -825,7 +826,7 @@ class MachineBase:
         ]
         if self.order == "reverse":
             origins = origins[::-1]
-        elif self.order == "random":
+        elif self.order.startswith("random"):
             self.random.shuffle(origins)
         threads = self.launch.threads + (-self.launch.threads) % LANES
         if threads * cx * cy * cz > 8192:
@@ -836,7 +837,7 @@ class MachineBase:
         active: list[Cluster] = []
         self.clusters: list[Cluster] = []
         idle = 0
-        quantum = 200 if self.order == "random" else 5000
+        quantum = 200 if self.order.startswith("random") else 5000
         with np.errstate(all="ignore"):
             while waiting or active:
                 if waiting and (not active or len(active) < 4 or idle):
@@ -880,7 +881,7 @@ class MachineBase:
         warps = [w for c in active for t in c.ctas for w in t.warps if w.groups]
         if self.order == "reverse":
             warps.reverse()
-        elif self.order == "random":
+        elif self.order.startswith("random"):
             self.random.shuffle(warps)
         elif self.order.startswith("starve"):
             victim = int(self.order[6:] or 0)

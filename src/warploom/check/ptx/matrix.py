@@ -1,7 +1,7 @@
 """Matrix instructions of a warp beside wgmma and mma m16n8: wmma, mma in double, movmatrix.
 
-A wmma fragment has no documented layout, so any one will do: lane ``l`` holds the elements ``l * e``
-to ``l * e + e - 1`` in the order of rows, and registers beyond those repeat them.
+A wmma fragment has no documented layout, so any one will do: lane ``l`` holds the elements
+``l * e`` to ``l * e + e - 1`` in the order of rows, and registers beyond those repeat them.
 """
 
 from __future__ import annotations

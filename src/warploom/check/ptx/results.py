@@ -118,9 +118,10 @@ class Findings:
         kind: Verdict = Verdict.RACE,
         witness: tuple[str, ...] = (),
         axiom: str = "",
+        once: bool = False,
     ) -> None:
-        """Two instructions that break a rule together."""
-        key = (code, old.line, pc)
+        """Two instructions that break a rule together; ``once`` for all that follow the first."""
+        key = (code, old.line, -1 if once else pc)
         if self.has(key):
             return
         new = place(machine, g.warp, pc, None, g.lanes)

@@ -385,6 +385,7 @@ class Tensors(Maps):
                     "wgmma.fence",
                     "wgmma.fence.sync.aligned between the register access and the wgmma",
                     kind=Verdict.INVALID,
+                    once=True,
                 )
                 break
         for s in a_slots:

@@ -10,7 +10,17 @@ from warploom.kernel.read.statements import inline, run
 from warploom.kernel.rewrite import titled
 from warploom.kernel.signature import Signature
 from warploom.kernel.source import Source
-from warploom.kernel.values import Access, Kernel, Loop, Parameter, Store, Tensor, operands, walk
+from warploom.kernel.values import (
+    Access,
+    DType,
+    Kernel,
+    Loop,
+    Parameter,
+    Store,
+    Tensor,
+    operands,
+    walk,
+)
 
 
 def read(
@@ -43,7 +53,7 @@ def read(
     ops = tuple(titled(op, names) for op in build.scopes[0])
     return Kernel(
         name=source.tree.name,
-        tensors=tuple(_sized(t, build.sizes) for n, t in tensors.items() if n not in without),
+        tensors=tuple(_sized(t, build.sizes) for n, t in build.tensors.items() if n not in without),
         parameters=tuple(Parameter(name=n, dtype=d) for n, d in scalars.items()),
         vars=tuple(build.vars.values()),
         grid=build.grid,
@@ -53,6 +63,8 @@ def read(
 
 
 def _sized(tensor: Tensor, sizes: Mapping[str, int]) -> Tensor:
+    if tensor.dtype is DType.BOOL:  # bytes in memory, of which loads make conditions
+        tensor = replace(tensor, dtype=DType.I8)
     axes = tuple(
         replace(a, size=-(-sizes[a.name] // a.per)) if a.name in sizes else a for a in tensor.axes
     )

@@ -11,13 +11,28 @@ from typing import Any, NoReturn
 
 from warploom.errors import KernelError, KernelSyntaxError, KernelTypeError
 from warploom.kernel.captured import Lifted
+from warploom.kernel.printing import Printed, printed
 from warploom.kernel.read.arith import cast, known, number_of, pointwise, reduce, spread, value_of
 from warploom.kernel.read.grid import tile
 from warploom.kernel.read.library import KINDS, LOGIC, MEANT, alike, kind_of, meant, philox, uniform
 from warploom.kernel.read.memory import whole_axis
 from warploom.kernel.read.slope import slope
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, is_static, nearest, shape
-from warploom.kernel.values import Dim, DType, Fn, Indices, Value, Var, Whole, is_number
+from warploom.kernel.values import (
+    Access,
+    At,
+    Axis,
+    Dim,
+    DType,
+    Fn,
+    Indices,
+    Store,
+    Tensor,
+    Value,
+    Var,
+    Whole,
+    is_number,
+)
 from warploom.kernel.words import WORDS, Word
 
 
@@ -382,7 +397,34 @@ def _topk(call: Call, word: Word) -> Symbol:
     return tuple(values), tuple(places)
 
 
+def _print(call: Call, word: Word) -> Symbol:
+    """A tile that is shown where the kernel is interpreted: an output of its own there."""
+    call.arity(word, 1, 1)
+    notes, value, build = printed(), call.args[0], call.frame.build
+    if notes is None:
+        return None
+    if build.grid is None:
+        call.fail("wl.print before wl.tile", "it shows a tile", word.usage)
+    if not isinstance(value, Value) or not value.dims or value.dtype is DType.BOOL:
+        call.fail("wl.print takes a tile of numbers", fix="wl.print(wl.where(condition, 1.0, 0.0))")
+    if any(d.per > 1 for d in value.dims):
+        call.fail("wl.print of numbers that blocks share", fix="print what is computed with them")
+    units = [n for n in build.grid.vars if is_number(build.vars[n]) and n not in value.vars]
+    walked = (*units, *value.vars)
+    name = build.fresh("printed")
+    kind = DType.F32 if value.dtype.is_float else DType.I32
+    axes = tuple(Axis(name=build.vars[n].axis) for n in walked)
+    build.tensors[name] = Tensor(name=name, axes=axes, dtype=kind, access=Access.OUT)
+    line = call.frame.line(call.node)
+    made = Store(tensor=name, at=tuple(At(var=n) for n in walked), value=value.name, line=line)
+    build.stores.setdefault(name, []).append(made)
+    build.emit(made)
+    notes[name] = Printed(name, ast.unparse(call.node.args[0]), line)
+    return None
+
+
 HANDLERS: dict[str, Handler] = {
+    "print": _print,
     "mulhi": _mulhi,
     "philox": _random,
     "uniform": _random,

@@ -4,7 +4,7 @@ Score and mask functions of FlexAttention's users call them: each is read in pla
 """
 
 # ruff: noqa: ANN001, ANN201, D103 (texts that are read; names are the libraries')
-# mypy: allow-untyped-defs
+# mypy: allow-untyped-defs, allow-untyped-calls
 
 from warploom.kernel import words as wl
 from warploom.kernel.values import DType, Fn
@@ -88,9 +88,9 @@ def philox(seed, c0, c1=0, c2=0, c3=0):
     """Philox4x32-10 (Salmon et al. 2011): the counter (c0, c1, c2, c3), the key (seed, 0)."""
     k0, k1 = seed, 0
     for _ in range(10):
-        high, low = wl.mulhi(c0, -0x2DAEE0AD), c0 * -0x2DAEE0AD
-        c0, c1 = wl.mulhi(c2, -0x326172A9) ^ c1 ^ k0, c2 * -0x326172A9
-        c2, c3 = high ^ c3 ^ k1, low
+        a, b = c0, c2
+        c0, c1 = wl.mulhi(b, -0x326172A9) ^ c1 ^ k0, b * -0x326172A9
+        c2, c3 = wl.mulhi(a, -0x2DAEE0AD) ^ c3 ^ k1, a * -0x2DAEE0AD
         k0, k1 = k0 + -0x61C88647, k1 + -0x4498517B
     return c0, c1, c2, c3
 

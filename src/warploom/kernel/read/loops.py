@@ -29,13 +29,6 @@ class _Bounds:
 def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
     """``for k in wl.steps(x.k):``."""
     build = frame.build
-    if build.loop is not None:
-        frame.wrong_syntax(
-            node,
-            "a pipelined loop inside a pipelined loop",
-            why="a tile has loops one after the other, each of one variable",
-            fix="make the inner axis whole, or two loops in sequence",
-        )
     if not isinstance(node.target, ast.Name):
         frame.wrong_syntax(node.target, "wl.steps gives one variable", fix="for k in")
     assert isinstance(node.iter, ast.Call)
@@ -54,16 +47,19 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
     frame.env[node.target.id] = var
     build.scopes.append([])
     build.shared.append({})
+    around = (build.loop, build.shifted, build.part, build.has_whole)
+    build.outer = (*build.outer, build.loop) if build.loop is not None else build.outer
     build.loop = var
     build.shifted = bounds.start is not None
     build.part = bounds.part
     build.has_whole = any(x.whole for x in bounds.lists)
     if run(frame, node.body) is not None:
         frame.wrong_syntax(node, "a return inside a loop", fix="return after the loop")
-    build.loop = None
+    build.loop, build.shifted, build.part, build.has_whole = around
+    build.outer = build.outer[:-1] if build.loop is not None else ()
     build.shared.pop()
     body = build.scopes.pop()
-    stores = any(isinstance(op, ir.Store) for op in body)
+    stores = any(isinstance(op, ir.Store) for op in walk(tuple(body)))
     carried, body = _leave(frame, node, first, inside, body)
     _forget(frame, node, names - {c for c, _ in carried})
     if not carried and not stores:

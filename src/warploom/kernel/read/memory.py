@@ -5,7 +5,7 @@ from typing import NoReturn, cast as typed
 
 from warploom.errors import KernelCallError
 from warploom.kernel import values as ir
-from warploom.kernel.read.arith import known, value_of
+from warploom.kernel.read.arith import known, pointwise, value_of
 from warploom.kernel.read.state import Frame, SizeOf, Symbol, nearest, shape
 from warploom.kernel.values import Access, DType, Fn, Walk, is_number, operands
 
@@ -27,7 +27,10 @@ def load(
             fix="use the value that is stored, or make it an input of another kernel",
         )
     at, dims = places(frame, node, tensor, indices)
-    return frame.build.new(ir.Load, dims, tensor.dtype, frame.line(node), tensor=tensor.name, at=at)
+    masked = tensor.dtype is DType.BOOL  # a byte that is not 0
+    dtype, line = DType.I8 if masked else tensor.dtype, frame.line(node)
+    made = frame.build.new(ir.Load, dims, dtype, line, tensor=tensor.name, at=at)
+    return pointwise(frame, node, Fn.NE, made, 0) if masked else made
 
 
 def places(
@@ -192,13 +195,17 @@ def store(
     for place, axis in zip(at, tensor.axes, strict=True):
         if place.var and axis.per > 1:
             _refuse_blocks(frame, node, tensor, axis, place.var)
-    value = _shaped(frame, node, tensor, dims, value_of(frame, node, given))
+    stored = value_of(frame, node, given)
+    if tensor.dtype is DType.BOOL:
+        seen = stored if stored.dtype is DType.BOOL else pointwise(frame, node, Fn.NE, stored, 0)
+        stored = pointwise(frame, node, Fn.WHERE, seen, 1, 0)
+    value = _shaped(frame, node, tensor, dims, stored)
     if value.dtype is DType.BOOL:
         frame.wrong_type(
             node,
-            "a condition cannot be stored",
+            f"a condition cannot be stored to '{tensor.name}' of type {tensor.dtype}",
             why="conditions are not 0 and 1",
-            fix="wl.where(condition, 1.0, 0.0)",
+            fix="wl.where(condition, 1.0, 0.0), or an output of type wl.bool_",
         )
     _check_store(frame, node, tensor, at, add=add)
     line = frame.line(node)
@@ -261,11 +268,11 @@ def _check_store(
                 fix="store the final value once",
             )
     if add:
-        if not tensor.dtype.is_float or tensor.dtype.bits < 16:
+        if tensor.dtype.bits < 16:
             frame.wrong_type(
                 node,
                 f"'{tensor.name}' of type {tensor.dtype} cannot be added to",
-                why="sums in memory are made in f32, f16 or bf16",
+                why="sums in memory are made in f32, f16, bf16 or i32",
                 fix="an output of type f32",
             )
         return
@@ -279,7 +286,7 @@ def _check_own_place(frame: Frame, node: ast.AST, tensor: ir.Tensor, at: tuple[i
     group = grid.vars[0] if grid.kind == "groups" else None
     needed = [v for v in grid.vars if v != group]
     if build.loop is not None:
-        needed.append(build.loop.name)
+        needed += [v.name for v in (*build.outer, build.loop)]
     used: set[str] = {a.var for a in at if a.var}
     if build.loop is not None and build.part and build.loop.name in used:
         used.add(build.part)
@@ -289,7 +296,7 @@ def _check_own_place(frame: Frame, node: ast.AST, tensor: ir.Tensor, at: tuple[i
             _check_one_to_one(frame, node, tensor, place.value)
     for name in needed:
         if name not in used:
-            looped = build.loop is not None and name == build.loop.name
+            looped = any(v.name == name for v in (*build.outer, build.loop) if v is not None)
             each = "every step of the loop" if looped else f"every tile along '{name}'"
             frame.wrong_memory(
                 node,

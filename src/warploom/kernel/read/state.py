@@ -69,6 +69,7 @@ class Builder:
     whole: dict[str, ir.Var] = field(default_factory=dict)
     grid: Any = None
     loop: ir.Var | None = None
+    outer: tuple[ir.Var, ...] = ()  # variables of the loops around it
     shifted: bool = False  # the loop begins at a start of its own, not at 0
     part: str | None = None  # the number of the grid whose share of its axis the loop walks
     has_whole: bool = False  # some tiles of the loop are listed as hiding nothing

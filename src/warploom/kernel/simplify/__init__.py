@@ -120,8 +120,7 @@ def hoist(kernel: Kernel) -> Kernel:
         for inner in op.body:
             if isinstance(inner, ir.Store | ir.Loop) or _moves(inner, op.var, moving):
                 stay.append(inner)
-                if not isinstance(inner, ir.Store | ir.Loop):
-                    moving.add(inner.result.name)
+                moving.update(v.name for v in ir.results(inner))
             else:
                 made.append(inner)
         made.append(replace(op, body=tuple(stay)))
@@ -142,7 +141,8 @@ def accumulate(kernel: Kernel) -> Kernel:
     counts = uses(kernel.ops)
     made = definitions(kernel.ops)
     values = values_of(kernel)
-    scopes = [kernel.ops, *(loop.body for loop in kernel.loops)]
+    loops = [op for op in walk(kernel.ops) if isinstance(op, ir.Loop)]
+    scopes = [kernel.ops, *(loop.body for loop in loops)]
     place = {id(op): n for n, ops in enumerate(scopes) for op in ops}
     gone: set[str] = set()
     joined: dict[str, ir.Dot] = {}
@@ -262,7 +262,7 @@ def _alive_loop(loop: Loop, live: set[str]) -> Loop | None:
             break
         needed = more
     carried: tuple[Carried, ...] = tuple(c for c in loop.carried if c.inside.name in needed)
-    if not carried and not any(isinstance(op, Store) for op in body):
+    if not carried and not any(isinstance(op, Store) for op in ir.walk(body)):
         return None
     live.update(inner)
     return replace(loop, body=body, carried=carried)

@@ -274,6 +274,8 @@ class _Run:
         made: Sum,
         where: str,
     ) -> None:
+        if isinstance(op.a, ops.RegisterOperand):
+            raise WrongError("a product of registers, which is not followed here", where)
         use_a = self._use(op.a.ring, op.iteration, tile)
         use_b = self._use(op.b.ring, op.iteration, tile)
         row_axis, along, rows, left = self._operand(op.a, use_a, slots, tile, where)
@@ -376,6 +378,11 @@ class _Run:
         if step.predicate is not None:
             inside = np.broadcast_to(value_of(step.predicate, values, tile.functions), shape)
         places = self._places(held)
+        there = np.ones(shape, bool)  # numbers among the indices may lie outside of their axes
+        for axis, expr in zip(tensor.axes, step.at, strict=True):
+            at = np.broadcast_to(value_of(expr, values, tile.functions), shape)
+            if axis.name not in places:
+                there = there & (at >= 0) & (at < -(-self.sizes[axis.name] // axis.per))
         for axis, expr in zip(tensor.axes, step.at, strict=True):
             at = np.broadcast_to(value_of(expr, values, tile.functions), shape)
             length = -(-self.sizes[axis.name] // axis.per)
@@ -383,7 +390,7 @@ class _Run:
                 raise WrongError(f"a load of '{step.tensor}' outside of '{axis.name}'", where)
             if axis.name in places:
                 own = places[axis.name] // axis.per
-                counts = self._exists(places)
+                counts = self._exists(places) & there
                 if np.any(counts & ~inside):
                     raise WrongError(
                         f"a load of '{step.tensor}' leaves out elements that exist", where
@@ -536,11 +543,11 @@ def tiles_of(role: Role, symbols: dict[Sym, int], cta: int, grid: int) -> Iterat
             values[bound.name] = evaluate(bound.value, values)
         for var, place in schedule.indices:
             values[Sym(SymKind.TILE, var)] = evaluate(place, values)
-        for bound in tiles.bounds:
-            values[bound.name] = evaluate(bound.value, values)
-        values[TRIPS] = evaluate(tiles.trips, values)
-        for bound in tiles.lets:
+        for bound in (*tiles.lets, *tiles.bounds):
             values[bound.name] = evaluate(bound.value, values, functions)
+        values[TRIPS] = evaluate(tiles.trips, values)
+        for bound in tiles.ranges:
+            values[bound.name] = evaluate(bound.value, values)
         yield Tile(values, functions, values[TRIPS])
 
 

@@ -25,6 +25,7 @@ from warploom.ir.expr import (
     Apply,
     Binary,
     Const,
+    Element,
     IntExpr,
     Op,
     Select,
@@ -70,7 +71,7 @@ def _of(expr: IntExpr, at: dict[Sym, Point]) -> Point:
             if taken.delta != (0, 0):
                 raise _UnevenError
             return _of(expr.then if taken.value else expr.otherwise, at)
-        case Apply():
+        case Apply() | Element():
             raise _UnevenError
         case Binary():
             return _binary(expr.op, _of(expr.a, at), _of(expr.b, at))

@@ -11,6 +11,7 @@ class How(StrEnum):
 
     ALL = "all sizes"
     CLASSES = "enumerated size classes"
+    NOT = "not followed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from warploom.ir.expr import Apply, Binary, Const, Function, IntExpr, Op, Select, Sym, inlined
+from warploom.ir.expr import (
+    Apply,
+    Binary,
+    Const,
+    Element,
+    Function,
+    IntExpr,
+    Op,
+    Select,
+    Sym,
+    inlined,
+)
 
 Symbols = Mapping[Sym, Any]
+
+
+class NotFollowedError(Exception):
+    """What sizes alone do not decide."""
 
 
 def value_of(expr: IntExpr, symbols: Symbols, functions: Mapping[str, Function]) -> Any:  # noqa: ANN401
@@ -25,6 +40,8 @@ def value_of(expr: IntExpr, symbols: Symbols, functions: Mapping[str, Function])
             value_of(e, symbols, functions) for e in (expr.condition, expr.then, expr.otherwise)
         ]
         return np.where(*parts)
+    if isinstance(expr, Element):
+        raise NotFollowedError(f"an index that memory decides: {expr}")
     assert isinstance(expr, Binary)
     a, b = value_of(expr.a, symbols, functions), value_of(expr.b, symbols, functions)
     if expr.op in (Op.DIV, Op.MOD):

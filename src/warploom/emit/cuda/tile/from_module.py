@@ -23,6 +23,7 @@ from warploom.ir.expr import (
     rewrite,
     show,
     substitute,
+    symbols,
 )
 from warploom.ir.module import KernelModule, TileLoop
 from warploom.ir.operations import Operation, Statement, StepLoop
@@ -171,7 +172,7 @@ class ModulePrinter:
         load = self._load_of(name)
         if load is None:
             return None
-        inside = [self._condition(x) for x in _conjuncts(load.predicate)]
+        inside = [self._condition(x) for x in _conjuncts(load.predicate) if _of_element(x)]
         return [_bracketed(x, self.text(x)) for x in load.at], inside
 
     def tail_limits(self, name: str) -> tuple[list[str], list[str]] | None:
@@ -179,7 +180,9 @@ class ModulePrinter:
         load = self._load_of(name)
         if load is None:
             return None
-        ends = {p.a: p.b for p in _conjuncts(load.predicate) if isinstance(p, Binary)}
+        ends = {
+            p.a: p.b for p in _conjuncts(load.predicate) if isinstance(p, Binary) and p.op is Op.LT
+        }
         if any(at not in ends for at in load.at):
             raise BackendError(
                 f"a load of {load.tensor} without a predicate for each axis", where=self.module.name
@@ -207,9 +210,11 @@ class ModulePrinter:
             elif form is not None and form.factor(ROW) == 1:
                 indices.append(f"({self.text(at)})")
             else:
-                indices.append(self.text(at))
+                indices.append(_bracketed(at, self.text(at)))
         exists, limit = [], ""
         for part in _conjuncts(store.predicate):
+            if not _of_element(part):
+                continue  # a number: whoever prints the store asks for it
             assert isinstance(part, Binary)
             form = linear(part.a)
             if part.op is Op.LT and form is not None and form.factor(COL) == 1:
@@ -227,6 +232,13 @@ class ModulePrinter:
 def printer(context: Context) -> ModulePrinter | None:
     """The printer of a kernel that has a module."""
     return None if context.module is None else ModulePrinter(context.module, context)
+
+
+def _of_element(part: IntExpr) -> bool:
+    """Whether a condition is one of the element at hand, and not of a number of the tile, which
+    ``Context.within`` prints.
+    """
+    return any(s in (ROW, COL) for s in symbols(part))
 
 
 def _bracketed(expr: IntExpr, text: str) -> str:

@@ -96,7 +96,7 @@ def _added(every: list[list[str]], near: int, step: int, each: int, used: int) -
     Parts that are not loaded are undefined, which few registers bear; for many ptxas spills. Then
     the sum of two parts, in any order the same bits, is written as such, and others are zero.
     """
-    many = used > MANY_REGISTERS if near == 2 else used > FEW_REGISTERS
+    many = 4 * len(every) > FEW_REGISTERS and (near > 2 or used > MANY_REGISTERS)
     lines = []
     for n, quad in enumerate(every):
         words = list(zip(quad, "xyzw", strict=True))

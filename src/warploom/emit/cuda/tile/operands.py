@@ -11,7 +11,7 @@ from warploom.emit.cuda.roles import indent
 from warploom.emit.cuda.tile.columns import early_text
 from warploom.emit.cuda.tile.context import Context
 from warploom.emit.cuda.tile.from_module import ModulePrinter, printer
-from warploom.ir.operations import Copy, Mma as MmaOperation
+from warploom.ir.operations import Copy, Mma as MmaOperation, SlotOperand
 from warploom.kernel.values import Dot, DType, Load, Tensor
 from warploom.lower.body import refusal
 from warploom.lower.hand_over import early_array, early_vectors
@@ -170,6 +170,7 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
     if (made := printer(context)) is not None:
         mma = made.operation(entry, site)
         assert isinstance(mma, MmaOperation)
+        assert isinstance(mma.a, SlotOperand)
         rows, columns = made.operand_share(mma.a), made.operand_share(mma.b)
     right = _descriptor(context, b, site, entry.k, mn=b_mn, share=columns)
     lines = [*_early(context, op, entry, site), "{", f"  const uint64_t right = {right};"]

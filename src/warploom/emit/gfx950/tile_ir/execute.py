@@ -130,7 +130,7 @@ def run_launch(
         settings = Settings(axioms={}, order=order, seed=seed, max_steps=200_000_000)
         machine = Machine(kernel, memory, settings, findings)
         machine.run(make_groups(kernel, launch, block, memory, arguments))
-        machine.finish()
+        machine.finish(machine.unordered(), dead=False)
     except CheckError as error:
         raise ExecutionError(error.what, where=error.where, why=error.why, fix=error.fix) from None
     bad = [f for f in findings.all() if not f.axiom]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.emit.gfx950.tile_ir.errors import refuse
-from warploom.emit.gfx950.tile_ir.layout import LANES
+from warploom.emit.gfx950.tile_ir.errors import BudgetError, refuse
+from warploom.emit.gfx950.tile_ir.layout import LANES, count_of
 from warploom.emit.gfx950.tile_ir.lowering import Lowering, Span
-from warploom.emit.gfx950.tile_ir.plan import TilePlan
+from warploom.emit.gfx950.tile_ir.plan import TilePlan, contracted
+from warploom.emit.gfx950.tile_ir.products import PAD
 from warploom.emit.gfx950.tile_ir.signature import Signature
 from warploom.kernel import values as ir
 from warploom.kernel.values import Walk, is_number
 
 KERNEL_NAME = "warploom_tile"
+MOST_HELD = 448  # accumulators a lane, of its 512 registers
 _METADATA = """
 !llvm.module.flags = !{!9}
 !9 = !{i32 1, !"amdhsa_code_object_version", i32 500}
@@ -44,6 +46,7 @@ def lower_kernel(plan: TilePlan, *, reuse: bool = False, prefetch: bool = False)
     ``reuse``: operands give their LDS back after each product; ``prefetch``: loops load one step
     ahead where they can.
     """
+    _require_fit(plan)
     signature = Signature(kernel=plan.kernel)
     low = Lowering(plan, signature, reuse=reuse, prefetch=prefetch)
     low.text.block = "tile"
@@ -80,6 +83,21 @@ def lower_kernel(plan: TilePlan, *, reuse: bool = False, prefetch: bool = False)
     )
 
 
+def _require_fit(plan: TilePlan) -> None:
+    """Refuse what cannot fit before anything is lowered: operands of one product, accumulators."""
+    for dot in plan.dots:
+        k = contracted(plan, dot)
+        size = plan.values[dot.a].dtype.bits // 8
+        rows = sum(plan.padded[v] for v in dot.result.vars)
+        need = rows * (plan.padded[k] * size + PAD)
+        held = count_of(plan.layout(dot.result.vars))
+        if need > plan.machine.lds_bytes or held > MOST_HELD:
+            what = f"{need} bytes of LDS" if held <= MOST_HELD else f"{held} accumulators a lane"
+            raise BudgetError(
+                f"a product needs {what}", where=plan.kernel.name, fix="smaller tiles"
+            )
+
+
 def _attributes(plan: TilePlan) -> str:
     waves = max(1, plan.waves // 4)
     words = [
@@ -106,6 +124,8 @@ def _place(low: Lowering) -> None:
         )
         number = text.value(f"load i32, ptr addrspace(1) {place}, align 4")
         number = text.value(f"call i32 @llvm.amdgcn.readfirstlane.i32(i32 {number})")
+    elif kernel.grid.kind == "tiles":
+        number = _near_tiles(low, number)
     names = list(kernel.grid.vars)
     row = ""
     if kernel.grid.kind == "groups":
@@ -124,15 +144,45 @@ def _place(low: Lowering) -> None:
         _find_group(low, kernel.grid, row, number)
 
 
+def _near_tiles(low: Lowering, number: str) -> str:
+    """Tiles that lie near each other for workgroups of one die.
+
+    Workgroups go to the dies in turn, and a die has its own L2. So workgroup ``i`` of die ``i % d``
+    takes the ``i / d``-th tile of that die's share; shares follow each other, and the first
+    ``total % d`` of them have one tile more: every tile is taken once.
+    """
+    text, dies = low.text, low.plan.machine.dies
+    total = "1"
+    for name in low.plan.kernel.grid.vars:
+        count = _count(low, name)
+        total = count if total == "1" else text.value(f"mul i32 {total}, {count}")
+    share = text.value(f"udiv i32 {total}, {dies}")
+    more = text.value(f"urem i32 {total}, {dies}")
+    die = text.value(f"urem i32 {number}, {dies}")
+    inside = text.value(f"udiv i32 {number}, {dies}")
+    first = text.value(f"mul i32 {die}, {share}")
+    longer = text.value(f"call i32 @llvm.umin.i32(i32 {die}, i32 {more})")
+    start = text.value(f"add i32 {first}, {longer}")
+    return text.value(f"add i32 {start}, {inside}")
+
+
+def _count(low: Lowering, name: str) -> str:
+    """How many tiles a variable of the grid has."""
+    var = low.plan.kernel.var(name)
+    length = low.signature.size(var.axis)
+    extent = 1 if is_number(var) else low.plan.extents[name]
+    if extent == 1:
+        return length
+    more = low.text.value(f"add i32 {length}, {extent - 1}")
+    return low.text.value(f"udiv i32 {more}, {extent}")
+
+
 def _take(low: Lowering, name: str, number: str) -> str:
     """The place of one variable, the fastest first; what is left of the tile's number."""
     var, text = low.plan.kernel.var(name), low.text
     length = low.signature.size(var.axis)
     extent = 1 if is_number(var) else low.plan.extents[name]
-    count = length
-    if extent > 1:
-        more = text.value(f"add i32 {length}, {extent - 1}")
-        count = text.value(f"udiv i32 {more}, {extent}")
+    count = _count(low, name)
     part = text.value(f"urem i32 {number}, {count}")
     rest = text.value(f"udiv i32 {number}, {count}")
     place = part if extent == 1 else text.value(f"mul i32 {part}, {extent}")

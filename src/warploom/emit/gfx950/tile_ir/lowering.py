@@ -307,22 +307,32 @@ class Lowering:
         self, op: ir.Loop, now: dict[str, Fragment], first: str, end: str, step: int,
         span: Callable[[str], Span],
     ) -> dict[str, Fragment]:  # fmt: skip
-        """A loop: once for nothing, to learn what it needs, then in earnest."""
+        """A loop: once for nothing, to learn what it needs, then until both ways into its head
+        agree.
+
+        What LDS was touched at its end counts at its head. Where that is not what its body was
+        lowered for, it is lowered again.
+        """
         state = self.state
         saved, before, asked = self._save(), state.demands, self.requests
         state.demands, self.requests = {}, {}
         self._emit_loop(op, now, first, end, step, span, None)
-        wanted, ended = state.demands, state.touched
+        wanted = state.demands
         ahead = prefetching.plan_prefetch(self, op, self.requests) if self.prefetch else None
         state.demands, self.requests = before, asked
         self._restore(saved)
         for what in wanted:
             self.satisfy(what)
-        ready = {c.inside.name: now[c.inside.name] for c in op.carried}
-        state.touched = head = state.touched | ended
-        made = self._emit_loop(op, ready, first, end, step, span, ahead)
-        state.touched |= head
-        return made
+        head = state.touched
+        while True:
+            saved = self._save()
+            state.touched = head
+            made = self._emit_loop(op, now, first, end, step, span, ahead)
+            if state.touched <= head:
+                state.touched = head
+                return made
+            head |= state.touched
+            self._restore(saved)
 
     def _save(self) -> Saved:
         return Saved(self.state.save(), dict(self.fragments), dict(self.spans))

@@ -138,6 +138,15 @@ class Access:
             test = self.low.both(test, axis.inside(at))
         return test
 
+    def counts(self, at: tuple[int, ...]) -> str | None:
+        """Whether the element exists and its variables have it: rows past the end of a tile have
+        no index of their own.
+        """
+        test = self.inside(at)
+        for (var, along), register in zip(self.layout, at, strict=True):
+            test = self.low.both(test, self.low.in_span(var, along, register))
+        return test
+
     def pointer(self, offset: str) -> str:
         """The address of an element."""
         text, base = self.low.text, self.low.pointer(self.tensor.name)
@@ -244,7 +253,7 @@ def store(low: Lowering, op: ir.Store) -> None:
     def write(start: int, count: int) -> None:
         form = kind if count == 1 else f"<{count} x {kind}>"
         made, at = bits(start, count), every[start]
-        test = low.both(access.inside(at), owner)
+        test = low.both(access.counts(at), owner)
         place = access.pointer(access.offset(at))
         low.when(
             test,
@@ -301,7 +310,7 @@ def _add(low: Lowering, op: ir.Store, access: Access, frag: Fragment, owner: str
     source = low.plan.values[op.value].dtype
     for i, at in enumerate(places(access.layout)):
         value = low.as_type(low.element(frag, i), source, tensor.dtype)
-        test = low.both(access.inside(at), owner)
+        test = low.both(access.counts(at), owner)
         place = access.pointer(access.offset(at))
 
         def add(value: str = value, place: str = place) -> None:

@@ -21,6 +21,7 @@ from warploom.emit.gfx950.tile_ir.layout import (
     register_axis,
     vector_axes,
 )
+from warploom.emit.gfx950.tile_ir.machine import MI355X, AmdMachine
 from warploom.kernel import values as ir
 from warploom.kernel.values import (
     DType,
@@ -35,7 +36,6 @@ from warploom.kernel.values import (
 )
 
 WIDE = 128  # bits of the widest memory access of a lane
-K_STEP = 32  # elements of K that one matrix instruction takes of 16 or 8 bits
 ROWS, COLUMNS, STEPS = 128, 128, 64
 ELEMENTS = 64  # elements a lane holds of a tile that no product makes
 Pair = frozenset[str]
@@ -48,6 +48,7 @@ class TilePlan:
     kernel: Kernel
     extents: Mapping[str, int]
     waves: int = 4
+    machine: AmdMachine = MI355X
 
     @property
     def threads(self) -> int:
@@ -111,7 +112,8 @@ class TilePlan:
             units[var] = max(units.get(var, 1), unit)
 
         for dot in self.dots:
-            needs(contracted(self, dot), K_STEP)
+            k = contracted(self, dot)
+            needs(k, self.machine.k_unit(self.values[dot.a].dtype, self.extents[k]))
         for lane, register in self.accumulated.values():
             needs(lane, MFMA * self.waves)
             needs(register, MFMA)

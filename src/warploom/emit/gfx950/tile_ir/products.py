@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from warploom.emit.gfx950.tile_ir.errors import refuse
 from warploom.emit.gfx950.tile_ir.layout import LANES, MFMA, Layout, lane_axis, places, run_of
+from warploom.emit.gfx950.tile_ir.machine import MatrixInstruction
 from warploom.emit.gfx950.tile_ir.numbers import memory_type, narrow, narrow_vector
-from warploom.emit.gfx950.tile_ir.plan import K_STEP, contracted
+from warploom.emit.gfx950.tile_ir.plan import contracted
 from warploom.emit.gfx950.tile_ir.state import Fragment, Region, packed
 from warploom.kernel import values as ir
 from warploom.kernel.values import DType
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from warploom.emit.gfx950.tile_ir.lowering import Lowering
 
 PAD = 16
-_HALVES = {DType.BF16: ("bfloat", "bf16"), DType.F16: ("half", "f16")}
-_BYTES = {DType.E4M3: "fp8", DType.E5M2: "bf8"}
 
 
 def dot(low: Lowering, op: ir.Dot) -> Fragment:
@@ -32,39 +31,46 @@ def dot(low: Lowering, op: ir.Dot) -> Fragment:
     layout = plan.layout(op.result.vars)
     (lane, lanes), (register, registers) = layout
     sides = {next(v for v in plan.values[n].vars if v != k): n for n in (op.a, op.b)}
-    intrinsic, kind, tail = _instruction(low, op, sides[register], sides[lane])
+    matrix = _instruction(low, op, sides[register], sides[lane], k)
     start = None if op.into is None else low.get(op.into, layout)
     operands = {v: operand(low, sides[v], v, k) for v in (lane, register)}
     low.state.touch(*operands.values(), write=False)
     size = plan.values[op.a].dtype.bits // 8
-    chunk = K_STEP * size // (LANES // MFMA)
+    chunk = matrix.k * size // (LANES // MFMA) // matrix.reads
     rows = {lane: lane_axis(plan.padded[lane], plan.waves), register: None}
     reads: dict[tuple[str, int, int], str] = {}
+
+    def piece(var: str, offset: int) -> str:
+        region = operands[var]
+        lanes_at = low.operand_base(region.pitch, chunk, rows[var])
+        place = low.text.value(
+            f"getelementptr i8, ptr addrspace(3) {low.state.lds(region, str(offset))}, "
+            f"i32 {lanes_at}"
+        )
+        kind = matrix.operand if matrix.reads == 1 else "<4 x i32>"
+        return low.text.value(f"load {kind}, ptr addrspace(3) {place}, align {chunk}")
 
     def read(var: str, tile: int, step: int) -> str:
         key = (var, tile, step)
         if key not in reads:
-            region = operands[var]
-            lanes_at = low.operand_base(region.pitch, chunk, rows[var])
-            offset = tile * MFMA * region.pitch + step * K_STEP * size
-            place = low.text.value(
-                f"getelementptr i8, ptr addrspace(3) {low.state.lds(region, str(offset))}, "
-                f"i32 {lanes_at}"
-            )
-            reads[key] = low.text.value(f"load {kind}, ptr addrspace(3) {place}, align {chunk}")
+            first = tile * MFMA * operands[var].pitch + step * matrix.k * size
+            apart = matrix.k * size // matrix.reads
+            names = [piece(var, first + i * apart) for i in range(matrix.reads)]
+            reads[key] = _joined(low, matrix, names)
         return reads[key]
 
     tiles = [(i, j) for i in range(lanes.count) for j in range(registers.count // 4)]
     sums: dict[tuple[int, int], str] = {}
     for i, j in tiles:
-        first = i * registers.count + 4 * j
-        sums[i, j] = "zeroinitializer" if start is None else low.vector(start, first, 4)
-    for step in range(plan.padded[k] // K_STEP):
+        at = i * registers.count + 4 * j
+        sums[i, j] = "zeroinitializer" if start is None else low.vector(start, at, 4)
+    kind = matrix.cast or matrix.operand
+    for step in range(plan.padded[k] // matrix.k):
         for i, j in tiles:
             left, right = read(register, j, step), read(lane, i, step)
             sums[i, j] = low.text.value(
-                f"call <4 x float> @{intrinsic}({kind} {left}, {kind} {right}, "
-                f"<4 x float> {sums[i, j]}, {tail})"
+                f"call <4 x float> @{matrix.intrinsic}({kind} {left}, {kind} {right}, "
+                f"<4 x float> {sums[i, j]}, {matrix.last})"
             )
     if low.state.reuse:
         for v in (lane, register):
@@ -73,23 +79,34 @@ def dot(low: Lowering, op: ir.Dot) -> Fragment:
     return packed(layout, DType.F32, vectors)
 
 
-def _instruction(low: Lowering, op: ir.Dot, left: str, right: str) -> tuple[str, str, str]:
-    """Intrinsic, operand type and last arguments of the matrix instruction."""
+def _joined(low: Lowering, matrix: MatrixInstruction, names: list[str]) -> str:
+    """An operand of its pieces, in the type that the call takes."""
+    made = names[0]
+    if matrix.reads == 2:
+        made = low.text.value(
+            f"shufflevector <4 x i32> {names[0]}, <4 x i32> {names[1]}, "
+            "<8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>"
+        )
+    if matrix.cast:
+        made = low.text.value(f"bitcast {matrix.operand} {made} to {matrix.cast}")
+    return made
+
+
+def _instruction(low: Lowering, op: ir.Dot, left: str, right: str, k: str) -> MatrixInstruction:
+    """The matrix instruction of a product."""
     kinds = low.plan.values[left].dtype, low.plan.values[right].dtype
-    tail = "i32 0, i32 0, i32 0"
-    if kinds[0] is kinds[1] and kinds[0] in _HALVES:
-        element, name = _HALVES[kinds[0]]
-        return f"llvm.amdgcn.mfma.f32.16x16x32.{name}", f"<8 x {element}>", tail
-    if all(k in _BYTES for k in kinds):
-        names = ".".join(_BYTES[k] for k in kinds)
-        return f"llvm.amdgcn.mfma.f32.16x16x32.{names}", "i64", tail
-    names = " and ".join(k.value for k in kinds)
-    refuse(
-        op.result.line,
-        f"a product of {names}",
-        why="matrix instructions take bf16, f16, or two fp8 types",
-        fix="convert one side: x.to(...)",
-    )
+    machine = low.plan.machine
+    found = machine.instruction(*kinds, low.plan.padded[k])
+    if found is None:
+        names = " and ".join(kind.value for kind in kinds)
+        fp8 = ", or two fp8 types" if machine.byte_k else "; its fp8 is not OCP's"
+        refuse(
+            op.result.line,
+            f"a product of {names} on {machine.name}",
+            why=f"matrix instructions take bf16, f16{fp8}",
+            fix="convert both sides to bf16: x.to(wl.bf16)",
+        )
+    return found
 
 
 def operand(low: Lowering, name: str, row: str, k: str) -> Region:

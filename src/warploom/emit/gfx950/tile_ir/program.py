@@ -18,6 +18,7 @@ from typing import Any
 from warploom.emit.gfx950.isa import Resources, read_resources
 from warploom.emit.gfx950.tile_ir.errors import BudgetError
 from warploom.emit.gfx950.tile_ir.kernel import KERNEL_NAME, LoweredKernel, lower_kernel
+from warploom.emit.gfx950.tile_ir.machine import BYTES, MI355X, AmdMachine
 from warploom.emit.gfx950.tile_ir.plan import TilePlan, candidates
 from warploom.emit.gfx950.tile_ir.signature import Argument
 from warploom.emit.gfx950.toolchain import compile_ir, compile_object
@@ -71,7 +72,7 @@ class TileProgram:
 
     def object(self) -> bytes:
         """The relocatable object."""
-        return compile_object(self.lowered.ir)
+        return compile_object(self.lowered.ir, cpu=self.plan.machine.cpu)
 
     def sidecar(self) -> dict[str, Any]:
         """What a launcher needs, as JSON-ready values."""
@@ -81,7 +82,7 @@ class TileProgram:
             "schema": SCHEMA,
             "kernel": KERNEL_NAME,
             "computes": kernel.name,
-            "target": "gfx950",
+            "target": plan.machine.cpu,
             "schedule": self.schedule,
             "arguments": [a.to_json() for a in self.arguments],
             "tensors": [
@@ -114,7 +115,7 @@ class TileProgram:
         extents = ", ".join(f"{n} {e}" for n, e in plan.extents.items()) or "no tile"
         return "\n".join(
             [
-                f"{self.kernel.name} on gfx950: {self.schedule}",
+                f"{self.kernel.name} on {plan.machine.cpu}: {self.schedule}",
                 f"tile: {extents}; {plan.waves} waves, {self.lowered.barriers} barrier(s)",
                 f"registers: {found.vgprs} (of them {found.agprs} AGPRs), {found.vgpr_spills} "
                 f"spilled; LDS {found.lds_bytes} bytes",
@@ -166,24 +167,22 @@ def grid_of(rule: Mapping[str, Any], sizes: Mapping[str, int]) -> int:
 
 
 def compile_tile_kernel(
-    kernel: Kernel, *, extents: Mapping[str, int] | None = None, waves: int = 4
+    kernel: Kernel,
+    *,
+    extents: Mapping[str, int] | None = None,
+    waves: int = 4,
+    machine: AmdMachine = MI355X,
 ) -> TileProgram:
     """Compile a kernel with the largest tile that fits registers and LDS.
 
     ``extents`` fixes tiles and steps by variable or axis.
     """
     own = simplify(kernel)
-    if any(t.access is Access.TURNS for t in own.tensors):
-        raise BackendError(
-            "the gfx950 back end does not take sums in a fixed order of tiles",
-            where=str(own.line or ""),
-            why="tiles would wait for one another's turn",
-            fix="leave the 'turns' tensor out: sums are then atomic",
-        )
+    _require(own, machine)
     best: TileProgram | None = None
     last: BudgetError | None = None
     for found in candidates(own, _checked(own, extents or {})):
-        plan = TilePlan(kernel=own, extents=found, waves=waves)
+        plan = TilePlan(kernel=own, extents=found, waves=waves, machine=machine)
         for reuse, prefetch in VARIANTS:
             try:
                 lowered = lower_kernel(plan, reuse=reuse, prefetch=prefetch)
@@ -192,7 +191,7 @@ def compile_tile_kernel(
                 continue
             if prefetch and not lowered.prefetched:
                 continue  # the same as the next variant
-            made = compile_ir(lowered.ir)
+            made = compile_ir(lowered.ir, machine.cpu)
             program = TileProgram(
                 kernel=own,
                 lowered=lowered,
@@ -214,6 +213,25 @@ def compile_tile_kernel(
         why="the smallest tiles were tried",
         fix="shorter whole axes, or a loop over one of them",
     )
+
+
+def _require(own: Kernel, machine: AmdMachine) -> None:
+    """Refuse tensors that a machine has no code for."""
+    if any(t.access is Access.TURNS for t in own.tensors):
+        raise BackendError(
+            "the gfx950 back end does not take sums in a fixed order of tiles",
+            where=str(own.line or ""),
+            why="tiles would wait for one another's turn",
+            fix="leave the 'turns' tensor out: sums are then atomic",
+        )
+    floats = [t for t in own.tensors if t.dtype in BYTES]
+    if floats and not machine.byte_k:
+        raise BackendError(
+            f"{machine.name} does not take tensor '{floats[0].name}' of {floats[0].dtype.value}",
+            where=str(own.line or ""),
+            why="its 8-bit floats have another bias than OCP's",
+            fix="bf16 or f16 tensors, or mi355x",
+        )
 
 
 def _checked(kernel: Kernel, extents: Mapping[str, int]) -> dict[str, int]:

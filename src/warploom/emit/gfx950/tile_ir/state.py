@@ -19,9 +19,7 @@ from warploom.emit.gfx950.tile_ir.errors import BudgetError
 from warploom.emit.gfx950.tile_ir.layout import AxisMap, Layout, Part, count_of, owners
 from warploom.emit.gfx950.tile_ir.plan import TilePlan
 from warploom.kernel.values import DType
-from warploom.target.mi355x import mi355x
 
-LDS_LIMIT = mi355x().lds_bytes
 LDS_ALIGN = 16
 
 
@@ -184,9 +182,10 @@ class State:
         region = Region(start, size, pitch)
         self.live.append((region, len(self.scopes)))
         self.peak = max(self.peak, start + size)
-        if self.peak > LDS_LIMIT:
+        limit = self.plan.machine.lds_bytes
+        if self.peak > limit:
             raise BudgetError(
-                f"a tile needs more than {LDS_LIMIT} bytes of LDS",
+                f"a tile needs more than {limit} bytes of LDS",
                 where=self.plan.kernel.name,
                 fix="smaller tiles",
             )

@@ -37,9 +37,9 @@ class CompiledText:
     llvmlite: str
 
 
-def compile_ir(ir: str) -> CompiledText:
+def compile_ir(ir: str, cpu: str = "gfx950") -> CompiledText:
     """Compile to assembly in a subprocess. Raises ``BackendError`` with LLVM's own message."""
-    result = _worker(ir, "assembly")
+    result = _worker(ir, "assembly", cpu)
     match = re.search(r"([\w.]+)@gotpcrel", result["assembly"])
     if match:
         raise BackendError(
@@ -54,7 +54,7 @@ def needs_assembler(ir: str) -> bool:
     return _WRITTEN_OUT.search(ir) is not None
 
 
-def compile_object(ir: str, assembly: str | None = None) -> bytes:
+def compile_object(ir: str, assembly: str | None = None, cpu: str = "gfx950") -> bytes:
     """Compile to a relocatable object, the same way; by a clang where LLVM cannot.
 
     ``assembly``: the module's assembly, if it is known already.
@@ -62,7 +62,7 @@ def compile_object(ir: str, assembly: str | None = None) -> bytes:
     if needs_assembler(ir):
         require_assembler()
         return assemble(assembly if assembly is not None else compile_ir(ir).assembly)
-    return base64.b64decode(_worker(ir, "object")["object"])
+    return base64.b64decode(_worker(ir, "object", cpu)["object"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,12 @@ def assemble(assembly: str) -> bytes:
         return target.read_bytes()
 
 
-def _worker(ir: str, form: str) -> dict[str, str]:
+def _worker(ir: str, form: str, cpu: str) -> dict[str, str]:
     if importlib.util.find_spec("llvmlite") is None:
         raise MissingExtraError("llvmlite", "amdgpu", "emitting gfx950 code")
     try:
         done = subprocess.run(
-            [sys.executable, "-P", str(_WORKER), form],  # -P: not the user's own modules
+            [sys.executable, "-P", str(_WORKER), form, cpu],  # -P: not the user's own modules
             input=ir.encode(),
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
             capture_output=True,

@@ -8,11 +8,10 @@ import base64
 import json
 import sys
 
-CPU = "gfx950"
 TRIPLE = "amdgcn-amd-amdhsa"
 
 
-def compile_text(ir: str, form: str) -> dict[str, str]:
+def compile_text(ir: str, form: str, cpu: str) -> dict[str, str]:
     """A module as ``assembly`` text or base64 ``object``, with the versions used."""
     import llvmlite  # noqa: PLC0415
     import llvmlite.binding as llvm  # noqa: PLC0415
@@ -21,7 +20,7 @@ def compile_text(ir: str, form: str) -> dict[str, str]:
     llvm.set_option("", "--disable-machine-sink")
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=CPU, opt=3, reloc="pic")
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=cpu, opt=3, reloc="pic")
     module = llvm.parse_assembly(ir)
     module.verify()
     if form == "object":
@@ -38,7 +37,7 @@ def compile_text(ir: str, form: str) -> dict[str, str]:
 def main() -> int:
     """Compile stdin. Python-level errors go to stderr as one line."""
     try:
-        result = compile_text(sys.stdin.read(), sys.argv[1])
+        result = compile_text(sys.stdin.read(), sys.argv[1], sys.argv[2])
     except RuntimeError as error:
         print(str(error).strip(), file=sys.stderr)
         return 1

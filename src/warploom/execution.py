@@ -1,0 +1,5 @@
+"""Execute a schedule on matrices without a GPU, under chosen timings. The package is private."""
+
+from warploom.run import Early, Late, Random, Scripted, Timing, execute, sample_matrices
+
+__all__ = ["Early", "Late", "Random", "Scripted", "Timing", "execute", "sample_matrices"]

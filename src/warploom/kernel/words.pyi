@@ -1,0 +1,196 @@
+"""What type checkers and editors see of the language: functions with signatures and docstrings."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, Final
+
+from warploom.kernel.values import Access, DType
+
+f32: Final = DType.F32
+"""32-bit floating point; arithmetic is done in it."""
+bf16: Final = DType.BF16
+"""bfloat16."""
+f16: Final = DType.F16
+"""IEEE half precision."""
+e4m3: Final = DType.E4M3
+"""8-bit float, 4 bits of exponent, largest 448; conversions saturate."""
+e5m2: Final = DType.E5M2
+"""8-bit float, 5 bits of exponent, largest 57344; conversions saturate."""
+i32: Final = DType.I32
+"""32-bit integer; sums and products wrap."""
+i8: Final = DType.I8
+"""8-bit integer; conversions saturate."""
+i4: Final = DType.I4
+"""4-bit integer, two to a byte; loaded, never stored."""
+bool_: Final = DType.BOOL
+"""Conditions in memory: bytes, of which those that are not 0 hold."""
+inf: Final[float]
+"""Infinity."""
+
+class Order(StrEnum):
+    BLOCKED = "blocked"
+
+blocked: Final = Order.BLOCKED
+"""For sums of accumulators: blocks of 16 rows and 8 columns, as threads hold them."""
+
+class Word:
+    name: str
+    usage: str
+    def __init__(self, name: str, usage: str) -> None: ...
+    def __call__(self, *args: Any, **given: Any) -> Any: ...
+
+class TensorNote:
+    access: Access
+    items: tuple[object, ...]
+    def __init__(self, access: Access, items: tuple[object, ...]) -> None: ...
+
+# A tensor parameter's annotation holds names of axes, not types. Pyright takes a class with a
+# subscript of its own for that. mypy, which sets MYPY, takes strings in Literal alone, and
+# ``warploom.mypy_plugin`` makes Any of it.
+MYPY: bool
+if MYPY:
+    from typing import Literal as In, Literal as Out, Literal as Starts, Literal as Turns
+else:
+    class _Tensor:
+        def __class_getitem__(cls, axes: object) -> Any: ...
+        def __getitem__(self, index: Any) -> Any: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __getattr__(self, axis: str) -> Any: ...
+
+    class In(_Tensor):
+        """An input with named axes: ``x: wl.In["m", "k"]``; with a type ``wl.In["m", wl.f32]``,
+        with an axis of blocks ``wl.In["m", "k/128"]``. ``= None``: it may be left out."""
+        def __class_getitem__(cls, axes: object) -> Any: ...
+
+    class Out(_Tensor):
+        """An output with named axes; a call makes it, or takes it by name."""
+        def __class_getitem__(cls, axes: object) -> Any: ...
+
+    class Starts(_Tensor):
+        """First rows of groups, one entry more than groups: ``starts: wl.Starts["e"]``."""
+        def __class_getitem__(cls, axes: object) -> Any: ...
+
+    class Turns(_Tensor):
+        """Counters with which tiles add to memory in a fixed order."""
+        def __class_getitem__(cls, axes: object) -> Any: ...
+
+WORDS: dict[str, Word]
+
+def tile(
+    *tiled: Any, whole: Any = ..., groups: Any = ..., rows: int = ..., order: Any = ...
+) -> Any:
+    """The variables of one tile: ``m, n = wl.tile(out)``.
+
+    The last two axes of the output are cut into tiles, axes before them are walked one element at a
+    time. ``whole="d"``: all of an axis in each tile, which then has no variable. ``groups=starts``:
+    rows of one group at a time, whose number comes first. Axes may be named: ``wl.tile("m", "n")``.
+    """
+
+def steps(
+    size: Any,
+    step: int = ...,
+    *,
+    start: Any = ...,
+    until: Any = ...,
+    part: Any = ...,
+    some: Any = ...,
+    whole: Any = ...,
+) -> Iterator[Any]:
+    """A loop along an axis: ``for k in wl.steps(x.k):``.
+
+    ``step``: elements of a step. ``start``, ``until``: bounds. ``part=p``: the share of a tile.
+    ``some=(tiles, counts)``: tiles that a list names.
+    """
+
+def zeros(*axes: Any, dtype: DType = ...) -> Any:
+    """Zeros over variables or whole axes: ``wl.zeros(m, n)``, ``wl.zeros(s, q.d)``."""
+
+def full(*axes_and_number: Any, dtype: DType = ...) -> Any:
+    """A number over variables: ``wl.full(m, -wl.inf)``."""
+
+def index(variable: Any) -> Any:
+    """The element indices that a variable covers, i32."""
+
+def is_whole(variable: Any) -> Any:
+    """Whether the step at hand is from the list ``whole=`` of its loop."""
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """``a`` where the condition holds, else ``b``, element by element."""
+
+def maximum(a: Any, b: Any, *more: Any) -> Any:
+    """The larger, element by element; of a NaN and a number the number."""
+
+def minimum(a: Any, b: Any, *more: Any) -> Any:
+    """The smaller, element by element; of a NaN and a number the number."""
+
+def exp(x: Any) -> Any:
+    """e to the power of x."""
+
+def exp2(x: Any) -> Any:
+    """2 to the power of x."""
+
+def log(x: Any) -> Any:
+    """The natural logarithm."""
+
+def log2(x: Any) -> Any:
+    """The logarithm to base 2."""
+
+def sqrt(x: Any) -> Any:
+    """The square root."""
+
+def rsqrt(x: Any) -> Any:
+    """1 / sqrt(x)."""
+
+def tanh(x: Any) -> Any:
+    """The hyperbolic tangent."""
+
+def erf(x: Any) -> Any:
+    """The error function."""
+
+def sin(x: Any) -> Any:
+    """The sine."""
+
+def cos(x: Any) -> Any:
+    """The cosine."""
+
+def floor(x: Any) -> Any:
+    """The largest whole number not above x, as a float."""
+
+def abs(x: Any) -> Any:
+    """The absolute value."""
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x))."""
+
+def silu(x: Any) -> Any:
+    """x * sigmoid(x)."""
+
+def gelu(x: Any, *, approximate: str = ...) -> Any:
+    """x times the normal distribution's share below x; ``approximate="tanh"`` near it."""
+
+def relu(x: Any) -> Any:
+    """x where it is not negative, else 0; NaN stays."""
+
+def mulhi(a: Any, b: Any) -> Any:
+    """The high 32 bits of the product of two whole numbers, taken without sign."""
+
+def philox(seed: Any, c0: Any, c1: Any = ..., c2: Any = ..., c3: Any = ...) -> Any:
+    """Four values of 32 random bits (i32): Philox4x32-10 of a counter, with the key (seed, 0)."""
+
+def uniform(seed: Any, offset: Any) -> Any:
+    """Random numbers in [0, 1): the first 24 bits of ``philox(seed, offset)``."""
+
+def argmax(x: Any, axis: Any = ...) -> Any:
+    """The first place of the largest element along an axis, i32; NaN does not count."""
+
+def argmin(x: Any, axis: Any = ...) -> Any:
+    """The first place of the least element along an axis, i32; NaN does not count."""
+
+def topk(x: Any, k: int, axis: Any = ...) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The ``k`` largest elements along an axis and their places, the largest first."""
+
+def print(x: Any) -> None:
+    """Show the tile ``x`` where the kernel is interpreted; elsewhere nothing happens."""
+
+def slope(y: Any, x: Any) -> Any:
+    """The derivative of y by x, of what is computed between them element by element."""

@@ -1,0 +1,149 @@
+"""Configurations that were measured, found for a kernel by its content.
+
+A shipped kernel is known by itself. Any other is compared, without names (``kernel.canonical``),
+with the shipped ones it could be a copy of: what was measured for the one holds for the other, in
+the other's names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from importlib import import_module
+from itertools import combinations, product
+from typing import NamedTuple
+
+from warploom.errors import WarploomError
+from warploom.kernel.canonical import Canonical
+from warploom.kernel.simplify import simplify
+from warploom.kernel.text import Text
+from warploom.kernel.values import Kernel
+from warploom.kernels.measured import Pins, measured
+from warploom.launch.shipped import is_shipped
+
+MOST_OPTIONAL = 6  # optional tensors whose presence is tried
+# The kernels of which anything was measured; values of their choices that were.
+SOURCES = {
+    "attention": ("attention", "packed", "blocked"),
+    "attention_grad": (
+        "attention_grad",
+        "blocked_grad",
+        "values_grad",
+        "blocked_values",
+        "packed_grad",
+        "packed_values",
+    ),
+    "block_scaled": ("block_scaled", "block_scaled_pair"),
+    "grouped": (
+        "grouped",
+        "grouped_scattered",
+        "grouped_input",
+        "grouped_weights",
+        "grouped_gathered",
+        "grouped_scaled",
+    ),
+    "int4_gemm": ("int4_gemm", "fp8_gemm"),
+    "scan": ("scan", "scan_parts"),
+    "swiglu": ("swiglu",),
+}
+CHOICES = {"causal": (False, True)}
+
+
+class Match(NamedTuple):
+    """The shipped kernel that another is a copy of, and the copy's names by those of the shipped
+    one: variables, axes, tensors.
+    """
+
+    name: str
+    choices: Mapping[str, object]
+    vars: Mapping[str, str]
+    axes: Mapping[str, str]
+    tensors: Mapping[str, str]
+
+
+def tuned_pins(
+    text: Text | None, kernel: Kernel, choices: Mapping[str, object], sizes: Mapping[str, int]
+) -> Pins:
+    """What was measured best for a kernel on these sizes; nothing where nothing was."""
+    if text is not None and is_shipped(text):
+        return measured(text.name, choices, sizes)
+    found = match(kernel)
+    if found is None:
+        return ()
+    theirs = {mine: sizes[yours] for mine, yours in found.axes.items() if yours in sizes}
+    pins = []
+    for name, value in measured(found.name, found.choices, theirs):
+        own = found.tensors.get(str(value), value) if name == "keep" else value
+        pins.append((found.vars.get(name, name), own))
+    return tuple(pins)
+
+
+def shipped_kernels() -> dict[str, Text]:
+    """The kernels of which anything was measured."""
+    found: dict[str, Text] = {}
+    for source, names in SOURCES.items():
+        module = import_module(f"warploom.kernels.{source}")
+        found |= {name: getattr(module, name) for name in names}
+    return found
+
+
+@lru_cache(maxsize=256)
+def match(kernel: Kernel) -> Match | None:
+    """The shipped kernel with the same form, if there is one."""
+    wanted = Canonical(simplify(kernel))
+    for name, text in shipped_kernels().items():
+        for without in _left_out(text, kernel):
+            for choices in _choices(text):
+                found = _compared(text, kernel, wanted, without, choices)
+                if found is not None:
+                    return found._replace(name=name)
+    return None
+
+
+def _left_out(text: Text, kernel: Kernel) -> Iterator[frozenset[str]]:
+    """Optional tensors without which a text has the tensors of the kernel, by form."""
+    given = kernel.tensors
+    optional = [t.name for t in text.signature.tensors if t.optional]
+    missing = len(text.signature.tensors) - len(given)
+    if not 0 <= missing <= len(optional) <= MOST_OPTIONAL:
+        return
+    for some in combinations(optional, missing):
+        rest = [t for t in text.signature.tensors if t.name not in some]
+        alike = (
+            (len(t.axes), t.access) == (len(u.axes), u.access) and t.dtype in (None, u.dtype)
+            for t, u in zip(rest, given, strict=True)
+        )
+        if all(alike):
+            yield frozenset(some)
+
+
+def _choices(text: Text) -> Iterator[dict[str, object]]:
+    names = [n for n in text.signature.choices if n in CHOICES]
+    for values in product(*(CHOICES[n] for n in names)):
+        yield dict(zip(names, values, strict=True))
+
+
+def _compared(
+    text: Text,
+    kernel: Kernel,
+    wanted: Canonical,
+    without: frozenset[str],
+    choices: dict[str, object],
+) -> Match | None:
+    """The match of a kernel with one form of a text."""
+    own = [t for t in text.signature.tensors if t.name not in without]
+    pairs = list(zip(own, kernel.tensors, strict=True))
+    axes = {a.name: b.name for t, u in pairs for a, b in zip(t.axes, u.axes, strict=True)}
+    whole = {v.axis: v.extent for v in kernel.vars if v.extent is not None}
+    sizes = {a: size for a, b in axes.items() if (size := whole.get(b)) is not None}
+    types = {t.name: u.dtype for t, u in pairs}
+    try:
+        made = text.value_for(types, sizes, choices, without)
+        found = Canonical(simplify(made))
+    except WarploomError:  # not of these types or sizes
+        return None
+    if found.form != wanted.form:
+        return None
+    spaces = ("var", "axis", "tensor")
+    maps = [dict(zip(found.names(s), wanted.names(s), strict=True)) for s in spaces]
+    return Match("", choices, *maps)

@@ -1,0 +1,200 @@
+"""Measured configurations are found by content: for renamed copies, and never by name."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+
+import pytest
+
+from tests.kernel.sources import run_source
+from warploom.kernel.canonical import Canonical, canonical_hash
+from warploom.kernel.simplify import simplify
+from warploom.kernels import measured as tables
+from warploom.kernels.attention import attention
+from warploom.kernels.block_scaled import block_scaled
+from warploom.kernels.grouped import grouped
+from warploom.kernels.int4_gemm import fp8_gemm
+from warploom.kernels.swiglu import swiglu
+from warploom.launch.tuned import CHOICES, SOURCES, shipped_kernels, tuned_pins
+
+LONG = {"b": 2, "h": 8, "g": 8, "s": 4096, "t": 4096, "d": 128}
+ROWS = {"m": 4096, "n": 8192, "k": 8192}
+SCALED = {"a": "e4m3", "b": "e4m3", "out": "bf16"}
+COPIES = {
+    "swiglu": (swiglu, "bf16", ROWS, ()),
+    "attention": (attention, "bf16", LONG, ("lse", "lengths")),
+    "block_scaled": (block_scaled, SCALED, {"m": 4096, "n": 4096, "k": 4096}, ()),
+    "grouped": (grouped, "bf16", {"t": 8192, "n": 8192, "k": 4096, "e": 8}, ()),
+    "fp8_gemm": (fp8_gemm, {"x": "bf16", "w": "e4m3", "out": "bf16"}, ROWS | {"m": 256}, ()),
+}
+
+
+class Renamed(ast.NodeTransformer):
+    """Every name the author chose, tensors, axes and locals, with another one."""
+
+    def __init__(self, tree, keep):
+        names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        names |= {a.arg for a in ast.walk(tree) if isinstance(a, ast.arg)}
+        self.names = {n: f"my_{n}" for n in names if n not in keep}
+
+    def visit_Name(self, node):
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+    def visit_arg(self, node):
+        node = self.generic_visit(node)
+        return ast.arg(self.names.get(node.arg, node.arg), node.annotation)
+
+    def visit_Constant(self, node):
+        if isinstance(node.value, str) and re.fullmatch(r"[a-z](/\d+)?", node.value):
+            return ast.Constant(f"my_{node.value}")
+        return node
+
+    def visit_Attribute(self, node):
+        node = self.generic_visit(node)
+        own = isinstance(node.value, ast.Name) and node.value.id.startswith("my_")
+        if own and len(node.attr) == 1 and node.attr not in "T":
+            node.attr = f"my_{node.attr}"
+        return node
+
+
+def copy_of(text):
+    """The kernel as another author would have written it."""
+    function = text.function
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    known = {n for n in function.__globals__ if not n.startswith("__")}
+    renamed = Renamed(tree, known | {"range", "float", "int", "min", "max", "None"})
+    tree = renamed.visit(tree)
+    tree.body[0].name = "somebodys_kernel"
+    tree.body[0].decorator_list = [ast.parse("wl.kernel").body[0].value]
+    scope = {n: function.__globals__[n] for n in known}
+    return run_source(ast.unparse(ast.fix_missing_locations(tree)), **scope)["somebodys_kernel"]
+
+
+def compiled(text, types, sizes, without, *, own):
+    types = types if isinstance(types, str) else {own(n): t for n, t in types.items()}
+    return text.compile(
+        types,
+        sizes={own(a): n for a, n in sizes.items()},
+        without=[own(n) for n in without],
+        positive=text.signature.scalars,
+    )
+
+
+def both(name):
+    text, types, sizes, without = COPIES[name]
+    return (
+        compiled(text, types, sizes, without, own=str),
+        compiled(copy_of(text), types, sizes, without, own=lambda n: f"my_{n}"),
+    )
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_renamed_copy_gets_what_was_measured(name):
+    first, copy = both(name)
+    assert canonical_hash(first.simplified) == canonical_hash(copy.simplified)
+    wanted = first.pins
+    assert wanted
+    assert {n.removeprefix("my_"): v for n, v in copy.pins.items()} == wanted
+    tilings = [c.choices[0].tiling.name for c in (first, copy)]
+    assert tilings[0] == tilings[1]
+
+
+def code_sections(cubin):
+    """Bytes of the sections of machine code of an ELF file."""
+    at, size, count, names = (
+        int.from_bytes(cubin[o : o + n], "little") for o, n in ((40, 8), (58, 2), (60, 2), (62, 2))
+    )
+    heads = [cubin[at + i * size : at + (i + 1) * size] for i in range(count)]
+
+    def word(head, o, n=8):
+        return int.from_bytes(head[o : o + n], "little")
+
+    words = cubin[word(heads[names], 24) :]
+    found = []
+    for head in heads:
+        name = words[word(head, 0, 4) :].split(b"\0", 1)[0]
+        if name.startswith(b".text"):
+            found.append(cubin[word(head, 24) : word(head, 24) + word(head, 32)])
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COPIES)
+def test_a_renamed_copy_is_the_same_machine_code(name):
+    pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
+    first, copy = (code_sections(c.cubin) for c in both(name))
+    assert first
+    assert first == copy
+
+
+def test_a_kernel_that_only_has_the_name_gets_nothing():
+    source = """
+import warploom as wl
+
+@wl.kernel
+def swiglu(x: wl.In["m", "k"], gate: wl.In["n", "k"], up: wl.In["n", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    g, u = wl.zeros(m, n), wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        a = x[m, k]
+        g += a @ gate[n, k].T
+        u += a @ up[n, k].T
+    out[m, n] = g - u
+"""
+    assert run_source(source)["swiglu"].compile("bf16", sizes=ROWS).pins == {}
+
+
+def test_forms_tell_kernels_apart_that_differ_in_more_than_names():
+    makes = {"bf16": {}, "f16": {}}
+    forms = {
+        canonical_hash(simplify(swiglu.specialise(swiglu.spell(t), **more)))
+        for t, more in makes.items()
+    }
+    assert len(forms) == 2
+    kernel = attention.specialise(attention.spell("bf16"), sizes={"d": 64}, without=["lse"])
+    plain = attention.specialise(
+        attention.spell("bf16"), sizes={"d": 64}, constants={"causal": True}, without=["lse"]
+    )
+    assert Canonical(kernel).form != Canonical(plain).form
+
+
+def test_every_measured_entry_belongs_to_a_shipped_kernel():
+    known = shipped_kernels()
+    names = {*tables.PRODUCTS, *tables.GRADS, *tables.WITH_FUNCTIONS, "scan", "scan_parts"}
+    assert names == set(known) == {n for some in SOURCES.values() for n in some}
+    assert set(CHOICES) <= {n for t in known.values() for n in t.signature.choices}
+
+
+def entries():
+    """Kernels, choices and sizes at which each entry of the tables is found."""
+    for name, rows in tables.PRODUCTS.items():
+        for least, pins in rows:
+            yield name, {}, dict(least), dict(pins)
+    for (d, causal), pins in tables.ATTENTION.items():
+        yield "attention", {"causal": causal}, LONG | {"d": d}, dict(pins)
+    for (d, causal), pins in tables.MANY_HEADS.items():
+        sizes = {"b": 64, "h": 16, "s": 512, "t": 512, "d": d}
+        yield "attention", {"causal": causal}, sizes, dict(pins)
+    for d, pins in tables.SHORT.items():
+        yield "attention", {}, {"s": 64, "t": 64, "d": d}, dict(pins)
+    for name, table in tables.GRADS.items():
+        if not name.startswith("blocked"):
+            for (d, causal), pins in table.items():
+                yield name, {"causal": causal}, {"d": d}, dict(pins)
+    for (t, d), pins in tables.SCANS.items():
+        yield "scan", {}, {"t": t, "d": d}, dict(pins)
+    for (t, d), pins in tables.SCANS_OF_PARTS.items():
+        yield "scan", {}, {"t": t, "d": d, "r": 4}, dict(pins)
+
+
+def test_every_measured_entry_is_found_and_names_what_its_kernel_has():
+    known = shipped_kernels()
+    for name, choices, sizes, pins in entries():
+        text = known[name]
+        axes = {a.name for t in text.signature.tensors for a in t.axes}
+        assert set(sizes) <= axes, name
+        found = dict(tuned_pins(text, None, choices, sizes))
+        assert found == pins, (name, choices, sizes)
