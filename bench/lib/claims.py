@@ -27,13 +27,13 @@ class Claim:
 
 
 CLAIMS = (
-    Claim("GEMM bf16, 7 large shapes", "h200_gemm_final_bf16_main", "library", "cuBLAS", "2d3cf9d9", "h200_gemm.py", "quack, TileLang, Triton"),
+    Claim("GEMM bf16, 7 large shapes", "h200_gemm_final_bf16_main", "library", "cuBLAS", "2c8dca5e", "h200_gemm.py", "quack, TileLang (Triton is in the run)"),
     Claim("GEMM bf16, 9 other large shapes", "h200_gemm_final_bf16_large", "library", "cuBLAS", "2d3cf9d9", "h200_gemm.py", "quack, TileLang, Triton"),
     Claim("GEMM bf16, few rows or odd sizes", "h200_gemm_final_bf16_skinny", "library", "cuBLAS", "47f50eeb", "h200_gemm.py", "quack, TileLang, Triton"),
     Claim("GEMM fp8, 7 large shapes", "h200_gemm_final_e4m3_main", "library", "cuBLASLt", "47f50eeb", "h200_gemm.py", "DeepGEMM, TileLang"),
     Claim("GEMM fp8, few rows or odd sizes", "h200_gemm_final_e4m3_skinny", "library", "cuBLASLt", "47f50eeb", "h200_gemm.py", "DeepGEMM, TileLang"),
-    Claim("attention forward, 10 cases", "h200_attention_final", "cudnn", "cuDNN", "3d49c29c", "h200_attention.py", "FA4, TileLang"),
-    Claim("attention forward, the same run", "h200_attention_final", "fa3", "FlashAttention-3", "3d49c29c", "h200_attention.py", "FA4, TileLang"),
+    Claim("attention forward, 10 cases", "h200_attention_final", "cudnn", "cuDNN", "2c8dca5e", "h200_attention.py", "FA4, TileLang"),
+    Claim("attention forward, the same run", "h200_attention_final", "fa3", "FlashAttention-3", "2c8dca5e", "h200_attention.py", "FA4, TileLang"),
     Claim("attention forward, short", "h200_attention_final_small", "cudnn", "cuDNN", "2d3cf9d9", "h200_attention.py", "FA3, FA4"),
     Claim("attention backward, head dim 64 and 128", "h200_attention_grad", "rows", "cuDNN", "99564d70", "h200_attention_grad.py", "FA3 (1.17 of cuDNN in `h200_peers.md`), FA4", "d<=128"),
     Claim("attention backward, head dim 256", "h200_attention_grad", "rows", "cuDNN", "99564d70", "h200_attention_grad.py", "FA3, FA4", "d=256"),
