@@ -29,7 +29,7 @@ SOURCES = (
     *("missing.json", "folder.json", "folder.py:x", "/dev/null", "-"),
     *("own.py", "own.py:", "own.py:number", "own.py:Thing", "own.py:nothing", "own.py:again"),
     *("own.py:leave", "\u00fcmlaut.py:make", "os:path", "json:dumps", ":", "::", "", "@", "\x00"),
-    *("gemm@", "gemm@m", "gemm@m=", "gemm@m=0", "gemm@m=-1", "gemm@x=1", "attention@d=7"),
+    *("gemm@", "gemm@m", "gemm@m=", "gemm@m=0", "gemm@m=-1", "gemm@x=1", "attention@d=1000"),
     *("attention@causal=maybe", "pingpong@d=1", "GEMM", " gemm", "\u65e5\u672c", "a" * 5_000),
     *("gemm_0x0x0_w0", "gemm_128x256x64_w9"),
 )

@@ -38,6 +38,7 @@ OTHERS = (  # with those above every command
     ["check-isa", "none.s"],
     ["emulate", "none.s"],
     ["mcp", "--help"],
+    ["cache", "--help"],
 )
 CALLS += tuple(pytest.param(c, marks=pytest.mark.slow) for c in OTHERS)
 

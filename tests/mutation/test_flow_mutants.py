@@ -61,7 +61,8 @@ def test_every_text_with_a_loop_is_a_subject():
     with_loop = {n for n, t in texts.items() if "wl.steps(" in inspect.getsource(t.function)}
     assert len(with_loop) >= 20
     assert set(texts) - with_loop == {"prepared", "converted", "summed", "picked_rows"}
-    assert {s.text.name for s in SHIPPED.values()} == with_loop
+    on_mi355x = {"split_product", "summed_parts", "conv2d"}  # machine code, no role program
+    assert {s.text.name for s in SHIPPED.values()} == with_loop - on_mi355x
 
 
 def test_the_operators_reach_vector_ops():

@@ -178,13 +178,11 @@ def test_fp8_scores_are_refused_and_both_as_bf16_work():
     close(same, want)
 
 
-@pytest.mark.parametrize(("d", "padded"), [(72, 128), (200, 256)])
-def test_a_whole_axis_that_fills_no_lines_is_padded(d, padded):
+@pytest.mark.parametrize("d", [72, 200])
+def test_a_whole_axis_that_fills_no_lines_is_padded_inside(d):
     text = text_of(ATTENTION.format(product="p.to(v.dtype) @ v[t]"), "attention")
     types = dict.fromkeys(("q", "k", "v", "out"), "bf16")
-    with pytest.raises(KernelError, match=f"pad axis 'd' to {padded} elements"):
-        assert text.compile(types, sizes={"s": 128, "t": 128, "d": d}).cuda
-    assert text.compile(types, sizes={"s": 128, "t": 128, "d": padded}).cuda
+    assert text.compile(types, sizes={"s": 128, "t": 128, "d": d}).cuda
 
 
 @pytest.mark.parametrize("d", [512, 1024])

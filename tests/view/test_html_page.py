@@ -9,7 +9,7 @@ import pytest
 
 from tests.recorded import recorded as golden
 from warploom.sim import mi355x_costs, simulate
-from warploom.view import html, timeline_html
+from warploom.view import timeline_html
 
 from ..sim.documents import document, mma
 
@@ -212,30 +212,3 @@ def test_the_interval_is_marked_and_the_list_of_stalls_leads_to_one(page, sim):
     settle(page)
     assert stall.cause.text in page.locator("#detail").inner_text()
     assert page.locator(".stall.selected").count() == 1
-
-
-def unpacked(value):
-    """As timeline.js does it."""
-    if not isinstance(value, dict) or not {"keys"} < set(value) <= {"keys", "values", "columns"}:
-        return value
-    rows = value.get("values") or zip(*map(unpacked, value["columns"]), strict=True)
-    return [dict(zip(value["keys"], row, strict=True)) for row in rows]
-
-
-def test_long_lists_are_written_without_their_keys():
-    places = [{"label": f"op{i % 7}", "iteration": i // 7} for i in range(2000)]
-    data = {
-        "ops": [{"row": i % 3, "place": p, "labels": ["x"]} for i, p in enumerate(places)],
-        "links": [{"src": i, "dst": i + 1} for i in range(1500)],
-        "few": [{"src": i} for i in range(9)],
-        "odd": [{"a": i} if i % 2 else {"b": i} for i in range(1200)],
-        "marks": [[i, i + 1] for i in range(1100)],
-        "reasons": {"keys": "of one", "values": "of another"},
-    }
-    held = json.loads(html._embed(data))
-    assert held["few"] == data["few"]
-    assert held["odd"] == data["odd"]
-    assert {name: unpacked(value) for name, value in held.items() if name != "reasons"} == {
-        name: value for name, value in data.items() if name != "reasons"
-    }
-    assert len(html._embed(data)) < 0.7 * len(json.dumps(data, separators=(",", ":")))
