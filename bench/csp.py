@@ -17,21 +17,21 @@ from pathlib import Path
 from random import Random
 
 import warploom
-from warploom.document.ops import DepEdge, KOffsetKind, OpDesc, OpRole, ResourceKind
 from warploom.errors import InfeasibleError, SchedulingError
-from warploom.seed.body import PipelineBody
-from warploom.seed.config.pipeline import BlockSizing
-from warploom.seed.graph.edges import derive_edges_from_ops
-from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.sched.csp import optimal_schedule_with_halves
-from warploom.seed.sched.greedy import double_buffer_reorder, greedy_schedule
-from warploom.seed.sched.result import evaluate_schedule
-from warploom.seed.target.cost import (
+from warploom.ir.schedule_ops import DepEdge, KOffsetKind, OpDesc, OpRole, ResourceKind
+from warploom.pipeline.amd_target.cost import (
     PingPongOps as Op,
     annotate_ops,
     mi355x_cost_model,
     mi355x_double_buffer,
 )
+from warploom.pipeline.body import PipelineBody
+from warploom.pipeline.config.pipeline import BlockSizing
+from warploom.pipeline.graph_builder.edges import derive_edges_from_ops
+from warploom.pipeline.graph_builder.loop_body import LoopBody
+from warploom.pipeline.scheduling.csp import optimal_schedule_with_halves
+from warploom.pipeline.scheduling.greedy import double_buffer_reorder, greedy_schedule
+from warploom.pipeline.scheduling.result import evaluate_schedule
 
 KILLS = {
     "none": {},

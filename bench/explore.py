@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from pathlib import Path
 
-from warploom.search import Cache, Sweep, explore, ranked
+from warploom.autotune import Cache, Sweep, explore, ranked
 
 SWEEP = Sweep(
     tiles=((256, 256, 64), (128, 256, 64), (256, 128, 64), (128, 128, 64), (128, 128, 128)),
@@ -28,7 +28,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 sys.path.insert(0, {here!r})
 from explore import SWEEP
-from warploom.search import Cache, explore
+from warploom.autotune import Cache, explore
 with ProcessPoolExecutor(2) as pool:
     explore(list(SWEEP.points())[:{points}], executor=pool, cache=Cache(Path({cache!r})))
 """

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 import warploom
-from warploom.emit.gfx950 import ElementType, emit_kernel, estimate_loop
-from warploom.emit.gfx950.emit import ready_kernel
-from warploom.emit.gfx950.emulator import (
+from warploom.codegen.amdgcn import ElementType, emit_kernel, estimate_loop
+from warploom.codegen.amdgcn.emit import ready_kernel
+from warploom.codegen.amdgcn.emulator import (
     EARLY,
     LATE,
     STARVED,
@@ -26,8 +26,8 @@ from warploom.emit.gfx950.emulator import (
     integer_matrix,
     random_timing,
 )
-from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
+from warploom.pipeline.sync.marks import SyncPolicy
 from warploom.sim import mi355x_costs, simulate
 
 OUT = Path(__file__).parent / "results" / "gfx950.md"

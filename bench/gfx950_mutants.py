@@ -15,12 +15,12 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from tests.codegen_amdgpu.text_mutants import text_mutants
+from tests.codegen_amdgcn.text_mutants import text_mutants
 
 import warploom
-from warploom.emit.gfx950 import ElementType, check_isa, emit_kernel
-from warploom.emit.gfx950.emit import ready_kernel
-from warploom.emit.gfx950.emulator import (
+from warploom.codegen.amdgcn import ElementType, check_isa, emit_kernel
+from warploom.codegen.amdgcn.emit import ready_kernel
+from warploom.codegen.amdgcn.emulator import (
     LATE,
     STARVED,
     TRAMPLED,
@@ -30,7 +30,7 @@ from warploom.emit.gfx950.emulator import (
     integer_matrix,
 )
 from warploom.errors import WarploomError
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.pipeline.sync.marks import SyncPolicy
 
 OUT = Path(__file__).parent / "results" / "gfx950_mutants.md"
 BF16, FP8 = ElementType.BF16, ElementType.FP8

@@ -3,7 +3,7 @@
     WARPLOOM_CACHE=build/cache WARPLOOM_COMPILER=nvcc python bench/gpu_tests.py plan [--jobs 2]
     python bench/gpu_tests.py run [--jobs 8] [--out bench/results] [TEST ...]
 
-``plan`` calls every test with tensors that are not on a GPU (``tests/cuda/planned.py``; it needs
+``plan`` calls every test with tensors that are not on a GPU (``tests/runtime/planned.py``; it needs
 torch, without CUDA will do) and fills the cache; ``run`` then compiles and solves nothing. ``run``
 writes counts, failures, date and versions to ``gpu_tests.json``. Exit code 0: all passed.
 """
@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 PYTEST = ("-p", "no:cacheprovider", "-p", "no:benchmark", "-q", "-m", "gpu", "-o", "addopts=")
-UNTESTED = ("-m", "pytest", "-p", "tests.cuda.planned", "--assert=plain")
+UNTESTED = ("-m", "pytest", "-p", "tests.runtime.planned", "--assert=plain")
 
 
 def gpu_tests():

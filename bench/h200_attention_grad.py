@@ -26,9 +26,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 import warploom
-from warploom.kernel.values import DType
-from warploom.launch import attention_grad as launch
-from warploom.launch.attention_checks import BACKWARD_DIMS
+from warploom.ir.tile import DType
+from warploom.runtime import attention_grad as launch
+from warploom.runtime.attention_checks import BACKWARD_DIMS
 
 MASKS = (False, True)
 LIMIT = {torch.bfloat16: 8e-3, torch.float16: 1.5e-3}

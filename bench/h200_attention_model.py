@@ -36,16 +36,16 @@ from dataclasses import replace
 from math import log
 from pathlib import Path
 
-from warploom.document.roles import WaitGroup
+from warploom.autotune.joint import JointOptions
+from warploom.autotune.ranks import rank_correlation
+from warploom.autotune.tiles import HOLDS, SOLVE, _others, hash_of, shapes, trial_of
 from warploom.errors import WarploomError
+from warploom.ir.mbarrier_dialect import WaitGroup
 from warploom.kernels.attention import attention as text
-from warploom.lower.column import lower
-from warploom.lower.loop_ops import takes_turns
-from warploom.lower.tiling import Tiling
-from warploom.search.joint import JointOptions
-from warploom.search.ranks import rank_correlation
-from warploom.search.tiles import HOLDS, SOLVE, _others, hash_of, shapes, trial_of
-from warploom.target.h200 import h200
+from warploom.passes.driver import lower
+from warploom.passes.kernel_config import KernelConfig
+from warploom.passes.loop_ops import takes_turns
+from warploom.targets.h200 import h200
 
 RESULTS = Path(__file__).parent / "results"
 NAME = "h200_attention_model"
@@ -72,7 +72,7 @@ def sizes_of(body: str) -> dict[str, int]:
     return {"b": 4, "h": 32, "g": 32, "s": 4096, "t": 4096, "d": BODIES[body][0]}
 
 
-def tiling_of(base: Tiling, row) -> Tiling:
+def tiling_of(base: KernelConfig, row) -> KernelConfig:
     """The tiling of one program."""
     if "extents" in row:
         fields = {n: row[n] for n in CHOICES if n in row}
@@ -109,7 +109,7 @@ def draw(data, seed: int, number: int, body: str):
         data["programs"].setdefault(name, row)
 
 
-def orders_of(kernel, tiling: Tiling, target):
+def orders_of(kernel, tiling: KernelConfig, target):
     """All orders of a shape the search looks at, and whether its consumers take turns."""
     try:
         first = lower(kernel, tiling, target=target, options=SOLVE)
@@ -146,7 +146,7 @@ def measure(out: Path, seeds) -> None:
     import torch
     from lib.protocol import environment, milliseconds
 
-    from warploom.launch.direct import Direct
+    from warploom.runtime.direct import Direct
 
     data, calls, tensors = known(), {}, {}
     for body in BODIES:

@@ -22,11 +22,11 @@ from types import FunctionType, SimpleNamespace
 
 import warploom
 from warploom.errors import WarploomError
-from warploom.kernel.values import DType
-from warploom.launch.attention import BLOCKED, CALLS as ATTENTION, _options as attention_options
-from warploom.launch.flexible import flexible
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import row_major
+from warploom.ir.tile import DType
+from warploom.runtime.attention import BLOCKED, CALLS as ATTENTION, _options as attention_options
+from warploom.runtime.flexible import flexible
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import row_major
 
 try:
     import torch

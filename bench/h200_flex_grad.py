@@ -25,16 +25,16 @@ import h200_flex as flex
 
 import warploom
 from warploom.errors import WarploomError
-from warploom.kernel.values import DType
-from warploom.launch import attention_grad as launch
-from warploom.launch.attention import (
+from warploom.ir.tile import DType
+from warploom.runtime import attention_grad as launch
+from warploom.runtime.attention import (
     BLOCKED,
     CALLS as ATTENTION,
     _options as attention_options,
     _wide,
 )
-from warploom.launch.blocks import QUERIES, tile_keys
-from warploom.launch.flexible import flexible
+from warploom.runtime.block_mask import QUERIES, tile_keys
+from warploom.runtime.flexible import flexible
 
 CASES = ("softcap", "alibi", "window", "relative", "documents")
 DIMS = (64, 128, 256)

@@ -34,7 +34,7 @@ from lib.fused_calls import (
 )
 
 from warploom.kernels.grouped import grouped_gathered
-from warploom.launch import fused
+from warploom.runtime import fused
 
 try:
     import torch

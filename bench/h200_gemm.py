@@ -28,10 +28,10 @@ from lib.shapes import GROUPS, ODD, SCREENED
 import warploom
 from warploom.errors import WarploomError
 from warploom.kernels.gemm import gemm as text
-from warploom.launch.gemm import CALLS, _options
-from warploom.lower.choose import choose
-from warploom.lower.visits import tiles_of
-from warploom.target.h200 import h200
+from warploom.passes.heuristics import choose
+from warploom.passes.tile_order import tiles_of
+from warploom.runtime.gemm import CALLS, _options
+from warploom.targets.h200 import h200
 
 TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "e4m3": torch.float8_e4m3fn}
 ERROR_LIMIT = {"bf16": 4e-3, "fp16": 4e-3, "e4m3": 8e-3}

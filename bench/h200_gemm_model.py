@@ -28,19 +28,19 @@ from tempfile import TemporaryDirectory
 
 from lib.drawn import SHAPES, SWEEP, VARIED
 
+from warploom.autotune.ranks import rank_correlation
 from warploom.errors import WarploomError
-from warploom.kernel.values import DType
+from warploom.ir.tile import DType
 from warploom.kernels.gemm import gemm
-from warploom.launch.gemm import CALLS, _options
-from warploom.launch.layout import Layout
-from warploom.lower.body import body_of
-from warploom.lower.choose import Choice, choose
-from warploom.lower.estimate import estimate
-from warploom.lower.fuse import fuse
-from warploom.lower.layout import lay_out
-from warploom.lower.tiling import Tiling, pins_of_name
-from warploom.search.ranks import rank_correlation
-from warploom.target.h200 import TileModel, h200
+from warploom.passes.body import body_of
+from warploom.passes.cost_model import estimate
+from warploom.passes.fuse import fuse
+from warploom.passes.heuristics import Choice, choose
+from warploom.passes.kernel_config import KernelConfig, pins_of_name
+from warploom.passes.layout import lay_out
+from warploom.runtime.gemm import CALLS, _options
+from warploom.runtime.layout import Layout
+from warploom.targets.h200 import TileModel, h200
 
 DRAWN = 20
 KEPT = (
@@ -57,7 +57,7 @@ def kernel(dtype="bf16"):
 
 
 @cache
-def candidates(seed: int) -> dict[str, Tiling]:
+def candidates(seed: int) -> dict[str, KernelConfig]:
     """The tilings, by name; the same on every machine."""
     value, sizes = kernel(), dict(zip("mnk", SHAPES[seed][0], strict=True))
     if not seed:
@@ -81,11 +81,11 @@ def alone() -> dict[str, object]:
     return {"alternate": 1, "split": 1, "near": False, "cluster": 1}
 
 
-def name_of(tiling: Tiling) -> str:
+def name_of(tiling: KernelConfig) -> str:
     return f"{tiling.name}/g{tiling.group}"
 
 
-def told(tiling: Tiling) -> dict[str, object]:
+def told(tiling: KernelConfig) -> dict[str, object]:
     """What a results file keeps of a tiling: enough to estimate it again."""
     return {name: value for name, value in tiling.pins if name in KEPT}
 

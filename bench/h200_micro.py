@@ -5,7 +5,7 @@
 
 Asks: how long issuing products holds the warps (by width, count, place of A, warpgroups, after
 another group's products), what vector work takes with idle and with busy tensor cores, what waiting
-for a complete barrier costs inside a turn, what handing over costs. ``warploom.target.h200`` holds
+for a complete barrier costs inside a turn, what handing over costs. ``warploom.targets.h200`` holds
 the figures the compiler uses; each names this script or its document as its origin.
 """
 

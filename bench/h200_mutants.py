@@ -32,10 +32,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 from lib.mutant_cases import CASES, sized
+from tests.kernels.cases import TOLERANCE
 from tests.mutation.exchange_mutants import exchange_mutants
 from tests.mutation.flow_mutants import flow_mutants
 from tests.mutation.role_mutants import role_mutants
-from tests.texts.cases import TOLERANCE
 
 from warploom.kernels.attention_grad_ends import converted
 from warploom.verify.roles import verify_roles
@@ -62,7 +62,7 @@ ABREAST = 10
 
 
 def build(folder, names, edits=(role_mutants, flow_mutants), each=(DEFECTIVE, HARMLESS)):
-    from warploom.emit.cuda.tile.source import emit_kernel
+    from warploom.codegen.cuda.tile.source import emit_kernel
     from warploom.errors import WarploomError
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -160,8 +160,8 @@ def unlucky(text):
 
 def compiled_at(path):
     """Compile one source; what it took, or what went wrong."""
+    from warploom.compiler.cubin import compile_source
     from warploom.errors import WarploomError
-    from warploom.launch.build import compile_source
 
     try:
         cubin = compile_source(path.read_text(), name=path.name, judged=False)
@@ -240,7 +240,7 @@ def off(found, wanted):
 
 def one(torch, name, wanted, cubin=None):
     """'right', 'wrong' or the error of three launches of a text, perhaps with another cubin."""
-    from warploom.launch import compiled
+    from warploom.compiler import compiled
 
     case = CASES[name]
     if cubin is not None:

@@ -18,9 +18,9 @@ from statistics import median
 
 from warploom.cli.kernels import kernel_named
 from warploom.cli.problem import make_problem
+from warploom.compiler.compiled import SOLVE
 from warploom.errors import WarploomError
-from warploom.launch.compiled import SOLVE
-from warploom.lower.column import lower
+from warploom.passes.driver import lower
 
 KERNELS = (
     "int4_gemm@m=64,n=8192,k=8192",
@@ -72,7 +72,7 @@ def launches(kernel, rows):
     import torch
 
     from warploom.cli.gpu import Bound
-    from warploom.launch.direct import Direct
+    from warploom.runtime.direct import Direct
 
     sets = [Bound(make_problem(kernel, None, [], timed=True)) for _ in range(SETS)]
     calls, expected = [], None
@@ -96,7 +96,7 @@ def launches(kernel, rows):
 def measure(path):
     from lib.protocol import environment
 
-    from warploom.launch.tune import rotated
+    from warploom.runtime.tuning import rotated
 
     data = json.loads(path.read_text())
     for spec in KERNELS:

@@ -14,10 +14,10 @@ import json
 import sys
 from pathlib import Path
 
-from warploom.kernel.values import DType
-from warploom.launch.gemm import CALLS, _options
-from warploom.launch.layout import Layout
-from warploom.lower.tiling import Tiling, pins_of_name
+from warploom.ir.tile import DType
+from warploom.passes.kernel_config import KernelConfig, pins_of_name
+from warploom.runtime.gemm import CALLS, _options
+from warploom.runtime.layout import Layout
 
 PUBLIC, SHARED = "public call", "shared"
 NAMES = ("128x128x64_w1_a2_s6", "128x192x64_w1_a2_s5_o1", "128x200x64_w1_a2_s5_o1")
@@ -38,7 +38,7 @@ def options(name):
         return _options("none", None, True, None)
     sizes, _, tags = name.partition("_")
     extents = tuple(zip("mnk", map(int, sizes.split("x")), strict=True))
-    tiling = Tiling(extents=extents, keep="a", group=16, **pins_of_name(tags))
+    tiling = KernelConfig(extents=extents, keep="a", group=16, **pins_of_name(tags))
     return _options("none", None, True, tiling)
 
 

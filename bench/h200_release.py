@@ -20,11 +20,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from warploom.emit.cuda.ptx import HELPERS
-from warploom.kernel.values import DType
+from warploom.codegen.cuda.ptx import HELPERS
+from warploom.compiler.compiled import Compiled
+from warploom.compiler.cubin import compile_source
+from warploom.ir.tile import DType
 from warploom.kernels.gemm import gemm
-from warploom.launch.build import compile_source
-from warploom.launch.compiled import Compiled
 
 LARGE = {"m": 128, "n": 256, "consumers": 2, "staging": 4}
 CASES = (  # type, (M, N, K), the tile but for its cluster
@@ -140,7 +140,7 @@ def run(out):
     import torch
     from lib.protocol import compare, environment, geometric_mean, sets_for
 
-    from warploom.launch.direct import Direct
+    from warploom.runtime.direct import Direct
 
     kinds = {"bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
     table, about = [], environment()

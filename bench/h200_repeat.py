@@ -6,7 +6,8 @@
 Public calls, each result over NaNs and compared with the first one's, bit by bit: products of few
 tiles (split over CTAs, whose parts meet in memory or in a cluster), attention split over keys,
 the deterministic backward pass, the scan, functions of attention, and fused products on their
-measured tiles (those of ``tests/cuda/test_measured_gpu.py``). Then 10,000 calls of eight threads on
+measured tiles (those of ``tests/runtime/test_measured_gpu.py``). Then 10,000 calls of eight
+threads on
 four streams.
     python bench/h200_repeat.py fused                    the last three alone
 """
@@ -26,13 +27,13 @@ import warm
 from lib.shapes import SKINNY
 
 import warploom
-from warploom.kernel.values import DType
-from warploom.launch import attention_grad as launch
-from warploom.launch.attention import CALLS as ATTENTION, _options as attention_options
-from warploom.launch.attention_checks import BACKWARD_DIMS
-from warploom.launch.gemm import CALLS as GEMM, PLAIN
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import row_major
+from warploom.ir.tile import DType
+from warploom.runtime import attention_grad as launch
+from warploom.runtime.attention import CALLS as ATTENTION, _options as attention_options
+from warploom.runtime.attention_checks import BACKWARD_DIMS
+from warploom.runtime.gemm import CALLS as GEMM, PLAIN
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import row_major
 
 THREADS, STREAMS, CALLS = 8, 4, 10_000
 # batch, heads, kv heads, queries, keys
@@ -120,7 +121,7 @@ def cases():
 def fused_cases():
     """As `cases`: scans, functions of attention and fused products on their measured tiles."""
     import torch
-    from tests.cuda.test_measured_gpu import CASES
+    from tests.runtime.test_measured_gpu import CASES
 
     for (b, h, n, d, e), t in product(SCANNED, (64, 128)):
         if t > d:

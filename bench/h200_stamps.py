@@ -17,7 +17,7 @@ from warploom.cli import gpu
 from warploom.cli.kernels import kernel_named
 from warploom.cli.problem import make_problem
 from warploom.cli.source import load
-from warploom.view.measured import read_stamps
+from warploom.viz.measured import read_stamps
 
 RESULTS = Path(__file__).parent / "results"
 

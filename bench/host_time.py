@@ -28,8 +28,8 @@ from torch.nn import functional
 
 import warploom
 import warploom.torch as wt
-from warploom.launch.attention import CALLS as ATTENTION, _options as attention_options
-from warploom.launch.gemm import CALLS as GEMM, _options as gemm_options
+from warploom.runtime.attention import CALLS as ATTENTION, _options as attention_options
+from warploom.runtime.gemm import CALLS as GEMM, _options as gemm_options
 
 SHAPE = (256, 512, 256)  # M, N, K
 HEADS = (1, 4, 256, 64)

@@ -25,9 +25,9 @@ OUT = ROOT / "bench" / "results" / "hostile.md"
 SECONDS, MIB = 10, 2048
 ONE = """
 import resource, sys, time
-from warploom.verify import judge_file
+from warploom.verify import verify_file
 start = time.process_time()
-verdict = judge_file(sys.argv[1]).to_json()["verdict"]
+verdict = verify_file(sys.argv[1]).to_json()["verdict"]
 used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(verdict, time.process_time() - start, used // 1024)
 """
@@ -68,7 +68,7 @@ def main():
         "# Hostile documents",
         "",
         f"Made by `bench/hostile.py` on {datetime.now(UTC):%Y-%m-%d}, Python "
-        f"{platform.python_version()}: `judge_file` of each in a process of its own.",
+        f"{platform.python_version()}: `verify_file` of each in a process of its own.",
         "",
         f"**{len(rows)} documents, at most {worst:.1f} s of CPU and {most} MiB**; allowed are "
         f"{SECONDS} s and {MIB} MiB.",

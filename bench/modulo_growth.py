@@ -19,8 +19,8 @@ from pathlib import Path
 from tests.modulo.bodies.gemm import gemm_body
 from tests.modulo.random_bodies import RandomShape, random_body
 
-from warploom.order import Goal, ModuloOptions, check_result, solve_modulo
-from warploom.order.exact.process import shared_solver
+from warploom.modulo import Goal, ModuloOptions, check_result, solve_modulo
+from warploom.modulo.exact.process import shared_solver
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = (24, 48, 96, 192, 384)

@@ -17,15 +17,9 @@ from tests.modulo.bodies.attention import AttentionShape, attention_body
 from tests.modulo.bodies.attention_costs import MI355X_ATTENTION
 from tests.modulo.bodies.gemm import Fragments, Lds, gemm_body
 
-from warploom.document.ops import OpRole, ResourceKind
-from warploom.order import Goal, ModuloOptions, RingKind, check_result, solve_modulo
-from warploom.seed.compile import compile_schedule
-from warploom.seed.modulo.bridge import ModuloRequest
-from warploom.seed.schedules.fourwave import Pipeline4Wave
-from warploom.seed.schedules.pingpong import DeclarativeSchedule
-from warploom.seed.schedules.single_buffer import SingleBufferSchedule
-from warploom.seed.sync.marks import SyncPolicy
-from warploom.seed.target.cost import (
+from warploom.ir.schedule_ops import OpRole, ResourceKind
+from warploom.modulo import Goal, ModuloOptions, RingKind, check_result, solve_modulo
+from warploom.pipeline.amd_target.cost import (
     AMDScheduleHints,
     OpCost,
     PingPongOps,
@@ -33,9 +27,15 @@ from warploom.seed.target.cost import (
     TargetProfile,
     mi355x_double_buffer,
 )
-from warploom.seed.target.geometry import KernelGeometry
+from warploom.pipeline.amd_target.geometry import KernelGeometry
+from warploom.pipeline.compile import compile_schedule
+from warploom.pipeline.modulo.bridge import ModuloRequest
+from warploom.pipeline.schedules.fourwave import Pipeline4Wave
+from warploom.pipeline.schedules.pingpong import DeclarativeSchedule
+from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
+from warploom.pipeline.sync.marks import SyncPolicy
 from warploom.sim import MachineCosts, mi355x_costs, simulate
-from warploom.target.occupancy import OccupancyModel
+from warploom.targets.occupancy import OccupancyModel
 
 HINTS = AMDScheduleHints(2, 2, 2, 16, 16, 4, 4)
 RESULTS = Path(__file__).parent / "results"

@@ -5,7 +5,8 @@
     python bench/random_kernels.py apart FOLDER [--out FILE]                a process a kernel
     python bench/random_kernels.py host FILE [--seed FIRST] [--count 5000] [--seconds S]
 
-``build`` draws kernels (``tests/kernel/random_kernels.py``), lowers and proves them, compiles them
+``build`` draws kernels (``tests/frontend/random_kernels.py``), lowers and proves them, compiles
+them
 and keeps cubins, inputs and the results NumPy expects; SwiGLU, RMS-norm GEMM and GEMM at odd sizes
 and kernels of several loops are among them. ``run`` needs neither the solver nor torch: sanitizers
 see nothing but the kernel.
@@ -47,8 +48,8 @@ def shipped_cases():
     """Shipped texts at small odd sizes."""
     from importlib import import_module
 
-    from warploom.kernel.pointwise import rounded
-    from warploom.kernel.values import Access
+    from warploom.frontend.pointwise import rounded
+    from warploom.ir.tile import Access
 
     for name, (text, sizes, scalars) in SHIPPED.items():
         found = getattr(import_module(f"warploom.kernels.{text}"), text)
@@ -68,7 +69,7 @@ def shipped_cases():
 
 def several_loops():
     """Kernels with two and three loops in a tile."""
-    from tests.texts import samples as texts
+    from tests.kernels import samples as texts
 
     for name in ("NORM_THEN_PRODUCT", "TWO_SOURCES", "ROW_SOFTMAX"):
         yield name.lower(), texts.case(getattr(texts, name))
@@ -77,8 +78,8 @@ def several_loops():
 def random_cases(count, seed, forms, keep):
     """Random kernels that the target has a place for, each kept as it is drawn."""
     from hypothesis import HealthCheck, Phase, given, seed as seeded, settings, strategies as st
-    from tests.kernel.random_kernels import random_kernels
-    from tests.texts.test_random_kernels import PINS, lowered_with
+    from tests.frontend.random_kernels import random_kernels
+    from tests.kernels.test_random_kernels import PINS, lowered_with
 
     found = set()
 
@@ -103,9 +104,9 @@ def random_cases(count, seed, forms, keep):
 
 def build(folder, count, seed, forms):
     """Cubins, inputs and expected results."""
-    from tests.kernel.random_kernels import FORMS
+    from tests.frontend.random_kernels import FORMS
 
-    from warploom.launch.compiled import Compiled
+    from warploom.compiler.compiled import Compiled
 
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -130,10 +131,10 @@ def kept(case, compiled, built):
     """All a run needs, without functions."""
     from tests.host_cuda import Memory
 
-    from warploom.emit.cuda.tile.signature import OrderParam
-    from warploom.kernel.values import Access
-    from warploom.launch.described import binary_of
-    from warploom.launch.layout import bind
+    from warploom.codegen.cuda.tile.signature import OrderParam
+    from warploom.compiler.described import binary_of
+    from warploom.ir.tile import Access
+    from warploom.runtime.layout import bind
 
     binary = binary_of(compiled, built=built)
     arrays, tensors = iter(case.arrays()), []
@@ -162,7 +163,7 @@ def kept(case, compiled, built):
 
 def restored(case):
     """The binary of a kept case."""
-    from warploom.launch.binary import Grid
+    from warploom.compiler.binary import Grid
 
     grid = Grid(tiles=lambda sizes: case["tiles"], resident=case["resident"])
     work = (lambda sizes: case["work"]) if case["work"] else None
@@ -172,9 +173,9 @@ def restored(case):
 
 def launch(case):
     """One launch; the outputs' bits."""
-    from warploom.kernel.values import Access
-    from warploom.launch.driver import check, ensure_context, library
-    from warploom.launch.plan import prepare
+    from warploom.compiler.cuda_driver import check, ensure_context, library
+    from warploom.ir.tile import Access
+    from warploom.runtime.plan import prepare
 
     ensure_context(0)
     cuda = library()
@@ -279,8 +280,8 @@ def run_apart(folder, out, at_once=8):
 def drawn(seed, forms):
     """The kernel of a seed, and choices for it."""
     from hypothesis import HealthCheck, Phase, given, seed as seeded, settings, strategies as st
-    from tests.kernel.random_kernels import random_kernels
-    from tests.texts.test_random_kernels import PINS
+    from tests.frontend.random_kernels import random_kernels
+    from tests.kernels.test_random_kernels import PINS
 
     found = []
 
@@ -302,7 +303,7 @@ def drawn(seed, forms):
 
 def host_line(seed, forms):
     """One kernel, executed on the host: its line of results."""
-    from tests.texts.test_random_kernels import check
+    from tests.kernels.test_random_kernels import check
 
     from warploom.errors import WarploomError
 
@@ -326,7 +327,7 @@ def host_line(seed, forms):
 
 def host(path, first, count, forms, seconds):
     """Kernels of some seeds; those that the file holds are left out."""
-    from tests.kernel.random_kernels import FORMS
+    from tests.frontend.random_kernels import FORMS
 
     began = time.time()
     lines = [json.loads(x) for x in path.read_text().splitlines()] if path.exists() else []

@@ -35,8 +35,8 @@ def module(*names):
 
 def without_compiler():
     """Everything but the compiler runs: cubins are empty."""
-    compiled = module("warploom.compiler.compiled", "warploom.launch.compiled")
-    build = module("warploom.compiler.cubin", "warploom.launch.build")
+    compiled = module("warploom.compiler.compiled", "warploom.compiler.compiled")
+    build = module("warploom.compiler.cubin", "warploom.compiler.cubin")
 
     def compile_source(source, **_):
         return build.Cubin(data=b"", toolchain="none", report=build.read_log(""))
@@ -68,7 +68,7 @@ def source_of(made):
     """The CUDA of what a part of the list makes, with the name of its configuration."""
     if isinstance(made, tuple):
         lowered, _ = made
-        emit = module("warploom.codegen.cuda.tile.source", "warploom.emit.cuda.tile.source")
+        emit = module("warploom.codegen.cuda.tile.source", "warploom.codegen.cuda.tile.source")
         return emit.emit_kernel(lowered).text, lowered.tiling.name
     return made.built.source.text, made.tiling.name
 
@@ -109,7 +109,7 @@ def code_sections(data):
 
 
 def compare(old, new, out):
-    compile_source = module("warploom.compiler.cubin", "warploom.launch.build").compile_source
+    compile_source = module("warploom.compiler.cubin", "warploom.compiler.cubin").compile_source
 
     before, after = (json.loads((f / "index.json").read_text()) for f in (old, new))
     rows, same = [], 0

@@ -27,7 +27,7 @@ from tests.mutation.flow_mutants import flow_mutants, judge_flow
 from tests.mutation.role_mutants import role_mutants
 from tests.mutation.role_score import MORE_SEEDS, QUICK, SEEDS, judge_mutant
 
-from warploom.document.forms import read_schedule, write_schedule
+from warploom.ir.format1 import read_schedule, write_schedule
 
 RESULTS = Path(__file__).parent / "results"
 VERDICTS = ("found", "missed", "reported only", "passed")
@@ -83,7 +83,7 @@ def document_of(name, folder):
     """A shipped text's schedule."""
     if folder:
         return read_schedule((Path(folder) / f"{name}.json").read_text())
-    from tests.roles.samples import lowered
+    from tests.mbarrier.samples import lowered
 
     return lowered(name).document
 
@@ -263,7 +263,7 @@ def write_documents(folder, names):
 
 
 def shipped():
-    from tests.roles.samples import MEASURED, SHIPPED
+    from tests.mbarrier.samples import MEASURED, SHIPPED
 
     return [*SHIPPED, *MEASURED]
 

@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from role_mutants import RESULTS, document_of, shipped
 from tests.mutation.role_mutants import role_mutants
 
-from warploom.guard.mbarrier.repair import repair_roles
-from warploom.run.roles import first_fault
+from warploom.interp.executor.roles import first_fault
+from warploom.sync.mbarrier.repair import repair_roles
 from warploom.verify.roles import verify_roles
 
 KINDS = (

@@ -14,18 +14,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from warploom import SearchOptions, search, simulate
+from warploom.autotune.build import can_build
+from warploom.autotune.subjects import finer_splits
 from warploom.cli.kernels import built_in
 from warploom.errors import WarploomError
 from warploom.kernels.attention import attention
-from warploom.order import ModuloOptions, solve_modulo
-from warploom.order.sequence import Program, as_result
-from warploom.search.build import can_build
-from warploom.search.subjects import finer_splits
-from warploom.seed.compile import compile_schedule
-from warploom.seed.config.pipeline import SchedulingStrategy
-from warploom.seed.modulo.bridge import ModuloRequest
-from warploom.seed.schedules.shipped import tuned
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.modulo import ModuloOptions, solve_modulo
+from warploom.modulo.sequence import Program, as_result
+from warploom.pipeline.compile import compile_schedule
+from warploom.pipeline.config.pipeline import SchedulingStrategy
+from warploom.pipeline.modulo.bridge import ModuloRequest
+from warploom.pipeline.schedules.shipped import tuned
+from warploom.pipeline.sync.marks import SyncPolicy
 from warploom.sim.chip import chip_costs
 
 RESULTS = Path(__file__).parent / "results" / "search_table.md"

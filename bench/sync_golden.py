@@ -18,7 +18,7 @@ from tests.sync.golden_documents import cases, fourwave, pingpong, single_buffer
 from tests.sync.minimal import check_minimal  # noqa: E402
 
 from warploom import OrderError, Phase, WarploomError, __version__  # noqa: E402
-from warploom.guard.counters import repair, synthesise  # noqa: E402
+from warploom.sync.counters import repair, synthesise  # noqa: E402
 from warploom.verify import Severity, verify  # noqa: E402
 
 OUT = ROOT / "bench" / "results" / "sync_golden.md"

@@ -28,8 +28,8 @@ from warploom import (
     mi355x_target,
     synthesise,
 )
-from warploom.guard.counters import CHIP, REFERENCE, count_sync, repair
 from warploom.sim import mi355x_costs, simulate
+from warploom.sync.counters import CHIP, REFERENCE, count_sync, repair
 from warploom.verify import Severity, verify
 
 OUT = Path(__file__).parent / "results" / "sync.md"

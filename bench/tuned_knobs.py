@@ -32,9 +32,9 @@ NOT_PREDICTED = {"times", "program"}
 
 def by_model(name, choices, sizes):
     """The knobs of the model's first configuration; None where it finds none."""
+    from warploom.compiler.compiled import Compiled
+    from warploom.compiler.tuned import shipped_kernels
     from warploom.errors import WarploomError
-    from warploom.launch.compiled import Compiled
-    from warploom.launch.tuned import shipped_kernels
 
     text = shipped_kernels()[name]
     without = {t.name for t in text.signature.tensors if t.optional} - {"dq", "dv"}

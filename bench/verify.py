@@ -16,16 +16,16 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.execute.exploration import Truth, explore  # noqa: E402
-from tests.roles.samples import SHIPPED, lowered  # noqa: E402
+from tests.executor.exploration import Truth, explore  # noqa: E402
+from tests.mbarrier.samples import SHIPPED, lowered  # noqa: E402
 from tests.verify.documents import golden_cases, golden_document, pingpong_named  # noqa: E402
 from tests.verify.random_documents import random_document  # noqa: E402
 from tests.verify.test_golden import verify_exactly  # noqa: E402
 
 from warploom import KernelGeometry, Pipeline4Wave, __version__, compile_schedule  # noqa: E402
-from warploom.document.forms import read_schedule  # noqa: E402
 from warploom.errors import WarploomError  # noqa: E402
-from warploom.run import Scripted, execute  # noqa: E402
+from warploom.interp.executor import Scripted, execute  # noqa: E402
+from warploom.ir.format1 import read_schedule  # noqa: E402
 from warploom.verify import verify, witness  # noqa: E402
 from warploom.verify.roles import verify_roles  # noqa: E402
 

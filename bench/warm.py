@@ -3,7 +3,7 @@
     WARPLOOM_CACHE=build/cache WARPLOOM_COMPILER=nvcc python bench/warm.py [PART ...]
 
 A machine with a GPU that is given the folder (and the same nvcc) then compiles nothing. Parts:
-host, gemm, fp8, attention, decode, backward, tests (what tests/cuda calls); all without a name.
+host, gemm, fp8, attention, decode, backward, tests (what tests/runtime calls); all without a name.
 Prints what every call runs.
 """
 
@@ -15,18 +15,18 @@ import time
 from lib.shapes import BACKWARD_LENGTHS, BACKWARD_TWELVE, BACKWARD_WIDE, GROUPS
 
 from warploom.errors import WarploomError
-from warploom.kernel.values import DType
-from warploom.launch.attention import (
+from warploom.ir.tile import DType
+from warploom.runtime.attention import (
     CALLS as ATTENTION,
     PACKED,
     PAGED,
     _options as attention_options,
 )
-from warploom.launch.attention_checks import BACKWARD_DIMS, causal_choice
-from warploom.launch.attention_grad import kernels_of
-from warploom.launch.gemm import CALLS as GEMM, _options as gemm_options
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import row_major
+from warploom.runtime.attention_checks import BACKWARD_DIMS, causal_choice
+from warploom.runtime.attention_grad import kernels_of
+from warploom.runtime.gemm import CALLS as GEMM, _options as gemm_options
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import row_major
 
 HEADS = (
     *((4, 32, 4096, d) for d in (64, 128)),
@@ -122,7 +122,7 @@ def backwards():
 
 
 def of_tests():
-    """What tests/cuda calls."""
+    """What tests/runtime calls."""
     plain = (
         *((128, 256, 64), (200, 512, 128), (64, 128, 256), (333, 136, 72), (256, 384, 512)),
         *((64, 128, 64), (128, 128, 64), (2048, 2048, 2048), (1000, 1496, 776), (16, 8192, 8192)),

@@ -31,7 +31,7 @@ it, look at its dependences, prove it, and run it on a model of the chip.""",
     simulate,
     verify,
 )
-from warploom.view.notebook import InteractiveTimeline
+from warploom.viz.notebook import InteractiveTimeline
 
 schedule = DeclarativeSchedule(lgkm_a=8, lgkm_b=4)
 compiled = compile_schedule(schedule, sync=SyncPolicy.PROVEN_WEAKEST)
@@ -80,7 +80,7 @@ InteractiveTimeline(
     ("text", "## As text, for a terminal or a commit message"),
     (
         "code",
-        """from warploom.view import steady_window, timeline_text
+        """from warploom.viz import steady_window, timeline_text
 
 print(timeline_text(sim, width=110, window=steady_window(sim, 1)))""",
     ),

@@ -28,7 +28,7 @@ from warploom import (
     simulate,
     write_schedule,
 )
-from warploom.seed.sched.greedy import double_buffer_reorder
+from warploom.pipeline.scheduling.greedy import double_buffer_reorder
 
 
 class WideOps(IntEnum):

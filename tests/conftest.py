@@ -34,7 +34,7 @@ def pytest_sessionfinish():
 @pytest.fixture(scope="session", autouse=True)
 def _compiled_by_one(tmp_path_factory):
     """LLVM takes a second a kernel: what it made for one test or worker, the others read."""
-    toolchain = sys.modules.get("warploom.emit.gfx950.toolchain")
+    toolchain = sys.modules.get("warploom.codegen.amdgcn.toolchain")
     if toolchain is None:  # nobody asks for it
         yield
         return

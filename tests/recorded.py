@@ -7,8 +7,8 @@ import json
 from functools import cache
 from pathlib import Path
 
-from warploom.document import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
-from warploom.document.ops import (
+from warploom.ir import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
+from warploom.ir.schedule_ops import (
     DepEdge,
     DepKind,
     KOffsetKind,

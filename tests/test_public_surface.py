@@ -20,8 +20,8 @@ from warploom import (
     verify,
     write_schedule,
 )
+from warploom.compiler.pricing import role_costs
 from warploom.kernels.swiglu import swiglu
-from warploom.launch.pricing import role_costs
 
 
 def test_all_is_sorted_and_exists():

@@ -84,11 +84,11 @@ def loop_passes(ops, rows=False):
     """Fuse and layout of a loop, without the schedule."""
     import time
 
-    from warploom.lower.body import body_of
-    from warploom.lower.fuse import fuse
-    from warploom.lower.layout import lay_out
-    from warploom.lower.loops import each_loop
-    from warploom.lower.tiling import tiling_of
+    from warploom.passes.body import body_of
+    from warploom.passes.fuse import fuse
+    from warploom.passes.kernel_config import tiling_of
+    from warploom.passes.layout import lay_out
+    from warploom.passes.loops import each_loop
 
     kernel = loop_ops(ops, rows).rewritten
     *_, part = each_loop(kernel)
@@ -177,8 +177,8 @@ def mlp(m):
 
 def _layouts(*tensors):
     """Row-major layouts on a device, by shape and type; None stays."""
-    from warploom.kernel.values import DType
-    from warploom.launch.layout import Layout
+    from warploom.ir.tile import DType
+    from warploom.runtime.layout import Layout
 
     found = []
     for tensor in tensors:
@@ -200,7 +200,7 @@ def _transposed(layout):
 
 
 def quantised(bits, m, n=8192, k=8192):
-    from warploom.launch.fused import FP8, INT4, PLAIN
+    from warploom.runtime.fused import FP8, INT4, PLAIN
 
     calls = INT4 if bits == 4 else FP8
     weight = (n, k // 2, "i8") if bits == 4 else (n, k, "e4m3")
@@ -210,7 +210,7 @@ def quantised(bits, m, n=8192, k=8192):
 
 
 def attention(h=16, g=16, s=4096, t=4096, d=128, causal=False):
-    from warploom.launch import attention as module
+    from warploom.runtime import attention as module
 
     shapes = ((2, h, s, d, "bf16"), (2, g, t, d, "bf16"), (2, g, t, d, "bf16"))
     given = dict(zip(("q", "k", "v"), _layouts(*shapes), strict=True))
@@ -219,14 +219,14 @@ def attention(h=16, g=16, s=4096, t=4096, d=128, causal=False):
 
 
 def gemm(m=4096, n=4096, k=4096, kind="bf16"):
-    from warploom.launch.gemm import CALLS, PLAIN
+    from warploom.runtime.gemm import CALLS, PLAIN
 
     a, b = _layouts((m, k, kind), (n, k, kind))
     return _built(CALLS.compiled_for((a, _transposed(b), None, None, None), PLAIN))
 
 
 def swiglu(m=4096, n=8192, k=4096):
-    from warploom.launch.fused import SWIGLU, _gated
+    from warploom.runtime.fused import SWIGLU, _gated
 
     layouts = _layouts((m, k, "bf16"), (n, k, "bf16"), (n, k, "bf16"), None)
     return _built(SWIGLU.compiled_for(layouts, _gated("silu")))
@@ -234,7 +234,7 @@ def swiglu(m=4096, n=8192, k=4096):
 
 def binary():
     """What a first call of ``warploom.gemm`` needs before the driver: its binary."""
-    from warploom.launch.gemm import CALLS, PLAIN
+    from warploom.runtime.gemm import CALLS, PLAIN
 
     a, b = _layouts((4096, 4096, "bf16"), (4096, 4096, "bf16"))
     found = CALLS.binary_for((a, _transposed(b), None, None, None), PLAIN)
@@ -242,7 +242,7 @@ def binary():
 
 
 def _modules():
-    heavy = ("numpy", "ortools", "warploom.lower", "warploom.order", "warploom.verify", "typer")
+    heavy = ("numpy", "ortools", "warploom.passes", "warploom.modulo", "warploom.verify", "typer")
     return {
         "modules": len(sys.modules),
         "heavy": [m for m in heavy if m in sys.modules],
@@ -288,7 +288,7 @@ def solved(name, seconds=None):
     sys.path.insert(0, str(ROOT))
     from bench.lib.hard_bodies import BODIES
 
-    from warploom.order import ModuloOptions, solve_modulo
+    from warploom.modulo import ModuloOptions, solve_modulo
 
     result = solve_modulo(BODIES[name](), ModuloOptions(seconds=seconds, goals=()))
     return {"ii": result.ii, "bound": result.lower_bound, "proven": result.proven}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from warploom.errors import WarploomError
-from warploom.kernel.values import DType
+from warploom.ir.tile import DType
 from warploom.kernels.grouped import (
     grouped,
     grouped_gathered,
@@ -15,10 +15,10 @@ from warploom.kernels.grouped import (
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.swiglu import swiglu
-from warploom.launch import fused
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import row_major
-from warploom.launch.texts import Calls
+from warploom.runtime import fused
+from warploom.runtime.kernel_calls import Calls
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import row_major
 
 BF16, E4M3, F32, I32, I8 = DType.BF16, DType.E4M3, DType.F32, DType.I32, DType.I8
 SWIGLU = ((4096, 14336, 4096), (8192, 28672, 8192), (2048, 11008, 4096))

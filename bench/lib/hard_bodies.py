@@ -29,8 +29,8 @@ def plain_model(problem, work=60.0):
     """
     from ortools.sat.python import cp_model
 
-    from warploom.order.bounds.plain import plain_bound
-    from warploom.order.bounds.system import build_system
+    from warploom.modulo.bounds.plain import plain_bound
+    from warploom.modulo.bounds.system import build_system
 
     system = build_system(problem)
     first = plain_bound(system)[0]

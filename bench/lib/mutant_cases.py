@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tests.texts.cases import TEXTS, Case
+from tests.kernels.cases import TEXTS, Case
 
 import warploom as wl
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import DType
+from warploom.frontend.pointwise import rounded
+from warploom.ir.tile import DType
 from warploom.kernels.attention import blocked, paged
 from warploom.kernels.attention_grad import (
     attention_grad,

@@ -28,7 +28,7 @@ for _name in ("numpy", "numpy.typing"):
 sys.modules["numpy"].typing = sys.modules["numpy.typing"]
 
 import warploom as wl  # noqa: E402 (after its stand-in for NumPy)
-from warploom.view.html import timeline_html  # noqa: E402
+from warploom.viz.html import timeline_html  # noqa: E402
 
 EXAMPLES = {
     "4 waves, waits proven weakest": """from warploom import KernelGeometry, Pipeline4Wave

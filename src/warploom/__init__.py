@@ -8,7 +8,7 @@ derived waits and barriers:
     >>> len(compiled.prologue), len(compiled.kernel), len(compiled.epilogue)
     (10, 70, 58)
 
-This module is the public door: the names in its stub ``__init__.pyi`` are stable, the rest is not.
+This module is the public API: the names in its stub ``__init__.pyi`` are stable, the rest is not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ __version__ = "0.2.0"
 def _homes() -> dict[str, str]:
     """Where each public name lives, read off the stub.
 
-    Rooms load when a name is first asked for, so that importing warploom costs nothing and a tool
+    Packages load when a name is first asked for, so that importing warploom costs nothing and a
+    tool
     that only verifies never loads a solver.
     """
     with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:
@@ -41,13 +42,13 @@ def _homes() -> dict[str, str]:
 _HOMES = _homes()
 
 
-class _Door(_ModuleType):
-    """The package as a module whose public names win over rooms of the same name.
+class _PublicPackage(_ModuleType):
+    """The package as a module whose public names win over packages of the same name.
 
-    Importing the room ``warploom.verify`` would otherwise replace the function ``verify``.
+    Importing the package ``warploom.verify`` would otherwise replace the function ``verify``.
     """
 
-    def __getattr__(self, name: str) -> _Any:  # noqa: ANN401 (whatever the room exports)
+    def __getattr__(self, name: str) -> _Any:  # noqa: ANN401 (whatever the package exports)
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = getattr(_import_module(_HOMES[name]), name)
@@ -62,22 +63,22 @@ class _Door(_ModuleType):
         return [*__all__]
 
 
-_sys.modules[__name__].__class__ = _Door
+_sys.modules[__name__].__class__ = _PublicPackage
 
 __all__ = [*sorted([*_HOMES, "__version__"])]  # noqa: PLE0604 (names, read off the stub)
 
 
-def _on_demand(module: str, name: str) -> _Any:  # noqa: ANN401 (a function of that room)
+def _on_demand(module: str, name: str) -> _Any:  # noqa: ANN401 (a function of that module)
     def call(*args: _Any, **given: _Any) -> _Any:  # noqa: ANN401
         return getattr(_import_module(module), name)(*args, **given)
 
     return call
 
 
-from warploom import pictured as _pictured  # noqa: E402 (the door stands, rooms may be wired)
-from warploom.kernel import hooks as _hooks  # noqa: E402
+from warploom import repr_html as _pictured  # noqa: E402 (names resolve now; modules may be wired)
+from warploom.frontend import hooks as _hooks  # noqa: E402
 
-_pictured.draw = _on_demand("warploom.view.notebook", "picture_of")
-_hooks.launcher = _on_demand("warploom.launch.texts", "run")
-_hooks.interpreter = _on_demand("warploom.launch.interpret", "interpret")
-_hooks.compiler = _on_demand("warploom.launch.compiled", "compile_text")
+_pictured.draw = _on_demand("warploom.viz.notebook", "picture_of")
+_hooks.launcher = _on_demand("warploom.runtime.kernel_calls", "run")
+_hooks.interpreter = _on_demand("warploom.runtime.interpret", "interpret")
+_hooks.compiler = _on_demand("warploom.compiler.compiled", "compile_kernel")

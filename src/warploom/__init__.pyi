@@ -4,23 +4,10 @@ Type checkers read it as a stub; the package itself reads it too, and loads a ro
 names is first asked for.
 """
 
-from warploom.document import (
-    KernelShape as KernelShape,
-    ScheduleDocument as ScheduleDocument,
-    read_schedule as read_schedule,
-    write_schedule as write_schedule,
-)
-from warploom.document.ops import (
-    DepEdge as DepEdge,
-    DepKind as DepKind,
-    KOffsetKind as KOffsetKind,
-    OpDesc as OpDesc,
-    OpRole as OpRole,
-    Phase as Phase,
-    ResourceKind as ResourceKind,
-    ScheduleEntry as ScheduleEntry,
-    ScheduleOps as ScheduleOps,
-    previous as previous,
+from warploom.autotune import (
+    SearchOptions as SearchOptions,
+    SearchResult as SearchResult,
+    search as search,
 )
 from warploom.errors import (
     BackendError as BackendError,
@@ -53,16 +40,7 @@ from warploom.errors import (
     WarploomError as WarploomError,
     WarploomWarning as WarploomWarning,
 )
-from warploom.guard.counters import (
-    Repair as Repair,
-    Synthesis as Synthesis,
-    repair as repair,
-    synthesise as synthesise,
-)
-from warploom.kernel.text import (
-    kernel as kernel,
-)
-from warploom.kernel.words import (
+from warploom.frontend.builtins import (
     In as In,
     Out as Out,
     Starts as Starts,
@@ -84,6 +62,7 @@ from warploom.kernel.words import (
     floor as floor,
     full as full,
     gelu as gelu,
+    grad as grad,
     i4 as i4,
     i8 as i8,
     i32 as i32,
@@ -102,7 +81,6 @@ from warploom.kernel.words import (
     sigmoid as sigmoid,
     silu as silu,
     sin as sin,
-    slope as slope,
     sqrt as sqrt,
     steps as steps,
     tanh as tanh,
@@ -112,119 +90,26 @@ from warploom.kernel.words import (
     where as where,
     zeros as zeros,
 )
-from warploom.launch.attention import (
-    attention as attention,
-    attention_packed as attention_packed,
+from warploom.frontend.tile_kernel import kernel as kernel
+from warploom.ir import (
+    KernelShape as KernelShape,
+    ScheduleDocument as ScheduleDocument,
+    read_schedule as read_schedule,
+    write_schedule as write_schedule,
 )
-from warploom.launch.attention_grad import (
-    attention_backward as attention_backward,
-    attention_packed_backward as attention_packed_backward,
+from warploom.ir.schedule_ops import (
+    DepEdge as DepEdge,
+    DepKind as DepKind,
+    KOffsetKind as KOffsetKind,
+    OpDesc as OpDesc,
+    OpRole as OpRole,
+    Phase as Phase,
+    ResourceKind as ResourceKind,
+    ScheduleEntry as ScheduleEntry,
+    ScheduleOps as ScheduleOps,
+    previous as previous,
 )
-from warploom.launch.fused import (
-    gemm_block_scaled as gemm_block_scaled,
-    gemm_quantised as gemm_quantised,
-    grouped_gemm as grouped_gemm,
-    grouped_gemm_weights as grouped_gemm_weights,
-    scan as scan,
-    swiglu as swiglu,
-)
-from warploom.launch.gemm import (
-    gemm as gemm,
-)
-from warploom.launch.interpreting import (
-    interpreting as interpreting,
-)
-from warploom.search import (
-    SearchOptions as SearchOptions,
-    SearchResult as SearchResult,
-    search as search,
-)
-from warploom.seed.blocks.program import (
-    PipelineProgram as PipelineProgram,
-)
-from warploom.seed.blocks.spec import (
-    MMABlockSpec as MMABlockSpec,
-    emit_minimal_barrier_block as emit_minimal_barrier_block,
-)
-from warploom.seed.body import (
-    EntryBuilder as EntryBuilder,
-    Pipe as Pipe,
-    PipelineBody as PipelineBody,
-    pipe as pipe,
-)
-from warploom.seed.compile import (
-    CompiledSchedule as CompiledSchedule,
-    ScheduleCompiler as ScheduleCompiler,
-    compile_schedule as compile_schedule,
-)
-from warploom.seed.config.pipeline import (
-    BlockSizing as BlockSizing,
-    FragOrder as FragOrder,
-    LoopCarriedSpec as LoopCarriedSpec,
-    PipelineConfig as PipelineConfig,
-    SchedulingStrategy as SchedulingStrategy,
-    WarpStaggerRule as WarpStaggerRule,
-)
-from warploom.seed.config.schedule import (
-    BarrierStrategy as BarrierStrategy,
-    LoadStrategy as LoadStrategy,
-    ScheduleConfig as ScheduleConfig,
-    WaitStrategy as WaitStrategy,
-)
-from warploom.seed.graph.edges import (
-    EdgeRule as EdgeRule,
-    derive_cross_stage_rotation_edges as derive_cross_stage_rotation_edges,
-    derive_edges_from_ops as derive_edges_from_ops,
-    filter_spurious_cross_stage_flow as filter_spurious_cross_stage_flow,
-)
-from warploom.seed.graph.loop_body import (
-    LoopBody as LoopBody,
-    OpNode as OpNode,
-)
-from warploom.seed.graph.named import (
-    given as given,
-)
-from warploom.seed.graph.partitions import (
-    partition_edges as partition_edges,
-    rotation_edges as rotation_edges,
-)
-from warploom.seed.listing import (
-    WaitCounts as WaitCounts,
-)
-from warploom.seed.sched.csp import (
-    optimal_schedule as optimal_schedule,
-    optimal_schedule_with_halves as optimal_schedule_with_halves,
-    optimize_within_barriers as optimize_within_barriers,
-)
-from warploom.seed.sched.greedy import (
-    double_buffer_reorder as double_buffer_reorder,
-    partition_reorder as partition_reorder,
-    single_buffer_reorder as single_buffer_reorder,
-)
-from warploom.seed.sched.result import OrderResult as OrderResult
-from warploom.seed.schedule import (
-    PipelineSchedule as PipelineSchedule,
-)
-from warploom.seed.schedules.fourwave import (
-    Pipeline4Wave as Pipeline4Wave,
-    build_fourwave_schedule as build_fourwave_schedule,
-)
-from warploom.seed.schedules.pingpong import (
-    DeclarativeSchedule as DeclarativeSchedule,
-    build_schedule as build_schedule,
-)
-from warploom.seed.schedules.single_buffer import (
-    SingleBufferSchedule as SingleBufferSchedule,
-    build_default_matmul_schedule as build_default_matmul_schedule,
-)
-from warploom.seed.sync.marks import (
-    SyncPolicy as SyncPolicy,
-)
-from warploom.seed.sync.rules import (
-    derive_wait_counts as derive_wait_counts,
-    derive_waits_from_blocks as derive_waits_from_blocks,
-)
-from warploom.seed.target.cost import (
+from warploom.pipeline.amd_target.cost import (
     AMDScheduleHints as AMDScheduleHints,
     DefaultMatmulOps as DefaultMatmulOps,
     FourWaveOps as FourWaveOps,
@@ -240,10 +125,97 @@ from warploom.seed.target.cost import (
     mi355x_single_buffer_target as mi355x_single_buffer_target,
     mi355x_target as mi355x_target,
 )
-from warploom.seed.target.geometry import (
+from warploom.pipeline.amd_target.geometry import (
     KernelGeometry as KernelGeometry,
     derive_safe_max_globals as derive_safe_max_globals,
 )
+from warploom.pipeline.block_expand.program import PipelineProgram as PipelineProgram
+from warploom.pipeline.block_expand.spec import (
+    MMABlockSpec as MMABlockSpec,
+    emit_minimal_barrier_block as emit_minimal_barrier_block,
+)
+from warploom.pipeline.body import (
+    EntryBuilder as EntryBuilder,
+    Pipe as Pipe,
+    PipelineBody as PipelineBody,
+    pipe as pipe,
+)
+from warploom.pipeline.compile import (
+    CompiledSchedule as CompiledSchedule,
+    ScheduleCompiler as ScheduleCompiler,
+    compile_schedule as compile_schedule,
+)
+from warploom.pipeline.config.pipeline import (
+    BlockSizing as BlockSizing,
+    FragOrder as FragOrder,
+    LoopCarriedSpec as LoopCarriedSpec,
+    PipelineConfig as PipelineConfig,
+    SchedulingStrategy as SchedulingStrategy,
+    WarpStaggerRule as WarpStaggerRule,
+)
+from warploom.pipeline.config.schedule import (
+    BarrierStrategy as BarrierStrategy,
+    LoadStrategy as LoadStrategy,
+    ScheduleConfig as ScheduleConfig,
+    WaitStrategy as WaitStrategy,
+)
+from warploom.pipeline.graph_builder.edges import (
+    EdgeRule as EdgeRule,
+    derive_cross_stage_rotation_edges as derive_cross_stage_rotation_edges,
+    derive_edges_from_ops as derive_edges_from_ops,
+    filter_spurious_cross_stage_flow as filter_spurious_cross_stage_flow,
+)
+from warploom.pipeline.graph_builder.loop_body import LoopBody as LoopBody, OpNode as OpNode
+from warploom.pipeline.graph_builder.named import given as given
+from warploom.pipeline.graph_builder.partitions import (
+    partition_edges as partition_edges,
+    rotation_edges as rotation_edges,
+)
+from warploom.pipeline.listing import WaitCounts as WaitCounts
+from warploom.pipeline.schedule import PipelineSchedule as PipelineSchedule
+from warploom.pipeline.schedules.fourwave import (
+    Pipeline4Wave as Pipeline4Wave,
+    build_fourwave_schedule as build_fourwave_schedule,
+)
+from warploom.pipeline.schedules.pingpong import (
+    DeclarativeSchedule as DeclarativeSchedule,
+    build_schedule as build_schedule,
+)
+from warploom.pipeline.schedules.single_buffer import (
+    SingleBufferSchedule as SingleBufferSchedule,
+    build_default_matmul_schedule as build_default_matmul_schedule,
+)
+from warploom.pipeline.scheduling.csp import (
+    optimal_schedule as optimal_schedule,
+    optimal_schedule_with_halves as optimal_schedule_with_halves,
+    optimize_within_barriers as optimize_within_barriers,
+)
+from warploom.pipeline.scheduling.greedy import (
+    double_buffer_reorder as double_buffer_reorder,
+    partition_reorder as partition_reorder,
+    single_buffer_reorder as single_buffer_reorder,
+)
+from warploom.pipeline.scheduling.result import OrderResult as OrderResult
+from warploom.pipeline.sync.marks import SyncPolicy as SyncPolicy
+from warploom.pipeline.sync.rules import (
+    derive_wait_counts as derive_wait_counts,
+    derive_waits_from_blocks as derive_waits_from_blocks,
+)
+from warploom.runtime.attention import attention as attention, attention_packed as attention_packed
+from warploom.runtime.attention_grad import (
+    attention_backward as attention_backward,
+    attention_packed_backward as attention_packed_backward,
+)
+from warploom.runtime.fused import (
+    gemm_block_scaled as gemm_block_scaled,
+    gemm_quantised as gemm_quantised,
+    grouped_gemm as grouped_gemm,
+    grouped_gemm_weights as grouped_gemm_weights,
+    scan as scan,
+    swiglu as swiglu,
+)
+from warploom.runtime.gemm import gemm as gemm
+from warploom.runtime.interpreting import interpreting as interpreting
 from warploom.sim import (
     MachineCosts as MachineCosts,
     OpTiming as OpTiming,
@@ -253,6 +225,12 @@ from warploom.sim import (
     mi355x_costs as mi355x_costs,
     simulate as simulate,
 )
+from warploom.sync.counters import (
+    Repair as Repair,
+    Synthesis as Synthesis,
+    repair as repair,
+    synthesise as synthesise,
+)
 from warploom.verify import (
     Finding as Finding,
     Report as Report,
@@ -260,9 +238,7 @@ from warploom.verify import (
     verify as verify,
     witness as witness,
 )
-from warploom.view import (
-    timeline as timeline,
-)
+from warploom.viz import timeline as timeline
 
 __version__: str
 

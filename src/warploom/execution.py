@@ -1,5 +1,13 @@
 """Execute a schedule on matrices without a GPU, under chosen timings. The package is private."""
 
-from warploom.run import Early, Late, Random, Scripted, Timing, execute, sample_matrices
+from warploom.interp.executor import (
+    Early,
+    Late,
+    Random,
+    Scripted,
+    Timing,
+    execute,
+    sample_matrices,
+)
 
 __all__ = ["Early", "Late", "Random", "Scripted", "Timing", "execute", "sample_matrices"]

@@ -1,8 +1,8 @@
 """MI355X code: emit a schedule as a gfx950 kernel, and emulate it. Public; its package is not."""
 
-from warploom.emit.gfx950 import ElementType, EmittedKernel, emit_kernel
-from warploom.emit.gfx950.emulator import emulate_gemm, integer_matrix, random_timing
-from warploom.emit.gfx950.tile import GemmTile, tile_of_geometry
+from warploom.codegen.amdgcn import ElementType, EmittedKernel, emit_kernel
+from warploom.codegen.amdgcn.emulator import emulate_gemm, integer_matrix, random_timing
+from warploom.codegen.amdgcn.tile import GemmTile, tile_of_geometry
 
 __all__ = [
     "ElementType",

@@ -1,11 +1,11 @@
-"""Values that show themselves in notebooks, drawn by a room above theirs."""
+"""Values that show themselves in notebooks, drawn by a package above theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-draw: Callable[[Any], str] | None = None  # filled in by the package, which knows all rooms
+draw: Callable[[Any], str] | None = None  # filled in by the package, which knows all of them
 
 
 class Pictured:

@@ -4,11 +4,11 @@ import pytest
 
 import warploom
 from warploom import KernelGeometry, Pipeline4Wave, SearchOptions, mi355x_target
+from warploom.autotune.build import Builder, can_build
+from warploom.autotune.subjects import finer_splits, machine_of
 from warploom.errors import ConfigError, SchedulingError
-from warploom.search.build import Builder, can_build
-from warploom.search.subjects import finer_splits, machine_of
-from warploom.seed.compile import compile_schedule
-from warploom.seed.schedules.pingpong import DeclarativeSchedule
+from warploom.pipeline.compile import compile_schedule
+from warploom.pipeline.schedules.pingpong import DeclarativeSchedule
 from warploom.sim.chip import chip_costs
 
 BRIEF = SearchOptions(evaluations=2, build=True)
@@ -48,6 +48,6 @@ def test_the_best_was_built():
 def test_what_is_refused_does_not_win(monkeypatch):
     pytest.importorskip("llvmlite")
     monkeypatch.setattr(Builder, "builds", lambda self, compiled: False)
-    monkeypatch.setattr("warploom.order.hunt.HOPELESS", 2)
+    monkeypatch.setattr("warploom.modulo.local_search.HOPELESS", 2)
     with pytest.raises(SchedulingError, match=r"can be built|usable"):
         warploom.search(fourwave(), options=BRIEF)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from warploom.search import Cache, Sweep, evaluate, explore, ranked, scatter_html, to_csv
+from warploom.autotune import Cache, Sweep, evaluate, explore, ranked, scatter_html, to_csv
 
 SMALL = Sweep(strategies=("CSP", "IDENTITY"), syncs=("REFERENCE", "PROVEN_WEAKEST"))
 
@@ -37,7 +37,7 @@ class StoppedError(Exception):
 
 
 def test_a_killed_sweep_goes_on_without_recomputation(tmp_path, monkeypatch):
-    from warploom.search import sweep
+    from warploom.autotune import sweep
 
     path = tmp_path / "results.jsonl"
     calls = []

@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, strategies as st
 
+from warploom.autotune import joint, tiles
+from warploom.autotune.joint import JointOptions, search_tiles
+from warploom.autotune.joint_report import to_svg, to_table
+from warploom.autotune.ranks import rank_correlation
+from warploom.compiler.compiled import compile_kernel
 from warploom.errors import BackendError, ConfigError
 from warploom.kernels.gemm import gemm
-from warploom.launch.compiled import compile_text
-from warploom.launch.tune import recall, remember
-from warploom.lower.tiling import Tiling
-from warploom.search import joint, tiles
-from warploom.search.joint import JointOptions, search_tiles
-from warploom.search.joint_report import to_svg, to_table
-from warploom.search.ranks import rank_correlation
+from warploom.passes.kernel_config import KernelConfig
+from warploom.runtime.tuning import recall, remember
 
 OPTIONS = JointOptions(shapes=3, trials=12, batch=4, programs=0, rounds=1)
 SIZES = {"m": 1024, "n": 1024, "k": 512}
@@ -23,10 +23,10 @@ SIZES = {"m": 1024, "n": 1024, "k": 512}
 
 @pytest.fixture(scope="module")
 def compiled():
-    text = gemm.with_tiles(m=128, k=64, consumers=2, direct=True, staging=1)
+    text = gemm.with_config(m=128, k=64, consumers=2, direct=True, staging=1)
     kinds = dict.fromkeys(("a", "b", "out"), "bf16")
     without = {t.name for t in gemm.signature.tensors if t.optional}
-    return compile_text(
+    return compile_kernel(
         text, kinds, sizes=SIZES, constants={}, without=without, positive=frozenset()
     )
 
@@ -148,7 +148,7 @@ def test_results_of_another_search_are_not_mixed_in(compiled, tmp_path):
 
 
 def test_what_is_kept_can_be_a_key(compiled, tmp_path):
-    tiling = Tiling(extents=(("m", 128), ("n", 128), ("k", 64)), times=(5, 1, 2))
+    tiling = KernelConfig(extents=(("m", 128), ("n", 128), ("k", 64)), times=(5, 1, 2))
     remember(compiled.kernel, SIZES, tiling, tmp_path)
     assert dict(recall(compiled.kernel, SIZES, tmp_path)) == dict(tiling.pins)
     hash(recall(compiled.kernel, SIZES, tmp_path))

@@ -12,19 +12,19 @@ import pytest
 import warploom
 from tests.modulo.test_hunt import HIDDEN, MODEL
 from warploom import KernelGeometry, Pipeline4Wave, SearchOptions, mi355x_costs, mi355x_target
-from warploom.document.ops import OpRole
+from warploom.autotune.pool import worker_pool
+from warploom.autotune.subjects import baselines, compiled_order, subject_of
 from warploom.errors import ConfigError
-from warploom.order import ModuloOp, ModuloOptions, ModuloProblem, Role, solve_modulo
-from warploom.order.sequence import as_result, program_of
-from warploom.run import execute
-from warploom.search.pool import worker_pool
-from warploom.search.subjects import baselines, compiled_order, subject_of
-from warploom.seed.compile import compile_schedule
-from warploom.seed.config.pipeline import SchedulingStrategy
-from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.modulo import auto
-from warploom.seed.schedules.pingpong import DeclarativeSchedule
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.interp.executor import execute
+from warploom.ir.schedule_ops import OpRole
+from warploom.modulo import ModuloOp, ModuloOptions, ModuloProblem, Role, solve_modulo
+from warploom.modulo.sequence import as_result, program_of
+from warploom.pipeline.compile import compile_schedule
+from warploom.pipeline.config.pipeline import SchedulingStrategy
+from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.modulo import auto
+from warploom.pipeline.schedules.pingpong import DeclarativeSchedule
+from warploom.pipeline.sync.marks import SyncPolicy
 from warploom.sim import MachineCosts, simulate
 
 CHIP = mi355x_costs(mma_cycles=512)

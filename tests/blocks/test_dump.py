@@ -1,9 +1,9 @@
 """The documented debug forms."""
 
 from warploom import DeclarativeSchedule, WaitCounts, compile_schedule
-from warploom.document.ops import KOffsetKind
-from warploom.seed.blocks.program import dump_program_blocks
-from warploom.seed.listing import (
+from warploom.ir.schedule_ops import KOffsetKind
+from warploom.pipeline.block_expand.program import dump_program_blocks
+from warploom.pipeline.listing import (
     default_op_name,
     format_entry,
     format_phase_header,

@@ -20,25 +20,24 @@ import pytest
 
 from tests import host_cuda
 from tests.calls import arrays
-from tests.cuda import fake_driver
-from warploom.launch import (
+from tests.runtime import fake_driver
+from warploom.compiler import compiled, cuda_driver as driver
+from warploom.compiler.cubin import Cubin, read_log
+from warploom.runtime import (
     attention,
     attention_grad,
-    compiled,
-    driver,
-    fit,
     flexible,
     fused,
     gemm,
+    kernel_calls as texts,
     plan,
+    realign as fit,
     runner,
     tensors,
-    texts,
-    work,
+    workspace as work,
 )
-from warploom.launch.build import Cubin, read_log
-from warploom.launch.layout import Layout
-from warploom.launch.texts import Calls
+from warploom.runtime.kernel_calls import Calls
+from warploom.runtime.layout import Layout
 
 ELEMENTS = {"FLOAT32": (0, 4), "BFLOAT16": (1, 2), "FLOAT16": (2, 2), "UINT8": (3, 1)}
 ELEMENTS |= {"INT32": (4, 4)}

@@ -10,8 +10,8 @@ from tests.calls.arrays import empty, padded, same_bits, tensor
 from tests.calls.executing import executing
 from tests.host_cuda import NEEDS_COMPILER
 from warploom.errors import BackendError, WarploomError
-from warploom.launch import fused
-from warploom.launch.overlap import OverlapError
+from warploom.runtime import fused
+from warploom.runtime.overlap import OverlapError
 
 pytestmark = NEEDS_COMPILER
 PLACES = [{}, {"pad": 8}, {"pad": 3}, {"pad": 8, "first": 1}, {"pad": 5, "first": 3}]

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 import warploom.torch.fused as ops  # noqa: E402
 from tests.calls.executing import executing  # noqa: E402
 from tests.host_cuda import NEEDS_COMPILER  # noqa: E402
-from warploom.launch import fused  # noqa: E402
+from warploom.runtime import fused  # noqa: E402
 
 pytestmark = NEEDS_COMPILER
 SIZES, N, K, S, SMS = (37, 0, 130, 1), 200, 136, 90, 132

@@ -8,10 +8,10 @@ import torch
 import warploom
 from tests.calls.executing import NAN, executing
 from tests.calls.test_memory_that_does_not_count import F64, attended, error, halves, ints
-from tests.cuda.fake_driver import FakeTensor, fake_compiler, install
 from tests.host_cuda import NEEDS_COMPILER
+from tests.runtime.fake_driver import FakeTensor, fake_compiler, install
 from warploom.errors import BackendError
-from warploom.launch.overlap import OverlapError
+from warploom.runtime.overlap import OverlapError
 
 pytestmark = NEEDS_COMPILER
 

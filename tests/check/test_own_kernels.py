@@ -8,9 +8,9 @@ from warploom.cli.check import check_kernel
 from warploom.cli.kernels import TEXTS, TileKernel
 from warploom.cli.knobs import Request
 from warploom.cli.source import look_up
+from warploom.compiler.compiled import Compiled
+from warploom.compiler.cubin import find_toolchain
 from warploom.errors import BackendError, CheckError
-from warploom.launch.build import find_toolchain
-from warploom.launch.compiled import Compiled
 from warploom.report import Verdict
 
 KNOWN = {

@@ -7,11 +7,11 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.codegen_amdgpu import test_attention as attention_cases, test_text as text_cases
-from tests.codegen_amdgpu.conftest import KERNELS, _emitted
-from tests.codegen_amdgpu.text_mutants import text_mutants
-from warploom.emit.gfx950.attention import launch_grid
-from warploom.emit.gfx950.sidecar import launch_plan
+from tests.codegen_amdgcn import test_attention as attention_cases, test_text as text_cases
+from tests.codegen_amdgcn.conftest import KERNELS, _emitted
+from tests.codegen_amdgcn.text_mutants import text_mutants
+from warploom.codegen.amdgcn.attention import launch_grid
+from warploom.codegen.amdgcn.sidecar import launch_plan
 from warploom.kernels.gemm import gemm
 from warploom.report import Verdict
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from warploom.document import read_schedule
+from warploom.ir import read_schedule
 
 from .runner import warploom
 

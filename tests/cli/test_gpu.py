@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from tests.cuda.gpu import NEEDS_HOPPER, TORCH_WARNINGS
+from tests.runtime.gpu import NEEDS_HOPPER, TORCH_WARNINGS
 from warploom.cli.kernels import kernel_names
-from warploom.view.measured import read_stamps
+from warploom.viz.measured import read_stamps
 
 from .runner import warploom
 

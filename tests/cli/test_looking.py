@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from warploom.cli.explore import source_rows
-from warploom.launch.disk_cache import DiskCache, digest
+from warploom.compiler.disk_cache import DiskCache, digest
 
 from .runner import warploom
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.kernel import two_loops
+from tests.frontend import two_loops
 from warploom.cli.kernels import kernel_names
 
 from .runner import warploom
@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from warploom import DeclarativeSchedule, KernelGeometry, compile_schedule
 import warploom as wl
-from warploom.target.h200 import h200
+from warploom.targets.h200 import h200
 
 
 def schedule():
@@ -192,8 +192,8 @@ def test_a_broken_role_document_is_found_and_repaired(folder, tmp_path):
     racy = tmp_path / "racy.json"
     racy.write_text(json.dumps(data))
     assert warploom("verify", racy).returncode == 1
-    done = warploom("repair", racy, "-o", tmp_path / "mended.json")
+    done = warploom("repair", racy, "-o", tmp_path / "repaired.json")
     assert done.returncode == 0, done.stderr
     assert "WaitGroup(2) -> WaitGroup(1)" in done.stdout
-    assert warploom("verify", tmp_path / "mended.json").returncode == 0
+    assert warploom("verify", tmp_path / "repaired.json").returncode == 0
     assert warploom("emit", "h200", racy, "--no-build", "-o", tmp_path / "x").returncode == 1

@@ -8,8 +8,8 @@ import pytest
 
 from warploom.cli import mcp
 from warploom.cli.source import load
-from warploom.document import write_schedule
-from warploom.document.ops import ScheduleOps
+from warploom.ir import write_schedule
+from warploom.ir.schedule_ops import ScheduleOps
 
 
 def test_findings_are_structured(tmp_path):

@@ -15,16 +15,16 @@ from warploom import (
     timeline,
     write_schedule,
 )
+from warploom.autotune import Point, evaluate
 from warploom.cli.kernels import built_in, kernel_named
 from warploom.cli.knobs import Request
 from warploom.cli.source import load
-from warploom.launch.pricing import role_costs
-from warploom.search import Point, evaluate
-from warploom.seed.config.pipeline import SchedulingStrategy
-from warploom.seed.modulo.bridge import ModuloRequest
+from warploom.compiler.pricing import role_costs
+from warploom.pipeline.config.pipeline import SchedulingStrategy
+from warploom.pipeline.modulo.bridge import ModuloRequest
 from warploom.sim import Pace, simulate_roles
 from warploom.sim.chip import chip_costs
-from warploom.target.occupancy import OccupancyModel
+from warploom.targets.occupancy import OccupancyModel
 
 from .runner import warploom
 

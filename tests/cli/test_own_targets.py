@@ -17,8 +17,8 @@ from warploom import (
     timeline,
 )
 from warploom.kernels.gemm import gemm
-from warploom.target.described import described, differences
-from warploom.target.h200 import h100, h200
+from warploom.targets.described import described, differences
+from warploom.targets.h200 import h100, h200
 
 from .runner import warploom
 
@@ -26,7 +26,7 @@ CHIP = """
 from dataclasses import replace
 from warploom import DeclarativeSchedule, TargetProfile, mi355x_cost_model, mi355x_costs
 from warploom import mi355x_double_buffer
-from warploom.target.h200 import h200
+from warploom.targets.h200 import h200
 
 machine = replace(mi355x_costs(mma_cycles=256, memory_bytes=16), name="half", clock_hz=1e9)
 half = TargetProfile(mi355x_cost_model(), mi355x_double_buffer(2, 2), name="half", machine=machine)

@@ -8,7 +8,7 @@ from warploom.cli import problem as problems
 from warploom.cli.kernels import TileKernel, kernel_named, kernel_names
 from warploom.cli.problem import axes_of, distance, make_problem
 from warploom.errors import ConfigError
-from warploom.kernel.pointwise import rounded
+from warploom.frontend.pointwise import rounded
 
 
 @wl.kernel

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from warploom import DeclarativeSchedule, ScheduleConfig, SchedulingStrategy, compile_schedule
-from warploom.document import read_schedule, write_schedule
+from warploom.ir import read_schedule, write_schedule
 
 from .runner import warploom
 
@@ -55,7 +55,7 @@ def test_a_role_program_of_no_known_kernel_is_patched(tmp_path):
     consumer = data["programs"][1]
     consumer["kernel"] = [e for e in consumer["kernel"] if e["entry"] != "WaitFull"]
     data["name"] = "somebody's"
-    path, out = tmp_path / "racy.json", tmp_path / "mended.json"
+    path, out = tmp_path / "racy.json", tmp_path / "repaired.json"
     path.write_text(json.dumps(data))
     done = warploom("repair", str(path), "-o", str(out))
     assert done.returncode == 0, done.stderr

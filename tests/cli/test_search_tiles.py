@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.cli.runner import warploom
+from warploom.compiler.disk_cache import DiskCache
 from warploom.errors import ConfigError
-from warploom.launch.disk_cache import DiskCache
 
 SPEC = "gemm@m=1024,n=1024,k=512"
 PINS = ("m=128", "k=64", "consumers=2", "direct=true", "staging=1", "hold=true")

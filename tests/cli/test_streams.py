@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from warploom.cli import COMMANDS, needed_commands
-from warploom.kernel.types import DType
+from warploom.ir.types import DType
 
 from .runner import warploom
 
@@ -96,7 +96,7 @@ def test_help_and_version_load_no_compiler():
     for argument in ("--help", "--version"):
         loaded = loaded_modules(argument)
         assert "numpy" not in loaded
-        assert not {m for m in loaded if m.startswith(("warploom.lower", "warploom.verify"))}
+        assert not {m for m in loaded if m.startswith(("warploom.passes", "warploom.verify"))}
 
 
 def test_verifying_a_file_loads_neither_numpy_nor_a_compiler(tmp_path):

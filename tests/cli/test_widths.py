@@ -6,8 +6,8 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.kernel import two_loops
-from tests.view.test_pages_in_a_browser import stamps
+from tests.frontend import two_loops
+from tests.viz.test_pages_in_a_browser import stamps
 from warploom.cli.screen import fit, wrapped
 
 from .runner import warploom

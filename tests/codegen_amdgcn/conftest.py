@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from warploom.emit.gfx950 import ElementType, EmittedKernel, emit_kernel
-from warploom.emit.gfx950.emit import ready_kernel
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.codegen.amdgcn import ElementType, EmittedKernel, emit_kernel
+from warploom.codegen.amdgcn.emit import ready_kernel
+from warploom.pipeline.sync.marks import SyncPolicy
 
 BF16, FP16, FP8 = ElementType.BF16, ElementType.FP16, ElementType.FP8
 

@@ -15,7 +15,7 @@ import pytest
 
 from warploom.check.amdgcn.reader import read_kernel
 from warploom.check.launch import Launch, Param, Tensor
-from warploom.emit.gfx950.tile_ir.execute import ExecutionError, run_launch
+from warploom.codegen.amdgcn.tile_ir.execute import ExecutionError, run_launch
 
 HERE = Path(__file__).parent
 _LOAD = c.CFUNCTYPE(c.c_int, c.c_void_p)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from warploom.document import Counters, Protocol, ScheduleDocument
-from warploom.document.ops import (
+from warploom.ir import Counters, Protocol, ScheduleDocument
+from warploom.ir.schedule_ops import (
     KOffsetKind,
     OpDesc,
     OpRole,
@@ -148,7 +148,7 @@ def fourwave_proven() -> ScheduleDocument:
 
 
 def single_buffer() -> ScheduleDocument:
-    from warploom.document import BarrierKind, RegisterWaits
+    from warploom.ir import BarrierKind, RegisterWaits
 
     return document(
         "single-buffer",

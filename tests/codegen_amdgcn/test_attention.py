@@ -9,22 +9,22 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import warploom as wl
-from tests.codegen_amdgpu.text_mutants import text_mutants
-from warploom.document import read_schedule, write_schedule
-from warploom.emit.gfx950 import check_isa
-from warploom.emit.gfx950.attention import (
+from tests.codegen_amdgcn.text_mutants import text_mutants
+from warploom.codegen.amdgcn import check_isa
+from warploom.codegen.amdgcn.attention import (
     AttentionShape,
-    attention_text,
     attention_tile,
+    attention_tile_kernel,
     fit_attention,
     held_registers,
     try_kernel,
 )
-from warploom.emit.gfx950.emulator import EARLY, LATE, STARVED, TRAMPLED, Order, random_timing
-from warploom.emit.gfx950.emulator.operands import Wave
-from warploom.emit.gfx950.emulator.transfer import Devices, make_transfer
-from warploom.emit.gfx950.emulator.vector import VECTOR
+from warploom.codegen.amdgcn.emulator import EARLY, LATE, STARVED, TRAMPLED, Order, random_timing
+from warploom.codegen.amdgcn.emulator.operands import Wave
+from warploom.codegen.amdgcn.emulator.transfer import Devices, make_transfer
+from warploom.codegen.amdgcn.emulator.vector import VECTOR
 from warploom.errors import BackendError, DocumentError
+from warploom.ir import read_schedule, write_schedule
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.swiglu import swiglu
 from warploom.verify import Code, verify
@@ -60,7 +60,7 @@ def text_of(case):
     dtype, head, _, _, choices = CASES[case]
     types = dict.fromkeys(("q", "k", "v", "out"), dtype)
     kernel = attention.specialise(types, sizes={"d": head}, constants=choices, without={"lengths"})
-    return kernel, attention_text(kernel)
+    return kernel, attention_tile_kernel(kernel)
 
 
 @cache
@@ -259,7 +259,7 @@ REFUSED = {
 def test_other_kernels_are_refused_at_the_authors_line(name):
     kernel, words = REFUSED[name]
     with pytest.raises(BackendError, match=words) as error:
-        attention_text(kernel())
+        attention_tile_kernel(kernel())
     assert ".py:" in error.value.where
 
 
@@ -267,7 +267,7 @@ def test_other_kernels_are_refused_at_the_authors_line(name):
 def test_no_softmax_at_all_and_no_heads():
     """A kernel without maxima: weights are scores squared, one matrix a call."""
     kernel = squared.specialise(dict.fromkeys(("q", "k", "v", "out"), "bf16"), sizes={"d": 64})
-    text = attention_text(kernel)
+    text = attention_tile_kernel(kernel)
     schedule, emitted = fit_attention(text, attention_tile(text))
     assert verify(schedule.document).clean
     found = try_kernel(

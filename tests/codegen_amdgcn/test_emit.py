@@ -8,8 +8,7 @@ import subprocess
 
 import pytest
 
-from warploom.document.ops import OpDesc
-from warploom.emit.gfx950 import (
+from warploom.codegen.amdgcn import (
     ElementType,
     emit_kernel,
     gemm_tile,
@@ -18,11 +17,12 @@ from warploom.emit.gfx950 import (
     register_truth,
     write_kernel,
 )
-from warploom.emit.gfx950.emit import ready_kernel
-from warploom.emit.gfx950.lower.table import encode_wait
-from warploom.emit.gfx950.sidecar import require_registers
-from warploom.emit.gfx950.toolchain import compile_ir, find_linker
+from warploom.codegen.amdgcn.emit import ready_kernel
+from warploom.codegen.amdgcn.lower.table import encode_wait
+from warploom.codegen.amdgcn.sidecar import require_registers
+from warploom.codegen.amdgcn.toolchain import compile_ir, find_linker
 from warploom.errors import BackendError, ConfigError, GeometryError
+from warploom.ir.schedule_ops import OpDesc
 
 from . import listing
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from warploom.emit.gfx950.emulator import (
+from warploom.codegen.amdgcn.emulator import (
     EARLY,
     LATE,
     STARVED,
@@ -23,8 +23,8 @@ from warploom.emit.gfx950.emulator import (
     random_timing,
     timing_named,
 )
-from warploom.emit.gfx950.emulator.matrix import FP8, make_mfma
-from warploom.emit.gfx950.emulator.operands import Wave
+from warploom.codegen.amdgcn.emulator.matrix import FP8, make_mfma
+from warploom.codegen.amdgcn.emulator.operands import Wave
 
 from .conftest import _emitted
 
@@ -182,7 +182,7 @@ def test_an_unknown_instruction_is_named(kernel):
 
 
 def test_an_endless_loop_is_stopped(kernel, monkeypatch):
-    from warploom.emit.gfx950.emulator import machine
+    from warploom.codegen.amdgcn.emulator import machine
 
     monkeypatch.setattr(machine, "MAX_STEPS", 5000)
     emitted = kernel("fourwave-small")

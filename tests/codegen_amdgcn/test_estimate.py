@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from warploom.emit.gfx950 import ElementType, estimate_loop, gemm_tile, register_truth
+from warploom.codegen.amdgcn import ElementType, estimate_loop, gemm_tile, register_truth
 from warploom.errors import BackendError
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from warploom.emit.gfx950 import check_isa
+from warploom.codegen.amdgcn import check_isa
 from warploom.errors import BackendError
 
 EXACT = ["pingpong", "pingpong-fp8", "fourwave", "fourwave-fp8", "fourwave-16x16", "single-buffer"]

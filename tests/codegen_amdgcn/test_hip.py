@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from warploom.document.ops import ScheduleOps
-from warploom.emit.gfx950 import plan_kernel
-from warploom.emit.gfx950.emulator import LATE, TRAMPLED, emulate_gemm, integer_matrix
-from warploom.emit.gfx950.hip import HipCompiler, check_hip, find_hip_compiler, hip_source
+from warploom.codegen.amdgcn import plan_kernel
+from warploom.codegen.amdgcn.emulator import LATE, TRAMPLED, emulate_gemm, integer_matrix
+from warploom.codegen.amdgcn.hip import HipCompiler, check_hip, find_hip_compiler, hip_source
 from warploom.errors import BackendError
+from warploom.ir.schedule_ops import ScheduleOps
 
 from .conftest import ready
 
@@ -95,7 +95,7 @@ def test_a_broken_source_is_a_typed_error():
 
 
 def test_a_missing_compiler_says_what_to_install(monkeypatch):
-    from warploom.emit.gfx950 import hip as check
+    from warploom.codegen.amdgcn import hip as check
 
     monkeypatch.setattr(check, "find_hip_compiler", lambda: None)
     plan, source = source_of("fourwave-small")

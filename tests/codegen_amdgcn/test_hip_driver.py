@@ -6,13 +6,13 @@ import os
 import numpy as np
 import pytest
 
-from tests.codegen_amdgpu import tile_kernels as own
-from tests.codegen_amdgpu.hip_standin import RocmArray, StandIn, compiled
-from warploom.emit.gfx950.tile_ir.host import host_source
-from warploom.emit.gfx950.toolchain import find_linker
+from tests.codegen_amdgcn import tile_kernels as own
+from tests.codegen_amdgcn.hip_standin import RocmArray, StandIn, compiled
+from warploom.codegen.amdgcn.tile_ir.host import host_source
+from warploom.codegen.amdgcn.toolchain import find_linker
 from warploom.errors import BackendError, KernelCallError
 from warploom.kernels.gemm import gemm
-from warploom.launch import hip
+from warploom.runtime import hip
 
 pytest.importorskip("llvmlite")
 
@@ -34,7 +34,7 @@ def standin(tmp_path_factory):
 @pytest.fixture(scope="module")
 def product(standin):
     types = {"a": "f16", "b": "f16", "out": "f32"}
-    text = gemm.with_tiles(m=64, n=32, k=32)
+    text = gemm.with_config(m=64, n=32, k=32)
     made = text.compile(types, without=["bias", "residual"], target="mi355x")
     image = made.program.object() if find_linker() is None else made.code_object
     vars(made)["code_object"] = image  # where no linker is at hand, the object stands for it
@@ -156,7 +156,7 @@ def test_the_folder_runs_without_the_package(standin, product, tmp_path, monkeyp
 
 
 def test_host_source_of_groups():
-    from warploom.emit.gfx950.tile_ir import compile_tile_kernel
+    from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
     from warploom.kernels.grouped import grouped
 
     kernel = grouped.specialise({"x": "bf16", "w": "bf16", "out": "bf16"})

@@ -12,15 +12,15 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from warploom import read_schedule
-from warploom.emit.gfx950 import ElementType, check_isa, emit_kernel, read_sidecar, write_kernel
-from warploom.emit.gfx950.emit import ready_kernel
-from warploom.emit.gfx950.emulator import emulate_gemm, integer_matrix, random_timing
-from warploom.emit.gfx950.lower.state import writes_out
-from warploom.emit.gfx950.plan import plan_kernel
-from warploom.emit.gfx950.sidecar import plan_of_sidecar
-from warploom.emit.gfx950.text import gemm_text
-from warploom.emit.gfx950.toolchain import find_assembler, needs_assembler
-from warploom.emit.gfx950.trial import try_product
+from warploom.codegen.amdgcn import ElementType, check_isa, emit_kernel, read_sidecar, write_kernel
+from warploom.codegen.amdgcn.emit import ready_kernel
+from warploom.codegen.amdgcn.emulator import emulate_gemm, integer_matrix, random_timing
+from warploom.codegen.amdgcn.lower.state import writes_out
+from warploom.codegen.amdgcn.plan import plan_kernel
+from warploom.codegen.amdgcn.sidecar import plan_of_sidecar
+from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
+from warploom.codegen.amdgcn.toolchain import find_assembler, needs_assembler
+from warploom.codegen.amdgcn.trial import try_product
 from warploom.errors import BackendError, ConfigError, GeometryError
 from warploom.kernels.gemm import gemm
 
@@ -57,7 +57,7 @@ def cases():
 
 def the_tail(dtype):
     types = {"a": WORDS[dtype], "b": WORDS[dtype], "out": "bf16", "bias": "f32"}
-    return gemm_text(gemm.specialise(types, without={"residual"}))
+    return gemm_tile_kernel(gemm.specialise(types, without={"residual"}))
 
 
 def emulated(kernel, text, dtype, block):
@@ -143,9 +143,9 @@ def test_matrix_instructions_are_written_out_only_where_no_agpr_is_left(block, w
 
 
 def test_a_kernel_that_needs_an_assembler_is_refused_before_it_is_emitted(monkeypatch, tmp_path):
-    monkeypatch.setattr("warploom.emit.gfx950.toolchain.assemblers", lambda: iter(()))
+    monkeypatch.setattr("warploom.codegen.amdgcn.toolchain.assemblers", lambda: iter(()))
     compiled = []
-    monkeypatch.setattr("warploom.emit.gfx950.emit.compile_ir", compiled.append)
+    monkeypatch.setattr("warploom.codegen.amdgcn.emit.compile_ir", compiled.append)
     ready = ready_kernel("fourwave", (256, 256, 64), ElementType.BF16, mma=(16, 16, 32))
     with pytest.raises(BackendError, match="assembler") as caught:
         emit_kernel(ready.document, ready.tile, to_object=True)

@@ -9,15 +9,9 @@ import dataclasses
 
 import pytest
 
-from tests.codegen_amdgpu.text_mutants import text_mutants
-from warploom.emit.gfx950 import check_isa
-from warploom.emit.gfx950.emulator import (
-    LATE,
-    STARVED,
-    TRAMPLED,
-    EmulationError,
-    Order,
-)
+from tests.codegen_amdgcn.text_mutants import text_mutants
+from warploom.codegen.amdgcn import check_isa
+from warploom.codegen.amdgcn.emulator import LATE, STARVED, TRAMPLED, EmulationError, Order
 
 from .test_emulator import run
 

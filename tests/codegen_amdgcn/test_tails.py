@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import warploom as wl
-from warploom.emit.gfx950 import ElementType, emit_kernel
-from warploom.emit.gfx950.attention.text import attention_text
-from warploom.emit.gfx950.emit import ready_kernel
-from warploom.emit.gfx950.emulator import STARVED, emulate_launch, encode
-from warploom.emit.gfx950.sidecar import launch_plan
-from warploom.emit.gfx950.text import gemm_text
+from warploom.codegen.amdgcn import ElementType, emit_kernel
+from warploom.codegen.amdgcn.attention.tile_kernel import attention_tile_kernel
+from warploom.codegen.amdgcn.emit import ready_kernel
+from warploom.codegen.amdgcn.emulator import STARVED, emulate_launch, encode
+from warploom.codegen.amdgcn.sidecar import launch_plan
+from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.errors import BackendError
 
 
@@ -44,7 +44,7 @@ def test_blocks_whole_scalars_and_operands_names(sizes):
     m, n, k = sizes
     kernel = scaled.specialise({"x": "bf16", "w": "bf16"})
     ready = ready_kernel("fourwave", (64, 64, 32), ElementType.BF16, mma=(16, 16, 32))
-    made = emit_kernel(ready.document, ready.tile, text=gemm_text(kernel), ragged_k=True)
+    made = emit_kernel(ready.document, ready.tile, text=gemm_tile_kernel(kernel), ragged_k=True)
     assert made.gate.exact
     rng = np.random.default_rng(m)
     x, w = (rng.integers(-2, 3, s).astype(np.float32) for s in ((m, k), (n, k)))
@@ -112,8 +112,8 @@ def sparse_attention(
 
 def test_lists_of_tiles_are_refused_at_their_loop():
     with pytest.raises(BackendError, match="a list of tiles") as found:
-        gemm_text(sparse.specialise(dict.fromkeys(("x", "w", "out"), "bf16")))
+        gemm_tile_kernel(sparse.specialise(dict.fromkeys(("x", "w", "out"), "bf16")))
     assert "for k in wl.steps" in str(found.value)
     types = dict.fromkeys(("q", "k", "v", "out"), "bf16")
     with pytest.raises(BackendError, match="a list of tiles"):
-        attention_text(sparse_attention.specialise(types, sizes={"d": 64}))
+        attention_tile_kernel(sparse_attention.specialise(types, sizes={"d": 64}))

@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import warploom as wl
-from warploom.emit.gfx950 import ElementType, emit_kernel, gemm_tile
-from warploom.emit.gfx950.emit import ready_kernel
-from warploom.emit.gfx950.emulator import (
+from warploom.codegen.amdgcn import ElementType, emit_kernel, gemm_tile
+from warploom.codegen.amdgcn.emit import ready_kernel
+from warploom.codegen.amdgcn.emulator import (
     STARVED,
     emulate_gemm,
     emulate_launch,
@@ -19,9 +19,9 @@ from warploom.emit.gfx950.emulator import (
     integer_matrix,
     random_timing,
 )
-from warploom.emit.gfx950.emulator.matrix import FP8
-from warploom.emit.gfx950.sidecar import launch_plan
-from warploom.emit.gfx950.text import gemm_text
+from warploom.codegen.amdgcn.emulator.matrix import FP8
+from warploom.codegen.amdgcn.sidecar import launch_plan
+from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.errors import BackendError
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm
@@ -66,7 +66,7 @@ def silu(x):
 def emitted(kernel, dtype, schedule=None):
     name, block, mma = schedule or SMALL[dtype]
     ready = ready_kernel(name, block, ElementType(NAMES[dtype]), mma=mma)
-    return emit_kernel(ready.document, ready.tile, text=gemm_text(kernel), ragged_k=True)
+    return emit_kernel(ready.document, ready.tile, text=gemm_tile_kernel(kernel), ragged_k=True)
 
 
 def stored(array, dtype):
@@ -196,7 +196,7 @@ def test_other_kernels_are_refused_at_the_authors_line(name):
     whole = text.whole_axes(types, without=without)
     kernel = text.specialise(types, sizes=dict.fromkeys(whole, 128), without=without)
     with pytest.raises(BackendError, match=words) as error:
-        gemm_text(kernel)
+        gemm_tile_kernel(kernel)
     assert ".py:" in error.value.where
 
 
@@ -204,7 +204,7 @@ def test_a_tile_of_another_type_is_refused():
     kernel = gemm.specialise({"a": "bf16", "b": "bf16", "out": "f32"}, without={"bias", "residual"})
     ready = ready_kernel("fourwave", (64, 64, 32), ElementType.FP16, mma=(16, 16, 32))
     with pytest.raises(BackendError, match="multiplies bf16"):
-        emit_kernel(ready.document, ready.tile, text=gemm_text(kernel))
+        emit_kernel(ready.document, ready.tile, text=gemm_tile_kernel(kernel))
     assert gemm_tile(64, 64, 32, ElementType.FP16).element is ElementType.FP16
 
 

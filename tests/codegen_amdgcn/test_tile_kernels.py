@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from tests.codegen_amdgpu import tile_kernels as own
-from tests.codegen_amdgpu.tile_cases import made_for, random_arrays, try_kernel
-from tests.kernel.random_kernels import random_kernels
-from warploom.emit.gfx950.tile_ir import compile_tile_kernel
-from warploom.emit.gfx950.tile_ir.kernel import lower_kernel
-from warploom.emit.gfx950.tile_ir.layout import (
+from tests.codegen_amdgcn import tile_kernels as own
+from tests.codegen_amdgcn.tile_cases import made_for, random_arrays, try_kernel
+from tests.frontend.random_kernels import random_kernels
+from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
+from warploom.codegen.amdgcn.tile_ir.kernel import lower_kernel
+from warploom.codegen.amdgcn.tile_ir.layout import (
     lane_axis,
     linear_axis,
     places,
     register_axis,
     vector_axes,
 )
-from warploom.emit.gfx950.tile_ir.machine import MI300X
-from warploom.emit.gfx950.tile_ir.plan import TilePlan
+from warploom.codegen.amdgcn.tile_ir.machine import MI300X
+from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
 from warploom.errors import BackendError, ConfigError
-from warploom.kernel import language as wl
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import Access
+from warploom.frontend import language as wl
+from warploom.frontend.simplify import simplify
+from warploom.ir.tile import Access
 from warploom.kernels import (
     attention,
     attention_grad,
@@ -249,7 +249,7 @@ def test_wide_access_is_taken():
     kernel = made_for(text, types, EVEN)
     program = compile_tile_kernel(kernel, extents={"m": 64, "n": 64})
     arrays = random_arrays(kernel, EVEN)
-    from warploom.emit.gfx950.tile_ir.execute import execute
+    from warploom.codegen.amdgcn.tile_ir.execute import execute
 
     def steps(padding):
         return execute(program.assembly, program.sidecar(), arrays, padding=padding).instructions

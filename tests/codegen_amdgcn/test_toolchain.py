@@ -6,8 +6,8 @@ import struct
 import pytest
 
 from tests.cli.runner import warploom
-from warploom.emit.gfx950 import toolchain
-from warploom.emit.gfx950.toolchain import (
+from warploom.codegen.amdgcn import toolchain
+from warploom.codegen.amdgcn.toolchain import (
     Tool,
     _empty_object,
     find_linker,

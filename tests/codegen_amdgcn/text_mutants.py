@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from warploom.emit.gfx950.isa import LGKM_CAPACITY, VM_CAPACITY
+from warploom.codegen.amdgcn.isa import LGKM_CAPACITY, VM_CAPACITY
 
 _COUNTER = re.compile(r"(vmcnt|lgkmcnt)\((\d+)\)")
 _NO_WAIT = {"vmcnt": VM_CAPACITY, "lgkmcnt": LGKM_CAPACITY}

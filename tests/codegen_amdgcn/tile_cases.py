@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warploom.emit.gfx950.tile_ir import compile_tile_kernel
-from warploom.emit.gfx950.tile_ir.execute import execute
-from warploom.emit.gfx950.tile_ir.trial import ALLOWED, error_of, inner_error
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import Access, DType
+from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
+from warploom.codegen.amdgcn.tile_ir.execute import execute
+from warploom.codegen.amdgcn.tile_ir.trial import ALLOWED, error_of, inner_error
+from warploom.frontend.pointwise import rounded
+from warploom.ir.tile import Access, DType
 
 
 @dataclass(frozen=True)

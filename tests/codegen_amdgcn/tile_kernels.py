@@ -1,6 +1,6 @@
 """Kernels for the general lowering: what authors write beside the shipped ones."""
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 
 @wl.kernel

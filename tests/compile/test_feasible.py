@@ -25,7 +25,7 @@ from warploom import (
     mi355x_double_buffer,
     mi355x_target,
 )
-from warploom.seed.graph.partitions import slot_edges
+from warploom.pipeline.graph_builder.partitions import slot_edges
 
 CSP, GREEDY, IDENTITY = (SchedulingStrategy[n] for n in ("CSP", "GREEDY", "IDENTITY"))
 
@@ -109,7 +109,7 @@ def test_slot_edges_are_those_of_one_slot():
 
 def test_loads_that_only_fit_when_dealt_out_anew():
     """Two loads stand in one block, and only the one that is no surplus may move."""
-    from warploom.document.ops import DepEdge
+    from warploom.ir.schedule_ops import DepEdge
 
     class Stated(Wide):
         def config(self):

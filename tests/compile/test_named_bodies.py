@@ -29,7 +29,7 @@ from warploom import (
     previous,
     verify,
 )
-from warploom.document.counters import BarrierKind, Protocol, RegisterWaits
+from warploom.ir.counter_dialect import BarrierKind, Protocol, RegisterWaits
 
 
 class Ordered(PipelineSchedule):

@@ -25,7 +25,7 @@ from warploom import (
     mi355x_double_buffer,
     mi355x_target,
 )
-from warploom.seed.graph.partitions import edge_choices
+from warploom.pipeline.graph_builder.partitions import edge_choices
 
 OFFSETS = (KOffsetKind.K0, KOffsetKind.K1, KOffsetKind.K_NEXT)
 DATA = (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD, OpRole.COMPUTE)

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
+from warploom.compiler import disk_cache as module
+from warploom.compiler.disk_cache import DiskCache, FolderRemote, digest, disk_cache
 from warploom.errors import CacheWarning, ConfigError, MissingExtraError
-from warploom.launch import disk_cache as module
-from warploom.launch.disk_cache import DiskCache, FolderRemote, digest, disk_cache
 
 KEY, DATA = digest("a", 1), bytes(range(256)) * 3
 

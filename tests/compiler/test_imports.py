@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
 
-HEAVY = ("numpy", "ortools", "warploom.order", "warploom.verify", "warploom.guard", "warploom.sim")
-PASSES = ("warploom.lower.column", "warploom.lower.layout", "warploom.launch.compiled")
+HEAVY = ("numpy", "ortools", "warploom.modulo", "warploom.verify", "warploom.sync", "warploom.sim")
+PASSES = ("warploom.passes.driver", "warploom.passes.layout", "warploom.compiler.compiled")
 GEMM = """
-from warploom.kernel.values import DType
-from warploom.launch.gemm import CALLS, PLAIN
-from warploom.launch.layout import Layout
+from warploom.ir.tile import DType
+from warploom.runtime.gemm import CALLS, PLAIN
+from warploom.runtime.layout import Layout
 a = Layout((256, 128), (128, 1), DType.BF16)
 b = Layout((128, 192), (1, 128), DType.BF16)
 found = CALLS.binary_for((a, b, None, None, None), PLAIN)
@@ -74,7 +74,7 @@ def test_a_damaged_kernel_is_compiled_again(tmp_path, monkeypatch):
 
 SOURCES = """
 import hashlib
-from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm
 made = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from warploom.compiler import cubin as build
 from warploom.errors import BackendError
 from warploom.kernels.gemm import gemm
-from warploom.launch import build
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
 SIZES = {"m": 256, "n": 256, "k": 8192}
@@ -33,7 +33,7 @@ def nvrtc():
     ids=str,
 )
 def test_parts_of_a_split_loop_meet_without_spills(pins):
-    made = gemm.with_tiles(cluster=1, **pins).compile(
+    made = gemm.with_config(cluster=1, **pins).compile(
         "bf16",
         sizes=SIZES,
         without=("bias", "residual"),

@@ -9,16 +9,16 @@ import textwrap
 
 import pytest
 
-from tests.kernel.sources import run_source
-from warploom.kernel.canonical import Canonical, canonical_hash
-from warploom.kernel.simplify import simplify
+from tests.frontend.sources import run_source
+from warploom.compiler.tuned import CHOICES, SOURCES, shipped_kernels, tuned_pins
+from warploom.frontend.canonical import Canonical, canonical_hash
+from warploom.frontend.simplify import simplify
 from warploom.kernels import measured as tables
 from warploom.kernels.attention import attention
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.grouped import grouped
 from warploom.kernels.int4_gemm import fp8_gemm
 from warploom.kernels.swiglu import swiglu
-from warploom.launch.tuned import CHOICES, SOURCES, shipped_kernels, tuned_pins
 
 LONG = {"b": 2, "h": 8, "g": 8, "s": 4096, "t": 4096, "d": 128}
 ROWS = {"m": 4096, "n": 8192, "k": 8192}

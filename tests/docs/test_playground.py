@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.view.browser import started
+from tests.viz.browser import started
 
 ROOT = Path(__file__).parents[2]
 CODE = """

@@ -40,7 +40,7 @@ from warploom import (
     mi355x_double_buffer,
     mi355x_target,
 )
-from warploom.seed.graph.loop_body import LoopBody
+from warploom.pipeline.graph_builder.loop_body import LoopBody
 
 GEOMETRY = KernelGeometry.four_wave((256, 256, 64))
 

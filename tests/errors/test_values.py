@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 import warploom as w
-from warploom.document import Counters, Protocol
+from warploom.ir import Counters, Protocol
 
 STRATEGY = w.SchedulingStrategy
 LOAD = w.OpDesc.op(0, w.ResourceKind.GLOBAL_MEM, 200, w.OpRole.GLOBAL_LOAD, channel=0)

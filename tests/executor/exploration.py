@@ -12,11 +12,11 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from warploom.document.counters import ScheduleDocument
-from warploom.run.machine import Flight, Machine, Names, Product
-from warploom.run.program import Kind, lower
-from warploom.run.run import coverage, faulty_products
-from warploom.run.timing import Early, drive
+from warploom.interp.executor.machine import Flight, Machine, Names, Product
+from warploom.interp.executor.program import Kind, lower
+from warploom.interp.executor.run import coverage, faulty_products
+from warploom.interp.executor.timing import Early, drive
+from warploom.ir.counter_dialect import ScheduleDocument
 
 _ProductKey = tuple[int, int, int, int]
 

@@ -2,8 +2,8 @@
 
 import re
 
-from warploom.document import Counters, Protocol, ScheduleDocument
-from warploom.document.ops import KOffsetKind, OpDesc, OpRole, OpTag, Phase, ScheduleEntry
+from warploom.ir import Counters, Protocol, ScheduleDocument
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, Phase, ScheduleEntry
 
 _DATA = re.compile(r"(LA|LB|FA|FB|M|ST|D)\[(\d+),(\d+)\](K0|K1|K_PREV|K_NEXT)?")
 _KINDS = {

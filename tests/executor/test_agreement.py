@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tests.execute.exploration import Truth, explore
+from tests.executor.exploration import Truth, explore
 from tests.mutation import decide
-from warploom.run import Scripted, execute
+from warploom.interp.executor import Scripted, execute
 from warploom.verify import Severity, verify, witness
 
 from .golden_documents import cases, four_wave, ping_pong, single_buffer

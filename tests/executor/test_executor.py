@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from warploom.errors import ConfigError, DocumentError
-from warploom.run import Drift, Early, Late, Random, adversaries, execute, sample_matrices
-from warploom.run.program import lower
+from warploom.interp.executor import (
+    Drift,
+    Early,
+    Late,
+    Random,
+    adversaries,
+    execute,
+    sample_matrices,
+)
+from warploom.interp.executor.program import lower
 
 from .golden_documents import cases, find_ping_pong, four_wave, ping_pong, single_buffer
 from .notation import written
@@ -194,9 +202,9 @@ def test_the_room_loads_numpy_only_when_it_runs():
     import ast
     from pathlib import Path
 
-    import warploom.run
+    import warploom.interp.executor
 
-    for file in Path(warploom.run.__file__).parent.glob("*.py"):
+    for file in Path(warploom.interp.executor.__file__).parent.glob("*.py"):
         for node in ast.parse(file.read_text()).body:
             assert not (isinstance(node, ast.Import) and node.names[0].name == "numpy"), file
             assert not (isinstance(node, ast.ImportFrom) and node.module == "numpy"), file

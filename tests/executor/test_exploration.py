@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tests.execute.exploration import Truth, explore
-from warploom.document.ops import Phase
-from warploom.run import adversaries, execute
-from warploom.run.program import lower
+from tests.executor.exploration import Truth, explore
+from warploom.interp.executor import adversaries, execute
+from warploom.interp.executor.program import lower
+from warploom.ir.schedule_ops import Phase
 
 from .notation import entries, written
 

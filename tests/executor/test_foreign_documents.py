@@ -4,8 +4,10 @@ from contextlib import suppress
 
 from hypothesis import given, settings, strategies as st
 
-from warploom.document import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
-from warploom.document.ops import (
+from warploom.errors import DocumentError, WarploomError
+from warploom.interp.executor import Drift, Early, Execution, Late, Random, execute
+from warploom.ir import BarrierKind, Counters, Protocol, RegisterWaits, ScheduleDocument
+from warploom.ir.schedule_ops import (
     KOffsetKind,
     OpDesc,
     OpRole,
@@ -14,8 +16,6 @@ from warploom.document.ops import (
     ScheduleEntry,
     ScheduleOps,
 )
-from warploom.errors import DocumentError, WarploomError
-from warploom.run import Drift, Early, Execution, Late, Random, execute
 from warploom.verify import verify
 
 from .notation import written

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from tests.mutation.subjects import subject
-from warploom.document.ops import OpRole, Phase, ScheduleOps
-from warploom.run import Early, Scripted, adversaries, execute
-from warploom.run.program import lower
+from warploom.interp.executor import Early, Scripted, adversaries, execute
+from warploom.interp.executor.program import lower
+from warploom.ir.schedule_ops import OpRole, Phase, ScheduleOps
 from warploom.verify import Code, verify, witness
 
 from .golden_documents import find_ping_pong, four_wave, ping_pong

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.document.ops import Phase
-from warploom.document.witness import Point, Step, StepKind, WaveId, Witness
 from warploom.errors import ConfigError, DocumentError
-from warploom.run import Scripted, execute
+from warploom.interp.executor import Scripted, execute
+from warploom.ir.schedule_ops import Phase
+from warploom.ir.witness import Point, Step, StepKind, WaveId, Witness
 
 from .notation import written
 

@@ -4,8 +4,8 @@ import random
 from dataclasses import replace
 
 from tests.mutation.random_bodies import serialised_schedule
-from warploom.document import BarrierKind, RegisterWaits
-from warploom.document.ops import ScheduleOps
+from warploom.ir import BarrierKind, RegisterWaits
+from warploom.ir.schedule_ops import ScheduleOps
 
 from .notation import written
 

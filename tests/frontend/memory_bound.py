@@ -4,12 +4,12 @@ import numpy as np
 
 import warploom as wl
 from tests.host_cuda import Memory, execute
-from warploom.emit.cuda.tile.simt import emit_simt
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import Access, DType
-from warploom.launch.described import described
-from warploom.lower.tiling import tiling_of
+from warploom.codegen.cuda.tile.simt import emit_simt
+from warploom.compiler.described import described
+from warploom.frontend.pointwise import rounded
+from warploom.frontend.simplify import simplify
+from warploom.ir.tile import Access, DType
+from warploom.passes.kernel_config import tiling_of
 
 
 def of_type(array, dtype):

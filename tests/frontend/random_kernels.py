@@ -12,10 +12,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 import warploom as wl
-from tests.kernel.random_forms import MAKE
-from tests.kernel.sources import run_source
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import Access, DType
+from tests.frontend.random_forms import MAKE
+from tests.frontend.sources import run_source
+from warploom.frontend.pointwise import rounded
+from warploom.ir.tile import Access, DType
 
 FORMS = ("product", "softmax", "rows", "blocks", "groups", "grad", "gathered", "chained", "parts")
 

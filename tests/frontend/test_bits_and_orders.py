@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import warploom as wl
+from tests.frontend.memory_bound import executed, of_type
 from tests.host_cuda import NEEDS_COMPILER
-from tests.kernel.memory_bound import executed, of_type
 
 INTEGERS = np.array([0, 1, -1, 5, 2**31 - 1, -(2**31), 0x12345678, -77, 31, 32, 33, 1 << 20])
 

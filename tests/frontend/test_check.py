@@ -5,11 +5,11 @@ from dataclasses import fields, replace
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from tests.kernel.random_kernels import random_kernels
-from tests.kernel.well_formed import check_kernel
+from tests.frontend.random_kernels import random_kernels
+from tests.frontend.well_formed import check_kernel
 from warploom import KernelError
-from warploom.kernel.simplify import REWRITES, simplify
-from warploom.kernel.values import Dim, DType, Fn, Loop, Pointwise, Store
+from warploom.frontend.simplify import REWRITES, simplify
+from warploom.ir.tile import Dim, DType, Fn, Loop, Pointwise, Store
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.block_scaled import block_scaled

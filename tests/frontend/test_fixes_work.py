@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.kernel.test_mistakes import CASES, GOOD, SIGNATURE, TYPES, loop, make, tail
+from tests.frontend.test_mistakes import CASES, GOOD, SIGNATURE, TYPES, loop, make, tail
 from warploom.errors import KernelError
 
 SUM = "acc += x[m, k] @ w[n, k].T"

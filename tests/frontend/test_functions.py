@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import warploom as wl
-from tests.kernel.test_texts import normal
+from tests.frontend.test_texts import normal
 from warploom.errors import KernelError, KernelTypeError
-from warploom.kernel.captured import Captured, held, lift
+from warploom.frontend.closures import Captured, held, lift
 from warploom.kernels.attention import attention
 
 B, H, S, T, D = 2, 2, 40, 70, 64

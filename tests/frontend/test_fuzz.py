@@ -8,12 +8,12 @@ import random
 import numpy as np
 import pytest
 
-from tests.kernel.sources import run_source
-from tests.kernel.well_formed import check_kernel
+from tests.frontend.sources import run_source
+from tests.frontend.well_formed import check_kernel
 from warploom import KernelError
-from warploom.kernel.simplify import simplify
+from warploom.frontend.simplify import simplify
 from warploom.kernels import (
-    attention as attention_text,
+    attention as attention_tile_kernel,
     attention_grad,
     block_scaled,
     gemm,
@@ -22,7 +22,7 @@ from warploom.kernels import (
     swiglu,
 )
 
-TEXTS = [attention_text, attention_grad, block_scaled, gemm, grouped, rms_gemm, swiglu]
+TEXTS = [attention_tile_kernel, attention_grad, block_scaled, gemm, grouped, rms_gemm, swiglu]
 NAMES = ["m", "n", "k", "t", "s", "b", "h", "acc", "x", "q", "out", "wl", "scale", "None", "d"]
 SNIPPETS = [
     "None", "0", "1.5", "True", "'d'", "-1", "wl", "wl.inf", "wl.f32", "x", "out", "m", "k", "n",
@@ -129,7 +129,7 @@ def try_meaning(made, kernel):
 def test_damaged_texts(text):
     tree = ast.parse(inspect.getsource(text))
     rng = random.Random(text.__name__)
-    few = text in (attention_text, attention_grad, grouped)  # long ones
+    few = text in (attention_tile_kernel, attention_grad, grouped)  # long ones
     read = sum(try_text(mutated(tree, rng)) for _ in range(12 if few else 30))
     assert read, "no damaged text can be read: the damage is too great to tell anything"
 

@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 import warploom as wl
-from tests.kernel.memory_bound import emitted, softmax
+from tests.frontend.memory_bound import emitted, softmax
+from warploom.compiler.cubin import find_toolchain
 from warploom.errors import BackendError, ConfigError, KernelCallError
-from warploom.launch.build import find_toolchain
 
 try:
     find_toolchain()
@@ -50,7 +50,7 @@ def test_unknown_names_are_errors_with_the_nearest_one():
     with pytest.raises(KernelCallError, match=r"positive= names 'zzz'"):
         softmax.compile("bf16", sizes=SIZES, positive={"zzz"})
     with pytest.raises(ConfigError, match="did you mean 'stages'"):
-        softmax.with_tiles(stagess=3).compile("bf16", sizes=SIZES).built  # noqa: B018
+        softmax.with_config(stagess=3).compile("bf16", sizes=SIZES).built  # noqa: B018
 
 
 def plain(function):

@@ -3,16 +3,10 @@
 from pathlib import Path
 
 import warploom as wl
-from tests.kernel.sources import run_source
-from tests.kernel.test_read import bf16
-from warploom.kernel.listing import listing, show
-from warploom.kernel.values import (
-    Loop,
-    Store,
-    operands,
-    results,
-    walk,
-)
+from tests.frontend.sources import run_source
+from tests.frontend.test_read import bf16
+from warploom.ir.tile import Loop, Store, operands, results, walk
+from warploom.ir.tile_listing import listing, show
 from warploom.kernels.swiglu import swiglu
 
 LISTING = """\

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from tests.frontend import memory_bound as kernels
+from tests.frontend.memory_bound import emitted, executed, of_type
 from tests.host_cuda import NEEDS_COMPILER
-from tests.kernel import memory_bound as kernels
-from tests.kernel.memory_bound import emitted, executed, of_type
 
 pytestmark = NEEDS_COMPILER
 WIDE = "load_bytes<16>"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warploom as wl
-from tests.kernel.sources import run_source
+from tests.frontend.sources import run_source
 from warploom import (
     KernelCallError,
     KernelError,

@@ -14,7 +14,7 @@ def test_a_kernel_is_pickled_by_its_name():
 
 
 def test_choices_that_were_made_go_with_it():
-    pinned = gemm.with_tiles(m=128, n=64)
+    pinned = gemm.with_config(m=128, n=64)
     again = pickle.loads(pickle.dumps(pinned))
     assert again.pins == {"m": 128, "n": 64}
     assert again.function is gemm.function

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import warploom as wl
-from tests.kernel.sources import run_source
-from warploom.kernel.values import (
+from tests.frontend.sources import run_source
+from warploom.ir.tile import (
     DType,
     Grid,
     Load,

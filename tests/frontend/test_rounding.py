@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import DType
+from warploom.frontend.pointwise import rounded
+from warploom.ir.tile import DType
 
 floats = st.floats(width=64, allow_nan=True)
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import warploom as wl
-from tests.kernel.random_kernels import random_kernels
-from tests.kernel.sources import run_source
-from tests.kernel.well_formed import check_kernel
+from tests.frontend.random_kernels import random_kernels
+from tests.frontend.sources import run_source
+from tests.frontend.well_formed import check_kernel
 from warploom import ConfigError
-from warploom.kernel.simplify import REWRITES, simplify
-from warploom.kernel.values import Const, Dot, Fn, Pointwise, Spread, operands, results, walk
+from warploom.frontend.simplify import REWRITES, simplify
+from warploom.ir.tile import Broadcast, Const, Dot, Fn, Pointwise, operands, results, walk
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm
 from warploom.kernels.swiglu import swiglu
@@ -127,7 +127,7 @@ def test_what_is_not_stored_goes():
         bf16("q", "k", "v", "out"), sizes={"d": 64}, without={"lengths", "lse"}
     )
     assert count(simplify(kernel), Pointwise, Fn.LOG) == 0
-    assert count(simplify(kernel), Spread) == 3
+    assert count(simplify(kernel), Broadcast) == 3
 
 
 def test_unknown_rewrite():

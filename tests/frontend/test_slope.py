@@ -1,4 +1,4 @@
-"""``wl.slope``: derivatives of pointwise functions, against finite differences."""
+"""``wl.grad``: derivatives of pointwise functions, against finite differences."""
 
 import math
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from warploom.errors import KernelTypeError
-from warploom.kernel import language as wl
-from warploom.kernel.values import DType
+from warploom.frontend import language as wl
+from warploom.ir.tile import DType
 
 TYPES = dict.fromkeys(("x", "w", "out"), DType.F32)
 erf = np.vectorize(math.erf)
@@ -19,7 +19,7 @@ def slopes(x: wl.In["m", "n"], w: wl.In["k", "n"], out: wl.Out["m", "k"], *, fn=
     acc = wl.zeros(m, k)
     for n in wl.steps(x.n):
         acc += x[m, n] @ w[k, n].T
-    out[m, k] = wl.slope(fn(acc), acc)
+    out[m, k] = wl.grad(fn(acc), acc)
 
 
 def capped(x):
@@ -88,7 +88,7 @@ def lifted(x: wl.In["m", "n"], w: wl.In["k", "n"], out: wl.Out["m", "k"]):
     acc = wl.zeros(m, k)
     for n in wl.steps(x.n):
         acc += x[m, n] @ w[k, n].T
-    out[m, k] = acc + wl.slope(acc * 3.0 + wl.floor(acc), acc)
+    out[m, k] = acc + wl.grad(acc * 3.0 + wl.floor(acc), acc)
 
 
 def test_numbers_stay_numbers():

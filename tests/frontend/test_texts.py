@@ -11,7 +11,7 @@ import pytest
 
 import warploom as wl
 from warploom import kernels
-from warploom.kernel.text import Text
+from warploom.frontend.tile_kernel import Text
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.block_scaled import block_scaled
@@ -297,7 +297,7 @@ def test_declared_types_are_rounded():
 
 
 OF_SCHEDULES = re.compile(
-    r"stage|consumer|producer|barrier|slot|warp|cuda|ptx|wgmma|tma|with_tiles"
+    r"stage|consumer|producer|barrier|slot|warp|cuda|ptx|wgmma|tma|with_config"
 )
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import warploom as wl
-from warploom.kernel.words import WORDS
+from warploom.frontend.builtins import WORDS
 
 KERNEL = """
 from typing import Literal

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from warploom.errors import KernelError
-from warploom.kernel.listing import show
-from warploom.kernel.values import (
+from warploom.ir.tile import (
     Access,
     At,
+    Broadcast,
     Carried,
     Const,
     Dim,
@@ -31,7 +31,6 @@ from warploom.kernel.values import (
     Reduce,
     Scalar,
     Size,
-    Spread,
     Store,
     Tensor,
     Transpose,
@@ -41,6 +40,7 @@ from warploom.kernel.values import (
     is_number,
     operands,
 )
+from warploom.ir.tile_listing import show
 
 _ARITY = {Fn.WHERE: 3}
 _ONE = {
@@ -166,7 +166,7 @@ class _Check:
             case Indices():
                 self.walked(op, op.var, f"'{op.var}' is asked for")
                 return (Dim(op.var),), DType.I32
-            case Spread():
+            case Broadcast():
                 arg = known[op.arg]
                 if not set(arg.vars) <= set(op.result.vars):
                     self.fail(op, f"'{op.arg}' has axes that the result has not")

@@ -16,33 +16,28 @@ from part_families import (
     transforms,
 )
 
-from warploom.seed.compile import build_kernel_program, compile_schedule
-from warploom.seed.graph.edges import (
+from warploom.pipeline.amd_target import cost as mi355x
+from warploom.pipeline.amd_target.cost import TargetProfile, annotate_ops
+from warploom.pipeline.amd_target.geometry import KernelGeometry
+from warploom.pipeline.compile import build_kernel_program, compile_schedule
+from warploom.pipeline.graph_builder.edges import (
     derive_cross_stage_rotation_edges,
     derive_edges_from_ops,
     filter_spurious_cross_stage_flow,
 )
-from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.listing import WaitCounts
-from warploom.seed.phases import program as phase_program
-from warploom.seed.sched.greedy import (
-    single_buffer_reorder,
-)
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.fourwave import Pipeline4Wave
-from warploom.seed.schedules.pingpong import DeclarativeSchedule
-from warploom.seed.schedules.single_buffer import (
+from warploom.pipeline.graph_builder.loop_body import LoopBody
+from warploom.pipeline.listing import WaitCounts
+from warploom.pipeline.phase_derivation import program as phase_program
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.schedules.fourwave import Pipeline4Wave
+from warploom.pipeline.schedules.pingpong import DeclarativeSchedule
+from warploom.pipeline.schedules.single_buffer import (
     SingleBufferSchedule,
     build_default_matmul_schedule,
 )
-from warploom.seed.sync.marks import SyncPolicy
-from warploom.seed.sync.rules import (
-    derive_drain_mask,
-    derive_waits_from_blocks,
-)
-from warploom.seed.target import cost as mi355x
-from warploom.seed.target.cost import TargetProfile, annotate_ops
-from warploom.seed.target.geometry import KernelGeometry
+from warploom.pipeline.scheduling.greedy import single_buffer_reorder
+from warploom.pipeline.sync.marks import SyncPolicy
+from warploom.pipeline.sync.rules import derive_drain_mask, derive_waits_from_blocks
 
 
 def compiled(schedule):

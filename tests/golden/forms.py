@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from enum import Enum
 
-from warploom.document.ops import (
+from warploom.ir.schedule_ops import (
     DepEdge,
     DepKind,
     KOffsetKind,
@@ -14,9 +14,10 @@ from warploom.document.ops import (
     ResourceKind,
     ScheduleEntry,
 )
-from warploom.seed.blocks.program import PipelineProgram
-from warploom.seed.blocks.spec import MMABlockSpec
-from warploom.seed.config.pipeline import (
+from warploom.pipeline.amd_target.cost import OpCost, TargetCostModel
+from warploom.pipeline.block_expand.program import PipelineProgram
+from warploom.pipeline.block_expand.spec import MMABlockSpec
+from warploom.pipeline.config.pipeline import (
     BlockSizing,
     FragOrder,
     LoopCarriedSpec,
@@ -24,9 +25,8 @@ from warploom.seed.config.pipeline import (
     SchedulingStrategy,
     WarpStaggerRule,
 )
-from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.graph.edges import EdgeRule
-from warploom.seed.target.cost import OpCost, TargetCostModel
+from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.graph_builder.edges import EdgeRule
 
 OP_FIELDS = (
     "tag",

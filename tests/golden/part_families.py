@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import forms
 
-from warploom.document.ops import OpDesc, Phase
-from warploom.seed.blocks.group import build_blocks
-from warploom.seed.blocks.program import PipelineProgram
-from warploom.seed.blocks.spec import emit_minimal_barrier_block
-from warploom.seed.body import EntryBuilder, Pipe
-from warploom.seed.config.schedule import (
+from warploom.ir.schedule_ops import OpDesc, Phase
+from warploom.pipeline.amd_target import cost as mi355x
+from warploom.pipeline.amd_target.geometry import derive_safe_max_globals
+from warploom.pipeline.block_expand.group import build_blocks
+from warploom.pipeline.block_expand.program import PipelineProgram
+from warploom.pipeline.block_expand.spec import emit_minimal_barrier_block
+from warploom.pipeline.body import EntryBuilder, Pipe
+from warploom.pipeline.config.schedule import (
     BarrierStrategy,
     LoadStrategy,
     ScheduleConfig,
     SchedulePolicy,
     WaitStrategy,
 )
-from warploom.seed.graph.edges import (
+from warploom.pipeline.graph_builder.edges import (
     apply_edge_rules,
     derive_cross_stage_rotation_edges,
     derive_edges_from_ops,
@@ -24,14 +26,15 @@ from warploom.seed.graph.edges import (
     filter_spurious_cross_stage_flow,
     single_buffer_edge_rules,
 )
-from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.phases import program as phase_program
-from warploom.seed.sched.csp import (
+from warploom.pipeline.graph_builder.loop_body import LoopBody
+from warploom.pipeline.phase_derivation import program as phase_program
+from warploom.pipeline.schedules.fourwave import Pipeline4Wave
+from warploom.pipeline.scheduling.csp import (
     optimal_schedule,
     optimal_schedule_with_halves,
     optimize_within_barriers,
 )
-from warploom.seed.sched.greedy import (
+from warploom.pipeline.scheduling.greedy import (
     double_buffer_reorder,
     greedy_schedule,
     mma_block_interleave,
@@ -39,16 +42,13 @@ from warploom.seed.sched.greedy import (
     simple_greedy_schedule,
     single_buffer_reorder,
 )
-from warploom.seed.sched.result import asap_lower_bound, evaluate_schedule
-from warploom.seed.schedules.fourwave import Pipeline4Wave
-from warploom.seed.sync.rules import (
+from warploom.pipeline.scheduling.result import asap_lower_bound, evaluate_schedule
+from warploom.pipeline.sync.rules import (
     derive_drain_mask,
     derive_waits_from_blocks,
     guard_blocks,
     main_wait_vm,
 )
-from warploom.seed.target import cost as mi355x
-from warploom.seed.target.geometry import derive_safe_max_globals
 
 plain = forms.plain
 

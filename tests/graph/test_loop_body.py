@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 
 from tests.sched.random_bodies import bodies
-from warploom.document.ops import DepEdge, OpDesc, OpRole, ResourceKind
 from warploom.errors import CycleError, GraphError
-from warploom.seed.graph.loop_body import LoopBody, OpNode
+from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ResourceKind
+from warploom.pipeline.graph_builder.loop_body import LoopBody, OpNode
 
 
 def mma(latency=16):

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from tests.host_cuda.translate import to_host
-from warploom.emit.cuda.tile.meet import COUNTER_BYTES
-from warploom.emit.cuda.tile.signature import (
+from warploom.codegen.cuda.tile.signature import (
     MapParam,
     OrderParam,
     PointerParam,
@@ -26,9 +25,10 @@ from warploom.emit.cuda.tile.signature import (
     StrideParam,
     WorkParam,
 )
-from warploom.kernel.values import Access, DType
-from warploom.launch.described import described
-from warploom.launch.layout import Layout, bind, map_geometry
+from warploom.codegen.cuda.tile.split_k import COUNTER_BYTES
+from warploom.compiler.described import described
+from warploom.ir.tile import Access, DType
+from warploom.runtime.layout import Layout, bind, map_geometry
 
 NEEDS_COMPILER = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 HERE = Path(__file__).parent

@@ -17,8 +17,8 @@ from warploom import (
     read_schedule,
     write_schedule,
 )
-from warploom.document import schedule_from_json
-from warploom.document.ops import OpDesc
+from warploom.ir import schedule_from_json
+from warploom.ir.schedule_ops import OpDesc
 
 PINGPONG = compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4)).document()
 FOURWAVE = compile_schedule(Pipeline4Wave(KernelGeometry.four_wave((256, 256, 64)))).document()

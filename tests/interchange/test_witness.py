@@ -4,17 +4,9 @@ import json
 
 import pytest
 
-from warploom.document import (
-    Point,
-    Step,
-    StepKind,
-    WaveId,
-    Witness,
-    witness_from_json,
-    witness_to_json,
-)
-from warploom.document.ops import Phase
 from warploom.errors import DocumentError
+from warploom.ir import Point, Step, StepKind, WaveId, Witness, witness_from_json, witness_to_json
+from warploom.ir.schedule_ops import Phase
 
 WITNESS = Witness(
     document="demo",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from warploom.kernel import words as wl
-from warploom.kernel.text import kernel
+from warploom.frontend import builtins as wl
+from warploom.frontend.tile_kernel import kernel
 from warploom.kernels import grouped as groups
 from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.attention_grad import attention_grad, packed_values

@@ -23,15 +23,15 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed as seeded, settings, strategies as st
 
-from tests.kernel.random_kernels import FORMS, random_kernels
-from tests.texts.test_random_kernels import PINS, lowered_with
+from tests.frontend.random_kernels import FORMS, random_kernels
+from tests.kernels.test_random_kernels import PINS, lowered_with
 from warploom.errors import KernelError, WarploomError
 from warploom.interp import run_module
 from warploom.interp.arithmetic import unrounded
 from warploom.ir.roles_document import roles_documents
-from warploom.kernel.values import Access
-from warploom.lower.module import build_module
-from warploom.lower.visits import visit_list
+from warploom.ir.tile import Access
+from warploom.passes.build_module import build_module
+from warploom.passes.tile_order import visit_list
 from warploom.verify.roles import verify_roles
 
 TIMINGS = ("adversarial", "random", "in_order")

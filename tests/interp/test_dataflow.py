@@ -12,16 +12,16 @@ import pytest
 from tests.interp.cases import norm_then_product, rms_norm, softmax
 from tests.ir.modules import edited
 from tests.ir.mutants import EDITS
+from warploom.compiler.compiled import Compiled
 from warploom.interp.dataflow import verify_dataflow
 from warploom.ir import KernelModule, operations as ops
 from warploom.ir.expr import Element, lift
 from warploom.ir.tile_schedule import Let
-from warploom.kernel.types import Fn
+from warploom.ir.types import Fn
 from warploom.kernels.attention import attention
 from warploom.kernels.grouped import grouped, grouped_gathered
 from warploom.kernels.rms_gemm import rms_gemm
-from warploom.launch.compiled import Compiled
-from warploom.lower.row_module import build_row_module
+from warploom.passes.row_module import build_row_module
 
 Make = Callable[[], KernelModule]
 
@@ -40,13 +40,13 @@ def _first(text: Any, **given: Any) -> KernelModule:
 MODULES: dict[str, Make] = {
     "rms_norm": lambda: _rows(rms_norm, sizes={"n": 128}),
     "softmax": lambda: _rows(softmax, sizes={"n": 64}),
-    "rms_gemm": lambda: _first(rms_gemm.with_tiles(m=64, n=32, k=64)),
-    "two_loops": lambda: _first(norm_then_product.with_tiles(m=64, n=32, k=64, j=64)),
-    "split": lambda: _first(rms_gemm.with_tiles(m=64, n=32, k=64, split=3)),
-    "grouped": lambda: _first(grouped.with_tiles(t=64, n=32, k=64)),
-    "gathered": lambda: _first(grouped_gathered.with_tiles(t=64, n=32, k=64)),
+    "rms_gemm": lambda: _first(rms_gemm.with_config(m=64, n=32, k=64)),
+    "two_loops": lambda: _first(norm_then_product.with_config(m=64, n=32, k=64, j=64)),
+    "split": lambda: _first(rms_gemm.with_config(m=64, n=32, k=64, split=3)),
+    "grouped": lambda: _first(grouped.with_config(t=64, n=32, k=64)),
+    "gathered": lambda: _first(grouped_gathered.with_config(t=64, n=32, k=64)),
     "attention": lambda: _first(
-        attention.with_tiles(s=64, t=64),
+        attention.with_config(s=64, t=64),
         sizes={"d": 64},
         without=["lse"],
         constants={"causal": True},
@@ -142,7 +142,7 @@ def test_sizes_cross_tiles_steps_and_parts() -> None:
 
 def _program_only(edit: Callable[[Any], Any | None]) -> Callable[[Any], Any | None]:
     """The embedded tile IR is what the program is compared with: it stays."""
-    from warploom.kernel.values import Kernel
+    from warploom.ir.tile import Kernel
 
     return lambda value: value if isinstance(value, Kernel) else edit(value)
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.ir.modules import KERNELS, module
 from warploom.errors import ConfigError, InterpreterError, KernelCallError, KernelError
+from warploom.frontend import builtins as words
 from warploom.interp import TIMINGS, run_module
-from warploom.kernel import words
 from warploom.kernels.gemm import gemm
 
 SIZES = [

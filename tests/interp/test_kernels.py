@@ -7,11 +7,11 @@ import pytest
 
 from tests.interp.cases import CASES, QUICK, Case
 from warploom.errors import KernelError
+from warploom.frontend import builtins as wl
+from warploom.frontend.tile_kernel import kernel
 from warploom.interp import TIMINGS
 from warploom.interp.arithmetic import round_to
-from warploom.kernel import words as wl
-from warploom.kernel.text import kernel
-from warploom.kernel.types import Access, DType
+from warploom.ir.types import Access, DType
 
 SLOW = [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in CASES]
 

@@ -8,10 +8,10 @@ import pytest
 from tests.interp.test_gemm import inputs
 from tests.ir.modules import edited, module
 from tests.ir.mutants import mutants
-from warploom.document.rings import Side
 from warploom.errors import InterpreterError, WarploomError
 from warploom.interp import run_module
 from warploom.ir import KernelModule, operations as ops
+from warploom.ir.rings import Side
 
 # Staged stores name staging coordinates: rows and columns of the layout are for loads and stores
 # from registers. Coverage compares them with the hardware's all the same.

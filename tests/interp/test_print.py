@@ -5,8 +5,8 @@ import pytest
 
 import warploom
 from warploom.errors import KernelError
-from warploom.kernel import words as wl
-from warploom.kernel.text import kernel
+from warploom.frontend import builtins as wl
+from warploom.frontend.tile_kernel import kernel
 
 
 @kernel

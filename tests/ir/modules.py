@@ -7,9 +7,9 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
-from warploom.emit.gfx950.module import module_of_kernel
+from warploom.codegen.amdgcn.module import module_of_kernel
+from warploom.frontend import builtins as words
 from warploom.ir import KernelModule
-from warploom.kernel import words
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.swiglu import swiglu
 

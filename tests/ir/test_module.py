@@ -11,6 +11,7 @@ import pytest
 
 from tests.interp.cases import norm_then_product, softmax
 from tests.ir.modules import KERNELS, compiled, module
+from warploom.compiler.compiled import Compiled
 from warploom.errors import DocumentError
 from warploom.ir import from_json, to_json
 from warploom.ir.roles_document import roles_document, roles_documents
@@ -18,8 +19,7 @@ from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import grouped, grouped_gathered
 from warploom.kernels.rms_gemm import rms_gemm
-from warploom.launch.compiled import Compiled
-from warploom.lower.row_module import build_row_module
+from warploom.passes.row_module import build_row_module
 from warploom.verify.coverage import verify_coverage
 from warploom.verify.roles import require_clean
 
@@ -77,7 +77,7 @@ def test_listing(name: str) -> None:
 
 
 def test_compiled_shows_its_module() -> None:
-    made = gemm.with_tiles(m=128, n=64, k=64).compile("bf16", without=("bias", "residual"))
+    made = gemm.with_config(m=128, n=64, k=64).compile("bf16", without=("bias", "residual"))
     assert made.after("module") == str(made.module)
     assert made.coverage.verdict == "clean"
 
@@ -110,11 +110,11 @@ def test_no_json_at_all() -> None:
 
 
 WIDE: dict[str, tuple[Any, dict[str, Any]]] = {
-    "attention": (attention.with_tiles(s=64, t=64), {"sizes": {"d": 64}, "without": ["lse"]}),
-    "grouped": (grouped.with_tiles(t=64, n=32, k=64), {}),
-    "gathered": (grouped_gathered.with_tiles(t=64, n=32, k=64), {}),
-    "split": (rms_gemm.with_tiles(m=64, n=32, k=64, split=3), {}),
-    "two_loops": (norm_then_product.with_tiles(m=64, n=32, k=64, j=64), {}),
+    "attention": (attention.with_config(s=64, t=64), {"sizes": {"d": 64}, "without": ["lse"]}),
+    "grouped": (grouped.with_config(t=64, n=32, k=64), {}),
+    "gathered": (grouped_gathered.with_config(t=64, n=32, k=64), {}),
+    "split": (rms_gemm.with_config(m=64, n=32, k=64, split=3), {}),
+    "two_loops": (norm_then_product.with_config(m=64, n=32, k=64, j=64), {}),
 }
 
 

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 from tests.ir.modules import edited, wave_module
-from warploom.emit.gfx950.emit import ready_kernel
-from warploom.emit.gfx950.module import gemm_module, module_of_kernel
-from warploom.emit.gfx950.plan import plan_kernel
-from warploom.emit.gfx950.text import gemm_text
-from warploom.emit.gfx950.tile import ElementType
+from warploom.codegen.amdgcn.emit import ready_kernel
+from warploom.codegen.amdgcn.module import gemm_module, module_of_kernel
+from warploom.codegen.amdgcn.plan import plan_kernel
+from warploom.codegen.amdgcn.tile import ElementType
+from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.errors import BackendError, DocumentError, InterpreterError, WarploomError
+from warploom.frontend import builtins as words
 from warploom.interp import TIMINGS, run_module
 from warploom.ir import KernelModule, from_json, operations as ops, to_json
 from warploom.ir.counter_document import schedule_document
 from warploom.ir.expr import Function, lift
 from warploom.ir.tile_schedule import Let
-from warploom.kernel import words
 from warploom.kernels.gemm import gemm
 from warploom.verify import verify
 from warploom.verify.coverage import verify_coverage
@@ -110,7 +110,7 @@ def test_kernels_and_schedules_without_a_module() -> None:
     )
     ready = ready_kernel("single_buffer", (128, 128, 64), ElementType.BF16)
     with pytest.raises(BackendError, match="through registers"):
-        gemm_module(plan_kernel(ready.document, ready.tile, text=gemm_text(kernel)))
+        gemm_module(plan_kernel(ready.document, ready.tile, text=gemm_tile_kernel(kernel)))
     with pytest.raises(WarploomError):
         module_of_kernel(kernel, schedule="nothing")
 

@@ -8,9 +8,9 @@ import re
 import numpy as np
 
 import warploom as wl
-from tests.kernel.random_kernels import RandomKernel
-from tests.kernel.sources import run_source
-from warploom.kernel.values import Access
+from tests.frontend.random_kernels import RandomKernel
+from tests.frontend.sources import run_source
+from warploom.ir.tile import Access
 
 PRODUCT = """    m, n = wl.tile(out)
     acc = wl.zeros(m, n)

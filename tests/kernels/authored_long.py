@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.texts.authored import BEGINS, read
+from tests.kernels.authored import BEGINS, read
 
 LONG = read(
     """

@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 
 import warploom as wl
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import Access, DType
+from warploom.compiler.compiled import Compiled
+from warploom.frontend.pointwise import rounded
+from warploom.ir.tile import Access, DType
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import grouped
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
-from warploom.launch.compiled import Compiled
 
 TEXTS = {t.name: t for t in (gemm, swiglu, rms_gemm, attention, packed, grouped)}
 EDGES = (1, 7, 8, 16, 31, 64, 65, 100, 127, 128, 129, 192, 200, 257, 333, 384)
@@ -47,7 +47,7 @@ class Case:
     @cached_property
     def kernel_text(self):
         text = TEXTS[self.text]
-        return text.with_tiles(**self.pins) if self.pins else text
+        return text.with_config(**self.pins) if self.pins else text
 
     @property
     def constants(self):

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.kernel.random_kernels import RandomKernel
+from tests.frontend.random_kernels import RandomKernel
 
 GEMM = """
 @wl.kernel

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.host_cuda import NEEDS_COMPILER
-from tests.texts.authored import CHEAP, case_of
-from tests.texts.authored_long import LONG, REFUSED
-from tests.texts.test_random_kernels import Lowered, check
-from warploom.emit.cuda.tile.source import emit_kernel
+from tests.kernels.authored import CHEAP, case_of
+from tests.kernels.authored_long import LONG, REFUSED
+from tests.kernels.test_random_kernels import Lowered, check
+from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
 
 

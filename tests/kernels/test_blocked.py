@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.host_cuda import NEEDS_COMPILER
-from tests.texts.test_random_kernels import Lowered, check
-from warploom.emit.cuda.tile.source import emit_kernel
+from tests.kernels.test_random_kernels import Lowered, check
+from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
-from warploom.kernel import language as wl
-from warploom.kernel.values import Kernel
+from warploom.frontend import language as wl
+from warploom.ir.tile import Kernel
 from warploom.kernels.attention import blocked
 from warploom.verify.roles import verify_roles
 
@@ -172,7 +172,7 @@ def kernel(x: wl.In["m", "k"], w: wl.In["n", "k"], tiles: wl.In["m/128", "c", wl
 
 @pytest.fixture
 def kernel_of():
-    from tests.kernel.random_kernels import RandomKernel
+    from tests.frontend.random_kernels import RandomKernel
 
     def made(text):
         types = dict.fromkeys(("x", "w", "out"), "bf16")

@@ -7,18 +7,19 @@ import struct
 import pytest
 
 import warploom as wl
-from tests.cuda.fake_driver import FakeTensor, install
+from tests.runtime.fake_driver import FakeTensor, install
+from warploom.compiler import compiled, tuned
+from warploom.compiler.cubin import Cubin, read_log
 from warploom.errors import BackendError, ConfigError, KernelCallError
-from warploom.kernel.values import DType
+from warploom.ir.tile import DType
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import picked_rows
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
-from warploom.launch import compiled, launch_cache, texts, tuned
-from warploom.launch.build import Cubin, read_log
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import row_major
+from warploom.runtime import kernel_calls as texts, launch_cache
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import row_major
 
 
 @pytest.fixture
@@ -135,12 +136,12 @@ def test_packed_rows_lie_between_heads(monkeypatch, sources):
 
 
 def test_pins_win(monkeypatch, sources):
-    pinned = gemm.with_tiles(m=256, n=128, consumers=2, stages=2)
+    pinned = gemm.with_config(m=256, n=128, consumers=2, stages=2)
     made = pinned.compile("bf16", without={"bias", "residual"}, sizes={"m": 64, "n": 64, "k": 64})
     tiling = made.tiling
     assert (tiling.extent("m"), tiling.extent("n"), tiling.stages) == (256, 128, 2)
     with pytest.raises(ConfigError, match="cannot be pinned"):
-        _ = gemm.with_tiles(rows=3).compile("bf16", without={"bias", "residual"}).built
+        _ = gemm.with_config(rows=3).compile("bf16", without={"bias", "residual"}).built
 
 
 @pytest.mark.parametrize(

@@ -10,19 +10,19 @@ from typing import get_args, get_type_hints
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from warploom.document.roles import WaitGroup
 from warploom.errors import ConfigError, GeometryError, KernelError
+from warploom.ir.mbarrier_dialect import WaitGroup
 from warploom.kernels import measured as tables
 from warploom.kernels.attention import attention
 from warploom.kernels.attention_grad import values_grad
 from warploom.kernels.gemm import gemm
-from warploom.lower.body import body_of
-from warploom.lower.choose import choose
-from warploom.lower.estimate import _busy, stays_in_flight
-from warploom.lower.fuse import fuse
-from warploom.lower.layout import lay_out
-from warploom.lower.tiling import LEAST, MOST, Tiling
-from warploom.target.h200 import h200
+from warploom.passes.body import body_of
+from warploom.passes.cost_model import _busy, stays_in_flight
+from warploom.passes.fuse import fuse
+from warploom.passes.heuristics import choose
+from warploom.passes.kernel_config import LEAST, MOST, KernelConfig
+from warploom.passes.layout import lay_out
+from warploom.targets.h200 import h200
 
 DATA = json.loads((Path(__file__).parent / "h200_rates.json").read_text())
 NAME = re.compile(r"gemm_(\d+)x(\d+)_w(\d)(?:_s(\d+))?(?:_o(\d+))?")
@@ -185,7 +185,7 @@ def test_attention_gets_the_tiles_that_measured_best(d, wanted):
 
 def test_candidates_are_laid_out_within_the_chip():
     for choice in choose(value(), {"m": 4096, "n": 4096, "k": 4096}):
-        made = gemm.with_tiles(**dict(choice.tiling.pins)).compile(
+        made = gemm.with_config(**dict(choice.tiling.pins)).compile(
             "bf16", without={"bias", "residual"}
         )
         (only,) = made.choices
@@ -203,7 +203,7 @@ def test_candidates_are_laid_out_within_the_chip():
         ({"consumers": True}, ConfigError, "consumers="),
         *(
             ({name: LEAST.get(name, 1) - 1}, ConfigError, f"{name}=")
-            for name, kinds in get_type_hints(Tiling).items()
+            for name, kinds in get_type_hints(KernelConfig).items()
             if int in (kinds, *get_args(kinds)) and name not in ("extents", "times")
         ),
         ({"split": MOST + 1}, ConfigError, "split="),
@@ -223,4 +223,4 @@ def test_pins_that_cannot_be_are_refused(pins, error, match):
 def test_pins_are_judged_before_the_loop_is_unrolled():
     for pins in ({"unroll": [2]}, {"unroll": 2.0}, {"unroll": 0}):
         with pytest.raises(ConfigError, match="unroll="):
-            _ = gemm.with_tiles(**pins).compile("bf16").rewritten
+            _ = gemm.with_config(**pins).compile("bf16").rewritten

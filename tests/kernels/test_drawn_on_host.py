@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.frontend.random_kernels import RandomKernel
 from tests.host_cuda import NEEDS_COMPILER
-from tests.kernel.random_kernels import RandomKernel
-from tests.texts.test_random_kernels import check
+from tests.kernels.test_random_kernels import check
 
 pytestmark = NEEDS_COMPILER
 GROWN = """

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from tests.host_cuda import NEEDS_COMPILER, built
-from tests.texts.samples import (
+from tests.kernels.samples import (
     BLOCK_SCALES,
     DECAY,
     GEMM,
@@ -19,10 +19,10 @@ from tests.texts.samples import (
     TWO_STORES,
     case,
 )
-from tests.texts.test_random_kernels import Lowered, check
-from warploom.emit.cuda import ptx
-from warploom.emit.cuda.tile.helpers import helpers_for
-from warploom.emit.cuda.tile.source import emit_kernel
+from tests.kernels.test_random_kernels import Lowered, check
+from warploom.codegen.cuda import ptx
+from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError, SchedulingError
 from warploom.verify import verify
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.host_cuda import NEEDS_COMPILER
-from tests.texts.samples import (
+from tests.kernels.samples import (
     GEMM,
     GROUPED_SCALES,
     GROUPED_WEIGHTS,
@@ -14,8 +14,8 @@ from tests.texts.samples import (
     SUMS_OF_GROUPS,
     case,
 )
-from tests.texts.test_random_kernels import Lowered, check
-from warploom.emit.cuda.tile.source import emit_kernel
+from tests.kernels.test_random_kernels import Lowered, check
+from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
 
 pytestmark = NEEDS_COMPILER

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from tests.frontend.random_kernels import RandomKernel
 from tests.host_cuda import NEEDS_COMPILER
-from tests.kernel.random_kernels import RandomKernel
-from tests.texts.samples import (
+from tests.kernels.samples import (
     BLOCK_SCALES,
     DECAY,
     GEMM,
@@ -18,13 +18,13 @@ from tests.texts.samples import (
     TWO_SOURCES,
     case,
 )
-from tests.texts.test_random_kernels import Lowered, check
-from warploom.emit.cuda.tile.source import emit_kernel
+from tests.kernels.test_random_kernels import Lowered, check
+from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
-from warploom.kernel.values import Dot, Load, Store, walk
+from warploom.ir.tile import Dot, Load, Store, walk
 from warploom.kernels.measured import SCANS, SCANS_OF_PARTS, measured
 from warploom.kernels.scan import scan, scan_parts
-from warploom.lower.loops import each_loop
+from warploom.passes.loops import each_loop
 
 pytestmark = NEEDS_COMPILER
 

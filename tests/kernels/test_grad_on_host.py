@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.host_cuda import NEEDS_COMPILER, run_case
-from warploom.emit.cuda.tile.source import emit_kernel
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import Access, DType
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.frontend.pointwise import rounded
+from warploom.frontend.simplify import simplify
+from warploom.ir.tile import Access, DType
 from warploom.kernels.attention_grad import (
     attention_grad,
     blocked_grad,
@@ -17,9 +17,9 @@ from warploom.kernels.attention_grad import (
     packed_grad,
 )
 from warploom.kernels.measured import measured
-from warploom.lower.choose import choose
-from warploom.lower.column import lower
-from warploom.lower.rewrite import rewrite
+from warploom.passes.driver import lower
+from warploom.passes.heuristics import choose
+from warploom.passes.rewrites import rewrite
 
 pytestmark = NEEDS_COMPILER
 SLOW = pytest.mark.slow

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from warploom.compiler import compile_cache as kept
+from warploom.compiler.disk_cache import DiskCache
 from warploom.kernels.gemm import gemm
-from warploom.launch import kept
-from warploom.launch.disk_cache import DiskCache
-from warploom.lower import column
+from warploom.passes import driver as column
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def solves(tmp_path, monkeypatch):
 
 
 def compiled(**tiles):
-    text = gemm.with_tiles(**tiles) if tiles else gemm
+    text = gemm.with_config(**tiles) if tiles else gemm
     made = text.compile("bf16", without=("bias", "residual"))
     return made.lower(made.choices[0].tiling)
 

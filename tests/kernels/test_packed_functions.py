@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.host_cuda import NEEDS_COMPILER
-from tests.texts.test_blocked import Case
-from tests.texts.test_random_kernels import check
+from tests.kernels.test_blocked import Case
+from tests.kernels.test_random_kernels import check
 from warploom.kernels.attention import packed
 
 D, SCALE = 64, 0.125

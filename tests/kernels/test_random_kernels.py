@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
-from tests.cuda.gpu import NEEDS_HOPPER
+from tests.frontend.random_kernels import random_kernels
 from tests.host_cuda import NEEDS_COMPILER, run_case
-from tests.kernel.random_kernels import random_kernels
-from warploom.emit.cuda.tile.source import emit_kernel
+from tests.runtime.gpu import NEEDS_HOPPER
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.compiled import Compiled
+from warploom.compiler.described import binary_of
 from warploom.errors import GeometryError, KernelError, SchedulingError
-from warploom.kernel.values import Access, DType
-from warploom.launch.compiled import Compiled
-from warploom.launch.described import binary_of
-from warploom.launch.layout import Layout
-from warploom.launch.plan import prepare
+from warploom.ir.tile import Access, DType
+from warploom.runtime.layout import Layout
+from warploom.runtime.plan import prepare
 from warploom.verify.roles import verify_roles
 
 REFUSALS = (KernelError, GeometryError, SchedulingError)

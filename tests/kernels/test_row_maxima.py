@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from tests.host_cuda import NEEDS_COMPILER, built, host_run
-from warploom.emit.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.helpers import helpers_for
 
 pytestmark = NEEDS_COMPILER
 ROWS, COLUMNS = 16, 64

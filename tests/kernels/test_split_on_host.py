@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.host_cuda import NEEDS_COMPILER, run_case
-from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.compiled import Compiled
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm, turned
-from warploom.launch.compiled import Compiled
 
 pytestmark = NEEDS_COMPILER
 ONE = {"m": 64, "n": 32, "consumers": 1}

@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
-from tests.texts.cases import Case, cases, distinct
-from warploom.emit.cuda.tile.signature import MapParam, OrderParam, PointerParam
+from tests.kernels.cases import Case, cases, distinct
+from warploom.codegen.cuda.tile.signature import MapParam, OrderParam, PointerParam
 from warploom.verify.roles import verify_roles
 
 nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")

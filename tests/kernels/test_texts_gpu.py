@@ -12,9 +12,9 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from tests.cuda.gpu import NEEDS_HOPPER, TORCH_WARNINGS
-from tests.texts.cases import TOLERANCE, cases, distinct
-from warploom.kernel.values import DType
+from tests.kernels.cases import TOLERANCE, cases, distinct
+from tests.runtime.gpu import NEEDS_HOPPER, TORCH_WARNINGS
+from warploom.ir.tile import DType
 
 pytestmark = [*NEEDS_HOPPER, *TORCH_WARNINGS]
 CASES = cases()

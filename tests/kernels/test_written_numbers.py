@@ -5,9 +5,9 @@ import pytest
 
 import tests.host_cuda as hc
 import warploom as wl
-from tests.texts.written import NAN, close, drawn, executed
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import DType
+from tests.kernels.written import NAN, close, drawn, executed
+from warploom.frontend.pointwise import rounded
+from warploom.ir.tile import DType
 
 
 @pytest.fixture(autouse=True)

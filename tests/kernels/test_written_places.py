@@ -5,8 +5,8 @@ import pytest
 
 import tests.host_cuda as hc
 import warploom as wl
-from tests.kernel.sources import run_source
-from tests.texts.written import NAN, close, drawn, executed
+from tests.frontend.sources import run_source
+from tests.kernels.written import NAN, close, drawn, executed
 from warploom.errors import KernelError, KernelShapeError
 
 

@@ -5,11 +5,11 @@ import pytest
 
 import tests.host_cuda as hc
 import warploom as wl
-from tests.kernel.sources import run_source
-from tests.texts.written import NAN, close, drawn, executed
+from tests.frontend.sources import run_source
+from tests.kernels.written import NAN, close, drawn, executed
 from warploom.errors import KernelError, WarploomError
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import DType
+from warploom.frontend.pointwise import rounded
+from warploom.ir.tile import DType
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,12 @@ import pytest
 
 import tests.host_cuda as hc
 import warploom as wl
-from tests.texts.written import NAN, close, drawn
-from warploom.emit.cuda.tile.source import emit_kernel
+from tests.kernels.written import NAN, close, drawn
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.described import described
 from warploom.errors import KernelError
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import Access, DType
-from warploom.launch.described import described
+from warploom.frontend.pointwise import rounded
+from warploom.ir.tile import Access, DType
 
 pytestmark = hc.NEEDS_COMPILER
 
@@ -22,7 +22,7 @@ def _nan_around(monkeypatch):
 
 def executed(text, types, sizes, arrays, scalars=None, **pins):
     """The outputs of the first choice of tiles, or of the one that is pinned."""
-    made = text.with_tiles(**pins).compile(types, sizes=sizes, positive=set(scalars or {}))
+    made = text.with_config(**pins).compile(types, sizes=sizes, positive=set(scalars or {}))
     tiling = made.choices[0].tiling
     kernel, source, memory = made.rewritten, emit_kernel(made.lower(tiling)), []
     for t in kernel.tensors:

@@ -5,7 +5,7 @@ import pytest
 
 import warploom as wl
 from tests.host_cuda import NEEDS_COMPILER
-from tests.texts.written import close, drawn, executed
+from tests.kernels.written import close, drawn, executed
 from warploom.errors import KernelError
 
 pytestmark = NEEDS_COMPILER

@@ -3,9 +3,9 @@
 import numpy as np
 
 import tests.host_cuda as hc
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import Access, DType
-from warploom.launch.described import described
+from warploom.compiler.described import described
+from warploom.frontend.pointwise import rounded
+from warploom.ir.tile import Access, DType
 
 BF16 = DType.BF16
 NAN = 0xFF  # bytes around and between tensors: NaN in every type of floats
@@ -14,7 +14,7 @@ NAN = 0xFF  # bytes around and between tensors: NaN in every type of floats
 def executed(kernel, types, sizes, arrays, scalars=None, seed=0, **pins):
     """All outputs of the emitted kernel, those of the reference, and the tensors' memory."""
     scalars = scalars or {}
-    text = kernel.with_tiles(**pins) if pins else kernel
+    text = kernel.with_config(**pins) if pins else kernel
     positive = {n for n, v in scalars.items() if v > 0}
     made = text.compile(types, sizes=sizes, positive=positive)
     built, memory = made.built, []

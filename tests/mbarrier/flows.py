@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
-from warploom.document.roles import BulkStore, Compute, Load, RolesDocument
+from warploom.ir.dataflow import Flow, FlowOp, FlowOperand, Home, When
+from warploom.ir.mbarrier_dialect import BulkStore, Compute, Load, RolesDocument
 
 
 def of(value, back=0, before=None, zero_first=False):

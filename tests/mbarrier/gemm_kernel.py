@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from warploom.errors import GeometryError
-from warploom.guard.mbarrier.plan import Release
-from warploom.kernel.values import DType
-from warploom.target.h200 import HopperTarget, h200
+from warploom.ir.tile import DType
+from warploom.sync.mbarrier.plan import Release
+from warploom.targets.h200 import HopperTarget, h200
 
 ROW_BYTES = 128  # one row of a stage: a 128-byte swizzle atom is 8 rows of it
 WGMMA_K_BYTES = 32

@@ -8,11 +8,10 @@ own group to take that long.
 
 from __future__ import annotations
 
-from tests.roles.gemm_kernel import STAGING_BYTES, GemmKernel
-from warploom.document.rings import Part, SlotRead, StagingBuffer
-from warploom.document.roles import RolesDocument
-from warploom.guard.mbarrier import Copy, Plan, Product, RingPlan, RolePlan, Store, derive_roles
-from warploom.order import (
+from tests.mbarrier.gemm_kernel import STAGING_BYTES, GemmKernel
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.rings import Part, SlotRead, StagingBuffer
+from warploom.modulo import (
     ModuloEdge,
     ModuloOp,
     ModuloProblem,
@@ -22,7 +21,8 @@ from warploom.order import (
     RingKind,
     Role,
 )
-from warploom.target.h200 import HopperTarget, h200
+from warploom.sync.mbarrier import Copy, Plan, Product, RingPlan, RolePlan, Store, derive_roles
+from warploom.targets.h200 import HopperTarget, h200
 
 PRODUCER, CONSUMER = "producer", "consumer"
 RING = "ab"

@@ -8,10 +8,13 @@ from functools import cache
 from typing import NamedTuple
 
 import warploom as wl
-from tests.roles.gemm_kernel import GemmKernel
-from tests.roles.gemm_plan import gemm_problem, roles_of
-from warploom.document.roles import ClusterSync, RoleProgram, RolesDocument, WaitEmpty
-from warploom.kernel.text import Text
+from tests.mbarrier.gemm_kernel import GemmKernel
+from tests.mbarrier.gemm_plan import gemm_problem, roles_of
+from warploom.compiler.compile_cache import cached_schedule
+from warploom.compiler.compiled import SOLVE, Compiled
+from warploom.compiler.pricing import priced
+from warploom.frontend.tile_kernel import Text
+from warploom.ir.mbarrier_dialect import ClusterSync, RoleProgram, RolesDocument, WaitEmpty
 from warploom.kernels.attention import attention, blocked, packed, paged
 from warploom.kernels.attention_grad import (
     attention_grad,
@@ -45,12 +48,9 @@ from warploom.kernels.measured import (
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
-from warploom.launch.compiled import SOLVE, Compiled
-from warploom.launch.kept import kept_order
-from warploom.launch.pricing import priced
-from warploom.lower.column import Lowered, lower
-from warploom.order import Limit, LimitKind, ModuloOptions, ModuloProblem, ModuloResult
-from warploom.target.h200 import h200
+from warploom.modulo import Limit, LimitKind, ModuloOptions, ModuloProblem, ModuloResult
+from warploom.passes.driver import Lowered, lower
+from warploom.targets.h200 import h200
 
 
 def meeting(document: RolesDocument) -> RolesDocument:
@@ -264,7 +264,7 @@ def compiled(name: str = "attention", **pins: object) -> Compiled:
     """A shipped text, compiled."""
     text, types, sizes, constants, chosen, given, _ = (SHIPPED | MEASURED)[name]
     optional = {t.name for t in text.signature.tensors if t.optional}
-    return text.with_tiles(**{**chosen, **pins}).compile(
+    return text.with_config(**{**chosen, **pins}).compile(
         types,
         sizes=sizes,
         constants=constants,
@@ -278,7 +278,7 @@ def lowered(name: str = "attention", **pins: object) -> Lowered:
     """A shipped text with its schedule."""
     made, options = compiled(name, **pins), (SHIPPED | MEASURED)[name].options
     tiling, target = made.choices[0].tiling, made.target
-    found = lower(made.rewritten, tiling, target=target, options=options, keep=kept_order)
+    found = lower(made.rewritten, tiling, target=target, options=options, keep=cached_schedule)
     return priced(found, made.target)
 
 

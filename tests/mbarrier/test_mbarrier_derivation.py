@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.roles.gemm_kernel import Dtype, GemmKernel
-from tests.roles.gemm_plan import gemm_plan, gemm_problem, roles_of
-from warploom.document.roles import Arrive, Commit, Expect, Load, Mma, WaitFull, WaitGroup
+from tests.mbarrier.gemm_kernel import Dtype, GemmKernel
+from tests.mbarrier.gemm_plan import gemm_plan, gemm_problem, roles_of
 from warploom.errors import CostModelError, GeometryError, SchedulingError
-from warploom.guard.mbarrier import Release, derive_roles
-from warploom.target.h200 import h100, h200
+from warploom.ir.mbarrier_dialect import Arrive, Commit, Expect, Load, Mma, WaitFull, WaitGroup
+from warploom.sync.mbarrier import Release, derive_roles
+from warploom.targets.h200 import h100, h200
 from warploom.verify.roles import verify_roles
 
 from .samples import gemm_document, placed

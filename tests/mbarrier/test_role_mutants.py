@@ -16,7 +16,7 @@ from tests.mutation.role_score import (
     judge_mutant,
     score_roles,
 )
-from warploom.run.roles import first_fault
+from warploom.interp.executor.roles import first_fault
 
 from .samples import attention_document, gemm_document, lowered
 

@@ -8,9 +8,9 @@ from itertools import islice
 import pytest
 
 from tests.mutation.role_mutants import role_mutants
-from warploom.document.roles import Compute, Load, Mma
-from warploom.guard.mbarrier.repair import repair_roles
-from warploom.run.roles import first_fault
+from warploom.interp.executor.roles import first_fault
+from warploom.ir.mbarrier_dialect import Compute, Load, Mma
+from warploom.sync.mbarrier.repair import repair_roles
 from warploom.verify.roles import verify_roles
 
 from .gemm_kernel import GemmKernel

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typer.testing import CliRunner
 
 from warploom.cli import build_app
-from warploom.document.forms import write_schedule
+from warploom.ir.format1 import write_schedule
 
 from .samples import gemm_document
 

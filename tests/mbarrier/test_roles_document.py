@@ -9,16 +9,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tests.roles.gemm_kernel import GemmKernel
-from warploom.document.forms import (
-    read_schedule,
-    schedule_from_json,
-    schedule_to_json,
-    write_schedule,
-)
-from warploom.document.rings import BufferCopy, Side, SlotRead
-from warploom.document.roles import Arrive, BulkStore, Compute, RolesDocument
+from tests.mbarrier.gemm_kernel import GemmKernel
 from warploom.errors import DocumentError
+from warploom.ir.format1 import read_schedule, schedule_from_json, schedule_to_json, write_schedule
+from warploom.ir.mbarrier_dialect import Arrive, BulkStore, Compute, RolesDocument
+from warploom.ir.rings import BufferCopy, Side, SlotRead
 
 from .flows import gemm_flow
 from .samples import gemm_document, lowered

@@ -9,10 +9,12 @@ from dataclasses import replace
 
 import pytest
 
+from tests.mbarrier.gemm_kernel import GemmKernel
 from tests.modelcheck import programs
-from tests.roles.gemm_kernel import GemmKernel
-from warploom.document.rings import Scope
-from warploom.document.roles import (
+from warploom.errors import ConfigError
+from warploom.interp.executor.roles import Fault, Machine, Plan, Values, first_fault, meaning
+from warploom.interp.executor.roles.memory import MBarrier, NamedState
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkStore,
     BulkWait,
@@ -23,9 +25,7 @@ from warploom.document.roles import (
     WaitEmpty,
     WaitGroup,
 )
-from warploom.errors import ConfigError
-from warploom.run.roles import Fault, Machine, Plan, Values, first_fault, meaning
-from warploom.run.roles.memory import MBarrier, NamedState
+from warploom.ir.rings import Scope
 from warploom.verify.roles import Code, verify_roles
 
 from .samples import attention_document, gemm_document

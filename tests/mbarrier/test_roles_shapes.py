@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.document.rings import NamedBarrier, Part, Per, SlotRead
-from warploom.document.roles import (
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     Compute,
     Mma,
@@ -19,8 +18,8 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.guard.mbarrier import Copy, Plan, Product, RingPlan, RolePlan, Work, derive_roles
-from warploom.order import (
+from warploom.ir.rings import NamedBarrier, Part, Per, SlotRead
+from warploom.modulo import (
     Limit,
     LimitKind,
     ModuloEdge,
@@ -32,6 +31,7 @@ from warploom.order import (
     RingKind,
     Role,
 )
+from warploom.sync.mbarrier import Copy, Plan, Product, RingPlan, RolePlan, Work, derive_roles
 from warploom.verify.roles import Code, verify_roles
 
 TILE = 16 * 1024

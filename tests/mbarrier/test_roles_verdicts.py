@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.roles.gemm_kernel import GemmKernel
-from warploom.document.rings import Part, Scope, SlotRead
-from warploom.document.roles import (
+from tests.mbarrier.gemm_kernel import GemmKernel
+from warploom.errors import VerificationError
+from warploom.interp.executor.roles import first_fault
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkWait,
     ClusterSync,
@@ -24,9 +25,8 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.errors import VerificationError
-from warploom.guard.mbarrier import Release
-from warploom.run.roles import first_fault
+from warploom.ir.rings import Part, Scope, SlotRead
+from warploom.sync.mbarrier import Release
 from warploom.verify.roles import Code, Severity, require_clean, tile_sequences, verify_roles
 
 from .flows import gemm_flow

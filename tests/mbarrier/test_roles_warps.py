@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from tests.mbarrier.samples import lowered
 from tests.modelcheck.checker import check
 from tests.modelcheck.compare import compare
 from tests.modelcheck.programs import handed, many_threads, own, random_program
-from tests.roles.samples import lowered
-from warploom.document.rings import Scope
-from warploom.document.roles import Arrive, Load, ProxyFence, ScopeSync, WaitEmpty
+from warploom.ir.mbarrier_dialect import Arrive, Load, ProxyFence, ScopeSync, WaitEmpty
+from warploom.ir.rings import Scope
 from warploom.verify.roles import Code, verify_roles
 
 TILES = (2, 2)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.runner import warploom
+from tests.mbarrier.samples import gemm_document
 from tests.mutation.role_mutants import role_mutants
-from tests.roles.samples import gemm_document
 from tests.verify.test_defects import FOLDER
-from warploom.document.forms import read_schedule
-from warploom.run.roles import replay, role_witness
+from warploom.interp.executor.roles import replay, role_witness
+from warploom.ir.format1 import read_schedule
 from warploom.verify.roles import verify_roles
 
 GEMM = gemm_document()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.document import roles
+from warploom.ir import mbarrier_dialect as roles
 from warploom.kernels.gemm import gemm
 from warploom.kernels.scan import scan
 from warploom.verify.roles import verify_roles as verify
@@ -17,7 +17,7 @@ SIZES = {"m": 8192, "n": 4096, "k": 4096}
 def lowered(text, sizes, **pins):
     types = {"a": "bf16", "b": "bf16", "out": "bf16"} if text is gemm else "bf16"
     left_out = {"bias", "residual"} if text is gemm else ()
-    made = text.with_tiles(**pins).compile(types, sizes=sizes, without=left_out)
+    made = text.with_config(**pins).compile(types, sizes=sizes, without=left_out)
     return made.lower(made.choices[0].tiling)
 
 

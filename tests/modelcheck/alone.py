@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.rings import Per
-from warploom.document.roles import (
-    BulkStore,
-    Commit,
-    Compute,
-    Load,
-    Mma,
-    MmaFence,
-    WaitGroup,
-)
+from warploom.ir.mbarrier_dialect import BulkStore, Commit, Compute, Load, Mma, MmaFence, WaitGroup
+from warploom.ir.rings import Per
 
 
 @dataclass(frozen=True)

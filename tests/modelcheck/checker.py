@@ -14,10 +14,8 @@ barriers and staging copies only.
 
 from __future__ import annotations
 
-from warploom.document.rings import Scope
-from warploom.document.roles import (
-    RolesDocument,
-)
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.rings import Scope
 
 from .alone import alone
 from .machine import LEAD, MATE, OTHER, Machine

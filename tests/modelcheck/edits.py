@@ -6,19 +6,8 @@ import random
 from dataclasses import fields, replace
 
 from tests.modelcheck.families import BYTES
-from warploom.document.rings import (
-    Scope,
-    Side,
-    SlotRead,
-)
-from warploom.document.roles import (
-    Arrive,
-    BulkStore,
-    Compute,
-    Expect,
-    Load,
-    Mma,
-)
+from warploom.ir.mbarrier_dialect import Arrive, BulkStore, Compute, Expect, Load, Mma
+from warploom.ir.rings import Scope, Side, SlotRead
 
 # Seeds from here on move entries from list to list, too; from there on they name other things; and
 # from the last on instances take tiles in turn.

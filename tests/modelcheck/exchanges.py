@@ -26,10 +26,10 @@ from tests.modelcheck.worlds import (
     Wrong,
 )
 from tests.mutation.exchange_mutants import edited
-from warploom.document.flow import Across, Exchange
-from warploom.lower.exchange import NEAR, STATES, SUMS, TURNS as TURN_STEPS
-from warploom.run.roles import Fault
-from warploom.run.roles.exchange import run_exchange
+from warploom.interp.executor.roles import Fault
+from warploom.interp.executor.roles.exchange import run_exchange
+from warploom.ir.dataflow import Across, Exchange
+from warploom.passes.cross_cta import NEAR, STATES, SUMS, TURNS as TURN_STEPS
 from warploom.verify.roles.meetings import judge_exchange
 
 

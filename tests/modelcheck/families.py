@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
-from warploom.document.rings import (
-    BufferCopy,
-    NamedBarrier,
-    Part,
-    Per,
-    RoleRing,
-    Scope,
-    SlotRead,
-    StagingBuffer,
-)
-from warploom.document.roles import (
+from warploom.ir.dataflow import Flow, FlowOp, FlowOperand, Home, When
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkCommit,
     BulkStore,
@@ -35,6 +25,16 @@ from warploom.document.roles import (
     WaitEmpty,
     WaitFull,
     WaitGroup,
+)
+from warploom.ir.rings import (
+    BufferCopy,
+    NamedBarrier,
+    Part,
+    Per,
+    RoleRing,
+    Scope,
+    SlotRead,
+    StagingBuffer,
 )
 
 BYTES = 128

@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from tests.roles.gemm_kernel import GemmKernel
-from tests.roles.samples import SHIPPED, gemm_document, lowered
-from warploom.document.forms import read_schedule
-from warploom.document.rings import Per
+from tests.mbarrier.gemm_kernel import GemmKernel
+from tests.mbarrier.samples import SHIPPED, gemm_document, lowered
 from warploom.errors import DocumentError
-from warploom.run.roles import first_fault
+from warploom.interp.executor.roles import first_fault
+from warploom.ir.format1 import read_schedule
+from warploom.ir.rings import Per
 from warploom.verify.roles import verify_roles
 
 from .edits import edited

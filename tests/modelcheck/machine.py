@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.document.rings import Per, Scope, Side
-from warploom.document.roles import (
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkCommit,
     BulkStore,
@@ -24,6 +23,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
+from warploom.ir.rings import Per, Scope, Side
 
 from .alone import steps
 

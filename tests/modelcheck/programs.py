@@ -17,14 +17,8 @@ from tests.modelcheck.families import (
     of,
     ring,
 )
-from warploom.document.flow import Flow, FlowOp, Home, When
-from warploom.document.rings import (
-    NamedBarrier,
-    Scope,
-    Side,
-    SlotRead,
-)
-from warploom.document.roles import (
+from warploom.ir.dataflow import Flow, FlowOp, Home, When
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     Commit,
     Compute,
@@ -40,6 +34,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
+from warploom.ir.rings import NamedBarrier, Scope, Side, SlotRead
 
 
 def handed(rng):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from warploom.document.rings import Per
 from warploom.errors import DocumentError
+from warploom.ir.rings import Per
 from warploom.verify.roles import verify_roles
 
 from .edits import edited

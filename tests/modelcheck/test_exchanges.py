@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
+from tests.mbarrier.samples import lowered
 from tests.mutation.exchange_mutants import exchange_mutants
-from tests.roles.samples import lowered
-from warploom.document.checks import check_document
-from warploom.document.flow import Across, Who
-from warploom.document.forms import read_schedule, write_schedule
-from warploom.document.roles import Arrive
 from warploom.errors import DocumentError
-from warploom.guard.mbarrier.repair import repair_roles
-from warploom.run.roles import Fault, first_fault, role_witness
-from warploom.run.roles.exchange import run_exchanges
+from warploom.interp.executor.roles import Fault, first_fault, role_witness
+from warploom.interp.executor.roles.exchange import run_exchanges
+from warploom.ir.dataflow import Across, Who
+from warploom.ir.document_checks import check_document
+from warploom.ir.format1 import read_schedule, write_schedule
+from warploom.ir.mbarrier_dialect import Arrive
+from warploom.sync.mbarrier.repair import repair_roles
 from warploom.verify.roles import Code, verify_roles
 from warploom.verify.roles.exchange import check_exchanges
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warploom.document.forms import read_schedule
+from warploom.ir.format1 import read_schedule
 from warploom.verify.roles import verify_roles
 
 from ..verify.test_defects import FOLDER

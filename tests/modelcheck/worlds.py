@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from warploom.document.flow import Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
+from warploom.ir.dataflow import Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
 
 UNDECIDED = "undecided"
 LIMIT = 60_000
@@ -312,7 +312,7 @@ class Turns(World):
         self.programs, self.crew = [], []
         for c in range(ctas):
             own = [(row, k) for row in begun[c::ctas] for k in range(turns)]
-            for who, n in [(Who.USHER, 0), (Who.CLERK, 0)] + [
+            for who, n in [(Who.ACQUIRE_WARP, 0), (Who.RELEASE_WARP, 0)] + [
                 (Who.CONSUMER, w) for w in range(warps)
             ]:
                 mine = [s for s in exchange.steps if s.by is who]

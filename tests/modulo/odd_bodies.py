@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from warploom.order.model import (
+from warploom.modulo.model import (
     Hold,
     ModuloEdge,
     ModuloOp,

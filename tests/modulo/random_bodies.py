@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from itertools import pairwise
 
-from warploom.order.model import (
+from warploom.modulo.model import (
     MAIN_ROLE,
     ModuloEdge,
     ModuloOp,

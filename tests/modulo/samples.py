@@ -1,9 +1,9 @@
 """Small matmul bodies of any grid and partition count, and their documents."""
 
-from warploom.document import Counters, Protocol, ScheduleDocument
-from warploom.document.ops import KOffsetKind
-from warploom.seed.body import PipelineBody
-from warploom.seed.target.cost import PingPongOps as T, annotate_ops, mi355x_cost_model
+from warploom.ir import Counters, Protocol, ScheduleDocument
+from warploom.ir.schedule_ops import KOffsetKind
+from warploom.pipeline.amd_target.cost import PingPongOps as T, annotate_ops, mi355x_cost_model
+from warploom.pipeline.body import PipelineBody
 
 
 def matmul_ops(m, n, partitions):

@@ -2,16 +2,16 @@
 
 import pytest
 
-from warploom.order import (
+from warploom.modulo import (
     ModuloEdge,
     ModuloOp,
     ModuloOptions,
     ModuloProblem,
     Role,
-    alike,
     check_result,
+    symmetry as alike,
 )
-from warploom.order.alike import solve_alike
+from warploom.modulo.symmetry import solve_alike
 
 ROLES = ("one", "two")
 

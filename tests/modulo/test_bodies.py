@@ -8,7 +8,7 @@ from tests.modulo.bodies.attention import AttentionShape, attention_body
 from tests.modulo.bodies.attention_costs import MI355X_ATTENTION
 from tests.modulo.bodies.gemm import Fragments, Lds, gemm_body
 from warploom.errors import SchedulingError
-from warploom.order import (
+from warploom.modulo import (
     Goal,
     LimitKind,
     ModuloEdge,

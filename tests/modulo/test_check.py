@@ -7,7 +7,7 @@ import pytest
 from tests.modulo.bodies.attention import AttentionShape, attention_body
 from tests.modulo.bodies.gemm import Lds, gemm_body
 from warploom.errors import SchedulingError
-from warploom.order import (
+from warploom.modulo import (
     ModuloEdge,
     ModuloOp,
     ModuloOptions,
@@ -120,9 +120,9 @@ def test_the_checker_imports_no_solver():
     import ast
     from pathlib import Path
 
-    import warploom.order.check as module
+    import warploom.modulo.check as module
 
     tree = ast.parse(Path(module.__file__).read_text())
     names = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     ours = {n for n in names if n and n.startswith("warploom")}
-    assert ours == {"warploom.errors", "warploom.order.model", "warploom.order.result"}
+    assert ours == {"warploom.errors", "warploom.modulo.model", "warploom.modulo.result"}

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from tests.modulo.bodies.attention import AttentionShape, attention_body
 from warploom.errors import SchedulingError
-from warploom.order import (
+from warploom.modulo import (
     ModuloEdge,
     ModuloOp,
     ModuloProblem,
@@ -21,8 +21,8 @@ from warploom.order import (
     Unit,
     check_schedule,
 )
-from warploom.order.enumerate import enumerate_programs
-from warploom.order.programs import Programs, Space, program_of, programs_of, turns_of
+from warploom.modulo.enumerate import enumerate_programs
+from warploom.modulo.programs import Programs, Space, program_of, programs_of, turns_of
 
 PAIR = Space(
     roles=(("load",), ("left", "right")),

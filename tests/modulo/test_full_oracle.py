@@ -6,7 +6,7 @@ from tests.modulo.full_oracle import least_ii, least_registers
 from tests.modulo.mixed_bodies import mixed_body
 from tests.modulo.odd_bodies import odd_body
 from warploom.errors import CycleError, InfeasibleError
-from warploom.order import Goal, ModuloOptions, check_result, solve_modulo
+from warploom.modulo import Goal, ModuloOptions, check_result, solve_modulo
 
 SAMPLE = range(110)
 WHOLE = range(1000, 3000)

@@ -9,11 +9,11 @@ import pytest
 from tests.modulo.bodies.gemm import gemm_body
 from tests.modulo.random_bodies import RandomShape, random_body
 from warploom.errors import ConfigError, SchedulingError
-from warploom.order import ModuloEdge, ModuloOp, ModuloOptions, ModuloProblem, Role, solve_modulo
-from warploom.order.check import check_result
-from warploom.order.hunt import Hunt, HuntOptions
-from warploom.order.learn import features, under
-from warploom.order.sequence import Program, as_result, downhill, moved, neighbours, program_of
+from warploom.modulo import ModuloEdge, ModuloOp, ModuloOptions, ModuloProblem, Role, solve_modulo
+from warploom.modulo.check import check_result
+from warploom.modulo.learn import features, under
+from warploom.modulo.local_search import Hunt, HuntOptions
+from warploom.modulo.sequence import Program, as_result, downhill, moved, neighbours, program_of
 
 II_ONLY = ModuloOptions(goals=())
 

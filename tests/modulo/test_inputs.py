@@ -14,7 +14,7 @@ from warploom.errors import (
     InfeasibleError,
     MissingExtraError,
 )
-from warploom.order import (
+from warploom.modulo import (
     ModuloEdge,
     ModuloOp,
     ModuloOptions,
@@ -27,7 +27,7 @@ from warploom.order import (
     Value,
     solve_modulo,
 )
-from warploom.order.exact import process
+from warploom.modulo.exact import process
 
 
 def body(**changes):

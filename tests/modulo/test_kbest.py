@@ -4,13 +4,8 @@ import pytest
 
 from tests.modulo.bodies.gemm import gemm_body
 from warploom.errors import ConfigError
-from warploom.order import ModuloOp, ModuloOptions, ModuloProblem, check_result, solve_modulo
-from warploom.order.kbest import (
-    FewerSchedulesWarning,
-    digest,
-    k_best,
-    signature,
-)
+from warploom.modulo import ModuloOp, ModuloOptions, ModuloProblem, check_result, solve_modulo
+from warploom.modulo.kbest import FewerSchedulesWarning, digest, k_best, signature
 
 II_ONLY = ModuloOptions(goals=())
 

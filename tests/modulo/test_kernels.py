@@ -2,13 +2,13 @@
 
 import pytest
 
-from warploom.emit.gfx950 import ElementType, emit_kernel, gemm_tile
-from warploom.emit.gfx950.emulator import EARLY, LATE, emulate_gemm, integer_matrix
-from warploom.seed.compile import compile_schedule
-from warploom.seed.modulo.bridge import ModuloRequest
-from warploom.seed.schedules.fourwave import Pipeline4Wave
-from warploom.seed.target.cost import mi355x_target
-from warploom.seed.target.geometry import KernelGeometry
+from warploom.codegen.amdgcn import ElementType, emit_kernel, gemm_tile
+from warploom.codegen.amdgcn.emulator import EARLY, LATE, emulate_gemm, integer_matrix
+from warploom.pipeline.amd_target.cost import mi355x_target
+from warploom.pipeline.amd_target.geometry import KernelGeometry
+from warploom.pipeline.compile import compile_schedule
+from warploom.pipeline.modulo.bridge import ModuloRequest
+from warploom.pipeline.schedules.fourwave import Pipeline4Wave
 
 pytest.importorskip("llvmlite")
 

@@ -13,10 +13,9 @@ from tests.modulo.odd_bodies import odd_body
 from tests.modulo.random_bodies import RandomShape, random_body
 from tests.modulo.test_word import II_ONLY, far_use
 from warploom.cli.kernels import kernel_named
+from warploom.compiler.compiled import SOLVE
 from warploom.errors import ConfigError, CycleError, InfeasibleError, SchedulingError
-from warploom.launch.compiled import SOLVE
-from warploom.lower.column import lower
-from warploom.order import (
+from warploom.modulo import (
     ModuloEdge,
     ModuloOp,
     ModuloOptions,
@@ -27,6 +26,7 @@ from warploom.order import (
     check_result,
     solve_modulo,
 )
+from warploom.passes.driver import lower
 
 HARD = random_body(RandomShape(ops=40, occupancies=(3, 5, 8, 16), tight=0.97, rings=4), 3)
 

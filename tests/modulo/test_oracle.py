@@ -5,7 +5,7 @@ import pytest
 from tests.modulo import oracle
 from tests.modulo.random_bodies import RandomShape, random_body
 from warploom.errors import InfeasibleError
-from warploom.order import Goal, ModuloOptions, check_result, solve_modulo
+from warploom.modulo import Goal, ModuloOptions, check_result, solve_modulo
 
 OPTIONS = ModuloOptions(goals=(Goal.SMEM,))
 MAX_II = 9

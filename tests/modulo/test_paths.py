@@ -2,8 +2,8 @@
 
 from hypothesis import given, settings, strategies as st
 
-from warploom.order.bounds.paths import Cycle, Paths, distances, rec_mii
-from warploom.order.bounds.system import Arc
+from warploom.modulo.bounds.paths import Cycle, Paths, distances, rec_mii
+from warploom.modulo.bounds.system import Arc
 
 NODES = 6
 arcs_of = st.lists(

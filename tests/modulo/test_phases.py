@@ -8,10 +8,10 @@ import pytest
 from tests.modulo.bodies.gemm import Lds
 from tests.modulo.random_bodies import RandomShape, random_body
 from tests.modulo.samples import document, matmul_ops
-from warploom.document.ops import KOffsetKind, OpDesc
 from warploom.errors import CostModelError, PhaseError, ProgramError
-from warploom.guard.counters import synthesise
-from warploom.order import (
+from warploom.interp.executor import execute
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc
+from warploom.modulo import (
     ModuloEdge,
     ModuloOp,
     ModuloOptions,
@@ -22,19 +22,19 @@ from warploom.order import (
     Value,
     solve_modulo,
 )
-from warploom.order.expand import copy_index, expand, unroll_factor
-from warploom.run import execute
-from warploom.seed.compile import compile_schedule
-from warploom.seed.config.pipeline import SchedulingStrategy
-from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.modulo.bridge import ModuloRequest, body_problem
-from warploom.seed.modulo.entries import modulo_phases
-from warploom.seed.schedules.fourwave import Pipeline4Wave
-from warploom.seed.schedules.pingpong import DeclarativeSchedule
-from warploom.seed.schedules.single_buffer import SingleBufferSchedule
-from warploom.seed.target.cost import AMDScheduleHints
-from warploom.seed.target.geometry import KernelGeometry
-from warploom.target.occupancy import OccupancyModel
+from warploom.modulo.expand import copy_index, expand, unroll_factor
+from warploom.pipeline.amd_target.cost import AMDScheduleHints
+from warploom.pipeline.amd_target.geometry import KernelGeometry
+from warploom.pipeline.compile import compile_schedule
+from warploom.pipeline.config.pipeline import SchedulingStrategy
+from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.modulo.bridge import ModuloRequest, body_problem
+from warploom.pipeline.modulo.entries import modulo_phases
+from warploom.pipeline.schedules.fourwave import Pipeline4Wave
+from warploom.pipeline.schedules.pingpong import DeclarativeSchedule
+from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
+from warploom.sync.counters import synthesise
+from warploom.targets.occupancy import OccupancyModel
 from warploom.verify import verify
 
 II_ONLY = ModuloOptions(goals=())
@@ -175,7 +175,7 @@ def test_a_loop_carried_read_keeps_its_copy():
         edges=(ModuloEdge(src=0, dst=1, latency=6, distance=1),),
     )
     result = solve_modulo(carried)
-    from warploom.order import check_schedule
+    from warploom.modulo import check_schedule
 
     times = list(result.times)
     times[0] -= min(times[0], 0)
@@ -186,7 +186,7 @@ def test_a_loop_carried_read_keeps_its_copy():
 
 def test_a_lag_change_needs_new_copies():
     body, result = solved(max_depth=3)
-    from warploom.order import check_schedule
+    from warploom.modulo import check_schedule
 
     load = next(v for v, op in enumerate(body.ops) if op.name.startswith("LOAD"))
     times = [t + result.ii for t in result.times]

@@ -7,19 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.modulo.random_bodies import RandomShape, random_body
-from warploom.order import (
-    ExactUse,
-    Goal,
-    ModuloOptions,
-    Progress,
-    check_result,
-    solve_modulo,
-)
-from warploom.order.bounds.energy import closure
-from warploom.order.bounds.system import build_system
-from warploom.order.exact.process import ChildSolver
-from warploom.order.exact.request import CpRequest
-from warploom.order.place import table as bitset
+from warploom.modulo import ExactUse, Goal, ModuloOptions, Progress, check_result, solve_modulo
+from warploom.modulo.bounds.energy import closure
+from warploom.modulo.bounds.system import build_system
+from warploom.modulo.exact.process import ChildSolver
+from warploom.modulo.exact.request import CpRequest
+from warploom.modulo.placement import table as bitset
 
 RELAXED = settings(
     max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
@@ -128,8 +121,8 @@ def test_a_dying_solver_is_an_unknown_not_a_crash():
 
 
 RAISING = """
-import warploom.order.exact.solve as room
-from warploom.order.exact.process import serve
+import warploom.modulo.exact.solve as room
+from warploom.modulo.exact.process import serve
 
 def solve_request(request):
     raise IndexError("raw_hash_map::at")

@@ -8,8 +8,7 @@ from tests.modulo.bodies.attention import AttentionShape, attention_body
 from tests.modulo.bodies.attention_costs import hopper_attention
 from warploom.errors import ConfigError
 from warploom.kernels.attention import attention
-from warploom.lower.column import lower
-from warploom.order import (
+from warploom.modulo import (
     Hold,
     ModuloOp,
     ModuloOptions,
@@ -19,7 +18,8 @@ from warploom.order import (
     check_result,
     solve_modulo,
 )
-from warploom.target.h200 import h200
+from warploom.passes.driver import lower
+from warploom.targets.h200 import h200
 
 II_ONLY = ModuloOptions(goals=())
 MEASURED = {  # cycles until commit returns, a lone warpgroup: (n, products)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.modulo.bodies.attention import AttentionShape, attention_body
 from warploom.errors import SchedulingError
-from warploom.order import (
+from warploom.modulo import (
     Goal,
     ModuloEdge,
     ModuloOp,

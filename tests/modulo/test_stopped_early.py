@@ -7,9 +7,9 @@ import pytest
 
 from tests.modulo.random_bodies import RandomShape, random_body
 from warploom.errors import ConfigError
-from warploom.order import ModuloOptions, check_result, solve_modulo
-from warploom.order.bounds.system import build_system
-from warploom.order.exact.request import UNKNOWN, CpAnswer
+from warploom.modulo import ModuloOptions, check_result, solve_modulo
+from warploom.modulo.bounds.system import build_system
+from warploom.modulo.exact.request import UNKNOWN, CpAnswer
 
 
 def hard_body(ops, seed=1):
@@ -61,7 +61,7 @@ def test_no_question_is_asked_twice():
 def test_the_solver_process_does_not_load_pandas():
     script = (
         "import sys\n"
-        "from warploom.order.exact.process import _load_solver\n"
+        "from warploom.modulo.exact.process import _load_solver\n"
         "solve = _load_solver()\n"
         "print(solve.__name__, 'pandas.core' in sys.modules)\n"
     )

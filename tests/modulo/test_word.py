@@ -15,7 +15,7 @@ from tests.modulo.bodies.attention import AttentionShape, attention_body
 from tests.modulo.bodies.gemm import gemm_body
 from tests.modulo.mixed_bodies import mixed_body
 from warploom.errors import InfeasibleError
-from warploom.order import (
+from warploom.modulo import (
     Goal,
     ModuloEdge,
     ModuloOp,
@@ -30,9 +30,9 @@ from warploom.order import (
     check_result,
     solve_modulo,
 )
-from warploom.order.exact.process import ChildSolver, shared_solver
-from warploom.order.exact.request import CpRequest, CpStatus, Incumbent
-from warploom.order.sequence import tightened
+from warploom.modulo.exact.process import ChildSolver, shared_solver
+from warploom.modulo.exact.request import CpRequest, CpStatus, Incumbent
+from warploom.modulo.sequence import tightened
 
 II_ONLY = ModuloOptions(goals=())
 
@@ -228,7 +228,7 @@ def test_a_terminal_interrupt_does_not_reach_the_child():
     """A Ctrl-C goes to the whole foreground group; the child must not be in it."""
     script = (
         "import os, signal\n"
-        "from warploom.order import solve_modulo, ModuloOptions\n"
+        "from warploom.modulo import solve_modulo, ModuloOptions\n"
         "from tests.modulo.bodies.attention import AttentionShape, attention_body\n"
         "body = attention_body(AttentionShape(s_copies=2))\n"
         "import threading\n"

@@ -16,8 +16,8 @@ from pathlib import Path
 from tests.mutation.harness import Score, score, table
 from tests.mutation.judging import judge_by_verifier
 from tests.mutation.subjects import subject, subjects
-from warploom.document import read_schedule, write_schedule
-from warploom.document.counters import ScheduleDocument
+from warploom.ir import read_schedule, write_schedule
+from warploom.ir.counter_dialect import ScheduleDocument
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

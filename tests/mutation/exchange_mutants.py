@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tests.mutation.role_mutants import RoleMutant
-from warploom.document.checks import check_document, check_exchange
-from warploom.document.flow import Across, Counted, Exchange, ExchangeStep, Reach, Rows, Who
-from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
+from warploom.ir.dataflow import Across, Counted, Exchange, ExchangeStep, Reach, Rows, Who
+from warploom.ir.document_checks import check_document, check_exchange
+from warploom.ir.mbarrier_dialect import RolesDocument
 
 
 def exchange_mutants(document: RolesDocument) -> Iterator[RoleMutant]:

@@ -13,7 +13,8 @@ from dataclasses import replace
 from tests.modelcheck.alone import alone
 from tests.mutation.role_mutants import RoleMutant, label
 from tests.mutation.role_score import RoleOutcome, lengthened
-from warploom.document.roles import (
+from warploom.interp.executor.roles import first_fault
+from warploom.ir.mbarrier_dialect import (
     BulkStore,
     Compute,
     Load,
@@ -22,7 +23,6 @@ from warploom.document.roles import (
     RoleProgram,
     RolesDocument,
 )
-from warploom.run.roles import first_fault
 from warploom.verify.roles import verify_roles
 
 OPS = (Load, Mma, Compute, BulkStore)

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from tests.execute.exploration import Truth, explore
+from tests.executor.exploration import Truth, explore
 from tests.mutation.mutants import Mutant, mutants
 from tests.mutation.truth import GroundTruth, decide
-from warploom.document.counters import ScheduleDocument
-from warploom.document.witness import Witness
 from warploom.errors import DocumentError
-from warploom.run import Scripted, execute
-from warploom.run.program import lower
+from warploom.interp.executor import Scripted, execute
+from warploom.interp.executor.program import lower
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.ir.witness import Witness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.mutation.harness import Verdict
-from warploom.document.counters import ScheduleDocument
-from warploom.document.witness import Witness
 from warploom.errors import WarploomError
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.ir.witness import Witness
 from warploom.verify import Finding, verify, witness
 
 _WITNESSES = 3

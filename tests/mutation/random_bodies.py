@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tests.mutation.truth import decide
-from warploom.document.counters import Counters, Protocol, ScheduleDocument
-from warploom.document.ops import (
+from warploom.ir.counter_dialect import Counters, Protocol, ScheduleDocument
+from warploom.ir.schedule_ops import (
     KOffsetKind,
     OpDesc,
     OpRole,

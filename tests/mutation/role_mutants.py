@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from warploom.document.rings import Per, Scope
-from warploom.document.roles import (
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkWait,
     Compute,
@@ -32,6 +31,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
+from warploom.ir.rings import Per, Scope
 
 _Edit = tuple[str, tuple[RoleEntry, ...]]
 

@@ -1,6 +1,7 @@
 """The judge of warp-specialised schedules, scored: what runs wrong, and what it says.
 
-Every mutant runs in the operational model (``warploom.run.roles``) in many random orders over
+Every mutant runs in the operational model (``warploom.interp.executor.roles``) in many random
+orders over
 several tile sequences, which shows defects but cannot show their absence; and it is judged by
 ``verify_roles``. Four outcomes: ``found`` (runs wrong, reported), ``missed`` (runs wrong, passed),
 ``reported only`` (no run went wrong), ``passed`` (by both).
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tests.mutation.role_mutants import RoleMutant, role_mutants
-from warploom.document.roles import RolesDocument
-from warploom.run.roles import first_fault
+from warploom.interp.executor.roles import first_fault
+from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.verify.roles import verify_roles
 
 QUICK = ((1, 2), (1, 1, 1), (3, 1, 1, 2), (2, 2), (5, 4), (1, 1, 1, 1))

@@ -13,10 +13,10 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise, permutations
 
+from tests.mbarrier.samples import SHIPPED, lowered
 from tests.modelcheck.held_back import first_fault
-from tests.roles.samples import SHIPPED, lowered
-from warploom.document.rings import Scope, Side
-from warploom.document.roles import (
+from warploom.errors import DocumentError
+from warploom.ir.mbarrier_dialect import (
     LISTS,
     Arrive,
     NamedArrive,
@@ -30,7 +30,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.errors import DocumentError
+from warploom.ir.rings import Scope, Side
 from warploom.verify.roles import verify_roles
 
 from .role_mutants import RoleMutant

@@ -8,17 +8,17 @@ from functools import partial
 from pathlib import Path
 
 from tests.mutation.random_bodies import random_schedule
-from warploom.document import read_schedule
-from warploom.document.counters import ScheduleDocument
-from warploom.seed.compile import compile_schedule
-from warploom.seed.config.pipeline import SchedulingStrategy
-from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.schedules.fourwave import Pipeline4Wave
-from warploom.seed.schedules.pingpong import DeclarativeSchedule
-from warploom.seed.schedules.single_buffer import build_default_matmul_schedule
-from warploom.seed.sync.marks import SyncPolicy
-from warploom.seed.target.cost import mi355x_target
-from warploom.seed.target.geometry import KernelGeometry
+from warploom.ir import read_schedule
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.pipeline.amd_target.cost import mi355x_target
+from warploom.pipeline.amd_target.geometry import KernelGeometry
+from warploom.pipeline.compile import compile_schedule
+from warploom.pipeline.config.pipeline import SchedulingStrategy
+from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.schedules.fourwave import Pipeline4Wave
+from warploom.pipeline.schedules.pingpong import DeclarativeSchedule
+from warploom.pipeline.schedules.single_buffer import build_default_matmul_schedule
+from warploom.pipeline.sync.marks import SyncPolicy
 
 RANDOM_BODIES = 12
 FOUND = Path(__file__).parents[1] / "explore"

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.codegen_amdgpu.test_attention import QUICK, made
-from warploom.document.ops import KOffsetKind, OpRole
+from tests.codegen_amdgcn.test_attention import QUICK, made
+from warploom.ir.schedule_ops import KOffsetKind, OpRole
 from warploom.verify import Code, verify
 
 PHASES = ("prologue", "kernel", "epilogue")

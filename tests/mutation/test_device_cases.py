@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from tests.host_cuda import NEEDS_COMPILER, run_case
-from tests.texts.test_grad_on_host import rows_of
+from tests.kernels.test_grad_on_host import rows_of
 from warploom import kernels
-from warploom.emit.cuda.tile.source import emit_kernel
-from warploom.kernel.text import Text
-from warploom.kernel.values import Access
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.frontend.tile_kernel import Text
+from warploom.ir.tile import Access
 from warploom.verify.roles import verify_roles
 
 SMALL = {

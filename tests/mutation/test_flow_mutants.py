@@ -9,12 +9,12 @@ from pkgutil import iter_modules
 
 import pytest
 
-from tests.roles.flows import gemm_flow
-from tests.roles.gemm_kernel import GemmKernel
-from tests.roles.samples import SHIPPED, gemm_document, lowered
+from tests.mbarrier.flows import gemm_flow
+from tests.mbarrier.gemm_kernel import GemmKernel
+from tests.mbarrier.samples import SHIPPED, gemm_document, lowered
 from warploom import kernels
-from warploom.document.roles import Compute
-from warploom.kernel.text import Text
+from warploom.frontend.tile_kernel import Text
+from warploom.ir.mbarrier_dialect import Compute
 from warploom.verify.roles import verify_roles
 
 from .flow_mutants import flow_mutants, judge_flow

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.execute.exploration import Truth, explore
-from warploom.document.counters import ScheduleDocument
-from warploom.run import Drift, Random, Timing, Trial, adversaries
+from tests.executor.exploration import Truth, explore
+from warploom.interp.executor import Drift, Random, Timing, Trial, adversaries
+from warploom.ir.counter_dialect import ScheduleDocument
 
 TRIPS = (2, 1, 0, 3)
 SEEDS = 2

@@ -7,18 +7,18 @@ from functools import cache
 
 import pytest
 
-from tests.roles.samples import meeting
-from warploom.document.roles import Arrive, Load, WaitEmpty
-from warploom.emit.cuda.tile.source import emit_kernel
+from tests.mbarrier.samples import meeting
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.compiled import Compiled
+from warploom.compiler.described import binary_of
 from warploom.errors import KernelError
-from warploom.kernel.values import DType
+from warploom.interp.executor.roles import first_fault
+from warploom.ir.mbarrier_dialect import Arrive, Load, WaitEmpty
+from warploom.ir.tile import DType
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm
-from warploom.launch.compiled import Compiled
-from warploom.launch.described import binary_of
-from warploom.lower.choose import choose
-from warploom.lower.visits import tiles_of
-from warploom.run.roles import first_fault
+from warploom.passes.heuristics import choose
+from warploom.passes.tile_order import tiles_of
 from warploom.verify.roles import verify_roles
 
 HALF = dict.fromkeys(("a", "b", "out"), DType.BF16)

@@ -7,17 +7,17 @@ from itertools import pairwise
 
 import pytest
 
-from tests.kernel.sources import run_source
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.vector import Vector
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import Store
-from warploom.lower.body import body_of
-from warploom.lower.fuse import fuse
-from warploom.lower.layout import lay_out
-from warploom.lower.reads import values_behind
-from warploom.lower.rewrite import rewrite
-from warploom.lower.tiling import tiling_of
+from tests.frontend.sources import run_source
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.vector import Vector
+from warploom.frontend.simplify import simplify
+from warploom.ir.tile import Store
+from warploom.passes.body import body_of
+from warploom.passes.fuse import fuse
+from warploom.passes.kernel_config import tiling_of
+from warploom.passes.layout import lay_out
+from warploom.passes.rewrites import rewrite
+from warploom.passes.smem_reads import values_behind
 
 TEXT = """
 import warploom as wl
@@ -70,7 +70,7 @@ def visits(kind, count):
     def count_call(frame, event, _):
         nonlocal found
         name = frame.f_code.co_filename
-        found += event == "call" and ("warploom/lower" in name or "warploom/emit" in name)
+        found += event == "call" and ("warploom/passes" in name or "warploom/codegen" in name)
 
     sys.setprofile(count_call)
     try:
@@ -107,7 +107,7 @@ def rows(q: wl.In["s", "d"], k: wl.In["t", "d"], v: wl.In["t", "d"], out: wl.Out
 
 
 def test_what_is_stored_is_found_once_for_a_loop_of_many_steps(monkeypatch):
-    from warploom.lower import fuse as module
+    from warploom.passes import fuse as module
 
     runs, real = [], module._stored_inline
     monkeypatch.setattr(module, "_stored_inline", lambda *a: runs.append(a) or real(*a))

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 import warploom as wl
-from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.compiled import Compiled
 from warploom.errors import BackendError, KernelError
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
-from warploom.launch.compiled import Compiled
-from warploom.lower.body import body_of
-from warploom.lower.choose import choose
-from warploom.lower.column import lower
-from warploom.lower.meet import meeting_of
+from warploom.passes.body import body_of
+from warploom.passes.driver import lower
+from warploom.passes.heuristics import choose
+from warploom.passes.split_k import meeting_of
 from warploom.verify.roles import verify_roles
 
 

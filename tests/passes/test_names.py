@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.kernel.sources import run_source
+from tests.frontend.sources import run_source
 from warploom.cli.kernels import kernel_named, kernel_names
-from warploom.document import read_schedule, write_schedule
 from warploom.errors import DocumentError
-from warploom.lower.tiling import Tiling, pins_of_name
+from warploom.ir import read_schedule, write_schedule
+from warploom.passes.kernel_config import KernelConfig, pins_of_name
 
 READ = (
     *("consumers", "stages", "hold", "staging", "program", "split", "cluster"),
@@ -19,7 +19,7 @@ READ = (
 
 @given(
     st.builds(
-        Tiling,
+        KernelConfig,
         extents=st.just((("m", 128), ("n", 64))),
         consumers=st.integers(1, 4),
         stages=st.none() | st.integers(1, 9),
@@ -39,7 +39,7 @@ READ = (
 def test_what_a_name_says_can_be_read(tiling):
     pins = pins_of_name(tiling.name.partition("_")[2])
     assert (pins.pop("given", None) is None) == (not tiling.times)
-    again = Tiling(extents=tiling.extents, **{"consumers": 1, **pins})
+    again = KernelConfig(extents=tiling.extents, **{"consumers": 1, **pins})
     assert all(getattr(again, name) == getattr(tiling, name) for name in READ)
 
 
@@ -68,7 +68,7 @@ def {name}(x: wl.In["m", "k"], s: wl.In["k/64", wl.f32], w: wl.In["n", "k"], out
         acc += (x[m, k] @ w[n, k].T) * s[k]
     out[m, n] = acc
 """
-    kernel = run_source(text)[name].with_tiles(m=64, n=64, consumers=1, **pins)
+    kernel = run_source(text)[name].with_config(m=64, n=64, consumers=1, **pins)
     types = dict.fromkeys(("x", "w", "out"), "bf16")
     return kernel.compile(types, sizes={"m": 256, "n": 256, "k": 512}).document
 

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.frontend.two_loops import two_loops
 from tests.host_cuda import NEEDS_COMPILER, run_case
-from tests.kernel.two_loops import two_loops
-from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.compiled import Compiled
 from warploom.errors import KernelError
 from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import grouped, grouped_weights
-from warploom.launch.compiled import Compiled
 
 SIZES = {"t": 400, "n": 100, "k": 300, "e": 4}
 PINS = {"t": 64, "n": 64, "consumers": 1, "pace": 2}

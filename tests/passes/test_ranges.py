@@ -6,12 +6,12 @@ from functools import partial
 import pytest
 from hypothesis import given, strategies as st
 
-from warploom.kernel.simplify import simplify
+from warploom.frontend.simplify import simplify
 from warploom.kernels.attention import attention
-from warploom.lower.body import body_of
-from warploom.lower.fuse import fuse
-from warploom.lower.ranges import Affine, cut_of
-from warploom.lower.rewrite import rewrite
+from warploom.passes.body import body_of
+from warploom.passes.fuse import fuse
+from warploom.passes.loop_bounds import Affine, cut_of
+from warploom.passes.rewrites import rewrite
 
 TYPES = dict.fromkeys(("q", "k", "v", "out"), "bf16")
 

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 
 import warploom as wl
-from tests.kernel.random_kernels import random_kernels
-from tests.kernel.sources import run_source
+from tests.frontend.random_kernels import random_kernels
+from tests.frontend.sources import run_source
 from warploom.errors import KernelError
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import Fn, Loop, Pointwise
+from warploom.frontend.simplify import simplify
+from warploom.ir.tile import Fn, Loop, Pointwise
 from warploom.kernels.attention import attention
 from warploom.kernels.rms_gemm import rms_gemm
-from warploom.lower.charges import shift_is_harmless
-from warploom.lower.rewrite import rewrite
-from warploom.lower.unroll import unrolled
+from warploom.passes.cost_terms import shift_is_harmless
+from warploom.passes.rewrites import rewrite
+from warploom.passes.unroll import unrolled
 
 TYPES = dict.fromkeys(("q", "k", "v", "out"), "bf16")
 SCALE = frozenset({"scale"})

@@ -3,11 +3,11 @@
 import gc
 import weakref
 
+from warploom.compiler.compiled import Compiled
 from warploom.kernels.gemm import gemm
-from warploom.launch.compiled import Compiled
-from warploom.lower.choose import _chosen, choose
-from warploom.lower.settled import subject_of
-from warploom.target.h200 import h200
+from warploom.passes.candidate_layout import subject_of
+from warploom.passes.heuristics import _chosen, choose
+from warploom.targets.h200 import h200
 
 SIZES = {"m": 128, "n": 128, "k": 64}
 

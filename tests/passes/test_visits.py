@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from warploom.kernel.simplify import simplify
+from warploom.frontend.simplify import simplify
 from warploom.kernels.attention import attention
-from warploom.lower.body import body_of
-from warploom.lower.fuse import fuse
-from warploom.lower.layout import part_sums
-from warploom.lower.ranges import cut_of
-from warploom.lower.rewrite import rewrite
-from warploom.lower.tiling import tiling_of
-from warploom.lower.visits import (
+from warploom.passes.body import body_of
+from warploom.passes.fuse import fuse
+from warploom.passes.kernel_config import tiling_of
+from warploom.passes.layout import part_sums
+from warploom.passes.loop_bounds import cut_of
+from warploom.passes.rewrites import rewrite
+from warploom.passes.tile_order import (
     ENDS,
     STOP,
     differ,

@@ -217,9 +217,10 @@ class FakeDriver:
 
 def clear_caches():
     """Forget what was learnt from another driver or compiler."""
-    from warploom.launch import driver, launch_cache, plan, texts
-    from warploom.launch.attention import CALLS, PACKED
-    from warploom.launch.gemm import CALLS as GEMM
+    from warploom.compiler import cuda_driver as driver
+    from warploom.runtime import kernel_calls as texts, launch_cache, plan
+    from warploom.runtime.attention import CALLS, PACKED
+    from warploom.runtime.gemm import CALLS as GEMM
 
     for cached in (
         driver.library,
@@ -239,7 +240,7 @@ def clear_caches():
 
 def install(monkeypatch, **options):
     """A fresh fake driver in place of the real one; the thread has a context."""
-    from warploom.launch import driver
+    from warploom.compiler import cuda_driver as driver
 
     fake = FakeDriver(**options)
     clear_caches()
@@ -250,8 +251,8 @@ def install(monkeypatch, **options):
 
 def fake_compiler(monkeypatch):
     """Cubins are the kernels' names and tilings, so that launches say what they run."""
-    from warploom.launch import compiled
-    from warploom.launch.build import Cubin, read_log
+    from warploom.compiler import compiled
+    from warploom.compiler.cubin import Cubin, read_log
 
     def compile_source(source, *, name="kernel", **_):
         return Cubin(data=name.encode(), toolchain="none", report=read_log(""))

@@ -1,6 +1,6 @@
 """Functions and shapes of the tests of flexible attention on a GPU, and the kernels they need.
 
-    WARPLOOM_CACHE=cache WARPLOOM_COMPILER=nvcc python -m tests.cuda.flex_cases
+    WARPLOOM_CACHE=cache WARPLOOM_COMPILER=nvcc python -m tests.runtime.flex_cases
 
 compiles them all, without a GPU and without torch.
 """
@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from warploom.errors import WarploomError
-from warploom.kernel.values import DType
-from warploom.launch.attention import BLOCKED, CALLS, PACKED, _options
-from warploom.launch.flexible import flexible
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import row_major
+from warploom.ir.tile import DType
+from warploom.runtime.attention import BLOCKED, CALLS, PACKED, _options
+from warploom.runtime.flexible import flexible
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import row_major
 
 LENGTHS = ((1024, 1024), (333, 900), (130, 128))
 BATCH, HEADS, GROUPS = 2, 4, 2

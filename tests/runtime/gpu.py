@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from warploom.compiler import cuda_driver as driver
 from warploom.errors import WarploomError
-from warploom.launch import driver
 
 
 def hopper():

@@ -1,7 +1,7 @@
 """A pytest plugin: tests that need a GPU run without one, as far as the kernels they launch.
 
     WARPLOOM_CACHE=cache WARPLOOM_COMPILER=nvcc \
-    python -O -m pytest -p tests.cuda.planned --assert=plain -o addopts= -m gpu tests
+    python -O -m pytest -p tests.runtime.planned --assert=plain -o addopts= -m gpu tests
 
 Every call plans, schedules, proves and compiles its kernel, and launches nothing, so that a machine
 with a GPU that is given the cache compiles nothing (and needs no solver). Tensors of the GPU lie on
@@ -21,8 +21,9 @@ import torch
 from torch.nn.attention import flex_attention
 from torch.overrides import TorchFunctionMode
 
+from warploom.compiler import cuda_driver as driver
 from warploom.errors import WarploomError
-from warploom.launch import direct, driver, runner, tensors
+from warploom.runtime import direct, runner, tensors
 
 from .fake_driver import SMS, FakeDriver
 

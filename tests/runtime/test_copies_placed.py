@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.kernels.attention import attention
-from warploom.target.h200 import h200
+from warploom.targets.h200 import h200
 
 SIZES = {"b": 1, "h": 8, "g": 2, "s": 4096, "t": 4096, "d": 128}
 

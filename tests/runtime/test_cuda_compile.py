@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.roles.samples import MEASURED, SHIPPED, compiled as of_sample, lowered
-from warploom.emit.cuda.tile.source import emit_kernel
+from tests.mbarrier.samples import MEASURED, SHIPPED, compiled as of_sample, lowered
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler import cubin as build
+from warploom.compiler.disk_cache import DiskCache
 from warploom.errors import BackendError
-from warploom.launch import build
-from warploom.launch.disk_cache import DiskCache
 
 SOURCE = emit_kernel(lowered("gemm", m=128, n=256))
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
@@ -152,7 +152,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(monkeypatch, tmp_path):
 def test_processes_share_a_cache(tmp_path):
     """Several at once fill one folder; every one reads whole entries."""
     code = (
-        "import sys; from pathlib import Path; from warploom.launch import build\n"
+        "import sys; from pathlib import Path; from warploom.compiler import cubin as build\n"
         "build.find_toolchain = lambda: 'nvcc 1'\n"
         "build._nvcc = lambda s, o: (s.encode() * 50_000, 'Used 40 registers')\n"
         "for i in range(60):\n"

@@ -9,18 +9,12 @@ from typing import get_args
 
 import pytest
 
-from tests.roles.samples import SHIPPED, lowered
-from warploom.document.rings import (
-    BufferCopy,
-    NamedBarrier,
-    Part,
-    Per,
-    RoleRing,
-    Scope,
-    Side,
-    SlotRead,
-)
-from warploom.document.roles import (
+from tests.mbarrier.samples import SHIPPED, lowered
+from warploom.codegen.cuda.cross_check import group_barrier, with_barriers
+from warploom.codegen.cuda.lowering import Site, base_table
+from warploom.codegen.cuda.tile.source import _Writer, emit_kernel
+from warploom.errors import BackendError
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkCommit,
     BulkStore,
@@ -43,11 +37,8 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.emit.cuda.judged import group_barrier, with_barriers
-from warploom.emit.cuda.lowering import Site, base_table
-from warploom.emit.cuda.tile.source import _Writer, emit_kernel
-from warploom.errors import BackendError
-from warploom.target.h200 import h200
+from warploom.ir.rings import BufferCopy, NamedBarrier, Part, Per, RoleRing, Scope, Side, SlotRead
+from warploom.targets.h200 import h200
 from warploom.verify.roles import verify_roles
 
 COPY = BufferCopy(buffer="out", copy=0)
@@ -314,7 +305,7 @@ def test_groups_of_other_roles_and_of_other_loops_meet_elsewhere():
 def test_the_shipped_texts_are_emitted(name):
     text = emit_kernel(lowered(name)).text
     body = text[text.index("__global__") :]
-    assert body.count("await_kernel_before();") == 1  # launches come early: see launch/plan.py
+    assert body.count("await_kernel_before();") == 1  # launches come early: see runtime/plan.py
     before = body[body.index("{") : body.index("await_kernel_before();")]
     assert not re.findall(r"\w\[(?!\])|\bldg?\b|load|tma_", before)  # nothing is read until then
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from warploom.errors import BackendError, GeometryError
-from warploom.kernel.values import DType
-from warploom.launch import attention, work
-from warploom.launch.gemm import CALLS as GEMM, _options as gemm_options
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import row_major
+from warploom.ir.tile import DType
+from warploom.runtime import attention, workspace as work
+from warploom.runtime.gemm import CALLS as GEMM, _options as gemm_options
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import row_major
 
 from .fake_driver import FakeTensor, clear_caches, fake_compiler, install
 
@@ -158,7 +158,7 @@ def test_pieces_are_bounded(cuda, monkeypatch):
 
 
 def test_a_split_of_many_tiles_is_refused():
-    from warploom.launch.described import binary_of
+    from warploom.compiler.described import binary_of
 
     layouts = (tensor(65536, 64), tensor(64, 65536, strides=(1, 64)), None, None, None)
     pins = (("m", 128), ("n", 128), ("consumers", 2), ("split", 2), ("near", False))

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 import warploom
-from tests.cuda import flex_cases
-from tests.cuda.gpu import NEEDS_HOPPER, TORCH_WARNINGS
+from tests.runtime import flex_cases
+from tests.runtime.gpu import NEEDS_HOPPER, TORCH_WARNINGS
 from warploom.errors import KernelCallError
 
 pytestmark = [*NEEDS_HOPPER, *TORCH_WARNINGS]

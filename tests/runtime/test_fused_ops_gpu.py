@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 import warploom
-from tests.cuda.gpu import NEEDS_HOPPER, TORCH_WARNINGS
+from tests.runtime.gpu import NEEDS_HOPPER, TORCH_WARNINGS
 from warploom.errors import BackendError
 
 pytestmark = [*NEEDS_HOPPER, *TORCH_WARNINGS]

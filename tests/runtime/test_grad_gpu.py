@@ -7,7 +7,7 @@ import math
 import pytest
 
 import warploom
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 from .gpu import NEEDS_HOPPER, TORCH_WARNINGS
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from warploom.errors import BackendError
-from warploom.kernel import language as wl
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import DType
+from warploom.frontend import language as wl
+from warploom.frontend.simplify import simplify
+from warploom.ir.tile import DType
 from warploom.kernels.attention_grad import (
     attention_grad,
     packed_grad,
@@ -16,13 +16,13 @@ from warploom.kernels.attention_grad import (
 )
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.kernels.measured import measured
-from warploom.launch.attention_checks import check_backward
-from warploom.launch.attention_grad import kernels_of
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import row_major
-from warploom.lower.choose import choose
-from warploom.lower.column import lower
-from warploom.lower.rewrite import rewrite
+from warploom.passes.driver import lower
+from warploom.passes.heuristics import choose
+from warploom.passes.rewrites import rewrite
+from warploom.runtime.attention_checks import check_backward
+from warploom.runtime.attention_grad import kernels_of
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import row_major
 from warploom.verify.roles import verify_roles
 
 F32 = DType.F32

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from warploom.errors import BackendError
-from warploom.kernel.values import DType
-from warploom.launch import fused
-from warploom.launch.halves import Half, halves
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import row_major
+from warploom.ir.tile import DType
+from warploom.runtime import fused
+from warploom.runtime.halves import Half, halves
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import row_major
 
 
 def layouts(m, n, k, out=None):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import warploom as wl
-from tests.cuda import fake_driver
-from tests.cuda.fake_driver import FakeTensor
+from tests.runtime import fake_driver
+from tests.runtime.fake_driver import FakeTensor
 from warploom.errors import KernelCallError, WarploomError
-from warploom.kernels.gemm import gemm as gemm_text
-from warploom.launch import attention_grad, fused, runner, tensors, texts
+from warploom.kernels.gemm import gemm as gemm_tile_kernel
+from warploom.runtime import attention_grad, fused, kernel_calls as texts, runner, tensors
 
 I32, F32, E4M3, U8 = (f"torch.{t}" for t in ("int32", "float32", "float8_e4m3fn", "uint8"))
 OTHERS = ("int64", "float32", "float8_e4m3fn", "int8", "float16", "int32", "float64", "bool")
@@ -293,4 +293,4 @@ def test_a_mask_without_lists_is_its_function(chip):
 def test_types_of_results_are_told(chip):
     for types, says in (({"out": "bf17"}, "types="), (5, "types=5"), ({"x": "bf16"}, "no output")):
         with pytest.raises(KernelCallError, match=says):
-            gemm_text(X, Tensor(128, 512), types=types)
+            gemm_tile_kernel(X, Tensor(128, 512), types=types)

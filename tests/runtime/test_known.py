@@ -13,9 +13,9 @@ import pytest
 from hypothesis import strategies as st
 
 import warploom
-from warploom.emit.cuda.tile.signature import WorkParam
-from warploom.launch import known as module, runner as runners
-from warploom.launch.runner import Runner, torch_key
+from warploom.codegen.cuda.tile.signature import WorkParam
+from warploom.runtime import guarded_calls as module, runner as runners
+from warploom.runtime.runner import Runner, torch_key
 
 from .fake_driver import FakeTensor
 from .test_plan import BINARY, SIZES, words
@@ -135,15 +135,17 @@ def test_a_named_stream_is_launched_on(cuda, guarded):  # noqa: F811
 
 
 def test_addresses_that_copies_cannot_take_are_not_launched(cuda, guarded):  # noqa: F811
-    fake, mended = cuda(), []
-    run, _ = guarded(Family(), None, lambda _: (), lambda *call: mended.append(call[-1]) or call[0])
+    fake, repaired = cuda(), []
+    run, _ = guarded(
+        Family(), None, lambda _: (), lambda *call: repaired.append(call[-1]) or call[0]
+    )
     for step in range(4):
         a, *rest = moved(step)
         run((a, *rest), (1.0, 0), "plain")
         a.pointer += 8
         run((a, *rest), (1.0, 0), "plain")
     assert len(fake.launches) == 4
-    assert len(mended) == 4
+    assert len(repaired) == 4
 
 
 def test_maps_that_only_the_driver_moves_are_not_written_out(cuda, guarded):  # noqa: F811
@@ -268,7 +270,7 @@ def test_guesses_and_guards_are_bounded(cuda, monkeypatch):  # noqa: F811
 
 def test_public_calls_that_come_again_launch_as_before(cuda, monkeypatch):  # noqa: F811
     fake = cuda(parameters=())
-    gemms, attentions = warploom.launch.gemm.CALLS, warploom.launch.attention.CALLS
+    gemms, attentions = warploom.runtime.gemm.CALLS, warploom.runtime.attention.CALLS
     for calls in (gemms, attentions):
         monkeypatch.setattr(calls.runner.seen, "_guard_of", same_layouts)
     a = FakeTensor((512, 256), pointer=0x1000000)

@@ -226,7 +226,7 @@ def test_other_devices_than_the_current_one():
 
 
 def test_where_the_machine_stands():
-    from warploom.torch.standing import standing
+    from warploom.torch.self_benchmark import standing
 
     rows = {r.what: r for r in standing()}
     assert rows["gemm 4096^3, distance"].good

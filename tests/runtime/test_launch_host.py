@@ -10,12 +10,12 @@ import numpy
 import pytest
 
 import warploom
+from warploom.compiler import cuda_driver as driver
 from warploom.errors import BackendError, MissingExtraError
-from warploom.kernel.values import DType
-from warploom.launch import driver
-from warploom.launch.gemm import CALLS, PLAIN, _options
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import view_of
+from warploom.ir.tile import DType
+from warploom.runtime.gemm import CALLS, PLAIN, _options
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import view_of
 
 
 def matrix(rows, columns, dtype=DType.BF16, *, stride=None):

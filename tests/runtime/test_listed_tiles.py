@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.emit.cuda.tile.source import emit_kernel
-from warploom.kernel.simplify import simplify
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.frontend.simplify import simplify
 from warploom.kernels.attention import attention
-from warploom.lower.column import lower
-from warploom.lower.rewrite import rewrite
-from warploom.lower.tiling import tiling_of
-from warploom.order import ModuloOptions
+from warploom.modulo import ModuloOptions
+from warploom.passes.driver import lower
+from warploom.passes.kernel_config import tiling_of
+from warploom.passes.rewrites import rewrite
 
 TYPES = dict.fromkeys(("q", "k", "v", "out"), "bf16")
 

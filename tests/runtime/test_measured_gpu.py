@@ -1,7 +1,7 @@
 """On a Hopper GPU: the tiles that measuring chose for fused products, right and the same bits.
 
 Sizes are the least at which they are chosen, and odd, so that sanitizers see every edge:
-``compute-sanitizer --tool TOOL python -m pytest -m gpu tests/cuda/test_measured_gpu.py``.
+``compute-sanitizer --tool TOOL python -m pytest -m gpu tests/runtime/test_measured_gpu.py``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 import warploom
-from tests.cuda.gpu import NEEDS_HOPPER, TORCH_WARNINGS
+from tests.runtime.gpu import NEEDS_HOPPER, TORCH_WARNINGS
 from warploom.kernels.grouped import grouped_gathered as in_one_kernel
 from warploom.kernels.measured import measured
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from warploom.emit.cuda.tile.signature import (
+from warploom.codegen.cuda.tile.signature import (
     MapParam,
     OrderParam,
     PointerParam,
@@ -17,12 +17,12 @@ from warploom.emit.cuda.tile.signature import (
     SizeParam,
     StrideParam,
 )
+from warploom.compiler.binary import Binary, Grid
 from warploom.errors import BackendError
-from warploom.kernel.values import Access, Axis, DType, Parameter, Tensor
-from warploom.launch import plan
-from warploom.launch.binary import Binary, Grid
-from warploom.launch.layout import Layout, bind, map_geometry
-from warploom.launch.plan import prepare
+from warploom.ir.tile import Access, Axis, DType, Parameter, Tensor
+from warploom.runtime import plan
+from warploom.runtime.layout import Layout, bind, map_geometry
+from warploom.runtime.plan import prepare
 
 from .fake_driver import FakeDriver, clear_caches, install
 

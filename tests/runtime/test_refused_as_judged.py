@@ -7,18 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.mbarrier.samples import lowered
 from tests.mutation.flow_mutants import flow_mutants
-from tests.roles.samples import lowered
-from warploom.document.forms import read_schedule
-from warploom.document.roles import (
-    Arrive,
-    ClusterSync,
-    MmaFence,
-    WaitGroup,
-)
-from warploom.emit.cuda.lowering import Site, base_table
-from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.codegen.cuda.lowering import Site, base_table
+from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.errors import BackendError
+from warploom.ir.format1 import read_schedule
+from warploom.ir.mbarrier_dialect import Arrive, ClusterSync, MmaFence, WaitGroup
 
 
 @pytest.mark.parametrize("entry", [WaitGroup(pending=0), MmaFence()])

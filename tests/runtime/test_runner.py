@@ -12,9 +12,9 @@ import pytest
 
 import warploom
 from warploom.errors import BackendError
-from warploom.launch import known, runner as module, tensors, tune
-from warploom.launch.plan import MisalignedError
-from warploom.launch.runner import RefusedError, Runner
+from warploom.runtime import guarded_calls as known, runner as module, tensors, tuning as tune
+from warploom.runtime.plan import MisalignedError
+from warploom.runtime.runner import RefusedError, Runner
 
 from .fake_driver import FakeTensor, clear_caches, fake_compiler, install
 from .test_plan import BINARY, SIZES, pointer, words

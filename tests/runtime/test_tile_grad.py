@@ -8,32 +8,32 @@ from itertools import product
 import numpy as np
 import pytest
 
-from warploom.document.rings import Side
-from warploom.document.roles import Arrive, BulkStore, Compute, ProxyFence, WaitFull
-from warploom.emit.cuda.lowering import Site
-from warploom.emit.cuda.tile.plain import emit_plain
-from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.codegen.cuda.lowering import Site
+from warploom.codegen.cuda.tile.elementwise import emit_plain
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.compile_cache import cached_schedule
 from warploom.errors import KernelError
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import DType
+from warploom.frontend.simplify import simplify
+from warploom.ir.mbarrier_dialect import Arrive, BulkStore, Compute, ProxyFence, WaitFull
+from warploom.ir.rings import Side
+from warploom.ir.tile import DType
 from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.grouped import picked_rows
 from warploom.kernels.measured import measured
-from warploom.launch.kept import kept_order
-from warploom.lower.body import body_of
-from warploom.lower.choose import choose
-from warploom.lower.column import lower
-from warploom.lower.fuse import fuse
-from warploom.lower.join import join
-from warploom.lower.layout import lay_out
-from warploom.lower.ranges import cut_of
-from warploom.lower.rewrite import rewrite
-from warploom.lower.tiling import tiling_of
-from warploom.lower.traces import leaves_no_trace
-from warploom.lower.visits import visit_list
-from warploom.order import ModuloOptions
+from warploom.modulo import ModuloOptions
+from warploom.passes.body import body_of
+from warploom.passes.driver import lower
+from warploom.passes.fuse import fuse
+from warploom.passes.fuse_chains import join
+from warploom.passes.heuristics import choose
+from warploom.passes.kernel_config import tiling_of
+from warploom.passes.layout import lay_out
+from warploom.passes.loop_bounds import cut_of
+from warploom.passes.predication import leaves_no_trace
+from warploom.passes.rewrites import rewrite
+from warploom.passes.tile_order import visit_list
 from warploom.verify.roles import verify_roles
 from warploom.verify.roles.capacity import live_registers
 
@@ -61,7 +61,7 @@ def lowered():
         kernel,
         tiled(kernel, joined=True, shared=True, cleared=True, handed=2),
         options=QUICK,
-        keep=kept_order,
+        keep=cached_schedule,
     )
 
 
@@ -126,7 +126,7 @@ def test_vectors_arrive_with_their_tiles(lowered):
 def test_sums_go_to_memory_from_registers_where_asked():
     kernel = grad()
     choices = tiled(kernel, joined=True, shared=True, cleared=True, straight=True, handed=2)
-    made = lower(kernel, choices, options=QUICK, keep=kept_order)
+    made = lower(kernel, choices, options=QUICK, keep=cached_schedule)
     assert verify_roles(made.document).clean
     entries = made.document.program("consumer").kernel
     assert any(isinstance(e, Compute) and e.op == "store_dq" for e in entries)
@@ -154,7 +154,7 @@ def test_registers_are_counted_while_they_live():
 def test_the_wide_head_fits():
     kernel = grad(128)
     choices = tiled(kernel, joined=True, shared=True, cleared=True, spare=48)
-    made = lower(kernel, choices, options=QUICK, keep=kept_order)
+    made = lower(kernel, choices, options=QUICK, keep=cached_schedule)
     assert verify_roles(made.document).clean
     assert live_registers(made.document.program("consumer")) <= 208
 
@@ -185,7 +185,7 @@ def test_block_scales(tmp_path):
     kernel = block_scaled.specialise({"a": DType.E4M3, "b": DType.E4M3, "out": DType.BF16})
     kernel = rewrite(simplify(kernel))
     made = lower(
-        kernel, tiling_of(kernel, consumers=2, m=128, n=128), options=QUICK, keep=kept_order
+        kernel, tiling_of(kernel, consumers=2, m=128, n=128), options=QUICK, keep=cached_schedule
     )
     assert verify_roles(made.document).clean
     source = emit_kernel(made)
@@ -255,7 +255,7 @@ def test_tiles_that_start_late_are_listed():
     assert sorted(rest[:-1]) == list(range(24))
     assert (
         "listed(order + visit)"
-        in emit_kernel(lower(kernel, tiling, options=QUICK, keep=kept_order)).text
+        in emit_kernel(lower(kernel, tiling, options=QUICK, keep=cached_schedule)).text
     )
 
 
@@ -269,7 +269,7 @@ def shipped(size, mask, without=("lengths", "turns")):
     kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
     pins = dict(measured("attention_grad", {"causal": mask}, {"d": size}))
     sizes = {"b": 1, "h": 8, "g": 8, "s": 1024, "t": 1024}
-    return lower(kernel, choose(kernel, sizes, pins=pins)[0].tiling, keep=kept_order)
+    return lower(kernel, choose(kernel, sizes, pins=pins)[0].tiling, keep=cached_schedule)
 
 
 def test_copies_are_seen_before_sums_go_out():

@@ -97,7 +97,7 @@ def test_guards_tell_who_looks():
     """What lets calls go past the dispatcher: made while nobody looks, they fail where one does."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    from warploom.launch.tensors import guard_of_unseen, unwatched
+    from warploom.runtime.tensors import guard_of_unseen, unwatched
 
     class Mode(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -139,7 +139,7 @@ def test_calls_that_are_known_are_refused_while_torch_looks_on(monkeypatch):
     """What is kept for ops serves plain tensors alone; others take the usual way."""
     from types import SimpleNamespace
 
-    from warploom.launch import runner as module
+    from warploom.runtime import runner as module
 
     launched = []
     block = SimpleNamespace(pointer=None, views={"Q": [0, 0, 0]}, now=())
@@ -223,7 +223,7 @@ def test_the_call_of_flexible_attention_is_torchs(monkeypatch):
 def test_lists_of_keys_name_the_queries_of_the_same_blocks(size, lengths, heads):
     from torch.nn.attention.flex_attention import create_block_mask
 
-    from warploom.launch.blocks import block_lists
+    from warploom.runtime.block_mask import block_lists
 
     def near(b, h, i, j):
         return (i - j < 200 + 50 * h) & (j - i < 300)

@@ -8,7 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from tests.host_cuda import NEEDS_COMPILER, run_case
-from warploom.document.roles import (
+from warploom.codegen.cuda.tile.ptxas_fences import drawn_after
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.compiled import Compiled
+from warploom.frontend.pointwise import rounded
+from warploom.ir.mbarrier_dialect import (
     Commit,
     Compute,
     Mma,
@@ -17,14 +21,10 @@ from warploom.document.roles import (
     RoleEntry,
     WaitGroup,
 )
-from warploom.emit.cuda.tile.source import emit_kernel
-from warploom.emit.cuda.tile.ties import drawn_after
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import DType
+from warploom.ir.tile import DType
 from warploom.kernels.attention import attention
-from warploom.launch.compiled import Compiled
-from warploom.lower.column import Lowered
-from warploom.target.h200 import h200
+from warploom.passes.driver import Lowered
+from warploom.targets.h200 import h200
 
 QK = Mma(op="qk", slots=(), accumulator="s")
 PV = Mma(op="pv", slots=(), accumulator="o", registers=("p",))

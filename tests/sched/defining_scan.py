@@ -3,7 +3,7 @@
 Shares nothing with the search: own evaluation, own readiness, own limits.
 """
 
-from warploom.document.ops import OpRole, ResourceKind
+from warploom.ir.schedule_ops import OpRole, ResourceKind
 
 PORT = (ResourceKind.LDS, ResourceKind.GLOBAL_MEM)
 

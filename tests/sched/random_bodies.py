@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from warploom.document.ops import DepEdge, DepKind, OpDesc, OpRole, ResourceKind
-from warploom.seed.graph.loop_body import LoopBody
+from warploom.ir.schedule_ops import DepEdge, DepKind, OpDesc, OpRole, ResourceKind
+from warploom.pipeline.graph_builder.loop_body import LoopBody
 
 KINDS = (
     (ResourceKind.MMA_UNIT, OpRole.COMPUTE),

@@ -5,16 +5,16 @@ from itertools import islice
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from warploom.document.ops import DepEdge, OpDesc, OpRole, ResourceKind
 from warploom.errors import InfeasibleError, OverBudgetWarning, SchedulingError
-from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.sched.csp import (
+from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ResourceKind
+from warploom.pipeline.graph_builder.loop_body import LoopBody
+from warploom.pipeline.scheduling.csp import (
     optimal_block_order,
     optimal_schedule,
     optimal_schedule_with_halves,
 )
-from warploom.seed.sched.greedy import greedy_schedule, simple_greedy_schedule
-from warploom.seed.sched.result import asap_lower_bound, evaluate_schedule, live_peak
+from warploom.pipeline.scheduling.greedy import greedy_schedule, simple_greedy_schedule
+from warploom.pipeline.scheduling.result import asap_lower_bound, evaluate_schedule, live_peak
 
 from . import defining_scan as scan
 from .random_bodies import bodies

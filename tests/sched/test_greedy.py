@@ -3,11 +3,15 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from warploom.document.ops import DepEdge, OpDesc, OpRole, ResourceKind
 from warploom.errors import CycleError, SchedulingError
-from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.sched.greedy import greedy_schedule, partition_bounds, simple_greedy_schedule
-from warploom.seed.sched.result import (
+from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ResourceKind
+from warploom.pipeline.graph_builder.loop_body import LoopBody
+from warploom.pipeline.scheduling.greedy import (
+    greedy_schedule,
+    partition_bounds,
+    simple_greedy_schedule,
+)
+from warploom.pipeline.scheduling.result import (
     asap_lower_bound,
     evaluate_makespan,
     evaluate_schedule,

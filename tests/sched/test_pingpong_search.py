@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from warploom import DeclarativeSchedule
-from warploom.document.ops import OpRole, ResourceKind
 from warploom.errors import InfeasibleError
-from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.sched.csp import optimal_block_order, optimal_schedule_with_halves
-from warploom.seed.sched.greedy import ends_in_compute, greedy_schedule
-from warploom.seed.sched.result import evaluate_schedule
-from warploom.seed.target.cost import mi355x_target
+from warploom.ir.schedule_ops import OpRole, ResourceKind
+from warploom.pipeline.amd_target.cost import mi355x_target
+from warploom.pipeline.graph_builder.loop_body import LoopBody
+from warploom.pipeline.scheduling.csp import optimal_block_order, optimal_schedule_with_halves
+from warploom.pipeline.scheduling.greedy import ends_in_compute, greedy_schedule
+from warploom.pipeline.scheduling.result import evaluate_schedule
 
 from .test_csp import most_loads_between_computes
 

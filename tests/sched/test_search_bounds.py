@@ -2,9 +2,9 @@
 
 from hypothesis import given, settings, strategies as st
 
-from warploom.seed.sched.search.bound import UnitBound
-from warploom.seed.sched.search.complete import Completer, WorkMeter, start_state
-from warploom.seed.sched.search.problem import order_problem
+from warploom.pipeline.scheduling.search.bound import UnitBound
+from warploom.pipeline.scheduling.search.complete import Completer, WorkMeter, start_state
+from warploom.pipeline.scheduling.search.problem import order_problem
 
 from . import defining_scan as scan
 from .random_bodies import bodies

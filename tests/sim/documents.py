@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from tests.recorded import cases
-from warploom.document import (
-    Counters,
-    Protocol,
-    ScheduleDocument,
-)
-from warploom.document.ops import (
+from warploom.ir import Counters, Protocol, ScheduleDocument
+from warploom.ir.schedule_ops import (
     KOffsetKind,
     OpDesc,
     OpRole,

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from warploom.document import BarrierKind, RegisterWaits
-from warploom.document.ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
 from warploom.errors import ConfigError, CostModelError, SimulationError
+from warploom.ir import BarrierKind, RegisterWaits
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
 from warploom.sim import MachineCosts, OpTiming, StallKind, UnitSpec, mi355x_costs, simulate
 
 from .documents import document, frag, load, mma

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from warploom.cli.kernels import kernel_named
-from warploom.document import read_schedule, write_schedule
-from warploom.document.roles import Compute
 from warploom.errors import DocumentError
+from warploom.ir import read_schedule, write_schedule
+from warploom.ir.mbarrier_dialect import Compute
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost, simulate, simulate_roles
 from warploom.sim.roles import entry_label, lower_roles
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.recorded import recorded as golden
-from warploom.document import Counters
-from warploom.document.ops import OpDesc, OpRole, ResourceKind, ScheduleOps
+from warploom.ir import Counters
+from warploom.ir.schedule_ops import OpDesc, OpRole, ResourceKind, ScheduleOps
 from warploom.sim import MachineCosts, OpTiming, UnitSpec, mi355x_costs, simulate
 
 from .documents import case_names, document, entries, frag, load, mma

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.document.machine import OpTiming
+from warploom.compiler.pricing import role_costs
+from warploom.ir.machine_costs import OpTiming
 from warploom.kernels.attention import attention
-from warploom.launch.pricing import role_costs
-from warploom.lower.loop_ops import loop_ops
+from warploom.passes.loop_ops import loop_ops
 from warploom.sim import simulate_roles
 from warploom.sim.events import Place, Row
 from warploom.sim.program import Issue, Program, Unit, Workload
 from warploom.sim.roles import lower_roles
 from warploom.sim.simulation import simulate_workload
-from warploom.target.h200 import h200
+from warploom.targets.h200 import h200
 
 
 def issue(index, ahead):

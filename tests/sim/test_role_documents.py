@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from tests.roles.samples import lowered
+from tests.mbarrier.samples import lowered
 from warploom.cli.kernels import kernel_named
-from warploom.document.rings import NamedBarrier, Part, RoleRing, Side, SlotRead
-from warploom.document.roles import (
+from warploom.compiler.pricing import role_costs
+from warploom.errors import ConfigError, CostModelError, DocumentError, SimulationError
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     Commit,
     Compute,
@@ -23,8 +24,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.errors import ConfigError, CostModelError, DocumentError, SimulationError
-from warploom.launch.pricing import role_costs
+from warploom.ir.rings import NamedBarrier, Part, RoleRing, Side, SlotRead
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost, StallKind, simulate_roles
 
 

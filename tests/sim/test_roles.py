@@ -92,7 +92,7 @@ def test_a_wait_for_a_signal_names_who_gives_it():
 
 @pytest.mark.parametrize(("given", "goes_on"), [(0, 102), (60, 102), (300, 300)])
 def test_a_wait_takes_what_the_barrier_takes_to_answer(given, goes_on):
-    """Standing still until the signal comes counts for it."""
+    """SelfBenchmark still until the signal comes counts for it."""
     slow = OpTiming(issue=given, occupancy=0, latency=given)
     work = OpTiming(issue=1, occupancy=1, latency=1)
     op = Issue(place=at("LOAD", 0), kind="GLOBAL_LOAD", unit="u", timing=slow)

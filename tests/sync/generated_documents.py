@@ -1,7 +1,7 @@
 """Documents of any grid, number of stages and wave groups, sound in their order by construction."""
 
-from warploom.document import Counters, Protocol, ScheduleDocument
-from warploom.document.ops import KOffsetKind, OpDesc, OpRole, OpTag, Phase, ScheduleEntry
+from warploom.ir import Counters, Protocol, ScheduleDocument
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, Phase, ScheduleEntry
 
 LOAD = (OpTag(0, "LOAD_A"), OpTag(1, "LOAD_B"))
 READ = (OpTag(3, "READ_A"), OpTag(4, "READ_B"))

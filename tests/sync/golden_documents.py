@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.recorded import cases, recorded
-from warploom.document import Counters
+from warploom.ir import Counters
 
 
 def pingpong(name):

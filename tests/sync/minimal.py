@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from warploom.document.counters import Queue, ScheduleDocument
-from warploom.document.ops import OpDesc, Phase, ScheduleEntry, ScheduleOps
-from warploom.guard.counters.text import LETTER, PHASES
+from warploom.ir.counter_dialect import Queue, ScheduleDocument
+from warploom.ir.schedule_ops import OpDesc, Phase, ScheduleEntry, ScheduleOps
+from warploom.sync.counters.reasons import LETTER, PHASES
 
 Judge = Callable[[ScheduleDocument], bool]
 """True when the document has no finding."""

@@ -5,8 +5,8 @@ Shares nothing with the room under test nor with the verifier. Slow, and meant t
 
 from collections import Counter
 
-from warploom.document import BarrierKind, RegisterWaits
-from warploom.document.ops import KOffsetKind, OpRole, Phase, ScheduleOps
+from warploom.ir import BarrierKind, RegisterWaits
+from warploom.ir.schedule_ops import KOffsetKind, OpRole, Phase, ScheduleOps
 
 LIMIT = {"vm": 62, "lgkm": 14}
 

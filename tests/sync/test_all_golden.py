@@ -4,7 +4,7 @@ import pytest
 
 from tests.sync.minimal import check_minimal
 from warploom.errors import ConfigError, OrderError
-from warploom.guard.counters import repair, synthesise
+from warploom.sync.counters import repair, synthesise
 from warploom.verify import verify
 
 from .golden_documents import cases, fourwave, pingpong, single_buffer

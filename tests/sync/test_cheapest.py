@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.sync.minimal import check_minimal
-from warploom.document import read_schedule
-from warploom.document.ops import Phase
 from warploom.errors import SyncError
-from warploom.guard.counters import CHIP, StallModel, count_sync, synthesise
+from warploom.ir import read_schedule
+from warploom.ir.schedule_ops import Phase
 from warploom.sim import mi355x_costs, simulate
+from warploom.sync.counters import CHIP, StallModel, count_sync, synthesise
 
 from .golden_documents import fourwave, pingpong
 from .judges import verified

@@ -2,11 +2,11 @@
 
 import pytest
 
-from warploom.document.ops import Phase
-from warploom.guard.counters import Queue, synthesise
-from warploom.guard.counters.order import checked_trips
-from warploom.guard.counters.program import unroll
-from warploom.guard.counters.text import PHASES, Act, read_text
+from warploom.ir.schedule_ops import Phase
+from warploom.sync.counters import Queue, synthesise
+from warploom.sync.counters.order import checked_trips
+from warploom.sync.counters.program import unroll
+from warploom.sync.counters.reasons import PHASES, Act, read_text
 
 from .golden_documents import fourwave, pingpong
 

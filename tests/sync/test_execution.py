@@ -3,8 +3,8 @@
 import pytest
 
 from warploom import Pipeline4Wave, SyncPolicy, compile_schedule
-from warploom.guard.counters import repair, synthesise
-from warploom.run import Early, Late, Random, Scripted, execute
+from warploom.interp.executor import Early, Late, Random, Scripted, execute
+from warploom.sync.counters import repair, synthesise
 from warploom.verify import Severity, witness
 
 from .golden_documents import fourwave, pingpong, single_buffer

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tests.sync.minimal import check_minimal
-from warploom.document import BarrierKind, RegisterWaits
-from warploom.document.ops import KOffsetKind, OpDesc, Phase
 from warploom.errors import OrderError, SyncError
-from warploom.guard.counters import Hazard, repair, synthesise
-from warploom.guard.counters.order import span
-from warploom.guard.counters.text import read_text
+from warploom.ir import BarrierKind, RegisterWaits
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, Phase
+from warploom.sync.counters import Hazard, repair, synthesise
+from warploom.sync.counters.order import span
+from warploom.sync.counters.reasons import read_text
 
 from .generated_documents import entries, load, mma, ring
 from .judges import clean, verified

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.sync.minimal import check_minimal
-from warploom.document import BarrierKind, Counters, RegisterWaits
-from warploom.document.ops import OpRole, Phase
 from warploom.errors import OrderError
-from warploom.guard.counters import repair, synthesise
-from warploom.guard.counters.order import checked_trips
-from warploom.guard.counters.text import read_text
+from warploom.ir import BarrierKind, Counters, RegisterWaits
+from warploom.ir.schedule_ops import OpRole, Phase
+from warploom.sync.counters import repair, synthesise
+from warploom.sync.counters.order import checked_trips
+from warploom.sync.counters.reasons import read_text
 
 from .golden_documents import fourwave, pingpong, single_buffer
 from .judges import clean, verified

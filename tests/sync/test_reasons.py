@@ -1,7 +1,7 @@
 """Every derived wait and barrier says why it is there, in place and in words."""
 
-from warploom.document.ops import Phase
-from warploom.guard.counters import Hazard, Queue, synthesise
+from warploom.ir.schedule_ops import Phase
+from warploom.sync.counters import Hazard, Queue, synthesise
 
 from .golden_documents import fourwave, pingpong, single_buffer
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.sync.minimal import check_minimal, replace_entry
-from warploom.document.ops import Phase, ScheduleOps
-from warploom.guard.counters import ChangeKind, count_sync, repair
+from warploom.ir.schedule_ops import Phase, ScheduleOps
+from warploom.sync.counters import ChangeKind, count_sync, repair
 
 from .golden_documents import fourwave, pingpong, single_buffer
 from .judges import clean, verified

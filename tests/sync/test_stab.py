@@ -4,7 +4,7 @@ from itertools import combinations_with_replacement
 
 from hypothesis import given, settings, strategies as st
 
-from warploom.guard.counters.barriers import Arc, stab
+from warploom.sync.counters.barriers import Arc, stab
 
 CIRCLE = st.integers(1, 7)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.sync.minimal import check_minimal
-from warploom.document.ops import Phase
-from warploom.guard.counters import CHIP, REFERENCE, count_sync, synthesise
+from warploom.ir.schedule_ops import Phase
+from warploom.sync.counters import CHIP, REFERENCE, count_sync, synthesise
 
 from .golden_documents import fourwave, pingpong
 from .judges import verified

@@ -5,17 +5,17 @@ import json
 import pytest
 
 from tests.cli.runner import warploom
-from warploom.document.counters import KernelShape
-from warploom.document.ops import OpRole
-from warploom.emit.gfx950.tile import LDS_LIMIT, MFMAS
-from warploom.guard.counters import CHIP
-from warploom.seed.target.cost import mi355x_cost_model
+from warploom.codegen.amdgcn.tile import LDS_LIMIT, MFMAS
+from warploom.ir.counter_dialect import KernelShape
+from warploom.ir.schedule_ops import OpRole
+from warploom.pipeline.amd_target.cost import mi355x_cost_model
 from warploom.sim import mi355x_costs
 from warploom.sim.chip import shape_costs
-from warploom.target.figures import Origin, figures_of
-from warploom.target.h200 import h100, h200
-from warploom.target.mi355x import mi355x
-from warploom.target.seed_model import seed_model
+from warploom.sync.counters import CHIP
+from warploom.targets.figures import Origin, figures_of
+from warploom.targets.h200 import h100, h200
+from warploom.targets.mi355x import mi355x
+from warploom.targets.seed_model import seed_model
 
 TARGETS = {"h200": h200, "h100": h100, "mi355x": mi355x, "seed": seed_model}
 

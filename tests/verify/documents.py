@@ -4,15 +4,8 @@ from dataclasses import replace
 from functools import cache
 
 from tests.recorded import cases, recorded
-from warploom.document import Counters, Protocol, ScheduleDocument
-from warploom.document.ops import (
-    KOffsetKind,
-    OpDesc,
-    OpRole,
-    OpTag,
-    Phase,
-    ScheduleEntry,
-)
+from warploom.ir import Counters, Protocol, ScheduleDocument
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, Phase, ScheduleEntry
 
 
 @cache

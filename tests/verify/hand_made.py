@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
-from warploom.document.rings import Part, RoleRing, Scope, Side, SlotRead
-from warploom.document.roles import (
+from warploom.ir.dataflow import Flow, FlowOp, FlowOperand, Home, When
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     Commit,
     Compute,
@@ -21,6 +20,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
+from warploom.ir.rings import Part, RoleRing, Scope, Side, SlotRead
 
 SLOT = SlotRead(ring="r", part="p")
 OUT = Compute(op="out", reads=("z",))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tests.roles.samples import lowered
-from warploom.document.forms import write_schedule
+from tests.mbarrier.samples import lowered
+from warploom.ir.format1 import write_schedule
 
 from .test_hand_edits import (
     ATTENTION,

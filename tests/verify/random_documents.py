@@ -79,7 +79,7 @@ def doubled(rng, words):
 
 
 def _staged_protocol(rng):
-    from warploom.document import BarrierKind, RegisterWaits
+    from warploom.ir import BarrierKind, RegisterWaits
 
     return {
         "barrier": rng.choice(list(BarrierKind)),

@@ -6,8 +6,8 @@ The truth comes from the executor's complete exploration, which shares no code w
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tests.execute.exploration import Truth, explore
-from warploom.run import Scripted, execute
+from tests.executor.exploration import Truth, explore
+from warploom.interp.executor import Scripted, execute
 from warploom.verify import Code, witness
 
 from .random_documents import random_document

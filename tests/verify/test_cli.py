@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from tests.cli.runner import warploom
-from warploom.document import write_schedule
-from warploom.verify import exit_code, judge_file
+from warploom.ir import write_schedule
+from warploom.verify import exit_code, verify_file
 from warploom.verify.report import parse_trips, render
 
 from .documents import golden_document, pingpong_named
@@ -51,11 +51,11 @@ def test_exit_codes_and_json_lines(files):
 
 @pytest.mark.parametrize(("name", "code"), [("clean", 0), ("racy", 1), ("broken", 2), ("gone", 2)])
 def test_exit_code_of_one_file(files, name, code):
-    assert exit_code([judge_file(files / f"{name}.json")]) == code
+    assert exit_code([verify_file(files / f"{name}.json")]) == code
 
 
 def test_trips_restrict_the_verdict(files):
-    verdict = judge_file(files / "racy.json", range(1))
+    verdict = verify_file(files / "racy.json", range(1))
     assert verdict.report.trips_proven == "0..0"
     assert {f.trip_count for f in verdict.report.findings} == {0}
 
@@ -85,5 +85,5 @@ def test_any_terminal_encoding_is_served(files, tmp_path):
 
 
 def test_text_reports_name_file_verdict_and_fix(files):
-    text = render(judge_file(files / "racy.json"), "text")
+    text = render(verify_file(files / "racy.json"), "text")
     assert all(word in text for word in ("race", "fix", "racy.json"))

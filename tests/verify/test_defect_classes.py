@@ -8,10 +8,10 @@ from functools import cache
 
 import pytest
 
-from tests.roles.gemm_kernel import GemmKernel
-from tests.roles.samples import gemm_document, lowered
-from warploom.document.rings import NamedBarrier, Part
-from warploom.document.roles import (
+from tests.mbarrier.gemm_kernel import GemmKernel
+from tests.mbarrier.samples import gemm_document, lowered
+from warploom.errors import DocumentError
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkStore,
     BulkWait,
@@ -25,7 +25,7 @@ from warploom.document.roles import (
     ScopeSync,
     WaitGroup,
 )
-from warploom.errors import DocumentError
+from warploom.ir.rings import NamedBarrier, Part
 from warploom.verify.roles import verify_roles
 
 DOZEN = 12

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from warploom.verify import judge_file
+from warploom.verify import verify_file
 
 FOLDER = Path(__file__).parent / "defects"
 
@@ -46,7 +46,7 @@ def test_every_document_has_a_verdict():
 @pytest.mark.parametrize("name", VERDICTS)
 def test_the_verdict_is_right(name):
     verdict, sign = VERDICTS[name]
-    found = judge_file(FOLDER / f"{name}.json")
+    found = verify_file(FOLDER / f"{name}.json")
     plain = found.to_json()
     assert plain["verdict"] == verdict, found.text()
     if verdict == "race":
@@ -61,11 +61,11 @@ def test_the_verdict_is_right(name):
     "name", ["release_nobody_waits_for", "warp_then_warpgroup_sync_false_alarm"]
 )
 def test_given_trip_counts_are_judged_and_said(name):
-    plain = judge_file(FOLDER / f"{name}.json", range(1, 5)).to_json()
+    plain = verify_file(FOLDER / f"{name}.json", range(1, 5)).to_json()
     assert (plain["verdict"], plain["trips_proven"]) == ("clean", "1..4")
 
 
 def test_a_flow_that_nothing_ties_to_a_kernel_is_an_assumption():
-    found = judge_file(FOLDER / "attention_without_rescale_flow_edited_along.json")
+    found = verify_file(FOLDER / "attention_without_rescale_flow_edited_along.json")
     assert found.to_json()["assumes"] == ["flow as declared"]
     assert "assumes: flow as declared" in found.text()

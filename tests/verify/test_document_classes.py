@@ -29,9 +29,9 @@ from tests.verify.hand_made import (
     role,
     through,
 )
-from warploom.document.flow import FlowOp, Home, When
-from warploom.document.rings import BufferCopy, NamedBarrier, Scope, StagingBuffer
-from warploom.document.roles import (
+from warploom.errors import DocumentError, VerificationError
+from warploom.ir.dataflow import FlowOp, Home, When
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkCommit,
     BulkStore,
@@ -45,7 +45,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.errors import DocumentError, VerificationError
+from warploom.ir.rings import BufferCopy, NamedBarrier, Scope, StagingBuffer
 from warploom.verify.findings import FLOW_DECLARED
 from warploom.verify.roles import verify_roles
 from warploom.verify.roles.composition import check_loops, require_composed

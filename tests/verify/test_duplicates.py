@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.execute.exploration import Truth, explore
-from warploom.document.ops import OpRole
+from tests.executor.exploration import Truth, explore
 from warploom.errors import OrderError
-from warploom.guard.counters import repair
+from warploom.ir.schedule_ops import OpRole
+from warploom.sync.counters import repair
 from warploom.verify import verify
 
 from .random_documents import doubled, random_document

@@ -7,20 +7,20 @@ from functools import cache
 
 import pytest
 
+from tests.mbarrier.samples import lowered
 from tests.mutation.exchange_mutants import exchange_mutants
 from tests.mutation.flow_mutants import flow_mutants
 from tests.mutation.role_mutants import role_mutants
-from tests.roles.samples import lowered
-from warploom.document.rings import Scope
-from warploom.document.roles import Arrive, Mma
 from warploom.errors import DocumentError
-from warploom.run.roles import role_witness
+from warploom.interp.executor.roles import role_witness
+from warploom.ir.mbarrier_dialect import Arrive, Mma
+from warploom.ir.rings import Scope
 from warploom.verify.roles import Code, Severity, verify_roles
 
 OF_COUNTERS = {Code.RAW_LDS, Code.WAR_LDS, Code.WAW_LDS, Code.ENCODING, Code.DEAD_READ}
 KINDS = [c for c in Code if c not in OF_COUNTERS]
 # FLOW says which value stands where another was declared; SCOPE needs warps
-# of an instance that run apart: the model checker has them (tests/roles/test_roles_warps.py).
+# of an instance that run apart: the model checker has them (tests/mbarrier/test_roles_warps.py).
 STATIC = {Code.CAPACITY, Code.ALIGNMENT}  # of no run: declarations that do not fit
 WITHOUT_RUN = {Code.FLOW, Code.SCOPE, *STATIC}
 

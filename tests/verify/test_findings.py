@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.document import BarrierKind, RegisterWaits, schedule_from_json, schedule_to_json
-from warploom.document.ops import OpDesc, OpRole, Phase, ResourceKind, ScheduleEntry
 from warploom.errors import ConfigError, DocumentError
+from warploom.ir import BarrierKind, RegisterWaits, schedule_from_json, schedule_to_json
+from warploom.ir.schedule_ops import OpDesc, OpRole, Phase, ResourceKind, ScheduleEntry
 from warploom.verify import Assumptions, Code, Limits, Severity, verify
 
 from .documents import document, golden_document, phase

@@ -26,8 +26,8 @@ from tests.verify.hand_made import (
     through,
 )
 from tests.verify.test_document_classes import GROUP, JOIN, meeting, staged, strided
-from warploom.document.rings import NamedBarrier, Scope
-from warploom.document.roles import (
+from warploom.errors import DocumentError
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     MmaFence,
     ScopeSync,
@@ -35,7 +35,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.errors import DocumentError
+from warploom.ir.rings import NamedBarrier, Scope
 from warploom.verify.findings import Code
 from warploom.verify.roles import verify_roles
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.roles.samples import lowered
-from warploom.document.roles import WaitEmpty
+from tests.mbarrier.samples import lowered
+from warploom.ir.mbarrier_dialect import WaitEmpty
 from warploom.verify.roles import verify_roles
 
 EDITS = {

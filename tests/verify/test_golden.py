@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from warploom.document.ops import Phase
 from warploom.errors import ConfigError, DocumentError
+from warploom.ir.schedule_ops import Phase
 from warploom.verify import Code, Severity, verify
 
 from .documents import golden_cases, golden_document, pingpong_named

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from warploom.document.forms import read_schedule
 from warploom.errors import DocumentError
+from warploom.ir.format1 import read_schedule
 from warploom.verify.roles import verify_roles
 
 from .test_defects import FOLDER

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from warploom.document.ops import OpDesc, OpRole, Phase, ScheduleOps
+from warploom.ir.schedule_ops import OpDesc, OpRole, Phase, ScheduleOps
 from warploom.verify import Code, verify
 
 from .documents import document, golden_document, pingpong_named

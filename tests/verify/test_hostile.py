@@ -7,9 +7,9 @@ import time
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from warploom.document import schedule_from_json, schedule_to_json, write_schedule
 from warploom.errors import WarploomError
-from warploom.verify import Code, Limits, judge_file, verify
+from warploom.ir import schedule_from_json, schedule_to_json, write_schedule
+from warploom.verify import Code, Limits, verify, verify_file
 from warploom.verify.report import render
 
 from .documents import document, pingpong_named
@@ -20,7 +20,7 @@ DATA = json.loads(TEXT)
 
 def judged(path, content):
     path.write_bytes(content)
-    verdict = judge_file(path)
+    verdict = verify_file(path)
     assert verdict.exit_code in (0, 1, 2)
     json.loads(render(verdict, "json"))
     assert render(verdict, "text")
@@ -54,8 +54,8 @@ def test_no_file_makes_the_judge_fall_over(tmp_path, content):
 
 
 def test_a_folder_and_a_missing_file_are_malformed(tmp_path):
-    assert judge_file(tmp_path).exit_code == 2
-    assert judge_file(tmp_path / "missing.json").exit_code == 2
+    assert verify_file(tmp_path).exit_code == 2
+    assert verify_file(tmp_path / "missing.json").exit_code == 2
 
 
 def leaves(data, path=()):

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.roles.samples import gemm_document
-from warploom.document.forms import read_schedule
+from tests.mbarrier.samples import gemm_document
 from warploom.errors import DocumentError
-from warploom.verify import judge_file
+from warploom.ir.format1 import read_schedule
+from warploom.verify import verify_file
 from warploom.verify.flow import known_flow
 from warploom.verify.roles import verify_roles
 
@@ -147,10 +147,10 @@ def test_operands_of_long_ago(back):
 def test_very_many_trip_counts_are_refused(tmp_path):
     path = tmp_path / "x.json"
     path.write_text(json.dumps(GEMM))
-    verdict = judge_file(path, range(1, 20_001))
+    verdict = verify_file(path, range(1, 20_001))
     assert verdict.to_json()["verdict"] == "malformed"
-    assert judge_file(path, range(5_000, 5_001)).to_json()["verdict"] == "malformed"
-    assert judge_file(path, range(90, 92)).to_json()["verdict"] == "clean"
+    assert verify_file(path, range(5_000, 5_001)).to_json()["verdict"] == "malformed"
+    assert verify_file(path, range(90, 92)).to_json()["verdict"] == "clean"
 
 
 IMPOSSIBLE = {
@@ -214,9 +214,9 @@ def test_heavy_texts_are_refused_soon_and_in_little_memory(kind, tmp_path):
     path.write_text(heavy(kind))
     code = (
         "import resource, sys\n"
-        "from warploom.verify import judge_file\n"
+        "from warploom.verify import verify_file\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
-        "print(judge_file(sys.argv[1]).to_json()['verdict'])\n"
+        "print(verify_file(sys.argv[1]).to_json()['verdict'])\n"
     )
     start = time.monotonic()
     run = [sys.executable, "-c", code, str(path)]

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.roles.samples import SHIPPED, lowered
+from tests.mbarrier.samples import SHIPPED, lowered
 from tests.verify.more_edits import (
     BASES,
     COMMIT,
@@ -21,9 +21,9 @@ from tests.verify.more_edits import (
     WARP,
     past,
 )
-from warploom.document.forms import read_schedule
-from warploom.document.rings import Scope
-from warploom.document.roles import (
+from warploom.errors import DocumentError
+from warploom.ir.format1 import read_schedule
+from warploom.ir.mbarrier_dialect import (
     BulkWait,
     MmaFence,
     ProxyFence,
@@ -32,7 +32,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.errors import DocumentError
+from warploom.ir.rings import Scope
 from warploom.verify.roles import verify_roles
 
 from .test_hand_edits import (

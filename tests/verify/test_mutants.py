@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.document.ops import OpDesc, OpRole, Phase, ScheduleOps
-from warploom.run import Scripted, adversaries, execute
-from warploom.run.program import lower
+from warploom.interp.executor import Scripted, adversaries, execute
+from warploom.interp.executor.program import lower
+from warploom.ir.schedule_ops import OpDesc, OpRole, Phase, ScheduleOps
 from warploom.verify import Code, verify, witness
 
 from .documents import pingpong_named

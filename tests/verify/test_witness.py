@@ -2,9 +2,9 @@
 
 import pytest
 
-from warploom.document import StepKind, witness_from_json, witness_to_json
 from warploom.errors import ConfigError, DocumentError
-from warploom.run import Scripted, execute
+from warploom.interp.executor import Scripted, execute
+from warploom.ir import StepKind, witness_from_json, witness_to_json
 from warploom.verify import Assumptions, Code, verify, witness
 
 from .documents import document, golden_cases, golden_document, pingpong_named

@@ -8,7 +8,7 @@ import jsonschema
 from hypothesis import given, settings, strategies as st
 
 from warploom.sim import simulate
-from warploom.view import perfetto_trace, timeline_html, timeline_svg, timeline_text
+from warploom.viz import perfetto_trace, timeline_html, timeline_svg, timeline_text
 
 from ..sim.documents import document
 from ..sim.test_properties import bodies, machines, units

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.recorded import recorded as golden
-from warploom.document.ops import DepEdge
 from warploom.errors import CycleError, GraphError
-from warploom.view import critical_recurrence, graph_dot, graph_svg, recurrence_text
+from warploom.ir.schedule_ops import DepEdge
+from warploom.viz import critical_recurrence, graph_dot, graph_svg, recurrence_text
 
 from ..sim.documents import load, mma
 
@@ -96,7 +96,7 @@ def test_every_op_and_edge_is_there_once():
 
 
 def test_layers_go_forward_along_same_iteration_edges():
-    from warploom.view.graph import layered_layout
+    from warploom.viz.graph import layered_layout
 
     doc = golden(*PINGPONG)
     places = layered_layout(len(doc.body), doc.edges)

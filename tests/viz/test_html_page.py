@@ -9,7 +9,7 @@ import pytest
 
 from tests.recorded import recorded as golden
 from warploom.sim import mi355x_costs, simulate
-from warploom.view import timeline_html
+from warploom.viz import timeline_html
 
 from ..sim.documents import document, mma
 

@@ -8,13 +8,13 @@ import pytest
 
 from warploom.cli.display import display
 from warploom.cli.source import load
-from warploom.emit.cuda.tile.part import MARK
-from warploom.emit.cuda.tile.source import emit_kernel
+from warploom.codegen.cuda.tile.mma_slices import MARK
+from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.sim.events import StallKind
-from warploom.view.bottleneck import bottleneck, runs_ahead, stalls_of
-from warploom.view.html import timeline_html
-from warploom.view.panels import EntryLine, marked_code
-from warploom.view.scene import steady_window
+from warploom.viz.bottleneck import bottleneck, runs_ahead, stalls_of
+from warploom.viz.html import timeline_html
+from warploom.viz.panels import EntryLine, marked_code
+from warploom.viz.scene import steady_window
 
 from ..cli.runner import warploom
 from .browser import opened, settled, started

@@ -13,12 +13,7 @@ from tests.recorded import recorded as golden
 from warploom import DeclarativeSchedule, LoopBody, SyncPolicy, compile_schedule
 from warploom.sim import simulate
 from warploom.verify import verify
-from warploom.view.notebook import (
-    InteractiveTimeline,
-    graph_html,
-    schedule_html,
-    verdict_html,
-)
+from warploom.viz.notebook import InteractiveTimeline, graph_html, schedule_html, verdict_html
 
 from ..sim.documents import document, mma
 

@@ -6,10 +6,10 @@ import pytest
 
 from warploom.cli.source import load
 from warploom.errors import DocumentError
-from warploom.view.compare import aligned, compare
-from warploom.view.listing import legend, listing_text, sections
-from warploom.view.measured import measured_lanes, measured_text, read_stamps
-from warploom.view.recurrence import critical_recurrence, role_graph
+from warploom.viz.compare import aligned, compare
+from warploom.viz.listing import legend, listing_text, sections
+from warploom.viz.measured import measured_lanes, measured_text, read_stamps
+from warploom.viz.recurrence import critical_recurrence, role_graph
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from warploom.document.ops import OpDesc
 from warploom.errors import ConfigError
+from warploom.ir.schedule_ops import OpDesc
 from warploom.sim import StallKind, simulate
-from warploom.view import representative_rows, steady_window, timeline_svg, timeline_text
+from warploom.viz import representative_rows, steady_window, timeline_svg, timeline_text
 
 from ..sim.documents import document, load, mma
 from ..sim.test_roles import ring

@@ -8,7 +8,7 @@ from itertools import pairwise
 import jsonschema
 import pytest
 
-from warploom.view import perfetto_trace
+from warploom.viz import perfetto_trace
 
 # The Trace Event Format as its document describes it, for the event types used here.
 COMMON = {

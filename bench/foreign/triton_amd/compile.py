@@ -36,11 +36,12 @@ def launch_of(compiled, case):
 
 
 def compile_case(case, target):
-    import kernels
     import triton
     import triton.language as tl
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
+
+    import kernels
 
     kernel = getattr(kernels, case["kernel"])
     signature, attributes = {}, {}

@@ -4,9 +4,9 @@ In: a ``Sweep`` (the grid of choices). Out: ``Outcome`` rows, cached on disk by 
 sweep that was stopped goes on where it was. Runs through any ``concurrent.futures.Executor``.
 """
 
-from warploom.search.find import search
-from warploom.search.result import SearchOptions, SearchResult
-from warploom.search.sweep import (
+from warploom.autotune.find import search
+from warploom.autotune.result import SearchOptions, SearchResult
+from warploom.autotune.sweep import (
     Cache,
     Outcome,
     Point,

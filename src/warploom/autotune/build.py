@@ -9,13 +9,13 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass, field
 
-from warploom.document.counters import KernelShape
-from warploom.emit.gfx950 import ElementType, emit_kernel, gemm_tile
-from warploom.emit.gfx950.plan import plan_kernel
-from warploom.emit.gfx950.tile import GemmTile
+from warploom.codegen.amdgcn import ElementType, emit_kernel, gemm_tile
+from warploom.codegen.amdgcn.plan import plan_kernel
+from warploom.codegen.amdgcn.tile import GemmTile
 from warploom.errors import ConfigError, MissingExtraError, WarploomError
-from warploom.seed.compile import CompiledSchedule
-from warploom.seed.schedule import PipelineSchedule
+from warploom.ir.counter_dialect import KernelShape
+from warploom.pipeline.compile import CompiledSchedule
+from warploom.pipeline.schedule import PipelineSchedule
 from warploom.sim.chip import is_chip
 
 

@@ -15,20 +15,20 @@ from math import inf
 from pathlib import Path
 from typing import TypeAlias
 
+from warploom.autotune import subjects
+from warploom.autotune.build import Builder
+from warploom.autotune.pool import worker_pool
+from warploom.autotune.result import Row, SearchOptions, SearchResult
+from warploom.autotune.schedule_search import safely, search_problem
+from warploom.autotune.scored import Scores, digest_of
 from warploom.errors import ConfigError, SchedulingError
-from warploom.order import ModuloProblem, ModuloResult
-from warploom.order.hunt import Evaluate, Found, Hunt, HuntOptions, HuntResult, Step, Task
-from warploom.order.sequence import Program
-from warploom.order.starts import build_bound
-from warploom.search import subjects
-from warploom.search.bare import safely, search_problem
-from warploom.search.build import Builder
-from warploom.search.pool import worker_pool
-from warploom.search.result import Row, SearchOptions, SearchResult
-from warploom.search.scored import Scores, digest_of
-from warploom.seed.compile import CompiledSchedule
-from warploom.seed.modulo.auto import EFFORTS, WHOLE, Split, Workbench
-from warploom.seed.schedule import PipelineSchedule
+from warploom.modulo import ModuloProblem, ModuloResult
+from warploom.modulo.local_search import Evaluate, Found, Hunt, HuntOptions, HuntResult, Step, Task
+from warploom.modulo.sequence import Program
+from warploom.modulo.starts import build_bound
+from warploom.pipeline.compile import CompiledSchedule
+from warploom.pipeline.modulo.auto import EFFORTS, WHOLE, Split, Workbench
+from warploom.pipeline.schedule import PipelineSchedule
 from warploom.sim import MachineCosts, simulate
 from warploom.sim.costs import TargetCosts, costs_of
 

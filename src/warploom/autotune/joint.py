@@ -12,22 +12,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from warploom.autotune.joint_book import SCHEMA, Book
+from warploom.autotune.ranks import rank_correlation
+from warploom.autotune.tiles import Shape, Trial, schedule, shapes
+from warploom.compiler.code_digest import fingerprint
+from warploom.compiler.compiled import Compiled
 from warploom.errors import ConfigError, WarploomError
-from warploom.kernel.values import Walk
-from warploom.launch.code_digest import fingerprint
-from warploom.launch.compiled import Compiled
-from warploom.lower.choose import ASSUMED, ASSUMED_UNITS
-from warploom.lower.tiling import Tiling
-from warploom.search.joint_book import SCHEMA, Book
-from warploom.search.ranks import rank_correlation
-from warploom.search.tiles import Shape, Trial, schedule, shapes
+from warploom.ir.tile import Walk
+from warploom.passes.heuristics import ASSUMED, ASSUMED_UNITS
+from warploom.passes.kernel_config import KernelConfig
 
 FEWEST = 8  # measured trials from which on a rank correlation says something
 LEAST = 0.5  # seconds for the order of the first shape, however short the time
 SHARE = 0.2  # of the time that one shape may take
 SCHEDULING = 0.5  # of the time, where the rest is for measuring
 
-Measure = Callable[[Tiling], float]
+Measure = Callable[[KernelConfig], float]
 Progress = Callable[[str], None]
 
 

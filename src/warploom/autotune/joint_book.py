@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from warploom.autotune.tiles import Shape, Trial
+from warploom.compiler.disk_cache import write_whole
 from warploom.errors import ConfigError
-from warploom.launch.disk_cache import write_whole
-from warploom.lower.tiling import Tiling
-from warploom.search.tiles import Shape, Trial
+from warploom.passes.kernel_config import KernelConfig
 
 SCHEMA = "warploom.tiles/2"
 LONGER = 1.5  # from how much more time on a search that was stopped is worth another try
@@ -42,7 +42,7 @@ class Book:
             )
         self.data = found
 
-    def trials(self, seconds: float | None) -> dict[Tiling, tuple[Trial, ...]]:
+    def trials(self, seconds: float | None) -> dict[KernelConfig, tuple[Trial, ...]]:
         """What was scheduled before, by shape; not what had to stop sooner than ``seconds``."""
         return {
             _tiling(row["shape"]): tuple(_trial(t) for t in row["trials"])
@@ -106,11 +106,11 @@ def _trial(data: Mapping[str, Any]) -> Trial:
     )
 
 
-def _tiling(pins: Mapping[str, Any]) -> Tiling:
+def _tiling(pins: Mapping[str, Any]) -> KernelConfig:
     """A tiling from its pins, which are extents first."""
-    names = set(Tiling.__dataclass_fields__)
+    names = set(KernelConfig.__dataclass_fields__)
     extents = tuple((n, int(v)) for n, v in pins.items() if n not in names)
     rest: dict[str, Any] = {
         n: tuple(v) if isinstance(v, list) else v for n, v in pins.items() if n in names
     }
-    return replace(Tiling(extents=extents), **rest)
+    return replace(KernelConfig(extents=extents), **rest)

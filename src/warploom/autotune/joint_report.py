@@ -3,7 +3,7 @@
 from html import escape
 from statistics import median
 
-from warploom.search.joint import JointResult, Row
+from warploom.autotune.joint import JointResult, Row
 
 WIDE, HIGH, EDGE = 640, 480, 56
 SHOWN = 20

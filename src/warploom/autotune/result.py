@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from warploom.errors import ConfigError
-from warploom.order import ModuloResult
-from warploom.seed.compile import CompiledSchedule
-from warploom.seed.modulo.auto import WHOLE, Split
+from warploom.modulo import ModuloResult
+from warploom.pipeline.compile import CompiledSchedule
+from warploom.pipeline.modulo.auto import WHOLE, Split
 
 EVALUATIONS = 120
 ENDLESS = 1_000_000_000

@@ -6,15 +6,15 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 
+from warploom.autotune.result import Row, SearchOptions, SearchResult
+from warploom.autotune.scored import Scores, digest_of
 from warploom.errors import WarploomError
-from warploom.order import ModuloProblem, solve_modulo
-from warploom.order.bounds.plain import plain_bound
-from warploom.order.bounds.system import build_system
-from warploom.order.hunt import Hunt, HuntOptions, Step, Task
-from warploom.order.options import ModuloOptions
-from warploom.order.sequence import Program, as_result
-from warploom.search.result import Row, SearchOptions, SearchResult
-from warploom.search.scored import Scores, digest_of
+from warploom.modulo import ModuloProblem, solve_modulo
+from warploom.modulo.bounds.plain import plain_bound
+from warploom.modulo.bounds.system import build_system
+from warploom.modulo.local_search import Hunt, HuntOptions, Step, Task
+from warploom.modulo.options import ModuloOptions
+from warploom.modulo.sequence import Program, as_result
 
 ROLES_WORK = 4.0  # to find roles for a body that has none
 

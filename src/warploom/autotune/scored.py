@@ -6,10 +6,10 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
-from warploom.order.hunt import Evaluate, Task
-from warploom.order.sequence import Program
-from warploom.order.starts import Start
-from warploom.search.lines import Lines
+from warploom.autotune.journal import Lines
+from warploom.modulo.local_search import Evaluate, Task
+from warploom.modulo.sequence import Program
+from warploom.modulo.starts import Start
 
 SCHEMA = "warploom.search/2"
 RESUMED = 8

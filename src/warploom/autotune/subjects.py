@@ -5,22 +5,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import WarploomError, WarploomWarning
-from warploom.guard.counters import synthesise
-from warploom.order.sequence import Program, as_result
-from warploom.order.starts import Start
-from warploom.seed.compile import CompiledSchedule, compile_schedule
-from warploom.seed.compile.hooks import Hooks, own_machine
-from warploom.seed.compile.modulo import scheduled
-from warploom.seed.compile.result import counters
-from warploom.seed.config.pipeline import SchedulingStrategy
-from warploom.seed.modulo.auto import WHOLE, Split, Workbench, body_order, refined, workbench
-from warploom.seed.modulo.bridge import ModuloRequest
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.shipped import tuned
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.ir.schedule_ops import DepEdge, OpDesc
+from warploom.modulo.sequence import Program, as_result
+from warploom.modulo.starts import Start
+from warploom.pipeline.compile import CompiledSchedule, compile_schedule
+from warploom.pipeline.compile.hooks import Hooks, own_machine
+from warploom.pipeline.compile.modulo import scheduled
+from warploom.pipeline.compile.result import counters
+from warploom.pipeline.config.pipeline import SchedulingStrategy
+from warploom.pipeline.modulo.auto import WHOLE, Split, Workbench, body_order, refined, workbench
+from warploom.pipeline.modulo.bridge import ModuloRequest
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.schedules.shipped import tuned
+from warploom.pipeline.sync.marks import SyncPolicy
 from warploom.sim import MachineCosts
+from warploom.sync.counters import synthesise
 from warploom.verify import verify
 
 Baseline = tuple[str, CompiledSchedule, float]

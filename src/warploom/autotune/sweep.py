@@ -15,15 +15,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from warploom.document.ops import OpRole
+from warploom.autotune.journal import Lines
 from warploom.errors import WarploomError, WarploomWarning
-from warploom.search.lines import Lines
-from warploom.seed.compile import CompiledSchedule, compile_schedule
-from warploom.seed.config.pipeline import SchedulingStrategy
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.shipped import shipped
-from warploom.seed.sync.marks import SyncPolicy
-from warploom.seed.target.geometry import KernelGeometry
+from warploom.ir.schedule_ops import OpRole
+from warploom.pipeline.amd_target.geometry import KernelGeometry
+from warploom.pipeline.compile import CompiledSchedule, compile_schedule
+from warploom.pipeline.config.pipeline import SchedulingStrategy
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.schedules.shipped import shipped
+from warploom.pipeline.sync.marks import SyncPolicy
 from warploom.sim import simulate
 from warploom.sim.chip import chip_costs
 from warploom.sim.pace import find_pace
@@ -255,5 +255,5 @@ def to_csv(outcomes: Sequence[Outcome]) -> str:
 def scatter_html(outcomes: Sequence[Outcome], title: str = "warploom explore") -> str:
     """A standalone page: interval against waits and barriers, coloured by verdict."""
     data = json.dumps([o.row() for o in outcomes]).replace("<", "\\u003c")
-    page = files("warploom.search").joinpath("scatter.html").read_text(encoding="utf-8")
+    page = files("warploom.autotune").joinpath("scatter.html").read_text(encoding="utf-8")
     return page.replace("__TITLE__", html.escape(title)).replace("__DATA__", data)

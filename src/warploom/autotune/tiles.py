@@ -1,4 +1,4 @@
-"""Tile kernels on Hopper: all choices of a ``Tiling`` together, with bounds and predictions.
+"""Tile kernels on Hopper: all choices of a ``KernelConfig`` together, with bounds and predictions.
 
 Tile sizes, consumers, stages, what stays in registers, how far loads run ahead, ties and the order
 of the loop's ops are one space. A *shape* (sizes, consumers, storage) has a lower bound: the
@@ -13,23 +13,23 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
+from warploom.compiler.pricing import role_costs
 from warploom.errors import GeometryError, KernelError, SchedulingError
-from warploom.kernel.values import Kernel
-from warploom.launch.pricing import role_costs
-from warploom.lower.body import body_of
-from warploom.lower.candidates import candidates_of
-from warploom.lower.choose import Choice, choose
-from warploom.lower.column import Lowered, lower
-from warploom.lower.fuse import fuse
-from warploom.lower.layout import lay_out
-from warploom.lower.loop_ops import loop_ops, takes_turns
-from warploom.lower.ranges import cut_of
-from warploom.lower.shapes import COLUMNS
-from warploom.lower.tiling import Tiling
-from warploom.lower.visits import differ, row_trips, tiles_of, visit_list
-from warploom.order import ModuloOptions
+from warploom.ir.tile import Kernel
+from warploom.modulo import ModuloOptions
+from warploom.passes.body import body_of
+from warploom.passes.candidates import candidates_of
+from warploom.passes.driver import Lowered, lower
+from warploom.passes.fuse import fuse
+from warploom.passes.heuristics import Choice, choose
+from warploom.passes.kernel_config import KernelConfig
+from warploom.passes.layout import lay_out
+from warploom.passes.loop_bounds import cut_of
+from warploom.passes.loop_ops import loop_ops, takes_turns
+from warploom.passes.shapes import COLUMNS
+from warploom.passes.tile_order import differ, row_trips, tiles_of, visit_list
 from warploom.sim import simulate_roles
-from warploom.target.h200 import HopperTarget
+from warploom.targets.h200 import HopperTarget
 
 WIDEST = 192  # columns of scores a thread's registers can take
 TRIPS = 12  # iterations of a simulated tile
@@ -45,7 +45,7 @@ Sizes = Mapping[str, int]
 class Shape:
     """Choices apart from the order of ops, with the least cycles and the tile pass' seconds."""
 
-    tiling: Tiling
+    tiling: KernelConfig
     bound: float
     estimate: float = 0.0
 
@@ -54,7 +54,7 @@ class Shape:
 class Trial:
     """A candidate with its schedule, its bound and what the simulator expects of it."""
 
-    tiling: Tiling
+    tiling: KernelConfig
     bound: float
     predicted: float
 
@@ -87,7 +87,7 @@ def shapes(
 
     ``late``: no further ones, once there is one.
     """
-    found: dict[Tiling, Shape] = {}
+    found: dict[KernelConfig, Shape] = {}
     for choice in _choices(kernel, sizes, pins, target):
         for tiling in _storage(choice.tiling, pins):
             if found and late():
@@ -120,7 +120,7 @@ def _choices(
             continue
 
 
-def _storage(tiling: Tiling, pins: Mapping[str, object]) -> Iterator[Tiling]:
+def _storage(tiling: KernelConfig, pins: Mapping[str, object]) -> Iterator[KernelConfig]:
     """The same tile with operands kept elsewhere, in more slots."""
     options: dict[str, tuple[object, ...]] = {
         "hold": (tiling.hold, not tiling.hold),
@@ -138,7 +138,7 @@ def _storage(tiling: Tiling, pins: Mapping[str, object]) -> Iterator[Tiling]:
 
 
 def _settled(
-    kernel: Kernel, sizes: Sizes, tiling: Tiling, target: HopperTarget
+    kernel: Kernel, sizes: Sizes, tiling: KernelConfig, target: HopperTarget
 ) -> Iterator[Choice]:
     try:
         yield from choose(kernel, sizes, pins=dict(tiling.pins), target=target)
@@ -146,7 +146,7 @@ def _settled(
         return
 
 
-def bound_of(kernel: Kernel, tiling: Tiling, sizes: Sizes, target: HopperTarget) -> float:
+def bound_of(kernel: Kernel, tiling: KernelConfig, sizes: Sizes, target: HopperTarget) -> float:
     """Cycles no order can go below: the busiest unit over the most iterations of a CTA."""
     body = body_of(kernel)
     layout = lay_out(body, tiling, fuse(body))
@@ -160,18 +160,20 @@ def bound_of(kernel: Kernel, tiling: Tiling, sizes: Sizes, target: HopperTarget)
 
 @lru_cache(maxsize=256)
 def _work(
-    kernel: Kernel, tiling: Tiling, sizes: tuple[tuple[str, int], ...], sms: int
+    kernel: Kernel, tiling: KernelConfig, sizes: tuple[tuple[str, int], ...], sms: int
 ) -> tuple[int, int]:
     return _counted(kernel, tiling, dict(sizes), sms)
 
 
-def work_of(kernel: Kernel, tiling: Tiling, sizes: Sizes, target: HopperTarget) -> tuple[int, int]:
+def work_of(
+    kernel: Kernel, tiling: KernelConfig, sizes: Sizes, target: HopperTarget
+) -> tuple[int, int]:
     """Iterations and tiles of the CTA that has most iterations; only the extents matter."""
-    bare = Tiling(extents=tiling.extents)
+    bare = KernelConfig(extents=tiling.extents)
     return _work(kernel, bare, tuple(sorted(sizes.items())), target.limits.sms)
 
 
-def _counted(kernel: Kernel, tiling: Tiling, sizes: Sizes, sms: int) -> tuple[int, int]:
+def _counted(kernel: Kernel, tiling: KernelConfig, sizes: Sizes, sms: int) -> tuple[int, int]:
     body = body_of(kernel)
     loop = kernel.var(body.loop.var)
     trips = max(1, -(-sizes[loop.axis] // tiling.extent(loop.name)))
@@ -252,7 +254,7 @@ def _others(first: Lowered, late: Callable[[], bool]) -> Iterator[Lowered]:
 
 def trial_of(
     kernel: Kernel,
-    tiling: Tiling,
+    tiling: KernelConfig,
     lowered: Lowered,
     bound: float,
     sizes: Sizes,

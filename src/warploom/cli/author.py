@@ -22,14 +22,14 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.screen import Answer, wrapped
-from warploom.document.machine import MachineCosts
 from warploom.errors import ConfigError, WarploomError
-from warploom.seed.target.cost import TargetProfile
-from warploom.target.described import SHIPPED
-from warploom.target.figures import Figure, figures_of
-from warploom.target.h200 import HopperTarget, h100, h200
-from warploom.target.mi355x import mi355x
-from warploom.target.seed_model import seed_model
+from warploom.ir.machine_costs import MachineCosts
+from warploom.pipeline.amd_target.cost import TargetProfile
+from warploom.targets.described import SHIPPED
+from warploom.targets.figures import Figure, figures_of
+from warploom.targets.h200 import HopperTarget, h100, h200
+from warploom.targets.mi355x import mi355x
+from warploom.targets.seed_model import seed_model
 
 
 def user_object(spec: str) -> Any:  # noqa: ANN401 (the user's own object)

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from warploom.cli.screen import Answer
+from warploom.compiler.disk_cache import KINDS, REMOTE, disk_cache, usable
 from warploom.errors import ConfigError
-from warploom.launch.disk_cache import KINDS, REMOTE, disk_cache, usable
 
 MEANING = {
     "binary": "what a launch needs of a built kernel",

@@ -24,9 +24,9 @@ from warploom.cli.problem import Problem, axes_of, distance, in_rows, make_probl
 from warploom.cli.screen import JsonOption, say, working, write
 from warploom.cli.source import look_up
 from warploom.errors import BackendError, CheckError, ConfigError, WarploomError
-from warploom.kernel.values import DType, Walk
-from warploom.launch.check_launch import launch_of, ptx_of
+from warploom.ir.tile import DType, Walk
 from warploom.report import CodeFinding, CodeReport, Verdict, exit_code
+from warploom.runtime.check_launch import launch_of, ptx_of
 
 STEPS = 5  # of every loop in a launch that is chosen here: past the period of usual rings
 

@@ -20,13 +20,13 @@ from warploom.cli.problem import make_problem
 from warploom.cli.screen import columns, paint, require_ending, say, wrapped, write_file
 from warploom.cli.source import load
 from warploom.cli.subject import Subject
-from warploom.document import ScheduleDocument
-from warploom.document.ops import ScheduleOps
+from warploom.interp.executor import Scripted, execute
+from warploom.ir import ScheduleDocument
+from warploom.ir.schedule_ops import ScheduleOps
 from warploom.kernels.swiglu import swiglu
-from warploom.run import Scripted, execute
 from warploom.verify import verify, witness
-from warploom.view import timeline_html, timeline_strip
-from warploom.view.text import LABEL
+from warploom.viz import timeline_html, timeline_strip
+from warploom.viz.text import LABEL
 
 SHOWN = ("swiglu", "gemm", "attention", "fourwave")
 DRAWN = {"fourwave": (), "attention": ("tensor", "mufu")}

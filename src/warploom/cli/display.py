@@ -9,21 +9,21 @@ from typing import Any
 
 from warploom.cli.machine_code import assembly, ptx
 from warploom.cli.subject import ROLE_TILES, Subject
-from warploom.document.counters import ScheduleDocument
-from warploom.document.ops import ScheduleEntry
-from warploom.document.rings import Per
-from warploom.document.roles import Mma, RolesDocument
-from warploom.emit.cuda.tile.part import MARK
-from warploom.emit.cuda.tile.source import emit_kernel
-from warploom.emit.gfx950.emit import SCHEDULES
+from warploom.codegen.amdgcn.emit import SCHEDULES
+from warploom.codegen.cuda.tile.mma_slices import MARK
+from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.errors import ConfigError, WarploomError
-from warploom.lower.column import Lowered
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.ir.mbarrier_dialect import Mma, RolesDocument
+from warploom.ir.rings import Per
+from warploom.ir.schedule_ops import ScheduleEntry
+from warploom.passes.driver import Lowered
 from warploom.sim import Simulation, simulate_roles
 from warploom.sim.roles import entry_label as role_label
-from warploom.view.listing import entry_label
-from warploom.view.measured import Stamps
-from warploom.view.names import SourceNames, relabelled, relabelled_costs, source_names
-from warploom.view.panels import Code, EntryLine, Panels, SourceLine, marked_code
+from warploom.viz.listing import entry_label
+from warploom.viz.measured import Stamps
+from warploom.viz.names import SourceNames, relabelled, relabelled_costs, source_names
+from warploom.viz.panels import Code, EntryLine, Panels, SourceLine, marked_code
 
 SINGLE = "single_buffer"  # whose waits are the code generator's
 NO_NAMES = SourceNames(ops={}, rings={}, parts={})

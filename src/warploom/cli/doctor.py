@@ -16,9 +16,9 @@ import typer
 
 from warploom import __version__
 from warploom.cli.screen import Answer, columns, wrapped
-from warploom.emit.gfx950.toolchain import find_assembler, working_linkers
+from warploom.codegen.amdgcn.toolchain import find_assembler, working_linkers
 from warploom.errors import BackendError
-from warploom.launch.hip import VARIABLE, device_count
+from warploom.runtime.hip import VARIABLE, device_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def doctor_command(
 ) -> Answer:
     """Say what is installed here, what it enables, and how to get the rest."""
     checks = [*map(_package, PACKAGES), *map(_program, PROGRAMS), *_amd_tools(), _gpu(), _hip()]
-    measured = import_module("warploom.torch.standing").standing() if gpu else ()
+    measured = import_module("warploom.torch.self_benchmark").standing() if gpu else ()
     found: dict[str, Any] = {"warploom": __version__, "checks": [asdict(c) for c in checks]}
     found |= {"measured": [asdict(m) for m in measured]} if gpu else {}
     return Answer(lambda: "\n".join(_lines(checks, measured)), lambda: found)

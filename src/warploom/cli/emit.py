@@ -32,19 +32,19 @@ from warploom.cli.screen import (
 )
 from warploom.cli.source import load, text_named
 from warploom.cli.subject import Subject
-from warploom.document.ops import OpRole, Phase
-from warploom.document.roles import RolesDocument
-from warploom.emit import gfx950
-from warploom.emit.gfx950.attention import attention_text, fit_attention, held_registers
-from warploom.emit.gfx950.emit import SCHEDULES, ReadyKernel, ready_kernel
-from warploom.emit.gfx950.hip import check_hip, find_hip_compiler, hip_source
-from warploom.emit.gfx950.text import gemm_text, products
-from warploom.emit.gfx950.tile import ElementType, element_type
+from warploom.codegen import amdgcn as gfx950
+from warploom.codegen.amdgcn.attention import attention_tile_kernel, fit_attention, held_registers
+from warploom.codegen.amdgcn.emit import SCHEDULES, ReadyKernel, ready_kernel
+from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
+from warploom.codegen.amdgcn.tile import ElementType, element_type
+from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel, products
+from warploom.compiler.cubin import compile_source, find_toolchain
 from warploom.errors import BackendError, ConfigError
-from warploom.launch.build import compile_source, find_toolchain
-from warploom.launch.mi355x import CompiledMi355x
-from warploom.seed.compile import OnRace
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.schedule_ops import OpRole, Phase
+from warploom.pipeline.compile import OnRace
+from warploom.pipeline.sync.marks import SyncPolicy
+from warploom.runtime.mi355x import CompiledMi355x
 
 
 @with_request(without=("sync", "knobs"))
@@ -206,7 +206,7 @@ def emit_gfx950_command(
     if named is not None and products(named.compiled.kernel) == 2:
         _refuse(spec, wanted)
         return emit_two_products(named, spec, request.tile, output)
-    text = None if named is None else gemm_text(named.compiled.kernel)
+    text = None if named is None else gemm_tile_kernel(named.compiled.kernel)
     spec = (schedule or "fourwave") if text else spec
     block = parse_tile(request.tile, kind, TILES.get(spec))
     said = request.tile is not None
@@ -233,9 +233,9 @@ def why_not_pipelined(kernel: TileKernel) -> BackendError | None:
     """Why a kernel has no pipelined schedule on gfx950; None where it has one."""
     try:
         if products(kernel.compiled.kernel) == 2:
-            attention_text(kernel.compiled.kernel)
+            attention_tile_kernel(kernel.compiled.kernel)
         else:
-            gemm_text(kernel.compiled.kernel)
+            gemm_tile_kernel(kernel.compiled.kernel)
     except BackendError as error:
         return error
     return None

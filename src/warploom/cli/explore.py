@@ -12,16 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from warploom.cli.arguments import complete_source
-from warploom.cli.kernels import TileKernel, parse_tile
-from warploom.cli.knobs import Request, element_type
-from warploom.cli.problem import make_problem
-from warploom.cli.screen import Answer, columns, require_ending, working, wrapped, write_file
-from warploom.cli.source import load, look_up
-from warploom.cli.subject import Subject
-from warploom.errors import ConfigError, MissingExtraError, WarploomError
-from warploom.lower.choose import choose
-from warploom.search import (
+from warploom.autotune import (
     Cache,
     Outcome,
     Sweep,
@@ -31,9 +22,18 @@ from warploom.search import (
     scatter_html,
     to_csv,
 )
-from warploom.search.pool import worker_pool
-from warploom.seed.config.pipeline import SchedulingStrategy
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.autotune.pool import worker_pool
+from warploom.cli.arguments import complete_source
+from warploom.cli.kernels import TileKernel, parse_tile
+from warploom.cli.knobs import Request, element_type
+from warploom.cli.problem import make_problem
+from warploom.cli.screen import Answer, columns, require_ending, working, wrapped, write_file
+from warploom.cli.source import load, look_up
+from warploom.cli.subject import Subject
+from warploom.errors import ConfigError, MissingExtraError, WarploomError
+from warploom.passes.heuristics import choose
+from warploom.pipeline.config.pipeline import SchedulingStrategy
+from warploom.pipeline.sync.marks import SyncPolicy
 
 MOST = 16
 _RANK = {"clean": 0, "timing": 1, "not judged": 2, "race": 3, "refused": 4}

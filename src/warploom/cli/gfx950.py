@@ -14,10 +14,9 @@ import typer
 
 from warploom.cli.screen import Answer, read_text
 from warploom.cli.source import text_named
-from warploom.document.forms import counter_document_of, read_schedule
-from warploom.emit.gfx950 import check_isa, launch_plan, read_sidecar, tile_of_sidecar
-from warploom.emit.gfx950.attention import AttentionShape, attention_text, try_kernel
-from warploom.emit.gfx950.emulator import (
+from warploom.codegen.amdgcn import check_isa, launch_plan, read_sidecar, tile_of_sidecar
+from warploom.codegen.amdgcn.attention import AttentionShape, attention_tile_kernel, try_kernel
+from warploom.codegen.amdgcn.emulator import (
     EmulationError,
     Floats,
     Order,
@@ -27,15 +26,16 @@ from warploom.emit.gfx950.emulator import (
     normal_matrix,
     timing_named,
 )
-from warploom.emit.gfx950.sidecar import plan_of_sidecar
-from warploom.emit.gfx950.text import gemm_text
-from warploom.emit.gfx950.tile_ir import is_tile_sidecar
-from warploom.emit.gfx950.tile_ir.execute import ExecutionError
-from warploom.emit.gfx950.tile_ir.trial import compare, random_case
-from warploom.emit.gfx950.trial import try_product
+from warploom.codegen.amdgcn.sidecar import plan_of_sidecar
+from warploom.codegen.amdgcn.tile_ir import is_tile_sidecar
+from warploom.codegen.amdgcn.tile_ir.execute import ExecutionError
+from warploom.codegen.amdgcn.tile_ir.trial import compare, random_case
+from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
+from warploom.codegen.amdgcn.trial import try_product
 from warploom.errors import ConfigError
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import Kernel
+from warploom.frontend.simplify import simplify
+from warploom.ir.format1 import counter_document_of, read_schedule
+from warploom.ir.tile import Kernel
 
 AssemblyArgument = Annotated[
     Path, typer.Argument(metavar="KERNEL.s", help="Assembly that `warploom emit gfx950` wrote.")
@@ -188,7 +188,7 @@ def _try(
     """One emulated launch of a kernel of two products: one batch, two heads of one group."""
     found: dict[str, Any] = {"timing": timing.name, "order": order.value}
     grid, kernel = values["grid"], _kernel(values)
-    own = attention_text(kernel)
+    own = attention_tile_kernel(kernel)
     extents = {a.name: 1 for t in kernel.tensors for a in t.axes if not a.size}
     extents |= dict.fromkeys(grid["unit_axes"][:1], 2)
     extents |= {grid["row_axis"]: sizes[0], kernel.var(own.key).axis: sizes[1]}
@@ -217,7 +217,7 @@ def _try_product(
     text: str, values: dict[str, Any], sizes: tuple[int, int, int], timing: Timing, order: Order
 ) -> dict[str, Any]:
     """One emulated launch of a tile kernel that is a product with a tail."""
-    own = gemm_text(_kernel(values))
+    own = gemm_tile_kernel(_kernel(values))
     scalars = dict.fromkeys(own.scalars, 0.5)
 
     def launch() -> tuple[float, float]:

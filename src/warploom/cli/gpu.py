@@ -15,20 +15,20 @@ import numpy as np
 
 from warploom.cli.kernels import DECAYS
 from warploom.cli.problem import Problem, distance, in_rows
-from warploom.document.roles import RolesDocument
-from warploom.emit.cuda.tile.stamps import COUNT, FIRST, NAME, read_words
+from warploom.codegen.cuda.tile.stamps import COUNT, FIRST, NAME, read_words
+from warploom.compiler import cuda_driver as driver
+from warploom.compiler.compiled import Built
 from warploom.errors import BackendError, WarploomError
-from warploom.kernel import words
-from warploom.launch import driver
-from warploom.launch.attention import attention
-from warploom.launch.attention_grad import attention_backward
-from warploom.launch.compiled import Built
-from warploom.launch.direct import Direct
-from warploom.launch.tensors import torch_name
-from warploom.launch.texts import Calls
-from warploom.launch.tune import rotated
-from warploom.lower.tiling import Tiling
-from warploom.view.measured import SCHEMA
+from warploom.frontend import builtins as words
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.passes.kernel_config import KernelConfig
+from warploom.runtime.attention import attention
+from warploom.runtime.attention_grad import attention_backward
+from warploom.runtime.direct import Direct
+from warploom.runtime.kernel_calls import Calls
+from warploom.runtime.tensors import torch_name
+from warploom.runtime.tuning import rotated
+from warploom.viz.measured import SCHEMA
 
 Call = Callable[[], Any]
 Tensors = Mapping[str, Any]
@@ -313,7 +313,7 @@ class Tried(Bound):
         self.tensors, self.scalars, self.options, _ = self.calls.arguments((), given)
         self.expected: list[Any] | None = None
 
-    def __call__(self, tiling: Tiling) -> float:
+    def __call__(self, tiling: KernelConfig) -> float:
         """Median milliseconds."""
         pinned = (*self.options[:4], tiling.pins)
         report = self.calls.compiled(self.tensors, pinned).built.cubin.report

@@ -25,16 +25,16 @@ from warploom.cli.screen import (
 )
 from warploom.cli.source import load
 from warploom.cli.subject import ROLE_TILES, Subject
-from warploom.document.ops import DepEdge
-from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError, WarploomError
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.schedule_ops import DepEdge
 from warploom.sim import Simulation
 from warploom.sim.pace import Pace
-from warploom.view import graph_dot, graph_svg, recurrence_text
-from warploom.view.compare import Pair, compare, compare_html, fact_text
-from warploom.view.listing import entry_kind
-from warploom.view.recurrence import Node, role_graph
-from warploom.view.timeline import stacked
+from warploom.viz import graph_dot, graph_svg, recurrence_text
+from warploom.viz.compare import Pair, compare, compare_html, fact_text
+from warploom.viz.listing import entry_kind
+from warploom.viz.recurrence import Node, role_graph
+from warploom.viz.timeline import stacked
 
 
 class Drawing(StrEnum):

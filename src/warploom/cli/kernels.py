@@ -9,13 +9,20 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from warploom.cli.author import user_object
-from warploom.document.roles import RolesDocument
-from warploom.emit.cuda.tile.source import emit_kernel
-from warploom.emit.gfx950 import GemmTile
-from warploom.emit.gfx950.attention import AttentionText, attention_text, attention_tile
+from warploom.codegen.amdgcn import GemmTile
+from warploom.codegen.amdgcn.attention import (
+    AttentionTileKernel,
+    attention_tile,
+    attention_tile_kernel,
+)
+from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.compiled import Compiled, compile_kernel
+from warploom.compiler.pricing import role_costs
+from warploom.compiler.tuned import tuned_pins
 from warploom.errors import ConfigError
-from warploom.kernel.text import Text
-from warploom.kernel.values import Access, DType, Walk, is_number
+from warploom.frontend.tile_kernel import Text
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.tile import Access, DType, Walk, is_number
 from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.attention_grad import attention_grad, packed_grad, packed_values, values_grad
 from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
@@ -35,19 +42,16 @@ from warploom.kernels.measured import LONG
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
-from warploom.launch.attention_grad import TOGETHER
-from warploom.launch.compiled import Compiled, compile_text
-from warploom.launch.pricing import role_costs
-from warploom.launch.tuned import tuned_pins
-from warploom.lower.column import Lowered
-from warploom.lower.module import build_module
-from warploom.lower.tiling import Tiling, pins_of_name
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.shipped import shipped
-from warploom.seed.schedules.single_buffer import SingleBufferSchedule
-from warploom.seed.target.cost import AMDScheduleHints
+from warploom.passes.build_module import build_module
+from warploom.passes.driver import Lowered
+from warploom.passes.kernel_config import KernelConfig, pins_of_name
+from warploom.pipeline.amd_target.cost import AMDScheduleHints
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.schedules.shipped import shipped
+from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
+from warploom.runtime.attention_grad import TOGETHER
 from warploom.sim import RoleCosts
-from warploom.target.h200 import HopperTarget, h200
+from warploom.targets.h200 import HopperTarget, h200
 
 Knobs = dict[str, Any]
 Tile = tuple[int, int, int]
@@ -186,8 +190,8 @@ class TileKernel:
         ):  # what a call of long rows runs
             known = dict.fromkeys(self.axes, LONG) | sizes
             kernel = text.value_for(self.types, known, chosen, self.left_out)
-            text = text.with_tiles(**dict(tuned_pins(text, kernel, chosen, known)))
-        found = compile_text(
+            text = text.with_config(**dict(tuned_pins(text, kernel, chosen, known)))
+        found = compile_kernel(
             text,
             self.types,
             sizes=sizes,
@@ -203,10 +207,10 @@ class TileKernel:
     @property
     def pinned(self) -> Text:
         """The text with its pinned choices."""
-        return self.text.with_tiles(**dict(self.pins)) if self.pins else self.text
+        return self.text.with_config(**dict(self.pins)) if self.pins else self.text
 
     @property
-    def tiling(self) -> Tiling:
+    def tiling(self) -> KernelConfig:
         """The best tiling by estimate, or the pinned one."""
         return self.compiled.choices[0].tiling
 
@@ -364,9 +368,9 @@ def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:
     return replace(kernel, pins=tuple(pins.items()))
 
 
-def two_products(kernel: TileKernel, tile: str | None) -> tuple[AttentionText, GemmTile]:
+def two_products(kernel: TileKernel, tile: str | None) -> tuple[AttentionTileKernel, GemmTile]:
     """A kernel of two products for gfx950, and its tile there, queries x keys x head."""
-    text = attention_text(kernel.compiled.kernel)
+    text = attention_tile_kernel(kernel.compiled.kernel)
     made = attention_tile(text)
     if tile is not None:
         parts = [int(p) for p in tile.lower().split("x") if p.isdigit()]

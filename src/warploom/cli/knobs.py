@@ -14,11 +14,11 @@ import typer
 
 from warploom.cli.kernels import Knobs
 from warploom.cli.screen import Command, option, say, with_options, wrapped
-from warploom.kernel.types import DType
-from warploom.seed.compile import OnRace
-from warploom.seed.config.pipeline import SchedulingStrategy, field_docs
-from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.ir.types import DType
+from warploom.pipeline.compile import OnRace
+from warploom.pipeline.config.pipeline import SchedulingStrategy, field_docs
+from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.sync.marks import SyncPolicy
 
 Strategy = StrEnum("Strategy", {s.name: s.name.lower() for s in SchedulingStrategy})  # type: ignore[misc]
 Sync = StrEnum("Sync", {p.name: p.name.lower() for p in SyncPolicy})  # type: ignore[misc]

@@ -13,16 +13,21 @@ from dataclasses import replace
 from typing import Any
 
 from warploom.cli.subject import Subject
-from warploom.document.counters import ScheduleDocument
-from warploom.document.ops import Phase
-from warploom.emit import gfx950
-from warploom.emit.gfx950.emit import ready_kernel
-from warploom.emit.gfx950.gate.expected import Step, expected_steps, join_waits, scheduled_step
-from warploom.emit.gfx950.isa import parse_assembly
-from warploom.emit.gfx950.tile import element_type
+from warploom.codegen import amdgcn as gfx950
+from warploom.codegen.amdgcn.emit import ready_kernel
+from warploom.codegen.amdgcn.isa import parse_assembly
+from warploom.codegen.amdgcn.isa_check.expected import (
+    Step,
+    expected_steps,
+    join_waits,
+    scheduled_step,
+)
+from warploom.codegen.amdgcn.tile import element_type
+from warploom.compiler.cuda_driver import bindings
 from warploom.errors import BackendError
-from warploom.launch.driver import bindings
-from warploom.view.panels import Code, EntryLine, located_code
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.ir.schedule_ops import Phase
+from warploom.viz.panels import Code, EntryLine, located_code
 
 _LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)\s")  # of the compiler that wrote it
 _CALLED = re.compile(r"inlined_at \d+ (\d+)")

@@ -113,7 +113,7 @@ def explain(source: str) -> dict[str, Any]:
     """What limits a loop, where it stalls, and every entry with its reason."""
     from warploom.cli.display import display
     from warploom.cli.source import load
-    from warploom.view.bottleneck import bottleneck, stalls_of
+    from warploom.viz.bottleneck import bottleneck, stalls_of
 
     loops = []
     for part in load(source).loops:
@@ -183,7 +183,7 @@ def autotune(source: str, shape: str, top: int = 5) -> dict[str, Any]:
 def language() -> dict[str, Any]:
     """The words of the tile language with their meaning."""
     import warploom
-    from warploom.kernel import language as words
+    from warploom.frontend import language as words
 
     found = {}
     for name in (n for n in dir(warploom) if hasattr(words, n)):

@@ -14,11 +14,11 @@ import numpy as np
 from warploom.cli.kernels import TileKernel, assignments
 from warploom.cli.visible import visible_flop
 from warploom.errors import ConfigError
-from warploom.kernel import values as ir
-from warploom.kernel.signature import MISSING, TensorText
-from warploom.kernel.values import Access, DType, Kernel, Op, Walk
-from warploom.lower.slots import grouped_vars
-from warploom.lower.tiling import BLOCK_COLUMNS, BLOCK_ROWS
+from warploom.frontend.signature import MISSING, TensorText
+from warploom.ir import tile as ir
+from warploom.ir.tile import Access, DType, Kernel, Op, Walk
+from warploom.passes.kernel_config import BLOCK_COLUMNS, BLOCK_ROWS
+from warploom.passes.smem_layout import grouped_vars
 
 INTERPRETED = (3, 200, 4)  # sizes of what runs in the interpreter, as below
 CHECKED, TIMED = (2, 512, 16), (4, 4096, 256)  # units (batches, heads), elements, chunks or pages

@@ -19,12 +19,12 @@ from warploom.cli.problem import INTERPRETED, Problem, distance, make_problem
 from warploom.cli.screen import Answer, paint, working, wrapped, write_file
 from warploom.cli.source import derived, look_up, text_named
 from warploom.cli.subject import Subject
-from warploom.document.roles import RolesDocument
 from warploom.errors import BackendError, ConfigError, InterpreterError
+from warploom.frontend.tile_kernel import Text
 from warploom.interp.arithmetic import round_to
-from warploom.kernel.text import Text
-from warploom.run import Early, Late, Random, Timing, execute
-from warploom.run.roles import first_fault
+from warploom.interp.executor import Early, Late, Random, Timing, execute
+from warploom.interp.executor.roles import first_fault
+from warploom.ir.mbarrier_dialect import RolesDocument
 
 TRIPS = 3
 
@@ -85,10 +85,10 @@ def _on_chip(
     source: str, request: Request, shape: str | None, settings: Sequence[str], chip: str
 ) -> Answer:
     """The machine code of a tile kernel for an AMD chip, executed on the CPU."""
-    from warploom.emit.gfx950.tile_ir.execute import ExecutionError
-    from warploom.emit.gfx950.tile_ir.machine import MACHINES
-    from warploom.emit.gfx950.tile_ir.trial import compare, random_case
-    from warploom.launch.mi355x import CompiledMi355x
+    from warploom.codegen.amdgcn.tile_ir.execute import ExecutionError
+    from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
+    from warploom.codegen.amdgcn.tile_ir.trial import compare, random_case
+    from warploom.runtime.mi355x import CompiledMi355x
 
     named = text_named(source, str(request.dtype or "bf16"))
     if named is None or chip not in MACHINES:

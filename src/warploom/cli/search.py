@@ -8,6 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from warploom.autotune import SearchOptions, SearchResult, search
+from warploom.autotune.build import can_build
+from warploom.autotune.joint import JointOptions, JointResult, Measure, search_tiles
+from warploom.autotune.joint_report import to_svg, to_table
+from warploom.autotune.subjects import finer_splits
 from warploom.cli.author import called, user_object
 from warploom.cli.gpu import Tried, why_no_gpu
 from warploom.cli.kernels import TEXTS, TileKernel, assignments, built_in, told
@@ -15,18 +20,13 @@ from warploom.cli.knobs import Dtype, element_type
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, require_ending, working, write_file
 from warploom.cli.source import text_named
-from warploom.document import write_schedule
-from warploom.emit.gfx950.emit import SCHEDULES
+from warploom.codegen.amdgcn.emit import SCHEDULES
 from warploom.errors import ConfigError
-from warploom.launch.tune import remember
-from warploom.order.hunt import Step
-from warploom.search import SearchOptions, SearchResult, search
-from warploom.search.build import can_build
-from warploom.search.joint import JointOptions, JointResult, Measure, search_tiles
-from warploom.search.joint_report import to_svg, to_table
-from warploom.search.subjects import finer_splits
-from warploom.seed.compile import CompiledSchedule, compile_schedule
-from warploom.seed.schedule import PipelineSchedule
+from warploom.ir import write_schedule
+from warploom.modulo.local_search import Step
+from warploom.pipeline.compile import CompiledSchedule, compile_schedule
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.runtime.tuning import remember
 from warploom.sim.chip import chip_costs, model_costs
 
 JOINT_SECONDS = 60.0  # of a tile kernel, whose measurements depend on the clock anyway
@@ -148,7 +148,7 @@ def search_command(
     scalar: Annotated[Many, typer.Option(help="A kernel's scalar, as scale=0.1.")] = None,
     pin: Annotated[Many, typer.Option(help="What is not varied, as consumers=2.")] = None,
     measure: Annotated[
-        str | None, typer.Option(help="file.py:function from a Tiling to milliseconds.")
+        str | None, typer.Option(help="file.py:function from a KernelConfig to milliseconds.")
     ] = None,
     trials: Annotated[int, typer.Option(min=1, help="Tilings of a tile kernel to measure.")] = 40,
     shapes: Annotated[int, typer.Option(min=1, help="Shapes of a tile kernel to schedule.")] = 12,

@@ -24,16 +24,16 @@ from warploom.cli.screen import (
 )
 from warploom.cli.source import load, look_up, text_named
 from warploom.cli.subject import Subject
-from warploom.document.ops import Phase
-from warploom.document.roles import RolesDocument
-from warploom.emit.gfx950.emit import SCHEDULES
-from warploom.emit.gfx950.text import products
-from warploom.emit.gfx950.tile_ir.machine import MACHINES
+from warploom.codegen.amdgcn.emit import SCHEDULES
+from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
+from warploom.codegen.amdgcn.tile_kernel import products
 from warploom.errors import ConfigError
-from warploom.launch.mi355x import CompiledMi355x
-from warploom.seed.compile import CompiledSchedule
-from warploom.seed.listing import WaitCounts
-from warploom.view.listing import legend, listing_text, sections
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.schedule_ops import Phase
+from warploom.pipeline.compile import CompiledSchedule
+from warploom.pipeline.listing import WaitCounts
+from warploom.runtime.mi355x import CompiledMi355x
+from warploom.viz.listing import legend, listing_text, sections
 
 OptionalSpec = Annotated[
     str | None,

@@ -31,21 +31,21 @@ from warploom.cli.kernels import (
 from warploom.cli.knobs import Request
 from warploom.cli.screen import working
 from warploom.cli.subject import Document, Subject
-from warploom.document import ScheduleDocument, read_schedule
-from warploom.document.roles import RolesDocument
-from warploom.emit.gfx950.attention import attention_schedule
-from warploom.emit.gfx950.emit import SCHEDULES
-from warploom.emit.gfx950.text import products
+from warploom.codegen.amdgcn.attention import attention_schedule
+from warploom.codegen.amdgcn.emit import SCHEDULES
+from warploom.codegen.amdgcn.tile_kernel import products
 from warploom.errors import ConfigError, DocumentError
-from warploom.kernel.text import Text
-from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
-from warploom.seed.config.pipeline import SchedulingStrategy
-from warploom.seed.modulo.bridge import ModuloRequest
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.shipped import tuned
-from warploom.seed.sync.marks import SyncPolicy
-from warploom.target.described import described
-from warploom.target.h200 import HopperTarget
+from warploom.frontend.tile_kernel import Text
+from warploom.ir import ScheduleDocument, read_schedule
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.pipeline.compile import CompiledSchedule, OnRace, compile_schedule
+from warploom.pipeline.config.pipeline import SchedulingStrategy
+from warploom.pipeline.modulo.bridge import ModuloRequest
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.schedules.shipped import tuned
+from warploom.pipeline.sync.marks import SyncPolicy
+from warploom.targets.described import described
+from warploom.targets.h200 import HopperTarget
 
 STDIN = "-"
 KINDS = "a schedule, a kernel, a document, or a function that returns one of them"

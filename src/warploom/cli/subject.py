@@ -9,11 +9,11 @@ from typing import Any
 
 from warploom.cli.kernels import TileKernel
 from warploom.cli.screen import working
-from warploom.document import ScheduleDocument, schedule_to_json, write_schedule
-from warploom.document.ops import Phase
-from warploom.document.roles import RolesDocument
 from warploom.errors import CostModelError, VerificationError, WarploomError
-from warploom.seed.compile import CompiledSchedule
+from warploom.ir import ScheduleDocument, schedule_to_json, write_schedule
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.schedule_ops import Phase
+from warploom.pipeline.compile import CompiledSchedule
 from warploom.sim import MachineCosts, RoleCosts, Simulation, simulate, simulate_roles
 from warploom.sim.chip import CHIP, Tile, chip_costs, model_costs
 from warploom.sim.pace import Pace, find_pace

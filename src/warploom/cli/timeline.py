@@ -15,14 +15,14 @@ from warploom.cli.display import display
 from warploom.cli.knobs import Costs, CostsOption, Request, with_request
 from warploom.cli.source import load
 from warploom.cli.subject import Subject
-from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
+from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.sim import Simulation, simulation_to_json
 from warploom.sim.pace import Pace
 from warploom.sim.roles import entry_label
-from warploom.view.measured import Stamps, read_stamps
-from warploom.view.text import pressure
-from warploom.view.timeline import draw, pages, stacked, traces
+from warploom.viz.measured import Stamps, read_stamps
+from warploom.viz.text import pressure
+from warploom.viz.timeline import draw, pages, stacked, traces
 
 
 @with_request()

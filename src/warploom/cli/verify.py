@@ -22,23 +22,23 @@ from warploom.cli.screen import (
     write,
     write_file,
 )
-from warploom.document import read_schedule
-from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError, SyncError, WarploomError
+from warploom.ir import read_schedule
+from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.verify import Report, witness
 from warploom.verify.report import (
     FileVerdict,
     exit_code,
-    judge_document,
-    judge_file,
     parse_trips,
     render,
+    verify_document,
+    verify_file,
 )
 from warploom.verify.roles import verify_roles
 
 if TYPE_CHECKING:
     from warploom.cli.subject import Document, Subject
-    from warploom.guard.counters import Repair
+    from warploom.sync.counters import Repair
 
 LONGEST = 24  # iterations of a run that a witness is looked for in
 
@@ -102,7 +102,7 @@ def _judge(
 ) -> Iterator[tuple[FileVerdict, Document | None]]:
     """A verdict a loop, with the document it is of where a witness is to be shown."""
     if source.endswith(".json"):
-        found = judge_file(source, trips)
+        found = verify_file(source, trips)
         again = shown and found.report is not None
         yield found, read_schedule(Path(source).read_bytes()) if again else None
         return
@@ -115,7 +115,7 @@ def _judge(
         return
     for part in loops:
         name = f"{source}, loop {part.loop}" if part.loop else source
-        yield FileVerdict(file=name, report=judge_document(part.document, trips)), part.document
+        yield FileVerdict(file=name, report=verify_document(part.document, trips)), part.document
 
 
 def _witness(document: Document, report: Report) -> str:
@@ -124,7 +124,7 @@ def _witness(document: Document, report: Report) -> str:
     if not races:
         return "witness: none, nothing goes wrong"
     if isinstance(document, RolesDocument):
-        from warploom.run.roles import role_witness
+        from warploom.interp.executor.roles import role_witness
 
         runs = dict.fromkeys(f.tiles for f in races[:6] if f.tiles and sum(f.tiles) <= LONGEST)
         found = role_witness(document, [*runs, (2, 2), (3, 1, 3)])
@@ -151,14 +151,14 @@ def repair_command(source: SpecArgument, output: OutputOption = None) -> Answer:
     require_ending(output, ".json")
     subject = load(source)
     with working(f"repairing {subject.name}"):
-        mended, text, found = _roles(subject) if subject.is_roles else _counters(subject)
+        repaired, text, found = _roles(subject) if subject.is_roles else _counters(subject)
     if output is not None:
-        write_file(output, mended.text())
-    return Answer(lambda: text, lambda: found, 0 if mended.report().clean else 1)
+        write_file(output, repaired.text())
+    return Answer(lambda: text, lambda: found, 0 if repaired.report().clean else 1)
 
 
 def _counters(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
-    from warploom.guard.counters import repair
+    from warploom.sync.counters import repair
 
     assert not isinstance(subject.document, RolesDocument)
     done = repair(subject.document)
@@ -166,22 +166,22 @@ def _counters(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
 
 
 def _roles(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
-    from warploom.view.compare import changes
+    from warploom.viz.compare import changes
 
     if subject.report().verdict != "race":
         found: dict[str, Any] = {"name": subject.name, "changes": []}
         return subject, f"{subject.name}: nothing to repair", found
     if subject.kernel is None:
         return _patched(subject)
-    mended = replace(subject, document=subject.kernel.lowered.document)
-    lines = changes(subject.document, mended.document)
+    repaired = replace(subject, document=subject.kernel.lowered.document)
+    lines = changes(subject.document, repaired.document)
     text = f"{subject.name}: {len(lines)} entries differ from the derived programs"
-    return mended, "\n".join([text, *lines]), {"name": subject.name, "changes": lines}
+    return repaired, "\n".join([text, *lines]), {"name": subject.name, "changes": lines}
 
 
 def _patched(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
     """A document whose kernel is not known: what is missing is put in, one entry at a time."""
-    from warploom.guard.mbarrier.repair import repair_roles
+    from warploom.sync.mbarrier.repair import repair_roles
 
     assert isinstance(subject.document, RolesDocument)
     done = repair_roles(subject.document, verify_roles)
@@ -193,9 +193,9 @@ def _patched(subject: Subject) -> tuple[Subject, str, dict[str, Any]]:
             fix="its ops are wrong or out of order; derive it anew from its kernel",
         )
     text = f"{subject.name}: {len(done.changes)} change(s)"
-    mended = replace(subject, document=done.document)
+    repaired = replace(subject, document=done.document)
     found = {"name": subject.name, "changes": list(done.changes)}
-    return mended, "\n".join([text, *done.changes]), found
+    return repaired, "\n".join([text, *done.changes]), found
 
 
 def _as_json(done: Repair) -> dict[str, Any]:

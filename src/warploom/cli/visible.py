@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from warploom.kernel import values as ir
-from warploom.kernel.meaning import STEP, Run, tiles_of
-from warploom.kernel.values import Fn, Kernel, Op, Walk, is_number, operands, results, walk
+from warploom.frontend.reference import STEP, Run, tiles_of
+from warploom.ir import tile as ir
+from warploom.ir.tile import Fn, Kernel, Op, Walk, is_number, operands, results, walk
 
 UNITS = 64  # batches and heads that are looked at; more are taken to be like those
 
@@ -69,7 +69,7 @@ class _Count(Run):
 
     def _is_nothing(self, name: str) -> bool:
         op = self.made.get(name)
-        if isinstance(op, ir.Spread):
+        if isinstance(op, ir.Broadcast):
             return self._is_nothing(op.arg)
         return isinstance(op, ir.Const) and op.value in (0.0, float("-inf"))
 

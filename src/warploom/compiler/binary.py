@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from warploom.emit.cuda.tile.signature import COUNTER_BYTES, Param
+from warploom.codegen.cuda.tile.signature import COUNTER_BYTES, Param
 from warploom.errors import GeometryError
-from warploom.kernel.values import Parameter, Tensor
-from warploom.lower.tiling import TileTerms, count_tiles
+from warploom.ir.tile import Parameter, Tensor
+from warploom.passes.kernel_config import TileTerms, count_tiles
 
 Sizes = Mapping[str, int]  # the size of each named axis of a call
 
@@ -64,7 +64,7 @@ class LaunchFacts:
     ``axes``: names of the axes of the kernel's tensors. ``moved``: tensors that are moved 16 bytes
     at a time. ``tiles``: how many there are (``count_tiles``). ``work_bytes``: of a part of a split
     loop; None for a kernel without memory to work in. ``config``: the name of its configuration.
-    All else as in ``Binary`` and ``Tiling``.
+    All else as in ``Binary`` and ``KernelConfig``.
     """
 
     entry: str

@@ -8,18 +8,23 @@ from importlib.util import find_spec
 from pathlib import Path
 
 SHAPING = (  # what turns a kernel into code, and what proves it
-    "warploom.kernel",
+    "warploom.frontend",
     "warploom.ir",
-    "warploom.lower",
-    "warploom.order",
-    "warploom.guard",
-    "warploom.document",
-    "warploom.target",
+    "warploom.passes",
+    "warploom.modulo",
+    "warploom.sync",
+    "warploom.targets",
     "warploom.verify",
-    "warploom.emit.cuda",
+    "warploom.codegen.cuda",
 )
-CHOOSING = ("warploom.kernels", "warploom.launch")  # which configuration is taken
-RANKING = frozenset({"choose.py", "estimate.py"})  # which one, and nothing of what becomes of it
+CHOOSING = (
+    "warploom.kernels",
+    "warploom.compiler",
+    "warploom.runtime",
+)  # which configuration is taken
+RANKING = frozenset(
+    {"heuristics.py", "cost_model.py"}
+)  # which one, and nothing of what becomes of it
 
 
 @cache

@@ -13,25 +13,25 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from warploom.emit.cuda.tile.source import Source
+from warploom.codegen.cuda.tile.source import Source
+from warploom.compiler.code_digest import fingerprint
+from warploom.compiler.disk_cache import digest, disk_cache
+from warploom.compiler.json_values import params_data, read_value
 from warploom.errors import SchedulingError, WarploomError
-from warploom.kernel.values import Kernel
-from warploom.launch.code_digest import fingerprint
-from warploom.launch.disk_cache import digest, disk_cache
-from warploom.launch.json_values import params_data, read_value
-from warploom.lower.tiling import Tiling
-from warploom.order.check import check_result
-from warploom.order.clock import WORK
-from warploom.order.model import ModuloProblem
-from warploom.order.result import ModuloResult
-from warploom.target.h200 import HopperTarget
+from warploom.ir.tile import Kernel
+from warploom.modulo.check import check_result
+from warploom.modulo.clock import WORK
+from warploom.modulo.model import ModuloProblem
+from warploom.modulo.result import ModuloResult
+from warploom.passes.kernel_config import KernelConfig
+from warploom.targets.h200 import HopperTarget
 
 
-def kept_order(
+def cached_schedule(
     problem: ModuloProblem, asked: str, solve: Callable[[], ModuloResult]
 ) -> ModuloResult:
     """The order of a problem: solved before by the same code, or now; it is checked either way."""
-    kept, code = disk_cache(), fingerprint("warploom.order")
+    kept, code = disk_cache(), fingerprint("warploom.modulo")
     solvers = dict.fromkeys((_solver(), ""))  # without a solver what any found is taken
     content = repr(replace(problem, name=""))
     keys = [digest(code, solver, content, asked) for solver in solvers]
@@ -66,7 +66,7 @@ def _recall_order(problem: ModuloProblem, data: bytes | None) -> ModuloResult | 
 
 
 def recall_source(
-    kernel: Kernel, tiling: Tiling, target: HopperTarget, *, stamps: bool = False
+    kernel: Kernel, tiling: KernelConfig, target: HopperTarget, *, stamps: bool = False
 ) -> Source | None:
     """The source kept for a kernel and tiling."""
     data = disk_cache().get("source", _key(kernel, tiling, target, stamps=stamps))
@@ -76,7 +76,7 @@ def recall_source(
         return None
 
 
-def keep_source(kernel: Kernel, tiling: Tiling, target: HopperTarget, source: Source) -> None:
+def keep_source(kernel: Kernel, tiling: KernelConfig, target: HopperTarget, source: Source) -> None:
     """Keep a proven source."""
     key = _key(kernel, tiling, target, stamps=bool(source.stamps))
     disk_cache().put("source", key, json.dumps(source_data(source)).encode())
@@ -94,7 +94,7 @@ def source_from(data: Any) -> Source:  # noqa: ANN401 (JSON)
 
 
 def keep_refusal(
-    kernel: Kernel, tiling: Tiling, target: HopperTarget, error: SchedulingError
+    kernel: Kernel, tiling: KernelConfig, target: HopperTarget, error: SchedulingError
 ) -> None:
     """Keep that a tiling has no schedule: finding that out takes as long as finding one."""
     said = {"what": error.what, "where": error.where, "why": error.why, "fix": error.fix}
@@ -102,7 +102,9 @@ def keep_refusal(
     disk_cache().put("refusal", key, json.dumps(said).encode())
 
 
-def recall_refusal(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> SchedulingError | None:
+def recall_refusal(
+    kernel: Kernel, tiling: KernelConfig, target: HopperTarget
+) -> SchedulingError | None:
     """The refusal kept for a tiling."""
     data = disk_cache().get("refusal", _key(kernel, tiling, target, stamps=False))
     try:
@@ -113,5 +115,5 @@ def recall_refusal(kernel: Kernel, tiling: Tiling, target: HopperTarget) -> Sche
         return None
 
 
-def _key(kernel: Kernel, tiling: Tiling, target: HopperTarget, *, stamps: bool) -> str:
+def _key(kernel: Kernel, tiling: KernelConfig, target: HopperTarget, *, stamps: bool) -> str:
     return digest(fingerprint(), repr(kernel), repr(tiling), repr(target), stamps)

@@ -14,12 +14,21 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from warploom.document.roles import RolesDocument
-from warploom.emit.cuda.tile.plain import emit_plain, rows_of
-from warploom.emit.cuda.tile.simt import emit_simt
-from warploom.emit.cuda.tile.simt_layout import has_products
-from warploom.emit.cuda.tile.source import Source, emit_kernel
-from warploom.emit.gfx950.tile_ir.machine import MACHINES
+from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
+from warploom.codegen.cuda.tile.elementwise import emit_plain, rows_of
+from warploom.codegen.cuda.tile.simt import emit_simt
+from warploom.codegen.cuda.tile.simt_layout import has_products
+from warploom.codegen.cuda.tile.source import Source, emit_kernel
+from warploom.compiler.compile_cache import (
+    cached_schedule,
+    keep_refusal,
+    keep_source,
+    recall_refusal,
+    recall_source,
+)
+from warploom.compiler.cubin import Cubin, SpillWarning, announced, compile_source, ptx_of, sass_of
+from warploom.compiler.pricing import priced, role_costs
+from warploom.compiler.tuned import tuned_pins
 from warploom.errors import (
     BackendError,
     CheckError,
@@ -29,48 +38,32 @@ from warploom.errors import (
     KernelError,
     SchedulingError,
 )
+from warploom.frontend.simplify import simplify
+from warploom.frontend.tile_kernel import Text, Types
 from warploom.interp.dataflow import DataflowReport, verify_dataflow
+from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.module import KernelModule
-from warploom.kernel.simplify import simplify
-from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Kernel, Load, Loop, Store, results
+from warploom.ir.tile import Kernel, Load, Loop, Store, results
 from warploom.kernels.measured import ORDER, Pins
-from warploom.launch.build import (
-    Cubin,
-    SpillWarning,
-    announced,
-    compile_source,
-    ptx_of,
-    sass_of,
-)
-from warploom.launch.kept import (
-    keep_refusal,
-    keep_source,
-    kept_order,
-    recall_refusal,
-    recall_source,
-)
-from warploom.launch.mi355x import CompiledMi355x, extents_of
-from warploom.launch.pricing import priced, role_costs
-from warploom.launch.tune import recall
-from warploom.launch.tuned import tuned_pins
-from warploom.lower.choose import Choice, check_pins, choose
-from warploom.lower.column import Lowered, lower
-from warploom.lower.module import build_module, printed_module
-from warploom.lower.rewrite import rewrite
-from warploom.lower.row_module import build_row_module
-from warploom.lower.tiling import Tiling, tiling_of
-from warploom.lower.unroll import unrolled
-from warploom.order import ModuloOptions
+from warploom.modulo import ModuloOptions
+from warploom.passes.build_module import build_module, printed_module
+from warploom.passes.driver import Lowered, lower
+from warploom.passes.heuristics import Choice, check_pins, choose
+from warploom.passes.kernel_config import KernelConfig, tiling_of
+from warploom.passes.rewrites import rewrite
+from warploom.passes.row_module import build_row_module
+from warploom.passes.unroll import unrolled
 from warploom.report import CodeReport
+from warploom.runtime.mi355x import CompiledMi355x, extents_of
+from warploom.runtime.tuning import recall
 from warploom.sim.simulation import simulate_roles
-from warploom.target.h200 import HopperTarget, h100, h200
-from warploom.target.mi355x import Mi355x
+from warploom.targets.h200 import HopperTarget, h100, h200
+from warploom.targets.mi355x import Mi355x
 from warploom.verify.coverage import CoverageReport, require_covered, verify_coverage
 from warploom.verify.findings import Report
 from warploom.verify.roles import require_clean
 from warploom.verify.roles.composition import require_composed
-from warploom.view.timeline import draw
+from warploom.viz.timeline import draw
 
 MOST_TRIED = 8
 _HOPPER = {"h200": h200, "h100": h100}
@@ -86,7 +79,7 @@ PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "module",
 class Built:
     """A tiling with its source and cubin."""
 
-    tiling: Tiling
+    tiling: KernelConfig
     source: Source
     cubin: Cubin
 
@@ -121,8 +114,8 @@ class Compiled:
         Scalars that are not given and have no usual value are 1.
         """
         from warploom.check import check  # noqa: PLC0415 (needs a CUDA compiler)
-        from warploom.launch.check_launch import launch_of, ptx_of  # noqa: PLC0415
-        from warploom.launch.described import binary_of  # noqa: PLC0415
+        from warploom.compiler.described import binary_of  # noqa: PLC0415
+        from warploom.runtime.check_launch import launch_of, ptx_of  # noqa: PLC0415
 
         open_ = [s.name for s in binary_of(self).scalars if getattr(s, "default", None) is None]
         values = {**dict.fromkeys(open_, 1.0), **(scalars or {})}
@@ -186,7 +179,7 @@ class Compiled:
         return choose(self.rewritten, self.sizes, pins=self.pins, target=self.target)
 
     @property
-    def tiling(self) -> Tiling:
+    def tiling(self) -> KernelConfig:
         """The tiling that is built."""
         return self.built.tiling
 
@@ -202,7 +195,7 @@ class Compiled:
             return build_row_module(self.kernel, self.rewritten)
         return build_module(self.kernel, self.lowered)
 
-    def module_of(self, tiling: Tiling) -> KernelModule:
+    def module_of(self, tiling: KernelConfig) -> KernelModule:
         """The kernel module for a tiling."""
         if not self.loops:
             return build_row_module(self.kernel, self.rewritten)
@@ -311,11 +304,11 @@ class Compiled:
                 return self.cuda
         raise ConfigError(f"no pass {name!r}", where="after", fix=", ".join(PASSES))
 
-    def lower(self, tiling: Tiling) -> Lowered:
+    def lower(self, tiling: KernelConfig) -> Lowered:
         """The schedule for a tiling."""
         with announced(f"scheduling {self.kernel.name} {tiling.name}"):
             found = lower(
-                self.rewritten, tiling, target=self.target, options=SOLVE, keep=kept_order
+                self.rewritten, tiling, target=self.target, options=SOLVE, keep=cached_schedule
             )
         return priced(found, self.target)
 
@@ -351,7 +344,7 @@ class Compiled:
             warnings.warn(
                 f"kernel {self.kernel.name}, {least.tiling.name}:"
                 f" {least.cubin.report.spill_bytes} bytes of registers are spilled in every"
-                " configuration that was tried; smaller tiles (.with_tiles(...)) or shorter whole"
+                " configuration that was tried; smaller tiles (.with_config(...)) or shorter whole"
                 " axes avoid it",
                 SpillWarning,
                 stacklevel=2,
@@ -361,7 +354,7 @@ class Compiled:
             f"no tiling of kernel {self.kernel.name} can be built",
             where=f"sizes {self.sizes}, pins {self.pins}",
             why="; ".join(said),
-            fix="pin smaller extents with .with_tiles(...)",
+            fix="pin smaller extents with .with_config(...)",
         )
 
     def _build_without_products(self) -> Built | None:
@@ -390,7 +383,7 @@ class Compiled:
         tiling = tiling_of(kernel, consumers=0, **extents)
         return Built(tiling=tiling, source=source, cubin=cubin)
 
-    def build(self, tiling: Tiling, *, stamps: bool = False) -> Built:
+    def build(self, tiling: KernelConfig, *, stamps: bool = False) -> Built:
         """Schedule, prove, emit and compile a tiling, or recall it; ptxas' verdict is left open.
 
         With ``stamps`` its loop writes clocks.
@@ -406,7 +399,7 @@ class Compiled:
             keep_source(self.rewritten, tiling, self.target, source)
         return self._built(tiling, source)
 
-    def _scheduled(self, tiling: Tiling) -> Lowered:
+    def _scheduled(self, tiling: KernelConfig) -> Lowered:
         """The schedule for a tiling; that there is none is kept too."""
         refusal = recall_refusal(self.rewritten, tiling, self.target)
         if refusal is not None:
@@ -417,12 +410,14 @@ class Compiled:
             keep_refusal(self.rewritten, tiling, self.target, error)
             raise
 
-    def built_from(self, document: RolesDocument, tiling: Tiling, *, stamps: bool = False) -> Built:
+    def built_from(
+        self, document: RolesDocument, tiling: KernelConfig, *, stamps: bool = False
+    ) -> Built:
         """The programs of a document in place of the schedule's own; it is not judged here."""
         lowered = replace(self.lower(tiling), document=document)
         return self._built(tiling, emit_kernel(lowered, self.target, stamps=stamps))
 
-    def _built(self, tiling: Tiling, source: Source) -> Built:
+    def _built(self, tiling: KernelConfig, source: Source) -> Built:
         name = f"{self.kernel.name} {tiling.name}"
         cubin = compile_source(source.text, name=name, judged=False)
         return Built(tiling=tiling, source=source, cubin=cubin)
@@ -453,7 +448,7 @@ def _check_known(
             )
 
 
-def compile_text(
+def compile_kernel(
     text: Text,
     types: Types,
     *,

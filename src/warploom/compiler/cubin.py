@@ -24,9 +24,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from warploom.compiler.cuda_driver import bindings
+from warploom.compiler.disk_cache import DiskCache, digest, disk_cache
 from warploom.errors import BackendError, MissingExtraError
-from warploom.launch.disk_cache import DiskCache, digest, disk_cache
-from warploom.launch.driver import bindings
 
 ARCHITECTURE = "sm_90a"
 NVCC_FLAGS = ("-std=c++17", "-O3", "-cubin", "-gencode=arch=compute_90a,code=sm_90a")

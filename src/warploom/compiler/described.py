@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from warploom.emit.cuda.tile.signature import MapParam, PointerParam, WorkParam
-from warploom.emit.cuda.tile.source import Source
-from warploom.kernel.values import Kernel, Load, Store, Tensor, results, walk
-from warploom.launch.binary import Binary, LaunchFacts
-from warploom.launch.compiled import Built, Compiled
-from warploom.lower.tiling import Tiling
-from warploom.lower.visits import tile_terms, visit_list
+from warploom.codegen.cuda.tile.signature import MapParam, PointerParam, WorkParam
+from warploom.codegen.cuda.tile.source import Source
+from warploom.compiler.binary import Binary, LaunchFacts
+from warploom.compiler.compiled import Built, Compiled
+from warploom.ir.tile import Kernel, Load, Store, Tensor, results, walk
+from warploom.passes.kernel_config import KernelConfig
+from warploom.passes.tile_order import tile_terms, visit_list
 
 MATRIX = 2
 
@@ -31,7 +31,7 @@ def binary_of(
 def described(
     kernel: Kernel,
     source: Source,
-    tiling: Tiling,
+    tiling: KernelConfig,
     cubin: bytes,
     tensors: tuple[Tensor, ...] | None = None,
 ) -> Binary:
@@ -47,7 +47,7 @@ def facts_of(made: Compiled, built: Built | None = None) -> LaunchFacts:
     return replace(facts, moved=tuple(sorted(moved(built.source, made.kernel))))
 
 
-def launch_facts(kernel: Kernel, source: Source, tiling: Tiling) -> LaunchFacts:
+def launch_facts(kernel: Kernel, source: Source, tiling: KernelConfig) -> LaunchFacts:
     """What a launch has to know of an emitted kernel, as data."""
     meets = any(isinstance(p, WorkParam) for p in source.params)
     return LaunchFacts(

@@ -7,7 +7,7 @@ from enum import Enum
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from warploom.emit.cuda.tile import signature
+from warploom.codegen.cuda.tile import signature
 
 PARAMS = {kind.__name__: kind for kind in get_args(signature.Param)}
 

@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil
 
-from warploom.document.roles import BulkStore, Compute, Load, RoleProgram
-from warploom.lower.column import Lowered
-from warploom.lower.fuse import Step
-from warploom.lower.loop_ops import LoopOp, loop_ops
-from warploom.lower.parted import FIRST, REST
-from warploom.lower.price import Cost, beside_products, usual_cost
-from warploom.lower.storage import STAGING_BYTES
+from warploom.ir.mbarrier_dialect import BulkStore, Compute, Load, RoleProgram
+from warploom.passes.driver import Lowered
+from warploom.passes.fuse import Step
+from warploom.passes.loop_ops import LoopOp, loop_ops
+from warploom.passes.op_cost import Cost, beside_products, usual_cost
+from warploom.passes.smem_budget import STAGING_BYTES
+from warploom.passes.split_mma import FIRST, REST
 from warploom.sim import OpTiming, RoleCosts, RoleOpCost
-from warploom.target.described import differences
-from warploom.target.h200 import HopperTarget, h200
+from warploom.targets.described import differences
+from warploom.targets.h200 import HopperTarget, h200
 
 VECTOR, COPY_ENGINE, TENSOR = "alu", "copy engine", "tensor"
 

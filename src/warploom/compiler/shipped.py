@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from warploom.kernel.text import Text
+from warploom.frontend.tile_kernel import Text
 
 
 def is_shipped(text: Text) -> bool:

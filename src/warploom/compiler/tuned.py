@@ -13,13 +13,13 @@ from importlib import import_module
 from itertools import combinations, product
 from typing import NamedTuple
 
+from warploom.compiler.shipped import is_shipped
 from warploom.errors import WarploomError
-from warploom.kernel.canonical import Canonical
-from warploom.kernel.simplify import simplify
-from warploom.kernel.text import Text
-from warploom.kernel.values import Kernel
+from warploom.frontend.canonical import Canonical
+from warploom.frontend.simplify import simplify
+from warploom.frontend.tile_kernel import Text
+from warploom.ir.tile import Kernel
 from warploom.kernels.measured import Pins, measured
-from warploom.launch.shipped import is_shipped
 
 MOST_OPTIONAL = 6  # optional tensors whose presence is tried
 # The kernels of which anything was measured; values of their choices that were.

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from warploom.errors import KernelCallError
-from warploom.kernel.pointwise import Array, rounded
-from warploom.kernel.values import Access, Kernel, Tensor, Walk
+from warploom.frontend.pointwise import Array, rounded
+from warploom.ir.tile import Access, Kernel, Tensor, Walk
 
 
 def _fail(kernel: Kernel, what: str, why: str, fix: str) -> None:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from warploom.errors import KernelError
-from warploom.kernel.values import Access, DType
+from warploom.ir.tile import Access, DType
 
 f32, bf16, f16 = DType.F32, DType.BF16, DType.F16
 e4m3, e5m2 = DType.E4M3, DType.E5M2
@@ -125,4 +125,4 @@ argmax = _word("argmax", "wl.argmax(x, axis=1), or x.argmax(axis=1)")
 argmin = _word("argmin", "wl.argmin(x, axis=1), or x.argmin(axis=1)")
 topk = _word("topk", "values, indices = wl.topk(x, 2, axis=1)")
 print = _word("print", "wl.print(x), which shows the tile x where the kernel is interpreted")
-slope = _word("slope", "wl.slope(y, x), of y computed from x element by element")
+grad = _word("grad", "wl.grad(y, x), of y computed from x element by element")

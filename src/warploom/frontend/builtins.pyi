@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, Final
 
-from warploom.kernel.values import Access, DType
+from warploom.ir.tile import Access, DType
 
 __all__ = [
     "In",
@@ -49,7 +49,7 @@ __all__ = [
     "sigmoid",
     "silu",
     "sin",
-    "slope",
+    "grad",
     "sqrt",
     "steps",
     "tanh",
@@ -246,5 +246,5 @@ def topk(x: Any, k: int, axis: Any = ...) -> tuple[tuple[Any, ...], tuple[Any, .
 def print(x: Any) -> None:
     """Show the tile ``x`` where the kernel is interpreted; elsewhere nothing happens."""
 
-def slope(y: Any, x: Any) -> Any:
+def grad(y: Any, x: Any) -> Any:
     """The derivative of y by x, of what is computed between them element by element."""

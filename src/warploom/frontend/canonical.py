@@ -12,8 +12,8 @@ from enum import Enum
 from hashlib import sha256
 from typing import Any
 
-from warploom.kernel.types import Line
-from warploom.kernel.values import Kernel
+from warploom.ir.tile import Kernel
+from warploom.ir.types import Line
 
 # Which names a field holds; all other fields of names hold those of values.
 _SPACES = {

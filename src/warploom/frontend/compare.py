@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warploom.kernel.meaning import Run, start, tiles_of
-from warploom.kernel.values import DType, Kernel, Line
+from warploom.frontend.reference import Run, start, tiles_of
+from warploom.ir.tile import DType, Kernel, Line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What a text needs of rooms above its own: filled in by the package, which knows all rooms."""
+"""What a kernel needs of packages above this one: filled in by the top-level package."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,8 @@
-"""The language as one name: ``from warploom.kernel import language as wl``.
+"""The language as one name: ``from warploom.frontend import language as wl``.
 
-Authors write ``import warploom as wl``; texts inside warploom stand below the door and use this.
+Authors write ``import warploom as wl``; kernels inside warploom are below the public API and use
+this.
 """
 
-from warploom.kernel.text import kernel  # noqa: F401
-from warploom.kernel.words import *  # noqa: F403 (every word)
+from warploom.frontend.builtins import *  # noqa: F403 (every word)
+from warploom.frontend.tile_kernel import kernel  # noqa: F401

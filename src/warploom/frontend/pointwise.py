@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from warploom.kernel.values import DType, Fn
+from warploom.ir.tile import DType, Fn
 
 Array = npt.NDArray[Any]
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from warploom.kernel.types import Line
+from warploom.ir.types import Line
 
 
 @dataclass(frozen=True, slots=True)

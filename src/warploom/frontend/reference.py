@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from warploom.kernel import values as ir
-from warploom.kernel.arguments import check_scalars, inputs_of, lengths_of, output_of
-from warploom.kernel.pointwise import FUNCTIONS, Array, rounded
-from warploom.kernel.values import Access, Fn, Kernel, Op, Walk, is_number
+from warploom.frontend.arguments import check_scalars, inputs_of, lengths_of, output_of
+from warploom.frontend.pointwise import FUNCTIONS, Array, rounded
+from warploom.ir import tile as ir
+from warploom.ir.tile import Access, Fn, Kernel, Op, Walk, is_number
 
 STEP = 64
 Span = tuple[int, int]  # the elements of its axis a variable covers: first, and one after the last
@@ -126,7 +126,7 @@ class Run:
                 return np.arange(*self.spans[op.var])
             case ir.Whole():
                 return np.asarray(self.whole)
-            case ir.Spread():
+            case ir.Broadcast():
                 shape = tuple(self.length(d) for d in op.result.dims)
                 return np.broadcast_to(self.over(op.arg, op.result.dims), shape)
             case ir.Load():

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from warploom.kernel import values as ir
-from warploom.kernel.values import Kernel, Op, operands, results, walk
+from warploom.ir import tile as ir
+from warploom.ir.tile import Kernel, Op, operands, results, walk
 
 
 def with_operands(op: Op, new: Callable[[str], str]) -> Op:  # noqa: PLR0911 (one a kind)
@@ -17,7 +17,7 @@ def with_operands(op: Op, new: Callable[[str], str]) -> Op:  # noqa: PLR0911 (on
     match op:
         case ir.Pointwise():
             return replace(op, args=tuple(map(new, op.args)))
-        case ir.Spread() | ir.Transpose() | ir.Reduce():
+        case ir.Broadcast() | ir.Transpose() | ir.Reduce():
             return replace(op, arg=new(op.arg))
         case ir.Dot():
             return replace(op, a=new(op.a), b=new(op.b), into=new(op.into) if op.into else None)

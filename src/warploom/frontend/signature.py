@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from warploom.errors import KernelError
-from warploom.kernel.source import Source
-from warploom.kernel.values import Access, Axis, DType
-from warploom.kernel.words import Order, TensorNote
+from warploom.frontend.builtins import Order, TensorNote
+from warploom.frontend.source import Source
+from warploom.ir.tile import Access, Axis, DType
 
 RESERVED = frozenset(
     {"exact", "extents", "initial", "sizes", "types", "constants", "without", "stream"}

@@ -16,7 +16,7 @@ from warploom.errors import (
     KernelSyntaxError,
     KernelTypeError,
 )
-from warploom.kernel.values import Line
+from warploom.ir.tile import Line
 
 
 class Mistakes:

@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from warploom.errors import KernelCallError, KernelTypeError
-from warploom.kernel import hooks
-from warploom.kernel.captured import Lifted, lift
-from warploom.kernel.read import read
-from warploom.kernel.signature import MISSING, Signature, TensorText, read_signature
-from warploom.kernel.source import Source, read_source
-from warploom.kernel.values import Access, Axis, DType, Kernel, Tensor
+from warploom.frontend import hooks
+from warploom.frontend.closures import Lifted, lift
+from warploom.frontend.parser import read
+from warploom.frontend.signature import MISSING, Signature, TensorText, read_signature
+from warploom.frontend.source import Source, read_source
+from warploom.ir.tile import Access, Axis, DType, Kernel, Tensor
 
 if TYPE_CHECKING:
-    from warploom.kernel.compare import Difference
+    from warploom.frontend.compare import Difference
 
 Types = Mapping[str, str | DType] | str | DType
 
@@ -84,7 +84,7 @@ class Text:
             raise self._no_back_end("cannot run here")
         return hooks.launcher(self, args, kwargs)
 
-    def with_tiles(self, **pins: object) -> Text:
+    def with_config(self, **pins: object) -> Text:
         """The same kernel with choices pinned: extents by variable, ``consumers``, ``stages``."""
         return Text(self.function, {**self.pins, **pins}, self.given, self.captured)
 
@@ -128,7 +128,7 @@ class Text:
         positive: Collection[str] = (),
         target: object = None,
         check: Mapping[str, int] | None = None,
-    ) -> Any:  # noqa: ANN401 (``warploom.launch.compiled.Compiled``, a room above)
+    ) -> Any:  # noqa: ANN401 (``warploom.compiler.compiled.Compiled``, a package above)
         """What every pass makes of it, without a GPU: listings, schedule, proof, CUDA, cubin.
 
         ``sizes`` steer the choice of tiles (4096 where not given). ``types``, ``constants`` and
@@ -168,7 +168,8 @@ class Text:
 
         Inputs are NumPy arrays or CPU tensors in order, rounded to ``types``; optional ones,
         scalars and choices by name. Gives float32 arrays with the rounded values, integers as
-        integers; elements nobody wrote are NaN. ``config``: a ``Tiling`` or its pins; otherwise
+        integers; elements nobody wrote are NaN. ``config``: a ``KernelConfig`` or its pins;
+        otherwise
         the first choice for these sizes. ``timing``: ``in_order``, ``random``, ``adversarial``.
         """
         if hooks.interpreter is None:
@@ -278,7 +279,7 @@ class Text:
         Takes what ``reference`` takes. ``print`` of what it gives names the line, the tile and the
         step: the first NaN, infinity or difference above the tolerance. None: all are near.
         """
-        from warploom.kernel.compare import compare  # noqa: PLC0415 (NumPy only when asked)
+        from warploom.frontend.compare import compare  # noqa: PLC0415 (NumPy only when asked)
 
         kernel, every, rest = self._evaluated(arrays, types, constants, without, given)
         named = ("extents", "sizes", "initial")

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from warploom.errors import InterpreterError
 from warploom.ir.expr import Apply, Binary, Const, Element, IntExpr, Op, Select, Sym
-from warploom.kernel.types import DType, Fn
+from warploom.ir.types import DType, Fn
 
 Array = npt.NDArray[Any]
 WHOLE = (DType.I32, DType.I8, DType.I4)

@@ -14,16 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from warploom.document import BarrierKind
-from warploom.document.rings import BufferCopy
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import Array, floating, index
 from warploom.interp.timing import Agent, Blocked, Event, Scheduler, Step
 from warploom.interp.vector import Fragments, check_inside, run_body
-from warploom.ir import operations as ops
+from warploom.ir import BarrierKind, operations as ops
 from warploom.ir.expr import Function, IntExpr, Sym, SymKind, evaluate, inlined
 from warploom.ir.module import KernelModule, WaveFacts
 from warploom.ir.operations import Operation, Statement, StepLoop
+from warploom.ir.rings import BufferCopy
 from warploom.ir.tile_schedule import CTA, CTAS, TILE, expand
 
 LANES = 64

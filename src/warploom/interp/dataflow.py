@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from warploom.errors import WarploomError
+from warploom.frontend.reference import reference
 from warploom.interp.arithmetic import unrounded
 from warploom.interp.run import run_module
 from warploom.ir.expr import IntExpr, Select, Sym, inlined, linear, rewrite
 from warploom.ir.module import KernelModule
-from warploom.kernel.meaning import reference
-from warploom.kernel.types import Access, Axis, DType, Walk
-from warploom.kernel.values import Kernel, Load, Loop, Store, operands, results, walk
+from warploom.ir.tile import Kernel, Load, Loop, Store, operands, results, walk
+from warploom.ir.types import Access, Axis, DType, Walk
 
 REWRITES = (
     "sums in another order, split over steps, threads, warps and CTAs",

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from warploom.document.rings import BufferCopy, Per, Scope, Side
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import OUTSIDE, Array, elements_of, floating, index
 from warploom.interp.timing import Agent, Blocked, Event, Scheduler, Step
@@ -31,8 +30,9 @@ from warploom.ir.module import (
     TileLoop,
 )
 from warploom.ir.operations import Operation, Statement, StepLoop
+from warploom.ir.rings import BufferCopy, Per, Scope, Side
 from warploom.ir.tile_schedule import CTA, CTAS, TILE, VISIT, TileAxis, TileSchedule, expand
-from warploom.kernel.types import DType
+from warploom.ir.types import DType
 
 WARP = 32
 BLOCK_ROWS = 64

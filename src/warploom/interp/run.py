@@ -16,7 +16,7 @@ from warploom.ir.expr import Sym, SymKind, evaluate
 from warploom.ir.module import Dialect, KernelModule, TensorArg
 from warploom.ir.operations import StepLoop
 from warploom.ir.tile_schedule import SMS, expand
-from warploom.kernel.types import DType
+from warploom.ir.types import DType
 
 LEAST = -(2**31)
 BLOCK_ROWS = 16

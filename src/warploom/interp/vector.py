@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from warploom.document.rings import BufferCopy
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import Array, floating, index, pointwise, round_to, wrapped
 from warploom.ir import operations as ops
 from warploom.ir.expr import Function, IntExpr, Sym, SymKind, inlined, symbols
-from warploom.kernel.types import DType, Fn
+from warploom.ir.rings import BufferCopy
+from warploom.ir.types import DType, Fn
 
 ROW = Sym(SymKind.ELEMENT, "row")
 COL = Sym(SymKind.ELEMENT, "col")

@@ -8,11 +8,11 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
-from warploom.document.fields import integer, judge, numbers
-from warploom.document.flow import Flow
-from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, OpDesc, Phase, ScheduleEntry
 from warploom.errors import ConfigError
+from warploom.ir.dataflow import Flow
+from warploom.ir.machine_costs import MachineCosts
+from warploom.ir.schedule_ops import DepEdge, OpDesc, Phase, ScheduleEntry
+from warploom.ir.validation import integer, judge, numbers
 
 SCHEMA = "warploom.schedule/1"
 

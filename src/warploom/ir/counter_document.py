@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from warploom.document.counters import ScheduleDocument
-from warploom.document.ops import OpDesc, OpTag, Phase, ScheduleEntry, ScheduleOps
 from warploom.errors import DocumentError
 from warploom.ir import operations as ops
+from warploom.ir.counter_dialect import ScheduleDocument
 from warploom.ir.expr import IntExpr, const
 from warploom.ir.module import Dialect, KernelModule, WaveFacts
 from warploom.ir.operations import Operation, Statement, StepLoop
+from warploom.ir.schedule_ops import OpDesc, OpTag, Phase, ScheduleEntry, ScheduleOps
 from warploom.ir.tile_schedule import let
 
 TRIPS = let("trips")

@@ -29,7 +29,8 @@ count what came (``full``) and that it was read (``free``, awaited for the tile 
 
 Steps are done in the order listed, each ``by`` those it names: the threads of an instance as part
 of a tile (``all``, and after the draw ``others`` or ``last``), or the ``consumer``, and beside it
-the ``usher`` who opens turns and the ``clerk`` who gives them on. One thread of an instance draws,
+the ``usher``, the acquire warp that opens turns, and the ``clerk``, the release warp that passes
+them on. One thread of an instance draws,
 publishes, awaits and clears; all of its threads write, add and read.
 
 Flags count. A ``publish`` adds one to its flag, and what its thread knows is known to whoever
@@ -179,8 +180,8 @@ class Who(StrEnum):
     OTHERS = "others"
     LAST = "last"
     CONSUMER = "consumer"
-    USHER = "usher"
-    CLERK = "clerk"
+    ACQUIRE_WARP = "usher"
+    RELEASE_WARP = "clerk"
     SENDER = "sender"
     OWNER = "owner"
 

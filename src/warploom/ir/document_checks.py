@@ -3,8 +3,9 @@
 import re
 from typing import Any
 
-from warploom.document import roles
-from warploom.document.flow import (
+from warploom.errors import DocumentError
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.dataflow import (
     Across,
     Counted,
     Does,
@@ -16,16 +17,15 @@ from warploom.document.flow import (
     When,
     Who,
 )
-from warploom.document.limits import check_limits
-from warploom.document.roles import RoleEntry, RolesDocument
-from warploom.errors import DocumentError
+from warploom.ir.limits import check_limits
+from warploom.ir.mbarrier_dialect import RoleEntry, RolesDocument
 
 MAX_EXCHANGES, MAX_STEPS, MAX_APART = 16, 64, 4096
 _PLACED = (Does.WRITE, Does.READ)
 _MEMBERS = {
     Across.PARTS: (Who.ALL, Who.OTHERS, Who.LAST),
     Across.NEAR: (Who.SENDER, Who.OWNER),
-    Across.TURNS: (Who.CONSUMER, Who.USHER, Who.CLERK),
+    Across.TURNS: (Who.CONSUMER, Who.ACQUIRE_WARP, Who.RELEASE_WARP),
 }
 _FLAGS = {
     Across.PARTS: (Counted.LEFT,),

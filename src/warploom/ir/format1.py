@@ -14,13 +14,13 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol, runtime_checkable
 
-from warploom.document.checks import check_document, check_flow
-from warploom.document.counters import SCHEMA, ScheduleDocument
-from warploom.document.flow import SETUP, STORE, WAVE
-from warploom.document.ops import Phase
-from warploom.document.roles import RolesDocument
-from warploom.document.values import kind_of, plain, record
 from warploom.errors import DocumentError
+from warploom.ir.counter_dialect import SCHEMA, ScheduleDocument
+from warploom.ir.dataflow import SETUP, STORE, WAVE
+from warploom.ir.document_checks import check_document, check_flow
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.records import kind_of, plain, record
+from warploom.ir.schedule_ops import Phase
 
 MAX_TEXT = 24 * 1024 * 1024
 MAX_OPENED = 400_000

@@ -4,8 +4,8 @@ A declaration that cannot be (overlapping parts, a barrier id nobody has, a copy
 is no schedule with a defect; it is no schedule. ``DocumentError`` names its path.
 """
 
-from warploom.document.rings import RoleRing
-from warploom.document.roles import (
+from warploom.errors import DocumentError
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkStore,
     Compute,
@@ -16,7 +16,7 @@ from warploom.document.roles import (
     RoleProgram,
     RolesDocument,
 )
-from warploom.errors import DocumentError
+from warploom.ir.rings import RoleRing
 
 MAX_ENTRIES = 20_000
 MAX_THREADS = 1024

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.document.rings import Side
 from warploom.ir import operations as ops
 from warploom.ir.expr import Expr, IntExpr, Sym, SymKind, show
 from warploom.ir.module import (
@@ -17,7 +16,8 @@ from warploom.ir.module import (
     TileLoop,
 )
 from warploom.ir.operations import Statement, StepLoop
-from warploom.kernel.types import Fn, Line
+from warploom.ir.rings import Side
+from warploom.ir.types import Fn, Line
 
 SIGNS = {
     Fn.ADD: "+", Fn.SUB: "-", Fn.MUL: "*", Fn.DIV: "/", Fn.EQ: "==", Fn.NE: "!=", Fn.LT: "<",

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from warploom.document.ops import OpDesc, OpRole, ResourceKind
 from warploom.errors import ConfigError, CostModelError, GeometryError
+from warploom.ir.schedule_ops import OpDesc, OpRole, ResourceKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

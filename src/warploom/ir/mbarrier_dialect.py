@@ -17,9 +17,9 @@ tile and take no ``k``.
 
 from dataclasses import dataclass
 
-from warploom.document.flow import Exchange, Flow
-from warploom.document.machine import RoleCosts
-from warploom.document.rings import (
+from warploom.ir.dataflow import Exchange, Flow
+from warploom.ir.machine_costs import RoleCosts
+from warploom.ir.rings import (
     BufferCopy,
     NamedBarrier,
     RoleRing,

@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from warploom.document.counters import Counters, KernelShape, Protocol
-from warploom.document.flow import Exchange, Flow
-from warploom.document.rings import NamedBarrier, RoleRing, StagingBuffer
-from warploom.document.roles import ProofRecord
+from warploom.ir.counter_dialect import Counters, KernelShape, Protocol
+from warploom.ir.dataflow import Exchange, Flow
 from warploom.ir.expr import Function, IntExpr
+from warploom.ir.mbarrier_dialect import ProofRecord
 from warploom.ir.operations import Statement
+from warploom.ir.rings import NamedBarrier, RoleRing, StagingBuffer
+from warploom.ir.tile import Kernel
 from warploom.ir.tile_schedule import Let, TileSchedule
-from warploom.kernel.types import Axis, DType
-from warploom.kernel.values import Kernel
+from warploom.ir.types import Axis, DType
 
 
 class Outside(StrEnum):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.ops import KOffsetKind, OpRole, ResourceKind
-from warploom.document.rings import BufferCopy, Scope, Side, SlotRead
 from warploom.ir.expr import IntExpr
-from warploom.kernel.types import DType, Fn, Line
+from warploom.ir.rings import BufferCopy, Scope, Side, SlotRead
+from warploom.ir.schedule_ops import KOffsetKind, OpRole, ResourceKind
+from warploom.ir.types import DType, Fn, Line
 
 # Fragments and vector work.
 

@@ -12,10 +12,17 @@ from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from warploom.document import counters, flow, flow as exchange, ops, rings, roles
-from warploom.document.machine import MachineCosts, RoleCosts, RoleOpCost
-from warploom.document.ops import OpTag, ScheduleOps
 from warploom.errors import ConfigError, DocumentError
+from warploom.ir import (
+    counter_dialect as counters,
+    dataflow as exchange,
+    dataflow as flow,
+    mbarrier_dialect as roles,
+    rings,
+    schedule_ops as ops,
+)
+from warploom.ir.machine_costs import MachineCosts, RoleCosts, RoleOpCost
+from warploom.ir.schedule_ops import OpTag, ScheduleOps
 
 MAX_LIST = 100_000
 MAX_INT = 10**9

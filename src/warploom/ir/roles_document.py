@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from warploom.document import roles
-from warploom.document.rings import NamedBarrier, Side, SlotRead
-from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
 from warploom.errors import DocumentError
-from warploom.ir import operations as ops
+from warploom.ir import mbarrier_dialect as roles, operations as ops
 from warploom.ir.expr import IntExpr, Sym, SymKind, linear
+from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram, RolesDocument
 from warploom.ir.module import Dialect, KernelModule, Role
 from warploom.ir.operations import Operation, Statement, StepLoop
+from warploom.ir.rings import NamedBarrier, Side, SlotRead
 
 _BASES = {
     "setup": None,

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Any
 
-from warploom.document.fields import all_of, instance, integer, judge, member
-from warploom.document.flow import FlowOperand, Key
+from warploom.ir.dataflow import FlowOperand, Key
+from warploom.ir.validation import all_of, instance, integer, judge, member
 
 
 class ResourceKind(Enum):

@@ -18,10 +18,10 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from warploom.document.values import MAX_INT, MAX_LIST, kind_of, mapping
 from warploom.errors import DocumentError
 from warploom.ir.expr import Apply, Binary, Const, Element, IntExpr, Op, Select, Sym, SymKind
 from warploom.ir.module import KernelModule
+from warploom.ir.records import MAX_INT, MAX_LIST, kind_of, mapping
 
 # ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
 

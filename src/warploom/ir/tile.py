@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from warploom.kernel.types import (
+from warploom.ir.types import (
     Access,
     Axis,
     Dim,
@@ -82,7 +82,7 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class Broadcast:
     """A value of fewer axes made to extend over ``result.dims`` (``zeros(m, n)``)."""
 
     result: Value
@@ -220,7 +220,7 @@ class Loop:
 
 
 Op = (
-    Const | Scalar | Size | Position | Indices | Whole | Spread | Given | Load | Transpose
+    Const | Scalar | Size | Position | Indices | Whole | Broadcast | Given | Load | Transpose
     | Pointwise | Reduce | Dot | Store | Loop
 )  # fmt: skip
 
@@ -268,17 +268,17 @@ class Kernel:
         return tuple(op for op in self.ops if isinstance(op, Loop))
 
     def reference(self, *arrays: object, **given: Any) -> Any:  # noqa: ANN401 (NumPy's own)
-        """What it computes, in NumPy: see ``warploom.kernel.meaning.reference``.
+        """What it computes, in NumPy: see ``warploom.frontend.reference.reference``.
 
         Scalars are given by name, beside ``exact``, ``extents``, ``sizes``, ``initial``.
         """
-        from warploom.kernel.meaning import reference  # noqa: PLC0415 (NumPy only when asked)
+        from warploom.frontend.reference import reference  # noqa: PLC0415 (NumPy only when asked)
 
         options = {k: given.pop(k) for k in ("exact", "extents", "sizes", "initial") if k in given}
         return reference(self, arrays, given, **options)
 
     def __str__(self) -> str:
-        from warploom.kernel.listing import listing  # noqa: PLC0415 (it needs this module)
+        from warploom.ir.tile_listing import listing  # noqa: PLC0415 (it needs this module)
 
         return listing(self)
 
@@ -320,7 +320,7 @@ def operands(op: Op) -> tuple[str, ...]:  # noqa: PLR0911 (one line a kind of op
     match op:
         case Pointwise():
             return op.args
-        case Spread() | Transpose() | Reduce():
+        case Broadcast() | Transpose() | Reduce():
             return (op.arg,)
         case Dot():
             return (op.a, op.b, *([op.into] if op.into else []))

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterator
 
-from warploom.kernel import values as ir
-from warploom.kernel.values import Fn, Kernel, Line, Op, Walk
+from warploom.ir import tile as ir
+from warploom.ir.tile import Fn, Kernel, Line, Op, Walk
 
 _INFIX = {
     Fn.ADD: "+", Fn.SUB: "-", Fn.MUL: "*", Fn.DIV: "/", Fn.FLOORDIV: "//", Fn.MOD: "%",
@@ -99,7 +99,7 @@ def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of o
             return f"index({op.var})"
         case ir.Whole():
             return f"{op.var} is whole"
-        case ir.Spread():
+        case ir.Broadcast():
             return f"spread({op.arg})"
         case ir.Load():
             past = ", 0 past the end" if op.bounded else f", 0 from {op.end}" if op.end else ""

@@ -41,9 +41,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from warploom.document.ops import Phase
-from warploom.document.values import plain, record
 from warploom.errors import DocumentError
+from warploom.ir.records import plain, record
+from warploom.ir.schedule_ops import Phase
 
 WITNESS_SCHEMA = "warploom.witness/1"
 

@@ -5,7 +5,7 @@ for keys and values that lie in pages, which a table lists for every sequence, `
 masks of which lists say where something is seen, and where everything.
 """
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 # The maximum before any key is seen: finite, so that a row that sees no key yet never computes
 # inf - inf, and far below every score. Such a row gives 0, and -inf as its log-sum-exp.

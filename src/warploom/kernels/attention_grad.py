@@ -9,7 +9,7 @@ With ``turns``, tiles of keys add to ``dq`` one after the other: the same bits e
 queries see something, and which everything.
 """
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 LOG2_E = 1.4426950408889634
 
@@ -66,7 +66,7 @@ def attention_grad(
         p = _seen(p, b, h, s, t, end - q.s if causal == "end" else 0, causal, visible)
         if lengths is not None:
             p = wl.where(wl.index(t) < end, p, 0.0)
-        w = p if score is None else p * wl.slope(y, x)  # one tile of registers, not two
+        w = p if score is None else p * wl.grad(y, x)  # one tile of registers, not two
         ds = (w * (vs @ dos.T - delta[b, h, s])).to(q.dtype)
         gv += p.to(q.dtype) @ dos
         gk += ds @ qs
@@ -212,7 +212,7 @@ def blocked_grad(
         p = _seen(p, b, h, s, t, ahead, causal, visible, listed=True)
         if lengths is not None:
             p = wl.where(wl.index(t) < end, p, 0.0)
-        w = p if score is None else p * wl.slope(y, x)
+        w = p if score is None else p * wl.grad(y, x)
         ds = (w * (vs @ dos.T - delta[b, h, s])).to(q.dtype)
         gv += p.to(q.dtype) @ dos
         gk += ds @ qs

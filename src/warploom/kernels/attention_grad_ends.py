@@ -1,6 +1,6 @@
 """What surrounds attention backward: row sums of ``do * o`` before, sums made ready after it."""
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 
 @wl.kernel

@@ -1,6 +1,6 @@
 """Products of fp8 tiles with a scale for each block of 128 columns (and rows, for the weights)."""
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 
 @wl.kernel

@@ -4,7 +4,7 @@ Pictures lie pixel by pixel (NHWC), filters as ``[outputs, taps, channels]``. Fo
 gathers rows by indices that are known before the loop only.
 """
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 
 @wl.kernel

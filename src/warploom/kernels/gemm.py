@@ -4,7 +4,7 @@
 result. For few rows it wastes nothing: products have 64 rows at least, but 16 columns.
 """
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 
 @wl.kernel

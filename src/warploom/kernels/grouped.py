@@ -8,7 +8,7 @@ products joined. ``grouped_gathered`` and ``gathered_swiglu`` pick their rows by
 fp8 with a scale for each 128 columns of a row and each 128 x 128 block of weights.
 """
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 
 @wl.kernel

@@ -5,7 +5,7 @@ activations waste nothing: products have 64 rows at least, but 16 columns. Scale
 neighbours of a row and are applied to sums of that many products.
 """
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 
 @wl.kernel

@@ -1,6 +1,6 @@
 """``(x / rms(x)) @ w.T``: the row statistic is made of the tiles the product loads anyway."""
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 
 @wl.kernel

@@ -11,7 +11,7 @@ Few heads leave SMs idle, so the chunks are cut into parts ``p`` that are scanne
 (``gone``), and ``scan`` begins each with what the parts before it left, in their order.
 """
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 
 @wl.kernel

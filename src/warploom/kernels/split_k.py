@@ -6,7 +6,7 @@ result does not depend on timing. For MI355X; on Hopper calls split K by themsel
 ``split_product`` is refused there, since its copies cannot end inside a row.
 """
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 
 @wl.kernel

@@ -1,6 +1,6 @@
 """Two products of one tile, joined: ``act(x @ gate.T) * (x @ up.T)``, SwiGLU with silu."""
 
-from warploom.kernel import language as wl
+from warploom.frontend import language as wl
 
 
 @wl.kernel

@@ -5,8 +5,8 @@ budgets, roles). Out: a ``ModuloResult`` whose ``proven`` flag, bounds and ``lim
 is and why it is not better.
 """
 
-from warploom.order.check import check_result, check_schedule
-from warploom.order.model import (
+from warploom.modulo.check import check_result, check_schedule
+from warploom.modulo.model import (
     Goal,
     Hold,
     ModuloEdge,
@@ -19,7 +19,7 @@ from warploom.order.model import (
     Unit,
     Value,
 )
-from warploom.order.options import ExactUse, ModuloOptions, Progress
-from warploom.order.result import Limit, LimitKind, ModuloResult
-from warploom.order.search import solve_modulo
-from warploom.order.validate import validate
+from warploom.modulo.options import ExactUse, ModuloOptions, Progress
+from warploom.modulo.result import Limit, LimitKind, ModuloResult
+from warploom.modulo.search import solve_modulo
+from warploom.modulo.validate import validate

@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
 
-from warploom.order.bounds.energy import closure
-from warploom.order.bounds.paths import IntMatrix, distances
-from warploom.order.bounds.plain import budget_limit, depth_bounds
-from warploom.order.bounds.system import System, build_system
-from warploom.order.check import check_schedule
-from warploom.order.clock import Deadline
-from warploom.order.exact.process import ExactSolver
-from warploom.order.exact.request import CpAnswer, CpRequest, CpStatus, Incumbent
-from warploom.order.options import ModuloOptions
-from warploom.order.place.heuristic import find_schedule
-from warploom.order.programs import candidate_assignments
-from warploom.order.result import Limit, LimitKind
+from warploom.modulo.bounds.energy import closure
+from warploom.modulo.bounds.paths import IntMatrix, distances
+from warploom.modulo.bounds.plain import budget_limit, depth_bounds
+from warploom.modulo.bounds.system import System, build_system
+from warploom.modulo.check import check_schedule
+from warploom.modulo.clock import Deadline
+from warploom.modulo.exact.process import ExactSolver
+from warploom.modulo.exact.request import CpAnswer, CpRequest, CpStatus, Incumbent
+from warploom.modulo.options import ModuloOptions
+from warploom.modulo.placement.heuristic import find_schedule
+from warploom.modulo.programs import candidate_assignments
+from warploom.modulo.result import Limit, LimitKind
 
 SMALL_LAG = 4
 COPIES = (0, 1, 4)  # how many copies above the least the heuristic is given

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from warploom.errors import SchedulingError
-from warploom.order.model import MAIN_ROLE, ModuloProblem, Read, Ring, RingKind
-from warploom.order.result import ModuloResult
+from warploom.modulo.model import MAIN_ROLE, ModuloProblem, Read, Ring, RingKind
+from warploom.modulo.result import ModuloResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

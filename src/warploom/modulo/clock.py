@@ -7,7 +7,7 @@ WORK, TIME = "work limit", "time limit"
 
 
 class OutOfTimeError(Exception):
-    """The deadline has passed; never leaves the room. Says which."""
+    """The deadline has passed; never leaves this package. Says which."""
 
 
 @dataclass(slots=True)

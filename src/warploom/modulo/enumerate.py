@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.errors import SchedulingError
-from warploom.order.bounds.paths import UNREACHED, distances
-from warploom.order.bounds.system import build_system
-from warploom.order.check import check_schedule
-from warploom.order.model import ModuloProblem
-from warploom.order.programs import Point, Programs, Space, points_of, programs_of
+from warploom.modulo.bounds.paths import UNREACHED, distances
+from warploom.modulo.bounds.system import build_system
+from warploom.modulo.check import check_schedule
+from warploom.modulo.model import ModuloProblem
+from warploom.modulo.programs import Point, Programs, Space, points_of, programs_of
 
 IntMatrix = npt.NDArray[np.int64]
 

@@ -14,8 +14,8 @@ from math import gcd, lcm
 from typing import NamedTuple
 
 from warploom.errors import PhaseError
-from warploom.order.bounds.system import build_system
-from warploom.order.result import ModuloResult
+from warploom.modulo.bounds.system import build_system
+from warploom.modulo.result import ModuloResult
 
 
 class Issued(NamedTuple):

@@ -7,15 +7,15 @@ hand, on a coarse grid, then exactly; its bound counts only where its limit on l
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.order import attempt
-from warploom.order.bounds.energy import closure, length_bound
-from warploom.order.bounds.plain import depth_bounds, live_area
-from warploom.order.bounds.system import System
-from warploom.order.check import CheckReport, check_schedule
-from warploom.order.clock import OutOfTimeError, stopped_by
-from warploom.order.exact.request import CpAnswer, CpRequest, CpStatus, Incumbent
-from warploom.order.model import Goal, RingKind
-from warploom.order.result import GoalValue
+from warploom.modulo import attempt
+from warploom.modulo.bounds.energy import closure, length_bound
+from warploom.modulo.bounds.plain import depth_bounds, live_area
+from warploom.modulo.bounds.system import System
+from warploom.modulo.check import CheckReport, check_schedule
+from warploom.modulo.clock import OutOfTimeError, stopped_by
+from warploom.modulo.exact.request import CpAnswer, CpRequest, CpStatus, Incumbent
+from warploom.modulo.model import Goal, RingKind
+from warploom.modulo.result import GoalValue
 
 
 def improve(

@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from warploom.errors import ConfigError, WarploomWarning
-from warploom.order.attempt import Attempter, as_incumbent
-from warploom.order.bounds.system import build_system
-from warploom.order.check import check_result, check_schedule
-from warploom.order.exact import process
-from warploom.order.exact.request import CpRequest, CpStatus, Incumbent
-from warploom.order.goals import least_overlap
-from warploom.order.model import RingKind
-from warploom.order.options import ExactUse, ModuloOptions
-from warploom.order.place.heuristic import find_schedule
-from warploom.order.result import ModuloResult
+from warploom.modulo.attempt import Attempter, as_incumbent
+from warploom.modulo.bounds.system import build_system
+from warploom.modulo.check import check_result, check_schedule
+from warploom.modulo.exact import process
+from warploom.modulo.exact.request import CpRequest, CpStatus, Incumbent
+from warploom.modulo.goals import least_overlap
+from warploom.modulo.model import RingKind
+from warploom.modulo.options import ExactUse, ModuloOptions
+from warploom.modulo.placement.heuristic import find_schedule
+from warploom.modulo.result import ModuloResult
 
 SEEDS_PER_SCHEDULE = 4
 MOST_DEPTHS = 8

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import exp, inf, isfinite, log
 
-from warploom.order.bounds.paths import Cycle
-from warploom.order.model import ModuloOp, ModuloProblem, Read
-from warploom.order.sequence import Orders, Program, downhill, program_of
+from warploom.modulo.bounds.paths import Cycle
+from warploom.modulo.model import ModuloOp, ModuloProblem, Read
+from warploom.modulo.sequence import Orders, Program, downhill, program_of
 
 WIDTHS = {"unit": 0.5, "latency": 0.5, "op": 0.1}
 FEW = 16  # ops up to which a measurement is dearer than learning from it

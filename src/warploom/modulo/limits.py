@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from warploom.order.attempt import Attempter
-from warploom.order.bounds.energy import closure
-from warploom.order.bounds.system import STREAM, System, build_system
-from warploom.order.exact.request import Incumbent
-from warploom.order.model import ModuloProblem
-from warploom.order.options import ModuloOptions
-from warploom.order.result import Limit, LimitKind
+from warploom.modulo.attempt import Attempter
+from warploom.modulo.bounds.energy import closure
+from warploom.modulo.bounds.system import STREAM, System, build_system
+from warploom.modulo.exact.request import Incumbent
+from warploom.modulo.model import ModuloProblem
+from warploom.modulo.options import ModuloOptions
+from warploom.modulo.result import Limit, LimitKind
 
 
 def explain_energy(system: System, ii: int) -> Limit:

@@ -14,10 +14,10 @@ from itertools import islice
 from math import inf, isfinite
 
 from warploom.errors import ConfigError, SchedulingError
-from warploom.order.learn import FEW, Learner
-from warploom.order.model import ModuloProblem
-from warploom.order.sequence import Orders, Program, neighbours
-from warploom.order.starts import Start, solver_starts
+from warploom.modulo.learn import FEW, Learner
+from warploom.modulo.model import ModuloProblem
+from warploom.modulo.sequence import Orders, Program, neighbours
+from warploom.modulo.starts import Start, solver_starts
 
 SOLVE_SECONDS = 10.0  # of a start, at most, where the hunt has a time limit
 KNOWN = 3  # orders that walks begin from

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from warploom.errors import ConfigError
-from warploom.order.model import Goal
+from warploom.modulo.model import Goal
 
 
 class ExactUse(StrEnum):

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from warploom.errors import SchedulingError
-from warploom.order.model import ModuloProblem
+from warploom.modulo.model import ModuloProblem
 
 Cell = tuple[
     str, int

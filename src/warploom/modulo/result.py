@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from warploom.errors import GraphError
-from warploom.order.model import Goal, ModuloProblem, RingKind
+from warploom.modulo.model import Goal, ModuloProblem, RingKind
 
 
 class LimitKind(StrEnum):

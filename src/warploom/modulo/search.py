@@ -12,23 +12,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.errors import SchedulingError
-from warploom.order.attempt import Attempter, Open, Outcome, Refuted
-from warploom.order.bounds.energy import MAX_NODES, energetic_bound
-from warploom.order.bounds.paths import Cycle, Paths, rec_mii
-from warploom.order.bounds.plain import deciding_interval, is_monotone, never, plain_bound
-from warploom.order.bounds.system import System, build_system
-from warploom.order.check import check_result
-from warploom.order.clock import TIME, Deadline, OutOfTimeError, stopped_by
-from warploom.order.exact import process
-from warploom.order.exact.request import Incumbent
-from warploom.order.goals import improve, least_overlap
-from warploom.order.limits import explain_energy, explain_refusal
-from warploom.order.model import ModuloProblem
-from warploom.order.options import ExactUse, ModuloOptions, Progress, ProgressCallback
-from warploom.order.programs import candidate_assignments
-from warploom.order.result import Limit, LimitKind, ModuloResult
-from warploom.order.sequence import Program, as_result, downhill, tightened
-from warploom.order.validate import validate
+from warploom.modulo.attempt import Attempter, Open, Outcome, Refuted
+from warploom.modulo.bounds.energy import MAX_NODES, energetic_bound
+from warploom.modulo.bounds.paths import Cycle, Paths, rec_mii
+from warploom.modulo.bounds.plain import deciding_interval, is_monotone, never, plain_bound
+from warploom.modulo.bounds.system import System, build_system
+from warploom.modulo.check import check_result
+from warploom.modulo.clock import TIME, Deadline, OutOfTimeError, stopped_by
+from warploom.modulo.exact import process
+from warploom.modulo.exact.request import Incumbent
+from warploom.modulo.goals import improve, least_overlap
+from warploom.modulo.limits import explain_energy, explain_refusal
+from warploom.modulo.model import ModuloProblem
+from warploom.modulo.options import ExactUse, ModuloOptions, Progress, ProgressCallback
+from warploom.modulo.programs import candidate_assignments
+from warploom.modulo.result import Limit, LimitKind, ModuloResult
+from warploom.modulo.sequence import Program, as_result, downhill, tightened
+from warploom.modulo.validate import validate
 
 NODES_BESIDE_OPS = 2
 SCANNED = 2000  # intervals that are refuted one by one, at the most

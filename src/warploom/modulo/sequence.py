@@ -16,14 +16,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from warploom.order.bounds.paths import Cycle, Paths
-from warploom.order.bounds.system import Arc, System, build_system
-from warploom.order.check import check_schedule
-from warploom.order.clock import Deadline
-from warploom.order.exact.request import Incumbent
-from warploom.order.goals import least_overlap
-from warploom.order.model import ModuloProblem, RingKind
-from warploom.order.result import Limit, LimitKind, ModuloResult
+from warploom.modulo.bounds.paths import Cycle, Paths
+from warploom.modulo.bounds.system import Arc, System, build_system
+from warploom.modulo.check import check_schedule
+from warploom.modulo.clock import Deadline
+from warploom.modulo.exact.request import Incumbent
+from warploom.modulo.goals import least_overlap
+from warploom.modulo.model import ModuloProblem, RingKind
+from warploom.modulo.result import Limit, LimitKind, ModuloResult
 
 
 def unit_order_arcs(system: System, ii: int, times: Sequence[int]) -> list[Arc]:

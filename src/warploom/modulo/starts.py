@@ -13,17 +13,17 @@ from itertools import count
 from math import log
 
 from warploom.errors import WarploomError
-from warploom.order.bounds.paths import distances
-from warploom.order.bounds.plain import depth_bounds
-from warploom.order.bounds.system import build_system
-from warploom.order.kbest import k_best
-from warploom.order.learn import far, features, under
-from warploom.order.model import ModuloProblem
-from warploom.order.options import ModuloOptions
-from warploom.order.place.heuristic import find_schedule
-from warploom.order.result import ModuloResult
-from warploom.order.search import solve_modulo
-from warploom.order.sequence import Program, downhill, fits_budget, program_of
+from warploom.modulo.bounds.paths import distances
+from warploom.modulo.bounds.plain import depth_bounds
+from warploom.modulo.bounds.system import build_system
+from warploom.modulo.kbest import k_best
+from warploom.modulo.learn import far, features, under
+from warploom.modulo.model import ModuloProblem
+from warploom.modulo.options import ModuloOptions
+from warploom.modulo.placement.heuristic import find_schedule
+from warploom.modulo.result import ModuloResult
+from warploom.modulo.search import solve_modulo
+from warploom.modulo.sequence import Program, downhill, fits_budget, program_of
 
 SLACKS = (0.0, 0.02, 0.06, 0.15, 0.3)
 MARGINS = (0.25, 1.0)

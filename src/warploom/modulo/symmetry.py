@@ -13,12 +13,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 from warploom.errors import SchedulingError
-from warploom.order.check import check_result
-from warploom.order.clock import Deadline
-from warploom.order.model import ModuloEdge, ModuloProblem
-from warploom.order.options import ModuloOptions
-from warploom.order.result import ModuloResult
-from warploom.order.search import schedule_at, solve_modulo
+from warploom.modulo.check import check_result
+from warploom.modulo.clock import Deadline
+from warploom.modulo.model import ModuloEdge, ModuloProblem
+from warploom.modulo.options import ModuloOptions
+from warploom.modulo.result import ModuloResult
+from warploom.modulo.search import schedule_at, solve_modulo
 
 TRIES = 8
 LEAST = 0.01  # seconds for any solve

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from warploom.errors import ConfigError, CostModelError, CycleError, GraphError, InfeasibleError
-from warploom.order.bounds.paths import Cycle, Paths
-from warploom.order.bounds.system import Arc
-from warploom.order.model import ModuloProblem, Read, Ring, RingKind
+from warploom.modulo.bounds.paths import Cycle, Paths
+from warploom.modulo.bounds.system import Arc
+from warploom.modulo.model import ModuloProblem, Read, Ring, RingKind
 
 MAX_OPS = 4096
 MAX_CYCLES = 10**7

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from warploom.document.flow import When
 from warploom.errors import KernelError
-from warploom.kernel.values import (
+from warploom.ir.dataflow import When
+from warploom.ir.tile import (
+    Broadcast,
     Carried,
     Const,
     Dot,
@@ -31,7 +32,6 @@ from warploom.kernel.values import (
     Reduce,
     Scalar,
     Size,
-    Spread,
     Store,
     Transpose,
     Value,
@@ -41,7 +41,7 @@ from warploom.kernel.values import (
     operands,
     results,
 )
-from warploom.lower.magnitudes import WORD, magnitudes
+from warploom.passes.magnitudes import WORD, magnitudes
 
 MOST_WRITTEN = 200  # ops of an expression that is written out as a whole
 
@@ -144,7 +144,7 @@ class Body:
         value = self.values[name]
         if isinstance(op, Const | Scalar | Size | Position | Indices | Whole | Transpose):
             return True
-        if isinstance(op, Spread):
+        if isinstance(op, Broadcast):
             return self.is_free(op.arg)
         if isinstance(op, Reduce):
             return is_end(op, self.ops.get(op.arg))
@@ -162,7 +162,7 @@ class Body:
     def _weights(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for name, op in self.ops.items():
-            inner = operands(op) if isinstance(op, Pointwise | Spread | Transpose) else ()
+            inner = operands(op) if isinstance(op, Pointwise | Broadcast | Transpose) else ()
             found[name] = min(1 + sum(found.get(n, 1) for n in inner), 2 * MOST_WRITTEN)
         return found
 
@@ -210,7 +210,7 @@ class Body:
             return self.is_free(name)
         if isinstance(op, Indices):
             return True
-        if isinstance(op, Spread):
+        if isinstance(op, Broadcast):
             return self._rises(op.arg, cols)
         if not isinstance(op, Pointwise) or name in self.inside or name in self.after:
             return False
@@ -274,25 +274,25 @@ class Body:
     def is_lowest(self, name: str) -> bool:
         """Whether a value is -inf."""
         op = self.ops.get(name)
-        if isinstance(op, Spread):
+        if isinstance(op, Broadcast):
             return self.is_lowest(op.arg)
         return isinstance(op, Const) and op.value == float("-inf")
 
     def varies(self, name: str) -> bool:
         """Whether elements of a value may differ: it is more than a number, spread."""
         op = self.ops.get(name)
-        return self.varies(op.arg) if isinstance(op, Spread) else bool(self.values[name].dims)
+        return self.varies(op.arg) if isinstance(op, Broadcast) else bool(self.values[name].dims)
 
     def is_zero(self, name: str) -> bool:
         """Whether a value is the constant 0."""
         op = self.ops.get(name)
-        if isinstance(op, Spread):
+        if isinstance(op, Broadcast):
             return self.is_zero(op.arg)
         return isinstance(op, Const) and op.value == 0
 
     def is_vector_work(self, op: Op) -> bool:
         """Whether an op is arithmetic that a step must do."""
-        if isinstance(op, Pointwise | Reduce | Spread):
+        if isinstance(op, Pointwise | Reduce | Broadcast):
             return not self.is_inline(op.result.name)
         return False
 
@@ -341,7 +341,7 @@ def other_extent(kernel: Kernel, var: str, step: int, most: int | None = None) -
     found = kernel.var(var)
     upto = f" up to {most}" if most else ""
     if found.walk is not Walk.WHOLE or found.extent is None:
-        return f"an extent of {var} that is a multiple of {step}{upto}: .with_tiles({var}={step})"
+        return f"an extent of {var} that is a multiple of {step}{upto}: .with_config({var}={step})"
     padded = -(-found.extent // step) * step
     if most and padded > most:
         return (

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from warploom.kernel.rewrite import renamed
-from warploom.kernel.values import (
+from warploom.frontend.rewrite import renamed
+from warploom.ir.tile import (
+    Broadcast,
     Const,
     Dim,
     Dot,
@@ -31,7 +32,6 @@ from warploom.kernel.values import (
     Pointwise,
     Reduce,
     Size,
-    Spread,
     Store,
     Transpose,
     Value,
@@ -40,11 +40,11 @@ from warploom.kernel.values import (
     results,
     walk,
 )
-from warploom.lower.body import Body, is_end, made_by, refusal
-from warploom.lower.ends import MOST_AXES
-from warploom.lower.outside import NEUTRAL, Outside, known_as, neutral
-from warploom.lower.pad import is_padded
-from warploom.lower.single import is_computed
+from warploom.passes.body import Body, is_end, made_by, refusal
+from warploom.passes.loop_ends import MOST_AXES
+from warploom.passes.out_of_bounds import NEUTRAL, Outside, known_as, neutral
+from warploom.passes.pad import is_padded
+from warploom.passes.single_steps import is_computed
 
 FEW = 1 << 12  # a number that every 16-bit type comes near to
 # What gives no infinity of numbers: exponentials, logarithms and quotients do.
@@ -134,7 +134,7 @@ class _Edge:
         if isinstance(op, Load):
             ended = op.bounded or (op.end is not None and op.end == self.loop.until)
             return Outside.UNKNOWN if ends_early and not ended else Outside.ZERO
-        if isinstance(op, Transpose | Spread):
+        if isinstance(op, Transpose | Broadcast):
             return self.outside.get(op.arg, Outside.UNKNOWN)
         if isinstance(op, Dot):  # its columns or rows past the end are products with zeros
             parts = [self.outside.get(n) for n in (op.a, op.b)]
@@ -206,7 +206,7 @@ class _Edge:
     def number(self, name: str) -> float:
         """A constant, spread or not; NaN for anything else."""
         op = self.ops.get(name)
-        if isinstance(op, Spread):
+        if isinstance(op, Broadcast):
             return self.number(op.arg)
         return float(self.numbers.get(name, float("nan")))
 

@@ -13,12 +13,10 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import PurePath
 from typing import Any, TypeVar
 
-from warploom.document import roles
-from warploom.document.rings import NamedBarrier, Side
-from warploom.document.roles import RoleEntry, RoleProgram
 from warploom.errors import KernelError
-from warploom.ir import operations as ops
+from warploom.ir import mbarrier_dialect as roles, operations as ops
 from warploom.ir.expr import Element, Expr, IntExpr, Select, conjunction, const, least, lift
+from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram
 from warploom.ir.module import (
     Dialect,
     KernelModule,
@@ -37,44 +35,24 @@ from warploom.ir.module import (
     TileLoop,
 )
 from warploom.ir.operations import Operation, Statement, StepLoop
+from warploom.ir.rings import NamedBarrier, Side
+from warploom.ir.tile import Broadcast, Dot, DType, Indices, Kernel, Load, Loop, Pointwise, Store
 from warploom.ir.tile_schedule import RANK, grid_of, let
-from warploom.kernel.types import Line
-from warploom.kernel.values import (
-    Dot,
-    DType,
-    Indices,
-    Kernel,
-    Load,
-    Loop,
-    Pointwise,
-    Spread,
-    Store,
-)
-from warploom.lower.body import refusal
-from warploom.lower.column import Lowered
-from warploom.lower.edges import bounded_axis
-from warploom.lower.hand_over import (
-    by_columns,
-    early_array,
-    early_vectors,
-    puts,
-    sees,
-    share_of,
-)
-from warploom.lower.layout import Form
-from warploom.lower.loop_ops import product_name
-from warploom.lower.meet import MEET, inbox_bytes, meeting_of
-from warploom.lower.module_numbers import T_STEP, TRIPS, Numbers, refuse
-from warploom.lower.module_vector import (
-    COL,
-    INSTANCE,
-    ROW,
-    WARP,
-    VectorWork,
-    short,
-)
-from warploom.lower.parted import FIRST, REST
-from warploom.lower.plan import (
+from warploom.ir.types import Line
+from warploom.passes.body import refusal
+from warploom.passes.boundary_masks import bounded_axis
+from warploom.passes.driver import Lowered
+from warploom.passes.layout import Form
+from warploom.passes.loop_bounds import cut_of
+from warploom.passes.loop_ops import product_name
+from warploom.passes.module_numbers import T_STEP, TRIPS, Numbers, refuse
+from warploom.passes.module_vector import COL, INSTANCE, ROW, WARP, VectorWork, short
+from warploom.passes.smem_budget import is_straight, scattered, staged_stores
+from warploom.passes.smem_layout import LINE_BYTES, SlotRing, SlotTile, list_of
+from warploom.passes.smem_ops import by_columns, early_array, early_vectors, puts, sees, share_of
+from warploom.passes.split_k import MEET, inbox_bytes, meeting_of
+from warploom.passes.split_mma import FIRST, REST
+from warploom.passes.warp_specialize import (
     LEAVE,
     SEE,
     START,
@@ -89,10 +67,7 @@ from warploom.lower.plan import (
     store_name,
     stored,
 )
-from warploom.lower.ranges import cut_of
-from warploom.lower.slots import LINE_BYTES, SlotRing, SlotTile, list_of
-from warploom.lower.storage import is_straight, scattered, staged_stores
-from warploom.target.h200 import WGMMA_ROWS
+from warploom.targets.h200 import WGMMA_ROWS
 
 __all__ = ["build_module", "is_printed", "module_or_none", "printed_module", "relative"]
 
@@ -822,7 +797,7 @@ class _RowNumbers(Numbers):
         match op:
             case Indices():
                 return self.place
-            case Spread():
+            case Broadcast():
                 return self.value(op.arg)
             case Load():
                 places = [

@@ -7,25 +7,25 @@ from dataclasses import fields, replace
 from functools import lru_cache
 
 from warploom.errors import GeometryError, KernelError
-from warploom.kernel.values import Kernel
-from warploom.lower.allowed import is_narrow
-from warploom.lower.body import Body, body_of
-from warploom.lower.fuse import Step, fuse
-from warploom.lower.gather import gather_registers
-from warploom.lower.hand_over import chunks_of
-from warploom.lower.join import join
-from warploom.lower.layout import Layout, lay_out
-from warploom.lower.loop_ops import takes_turns
-from warploom.lower.loops import each_loop
-from warploom.lower.storage import (
+from warploom.ir.tile import Kernel
+from warploom.passes.body import Body, body_of
+from warploom.passes.fuse import Step, fuse
+from warploom.passes.fuse_chains import join
+from warploom.passes.gather import gather_registers
+from warploom.passes.kernel_config import KernelConfig, part_tiling, tiling_of
+from warploom.passes.layout import Layout, lay_out
+from warploom.passes.legality import is_narrow
+from warploom.passes.loop_ops import takes_turns
+from warploom.passes.loops import each_loop
+from warploom.passes.smem_budget import (
     ALIGNMENT,
     BARRIER_BYTES,
     STAGING_BYTES,
     ring_depth,
     staged_stores,
 )
-from warploom.lower.tiling import Tiling, part_tiling, tiling_of
-from warploom.target.h200 import HopperTarget, h200
+from warploom.passes.smem_ops import chunks_of
+from warploom.targets.h200 import HopperTarget, h200
 
 SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
 SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
@@ -33,7 +33,7 @@ MOST_TOGETHER = 2  # consumers, where they do not take turns
 LEAST_STAGES, GOOD_STAGES = 3, 4
 GOOD_COPIES = 2  # of a store chunk
 IN_FLIGHT = 128 * 1024  # bytes of slots that hide a load where consumers take turns
-CHOICES = frozenset(f.name for f in fields(Tiling)) - {"extents"}
+CHOICES = frozenset(f.name for f in fields(KernelConfig)) - {"extents"}
 
 
 class Subject:

@@ -14,18 +14,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from warploom.document.forms import schedule_to_json
-from warploom.document.roles import RolesDocument
 from warploom.errors import SchedulingError
-from warploom.guard.mbarrier import Plan, derive_roles
-from warploom.order import ModuloOptions, ModuloProblem, ModuloResult, check_result, solve_modulo
-from warploom.order.bounds.paths import Paths
-from warploom.order.bounds.plain import plain_bound
-from warploom.order.bounds.system import build_system
-from warploom.order.enumerate import WORK, enumerate_programs
-from warploom.order.model import RingKind
-from warploom.order.programs import Space
-from warploom.order.sequence import unit_order_arcs
+from warploom.ir.format1 import schedule_to_json
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.modulo import ModuloOptions, ModuloProblem, ModuloResult, check_result, solve_modulo
+from warploom.modulo.bounds.paths import Paths
+from warploom.modulo.bounds.plain import plain_bound
+from warploom.modulo.bounds.system import build_system
+from warploom.modulo.enumerate import WORK, enumerate_programs
+from warploom.modulo.model import RingKind
+from warploom.modulo.programs import Space
+from warploom.modulo.sequence import unit_order_arcs
+from warploom.sync.mbarrier import Plan, derive_roles
 
 DIGITS = 10
 TEXT_ORDER = "text"  # the program that runs the ops as the text has them

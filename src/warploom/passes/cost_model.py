@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from warploom.kernel.values import Dot, Kernel, Load, Store, Walk
-from warploom.lower.hand_over import chunks_of
-from warploom.lower.layout import Layout
-from warploom.lower.loop_ops import loop_ops, takes_turns
-from warploom.lower.meet import inbox_bytes, part_bytes
-from warploom.lower.price import in_registers
-from warploom.lower.slots import LINE_BYTES, SlotRing
-from warploom.lower.storage import ring_depth, staged_stores
-from warploom.target.h200 import WGMMA_ROWS, HopperTarget
+from warploom.ir.tile import Dot, Kernel, Load, Store, Walk
+from warploom.passes.layout import Layout
+from warploom.passes.loop_ops import loop_ops, takes_turns
+from warploom.passes.op_cost import in_registers
+from warploom.passes.smem_budget import ring_depth, staged_stores
+from warploom.passes.smem_layout import LINE_BYTES, SlotRing
+from warploom.passes.smem_ops import chunks_of
+from warploom.passes.split_k import inbox_bytes, part_bytes
+from warploom.targets.h200 import WGMMA_ROWS, HopperTarget
 
 GROUP_ROWS = 2048  # rows of tiles visited together: their operand stays in the L2
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from warploom.kernel.values import (
+from warploom.ir.tile import (
+    Broadcast,
     Carried,
     Const,
     Dot,
@@ -23,7 +24,6 @@ from warploom.kernel.values import (
     Op,
     Pointwise,
     Reduce,
-    Spread,
     Store,
     Transpose,
     operands,
@@ -119,7 +119,7 @@ def _numbers(ops: tuple[Op, ...]) -> dict[str, float]:
     for op in ops:
         if isinstance(op, Const):
             found[op.result.name] = float(op.value)
-        elif isinstance(op, Spread) and op.arg in found:
+        elif isinstance(op, Broadcast) and op.arg in found:
             found[op.result.name] = found[op.arg]
     return found
 
@@ -137,7 +137,7 @@ def _charge(  # noqa: PLR0911 (one rule a kind of op)
         return _of_nothing(op, known)
     if isinstance(op, Reduce):
         return known[0]
-    if isinstance(op, Spread | Transpose):
+    if isinstance(op, Broadcast | Transpose):
         return known[0]
     if isinstance(op, Dot):
         product = _times(found.get(op.a, NONE), found.get(op.b, NONE))

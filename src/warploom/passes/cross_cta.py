@@ -8,16 +8,16 @@ so that nobody who computes waits for an answer of the L2 or for a fence.
 
 from __future__ import annotations
 
-from warploom.document.flow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Who
-from warploom.kernel.values import Store
-from warploom.lower.layout import Layout
-from warploom.lower.loop_ops import CONSUMER
-from warploom.lower.meet import MEET, meeting_of
-from warploom.lower.plan import store_name
-from warploom.lower.visits import takes_turns
+from warploom.ir.dataflow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Who
+from warploom.ir.tile import Store
+from warploom.passes.layout import Layout
+from warploom.passes.loop_ops import CONSUMER
+from warploom.passes.split_k import MEET, meeting_of
+from warploom.passes.tile_order import takes_turns
+from warploom.passes.warp_specialize import store_name
 
 _GPU = Reach.GPU
-TURN_SLOTS = 4  # turns the usher may be ahead of the clerk
+TURN_SLOTS = 4  # turns the acquire warp may be ahead of the release warp
 
 
 def exchanges_of(layout: Layout) -> tuple[Exchange, ...]:
@@ -81,13 +81,13 @@ NEAR = (
     _step(Does.PUBLISH, Who.OWNER, Counted.FREE, Reach.CLUSTER),
 )
 TURNS = (
-    _step(Does.AWAIT, Who.USHER, Counted.TURN, _GPU),
-    _step(Does.AWAIT, Who.USHER, Counted.GIVEN),
-    _step(Does.PUBLISH, Who.USHER, Counted.OPEN),
+    _step(Does.AWAIT, Who.ACQUIRE_WARP, Counted.TURN, _GPU),
+    _step(Does.AWAIT, Who.ACQUIRE_WARP, Counted.GIVEN),
+    _step(Does.PUBLISH, Who.ACQUIRE_WARP, Counted.OPEN),
     _step(Does.AWAIT, Who.CONSUMER, Counted.OPEN),
     _step(Does.ADD, Who.CONSUMER),
     _step(Does.PUBLISH, Who.CONSUMER, Counted.DONE),
-    _step(Does.AWAIT, Who.CLERK, Counted.DONE),
-    _step(Does.PUBLISH, Who.CLERK, Counted.TURN, _GPU),
-    _step(Does.PUBLISH, Who.CLERK, Counted.GIVEN),
+    _step(Does.AWAIT, Who.RELEASE_WARP, Counted.DONE),
+    _step(Does.PUBLISH, Who.RELEASE_WARP, Counted.TURN, _GPU),
+    _step(Does.PUBLISH, Who.RELEASE_WARP, Counted.GIVEN),
 )

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from warploom.document.flow import Across, Flow, FlowOp, FlowOperand, Home, When
-from warploom.kernel.values import Carried, Dot, Store
-from warploom.lower.body import line_of
-from warploom.lower.fuse import Step
-from warploom.lower.hand_over import (
+from warploom.ir.dataflow import Across, Flow, FlowOp, FlowOperand, Home, When
+from warploom.ir.tile import Carried, Dot, Store
+from warploom.passes.body import line_of
+from warploom.passes.fuse import Step
+from warploom.passes.layout import Form, Layout
+from warploom.passes.loop_bounds import fewest_trips
+from warploom.passes.loop_ops import CONSUMER, PRODUCER, filler, load_name, loop_ops, product_name
+from warploom.passes.smem_budget import is_straight
+from warploom.passes.smem_layout import SlotRing
+from warploom.passes.smem_ops import (
     Chunk,
     Put,
     See,
@@ -22,10 +27,10 @@ from warploom.lower.hand_over import (
     read_early,
     sees,
 )
-from warploom.lower.layout import Form, Layout
-from warploom.lower.loop_ops import CONSUMER, PRODUCER, filler, load_name, loop_ops, product_name
-from warploom.lower.meet import MEET
-from warploom.lower.plan import (
+from warploom.passes.smem_reads import values_behind
+from warploom.passes.split_k import MEET
+from warploom.passes.tile_order import takes_turns
+from warploom.passes.warp_specialize import (
     LEAVE,
     SEE,
     START,
@@ -42,12 +47,7 @@ from warploom.lower.plan import (
     stored,
     tile_slots,
 )
-from warploom.lower.ranges import fewest_trips
-from warploom.lower.reads import values_behind
-from warploom.lower.slots import SlotRing
-from warploom.lower.storage import is_straight
-from warploom.lower.visits import takes_turns
-from warploom.target.h200 import HopperTarget
+from warploom.targets.h200 import HopperTarget
 
 
 def flow_of(layout: Layout, target: HopperTarget) -> Flow:

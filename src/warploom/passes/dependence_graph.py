@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from warploom.kernel.values import Dot
-from warploom.lower.fuse import Step
-from warploom.lower.gather import GATHERER, gather_registers
-from warploom.lower.hand_over import Put, See, early_array, in_slot, read_early
-from warploom.lower.layout import Layout
-from warploom.lower.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
-from warploom.lower.price import slowed, unqueued
-from warploom.lower.slots import SlotRing
-from warploom.lower.storage import ring_depth
-from warploom.order import ModuloEdge, ModuloOp, ModuloProblem, Read, Ring, RingKind, Role
-from warploom.order.model import Hold, Unit, Value
-from warploom.target.h200 import HopperTarget
+from warploom.ir.tile import Dot
+from warploom.modulo import ModuloEdge, ModuloOp, ModuloProblem, Read, Ring, RingKind, Role
+from warploom.modulo.model import Hold, Unit, Value
+from warploom.passes.fuse import Step
+from warploom.passes.gather import GATHERER, gather_registers
+from warploom.passes.layout import Layout
+from warploom.passes.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
+from warploom.passes.op_cost import slowed, unqueued
+from warploom.passes.smem_budget import ring_depth
+from warploom.passes.smem_layout import SlotRing
+from warploom.passes.smem_ops import Put, See, early_array, in_slot, read_early
+from warploom.targets.h200 import HopperTarget
 
 
 def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.document.roles import (
+from warploom.ir.mbarrier_dialect import (
     Commit,
     Compute,
     Mma,

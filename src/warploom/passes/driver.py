@@ -10,33 +10,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from warploom.document.roles import RolesDocument
 from warploom.errors import CycleError
-from warploom.guard.mbarrier import Plan, derive_roles
-from warploom.kernel.values import Kernel
-from warploom.lower.allowed import check_allowed
-from warploom.lower.body import body_of, refusal
-from warploom.lower.candidates import TEXT_ORDER, candidates_of, given_times, in_text_order
-from warploom.lower.exchange import exchanges_of
-from warploom.lower.flow import flow_of
-from warploom.lower.fuse import fuse
-from warploom.lower.gather import gather_registers
-from warploom.lower.join import join
-from warploom.lower.landed import awaited_early
-from warploom.lower.layout import Layout, lay_out
-from warploom.lower.loop_ops import CONSUMER, takes_turns
-from warploom.lower.loops import each_loop
-from warploom.lower.meet import refuse_split
-from warploom.lower.parted import parted, parted_flow
-from warploom.lower.plan import plan_of
-from warploom.lower.ranges import fewest_trips
-from warploom.lower.relate import problem_of
-from warploom.lower.settle import settled
-from warploom.lower.storage import less_memory
-from warploom.lower.tiling import Tiling, part_tiling
-from warploom.order import ModuloOptions, ModuloProblem, ModuloResult
-from warploom.order.alike import solve_alike
-from warploom.target.h200 import HopperTarget, h200
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.tile import Kernel
+from warploom.modulo import ModuloOptions, ModuloProblem, ModuloResult
+from warploom.modulo.symmetry import solve_alike
+from warploom.passes.body import body_of, refusal
+from warploom.passes.candidates import TEXT_ORDER, candidates_of, given_times, in_text_order
+from warploom.passes.cross_cta import exchanges_of
+from warploom.passes.dataflow import flow_of
+from warploom.passes.dependence_graph import problem_of
+from warploom.passes.drain_mma import settled
+from warploom.passes.fuse import fuse
+from warploom.passes.fuse_chains import join
+from warploom.passes.gather import gather_registers
+from warploom.passes.hoist_full_wait import awaited_early
+from warploom.passes.kernel_config import KernelConfig, part_tiling
+from warploom.passes.layout import Layout, lay_out
+from warploom.passes.legality import check_allowed
+from warploom.passes.loop_bounds import fewest_trips
+from warploom.passes.loop_ops import CONSUMER, takes_turns
+from warploom.passes.loops import each_loop
+from warploom.passes.smem_budget import less_memory
+from warploom.passes.split_k import refuse_split
+from warploom.passes.split_mma import parted, parted_flow
+from warploom.passes.warp_specialize import plan_of
+from warploom.sync.mbarrier import Plan, derive_roles
+from warploom.targets.h200 import HopperTarget, h200
 
 Keep = Callable[[ModuloProblem, str, Callable[[], ModuloResult]], ModuloResult]
 
@@ -49,7 +49,7 @@ class Lowered:
     """
 
     kernel: Kernel
-    tiling: Tiling
+    tiling: KernelConfig
     layout: Layout
     problem: ModuloProblem
     result: ModuloResult
@@ -69,7 +69,7 @@ class Lowered:
 
 def lower(
     kernel: Kernel,
-    tiling: Tiling,
+    tiling: KernelConfig,
     *,
     target: HopperTarget | None = None,
     options: ModuloOptions | None = None,
@@ -95,7 +95,7 @@ def lower(
 
 def _lower(
     kernel: Kernel,
-    tiling: Tiling,
+    tiling: KernelConfig,
     target: HopperTarget,
     solving: tuple[ModuloOptions | None, Keep | None],
     tag: str,
@@ -148,7 +148,7 @@ def _lower(
     )
 
 
-def programs_of(result: ModuloResult, plan: Plan, tiling: Tiling) -> RolesDocument:
+def programs_of(result: ModuloResult, plan: Plan, tiling: KernelConfig) -> RolesDocument:
     """The guarded programs of a schedule, arranged as a tiling wants them."""
     document = derive_roles(result, plan)
     if tiling.settled:

@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from warploom.document.flow import When
-from warploom.kernel.values import (
+from warploom.ir.dataflow import When
+from warploom.ir.tile import (
+    Broadcast,
     Dot,
     Fn,
     Indices,
@@ -23,15 +24,14 @@ from warploom.kernel.values import (
     Pointwise,
     Position,
     Reduce,
-    Spread,
     Store,
     Whole,
     operands,
     results,
 )
-from warploom.lower.body import Body, made_by, refusal
+from warploom.passes.body import Body, made_by, refusal
 
-Work = Pointwise | Reduce | Spread
+Work = Pointwise | Reduce | Broadcast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ def _stored_inline(body: Body, when: When) -> frozenset[str]:
     for op in reversed(body.section(when)):
         if when is When.TAIL and is_column_sum(body, op):
             found.update(v.name for v in results(op))
-        if not isinstance(op, Pointwise | Spread) or len(op.result.dims) != 2:
+        if not isinstance(op, Pointwise | Broadcast) or len(op.result.dims) != 2:
             continue
         if when is When.LOOP and _of_the_iteration(body, op):
             continue  # stores know neither slots nor the iteration
@@ -160,7 +160,7 @@ class _Groups:
         self.facts[name] = _Facts(waits | own, ready + isinstance(op, Reduce))
         if not self.body.is_vector_work(op):
             return
-        assert isinstance(op, Pointwise | Reduce | Spread)
+        assert isinstance(op, Pointwise | Reduce | Broadcast)
         key = self._key(op, waits, ready)
         if key is None:
             self.loose.append(op)

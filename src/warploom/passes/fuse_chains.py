@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.kernel.values import Dot, Reduce, Store
-from warploom.lower.body import Body, made_by
-from warploom.lower.fuse import Step
+from warploom.ir.tile import Dot, Reduce, Store
+from warploom.passes.body import Body, made_by
+from warploom.passes.fuse import Step
 
 
 def join(body: Body, steps: tuple[Step, ...]) -> tuple[Step, ...]:

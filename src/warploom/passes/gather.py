@@ -6,12 +6,12 @@ ring by themselves and announce it there: as many iterations are in flight as th
 
 from __future__ import annotations
 
-from warploom.kernel.values import Load
-from warploom.lower.body import Body, refusal
-from warploom.lower.price import Cost
-from warploom.lower.slots import LINE_BYTES, SlotRing, list_of
-from warploom.lower.tiling import Tiling
-from warploom.target.h200 import HopperTarget
+from warploom.ir.tile import Load
+from warploom.passes.body import Body, refusal
+from warploom.passes.kernel_config import KernelConfig
+from warploom.passes.op_cost import Cost
+from warploom.passes.smem_layout import LINE_BYTES, SlotRing, list_of
+from warploom.targets.h200 import HopperTarget
 
 GATHERER = "gatherer"
 THREADS = 96
@@ -39,7 +39,7 @@ def gather_cost(ring: SlotRing, target: HopperTarget) -> Cost:
     )
 
 
-def check_gathered(body: Body, tiling: Tiling, rings: tuple[SlotRing, ...]) -> None:
+def check_gathered(body: Body, tiling: KernelConfig, rings: tuple[SlotRing, ...]) -> None:
     """Refuse what has no form: other elements, clusters, lists for columns."""
     for ring in rings:
         op = body.ops[ring.tiles[0].value]

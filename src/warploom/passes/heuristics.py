@@ -5,7 +5,7 @@ shared memory; each is laid out, and what has no place drops out. A candidate's 
 of rounds times the iterations of a tile times the interval the units allow, with head and tail of a
 tile; long dense kernels run at the power cap, so joules of products and bytes count too.
 
-What the author pins (``kernel.with_tiles(m=128, stages=4)``) is not varied.
+What the author pins (``kernel.with_config(m=128, stages=4)``) is not varied.
 """
 
 from __future__ import annotations
@@ -17,24 +17,21 @@ from functools import lru_cache
 from typing import Any
 
 from warploom.errors import ConfigError, GeometryError, KernelError
-from warploom.kernel.values import Dot, Kernel, Load, Walk
-from warploom.lower.allowed import any_order, check_allowed, why_no_pace
-from warploom.lower.body import Body, only_products
-from warploom.lower.cluster import check_cluster
-from warploom.lower.estimate import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
-from warploom.lower.layout import Layout
-from warploom.lower.meet import check_near, part_bytes
-from warploom.lower.ranges import cut_of
-from warploom.lower.settled import CHOICES, again, subject_of
-from warploom.lower.shapes import MOST_SCORES, extents_of, shapes
-from warploom.lower.slots import list_of
-from warploom.lower.storage import (
-    less_memory,
-    ring_depth,
-)
-from warploom.lower.tiling import Tiling, check_choices
-from warploom.lower.visits import differ, tiles_of
-from warploom.target.h200 import HopperTarget, h200
+from warploom.ir.tile import Dot, Kernel, Load, Walk
+from warploom.passes.body import Body, only_products
+from warploom.passes.candidate_layout import CHOICES, again, subject_of
+from warploom.passes.cost_model import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
+from warploom.passes.kernel_config import KernelConfig, check_choices
+from warploom.passes.layout import Layout
+from warploom.passes.legality import any_order, check_allowed, why_no_pace
+from warploom.passes.loop_bounds import cut_of
+from warploom.passes.multicast import check_cluster
+from warploom.passes.shapes import MOST_SCORES, extents_of, shapes
+from warploom.passes.smem_budget import less_memory, ring_depth
+from warploom.passes.smem_layout import list_of
+from warploom.passes.split_k import check_near, part_bytes
+from warploom.passes.tile_order import differ, tiles_of
+from warploom.targets.h200 import HopperTarget, h200
 
 LEAST_TRIPS = 4  # iterations of a part of a loop that is worth a CTA
 MOST_PARTS = 64
@@ -52,7 +49,7 @@ ALTERNATE = 2  # consumers that take tiles in turn
 class Choice:
     """A tiling and what it should take."""
 
-    tiling: Tiling
+    tiling: KernelConfig
     estimate: Estimate
 
 
@@ -66,7 +63,8 @@ def choose(
     """Tilings of a simplified kernel, the best first.
 
     ``sizes``: of named axes (4096 where not given). ``pins``: extents by variable and fields of
-    ``Tiling`` that are not to be varied. Raises the first refusal where no tiling has a place.
+    ``KernelConfig`` that are not to be varied. Raises the first refusal where no tiling has a
+    place.
     """
     check_pins(kernel, pins or {})  # before the cache, to which 128.0 is 128
     return _chosen(kernel, _items(sizes), _items(pins), target or h200())
@@ -89,7 +87,7 @@ def _chosen(
     before, body = subject.before, subject.body
     known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
     known |= dict(sizes)
-    found: dict[Tiling, Choice] = {}
+    found: dict[KernelConfig, Choice] = {}
     refused: KernelError | GeometryError | None = None
 
     def candidates() -> Iterator[tuple[dict[str, int], int, Mapping[str, object]]]:
@@ -226,7 +224,7 @@ def _best_split(
     return min(options, key=lambda c: c.estimate.seconds)
 
 
-def _meets_near(layout: Layout, tiling: Tiling, target: HopperTarget) -> bool:
+def _meets_near(layout: Layout, tiling: KernelConfig, target: HopperTarget) -> bool:
     """Whether parts may meet in shared memory, beside the slots that the loop has; of four, a
     tenth of the SMs stays empty.
     """
@@ -277,7 +275,7 @@ def check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
 
 
 def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dict[str, object]:
-    """How tiles follow one another: rows in groups; to and fro, or their operand kept in the L2."""
+    """How tiles follow one another: rows in groups; serpentine, or their operand kept in the L2."""
     kernel = layout.body.kernel
     tiled = [n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE]
     if len(tiled) != 2:

@@ -1,7 +1,8 @@
 """Bytes awaited early: in the middle of vector work instead of right before a product.
 
 What a product of the next iteration reads is awaited by this one's last work on its fresh product,
-after ``Tiling.tie`` of a thread's elements. An answer of a barrier takes a hundred cycles, which
+after ``KernelConfig.tie`` of a thread's elements. An answer of a barrier takes a hundred cycles,
+which
 the other elements hide; and the assembler, which moves arithmetic across every wait it pleases,
 does not move it across one for bytes, since that is a loop: elements before it stay before it.
 """
@@ -11,7 +12,14 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from warploom.document.roles import Compute, Mma, RoleEntry, RoleProgram, RolesDocument, WaitFull
+from warploom.ir.mbarrier_dialect import (
+    Compute,
+    Mma,
+    RoleEntry,
+    RoleProgram,
+    RolesDocument,
+    WaitFull,
+)
 
 
 def awaited_early(document: RolesDocument, role: str) -> RolesDocument:

@@ -1,4 +1,4 @@
-"""``Tiling``: the choices a schedule is derived for; the text says none of them."""
+"""``KernelConfig``: the choices a schedule is derived for; the text says none of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import get_args, get_origin, get_type_hints
 from zlib import crc32
 
 from warploom.errors import ConfigError, GeometryError
-from warploom.kernel.values import Kernel
+from warploom.ir.tile import Kernel
 
 TileTerms = tuple[tuple[tuple[str, int], ...], ...]  # product of sums of (axis, elements a tile)
 BLOCK_ROWS, BLOCK_COLUMNS = 16, 8  # of tensors in blocks
@@ -19,7 +19,7 @@ MOST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tiling:
+class KernelConfig:
     """Extents of the variables and how the SM's warpgroups share a tile.
 
     ``consumers`` warpgroups split the rows of a tile. ``alternate``: so many warpgroups take whole
@@ -108,7 +108,7 @@ class Tiling:
             if type(value) in kinds and (type(value) is not int or least <= value <= MOST):
                 continue  # most often
             if (name, value) != ("consumers", 0):  # a text without a loop has none
-                check_choices({name: value}, "Tiling")
+                check_choices({name: value}, "KernelConfig")
 
     @property
     def pins(self) -> tuple[tuple[str, object], ...]:
@@ -133,7 +133,7 @@ class Tiling:
                 return size
         raise GeometryError(
             f"no extent for variable {var!r}",
-            where="Tiling.extents",
+            where="KernelConfig.extents",
             fix=f"known: {', '.join(n for n, _ in self.extents)}",
         )
 
@@ -171,13 +171,13 @@ def check_choices(given: Mapping[str, object], where: str) -> None:
 @cache
 def _rules() -> tuple[tuple[str, tuple[type, ...], int], ...]:
     """Types and the least number of every choice."""
-    return tuple((f.name, _kinds()[f.name], LEAST.get(f.name, 1)) for f in fields(Tiling)[1:])
+    return tuple((f.name, _kinds()[f.name], LEAST.get(f.name, 1)) for f in fields(KernelConfig)[1:])
 
 
 @cache
 def _kinds() -> dict[str, tuple[type, ...]]:
     """Types of a tiling's choices."""
-    hints = get_type_hints(Tiling).items()
+    hints = get_type_hints(KernelConfig).items()
     return {n: tuple(get_origin(k) or k for k in get_args(h) or (h,)) for n, h in hints} | {
         "times": (tuple,)
     }
@@ -196,7 +196,8 @@ _WORDS: dict[str, tuple[str, object]] = {
 
 
 def pins_of_name(tags: str) -> dict[str, object] | None:
-    """The choices that the tags of ``Tiling.name`` say, for ``with_tiles``; None for other words.
+    """The choices that the tags of ``KernelConfig.name`` say, for ``with_config``; None for other
+    words.
 
     Issue times have but a mark in a name: ``given`` is that mark, and no choice.
     """
@@ -220,13 +221,13 @@ def _mark(times: tuple[int, ...]) -> str:
     return f"{crc32(repr(times).encode()) & 0xFFFF:04x}"
 
 
-def part_tiling(part: Kernel, tiling: Tiling, *, last: bool = False) -> Tiling:
+def part_tiling(part: Kernel, tiling: KernelConfig, *, last: bool = False) -> KernelConfig:
     """The choices for one loop of a tile: those of the last one, fewer slots for those before."""
     walked = {v.name for v in part.vars}
     extents = tuple((n, size) for n, size in tiling.extents if n in walked)
     if last:
         return replace(tiling, extents=extents) if extents != tiling.extents else tiling
-    return Tiling(
+    return KernelConfig(
         extents=extents,
         consumers=tiling.consumers,
         stages=tiling.earlier,
@@ -242,7 +243,7 @@ def count_tiles(terms: TileTerms, sizes: Mapping[str, int]) -> int:
     return prod(sum(-(-sizes[axis] // extent) for axis, extent in term) for term in terms)
 
 
-def tiling_of(kernel: Kernel, consumers: int = 2, **sizes: int) -> Tiling:
+def tiling_of(kernel: Kernel, consumers: int = 2, **sizes: int) -> KernelConfig:
     """A tiling with the extents given by variable; units, whole axes and fixed steps follow."""
     known = {v.name: v.extent for v in kernel.vars if v.extent is not None}
-    return Tiling(extents=tuple((known | sizes).items()), consumers=consumers)
+    return KernelConfig(extents=tuple((known | sizes).items()), consumers=consumers)

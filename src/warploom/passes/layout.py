@@ -18,8 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from warploom.document.flow import When
-from warploom.kernel.values import (
+from warploom.ir.dataflow import When
+from warploom.ir.tile import (
+    Broadcast,
     Dot,
     DType,
     Fn,
@@ -28,19 +29,18 @@ from warploom.kernel.values import (
     Op,
     Pointwise,
     Reduce,
-    Spread,
     Store,
     Value,
     operands,
     results,
 )
-from warploom.lower.body import Body, made_by, other_extent, refusal
-from warploom.lower.fuse import Step
-from warploom.lower.homes import homes_of
-from warploom.lower.slots import MOST_COLUMNS, SlotRing, SlotTile, filled_rings, rings_of
-from warploom.lower.tiling import Tiling
-from warploom.lower.unroll import adds_products
-from warploom.target.h200 import WGMMA_ROWS
+from warploom.passes.body import Body, made_by, other_extent, refusal
+from warploom.passes.fuse import Step
+from warploom.passes.kernel_config import KernelConfig
+from warploom.passes.register_coalescing import homes_of
+from warploom.passes.smem_layout import MOST_COLUMNS, SlotRing, SlotTile, filled_rings, rings_of
+from warploom.passes.unroll import adds_products
+from warploom.targets.h200 import WGMMA_ROWS
 
 MULTIPLIED = (DType.BF16, DType.F16, DType.E4M3, DType.E5M2)
 ROOMY_REGISTERS = 200  # of arrays: more must not all live at once
@@ -87,7 +87,7 @@ class Layout:
     """Arrays of values, rings of loaded tiles, and products with their operands' places."""
 
     body: Body
-    tiling: Tiling
+    tiling: KernelConfig
     steps: tuple[Step, ...]
     arrays: tuple[Array, ...]
     homes: tuple[tuple[str, str], ...]
@@ -139,7 +139,7 @@ class Layout:
         return max((a.blocks for a in self.arrays if not a.by_columns), default=1)
 
 
-def lay_out(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> Layout:
+def lay_out(body: Body, tiling: KernelConfig, steps: tuple[Step, ...]) -> Layout:
     """Places for all values; refuses what this target has no place for."""
     kept = _kept_values(body, tiling, steps)
     forms = _forms(body, kept)
@@ -165,7 +165,7 @@ def lay_out(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> Layout:
     return layout
 
 
-def _kept_values(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> dict[str, Value]:
+def _kept_values(body: Body, tiling: KernelConfig, steps: tuple[Step, ...]) -> dict[str, Value]:
     """Values that live in registers between ops: products, steps' results, carried values."""
     names: dict[str, None] = {}
     for step in steps:
@@ -246,14 +246,14 @@ def _only_in_sums(body: Body, name: str, found: set[str]) -> bool:
 
 
 def _arrays(
-    body: Body, tiling: Tiling, homes: dict[str, str], forms: dict[str, Form]
+    body: Body, tiling: KernelConfig, homes: dict[str, str], forms: dict[str, Form]
 ) -> tuple[Array, ...]:
     names = dict.fromkeys(homes.values())
     return tuple(_array(body, tiling, name, homes, forms) for name in names)
 
 
 def _array(
-    body: Body, tiling: Tiling, name: str, homes: dict[str, str], forms: dict[str, Form]
+    body: Body, tiling: KernelConfig, name: str, homes: dict[str, str], forms: dict[str, Form]
 ) -> Array:
     members = [n for n, h in homes.items() if h == name]
     value, form = body.values[members[0]], forms[members[0]]
@@ -322,7 +322,7 @@ def _check_vectors(layout: Layout) -> None:
     """A thread has the elements of its rows, not of its columns: of vectors, and of tiles."""
     body, kept = layout.body, dict(layout.homes)
     for _, op in body.placed:
-        if not isinstance(op, Pointwise | Spread | Reduce):
+        if not isinstance(op, Pointwise | Broadcast | Reduce):
             continue
         tile = body.values[op.arg] if isinstance(op, Reduce) else op.result
         for name in operands(op) if len(tile.dims) == 2 else ():
@@ -363,7 +363,9 @@ def _check_left(layout: Layout, op: Dot) -> None:
         )
 
 
-def splits_columns(body: Body, tiling: Tiling, members: list[str], rows: int, cols: int) -> bool:
+def splits_columns(
+    body: Body, tiling: KernelConfig, members: list[str], rows: int, cols: int
+) -> bool:
     """Whether consumers share a tile by columns: a fresh product of few rows, only stored."""
     if rows % WGMMA_ROWS or cols % (16 * tiling.consumers):
         return False

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from warploom.kernel.values import (
-    Carried,
-    Dot,
-    DType,
-    Fn,
-    Given,
-    Pointwise,
-    Store,
-    operands,
-    results,
-)
-from warploom.lower.body import Body, refusal
-from warploom.lower.cluster import check_cluster
-from warploom.lower.gather import check_gathered
-from warploom.lower.layout import Layout
-from warploom.lower.meet import check_near
-from warploom.lower.ranges import cut_of, moves
-from warploom.lower.slots import LINE_BYTES
-from warploom.lower.storage import COPIED, staged_stores
-from warploom.lower.visits import differ, takes_turns
+from warploom.ir.tile import Carried, Dot, DType, Fn, Given, Pointwise, Store, operands, results
+from warploom.passes.body import Body, refusal
+from warploom.passes.gather import check_gathered
+from warploom.passes.layout import Layout
+from warploom.passes.loop_bounds import cut_of, moves
+from warploom.passes.multicast import check_cluster
+from warploom.passes.smem_budget import COPIED, staged_stores
+from warploom.passes.smem_layout import LINE_BYTES
+from warploom.passes.split_k import check_near
+from warploom.passes.tile_order import differ, takes_turns
 
 SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
 

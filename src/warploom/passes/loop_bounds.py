@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from warploom.document.flow import When
-from warploom.kernel.values import (
+from warploom.ir.dataflow import When
+from warploom.ir.tile import (
     Access,
+    Broadcast,
     Const,
     Dim,
     Fn,
@@ -22,15 +23,14 @@ from warploom.kernel.values import (
     Load,
     Pointwise,
     Size,
-    Spread,
     Store,
     Whole,
 )
-from warploom.lower.body import Body
-from warploom.lower.fuse import Step
-from warploom.lower.layout import Layout
-from warploom.lower.tiling import BLOCK_ROWS
-from warploom.lower.traces import leaves_no_trace
+from warploom.passes.body import Body
+from warploom.passes.fuse import Step
+from warploom.passes.kernel_config import BLOCK_ROWS
+from warploom.passes.layout import Layout
+from warploom.passes.predication import leaves_no_trace
 
 BEGIN = 4  # elements: copies of vectors begin at whole 16 bytes
 
@@ -154,7 +154,7 @@ def moves(body: Body, name: str) -> bool:
     if isinstance(op, Load):
         along = any(at.var == body.loop.var for at in op.at)
         return along or any(moves(body, at.value) for at in op.at if at.value is not None)
-    args = op.args if isinstance(op, Pointwise) else (op.arg,) if isinstance(op, Spread) else ()
+    args = op.args if isinstance(op, Pointwise) else (op.arg,) if isinstance(op, Broadcast) else ()
     return any(moves(body, a) for a in args)
 
 
@@ -217,7 +217,7 @@ def _affine(body: Body, name: str, rows: str | None) -> Affine | None:  # noqa: 
         return Affine(rows=1) if op.var == rows else None
     if isinstance(op, Const) and isinstance(op.value, int):
         return Affine(constant=op.value)
-    if isinstance(op, Spread):
+    if isinstance(op, Broadcast):
         return _affine(body, op.arg, rows)
     if not value.dims and body.is_free(name):
         return Affine(rest=((1, name),))

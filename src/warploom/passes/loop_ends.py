@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.kernel.rewrite import definitions, uses
-from warploom.kernel.values import (
+from warploom.frontend.rewrite import definitions, uses
+from warploom.ir.tile import (
+    Broadcast,
     Const,
     Fn,
     Indices,
@@ -18,7 +19,6 @@ from warploom.kernel.values import (
     Loop,
     Op,
     Pointwise,
-    Spread,
     results,
 )
 
@@ -79,7 +79,7 @@ def _ended(op: Op, made: dict[str, Op], read: dict[str, int]) -> tuple[Load, set
 
 def _is_zero(name: str, made: dict[str, Op]) -> bool:
     op = made.get(name)
-    if isinstance(op, Spread):
+    if isinstance(op, Broadcast):
         return _is_zero(op.arg, made)
     return isinstance(op, Const) and op.value == 0
 
@@ -87,7 +87,7 @@ def _is_zero(name: str, made: dict[str, Op]) -> bool:
 def _end(condition: str, load: Load, made: dict[str, Op]) -> str | None:
     """What the indices of the load's rows are less than, where that is a number."""
     op = made.get(condition)
-    if isinstance(op, Spread):
+    if isinstance(op, Broadcast):
         return _end(op.arg, load, made)
     if not isinstance(op, Pointwise) or op.fn is not Fn.LT:
         return None

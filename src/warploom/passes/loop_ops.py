@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from warploom.document.flow import When
-from warploom.kernel.values import Dot, operands, results
-from warploom.lower.cluster import sharers
-from warploom.lower.fuse import Step
-from warploom.lower.gather import GATHERER, gather_cost
-from warploom.lower.hand_over import (
+from warploom.ir.dataflow import When
+from warploom.ir.tile import Dot, operands, results
+from warploom.passes.fuse import Step
+from warploom.passes.gather import GATHERER, gather_cost
+from warploom.passes.layout import Layout
+from warploom.passes.multicast import sharers
+from warploom.passes.op_cost import Cost, load_cost, product_cost, step_cost
+from warploom.passes.smem_layout import SlotRing
+from warploom.passes.smem_ops import (
     Put,
     See,
     Send,
@@ -24,11 +27,8 @@ from warploom.lower.hand_over import (
     send_cost,
     sends,
 )
-from warploom.lower.layout import Layout
-from warploom.lower.price import Cost, load_cost, product_cost, step_cost
-from warploom.lower.reads import values_behind
-from warploom.lower.slots import SlotRing
-from warploom.target.h200 import HopperTarget
+from warploom.passes.smem_reads import values_behind
+from warploom.targets.h200 import HopperTarget
 
 PRODUCER, CONSUMER = "producer", "consumer"
 Work = SlotRing | See | Dot | Step | Put | Send

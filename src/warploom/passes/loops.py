@@ -13,20 +13,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.kernel.rewrite import titled
-from warploom.kernel.values import (
-    Carried,
-    Given,
-    Kernel,
-    Loop,
-    Op,
-    Store,
-    Walk,
-    operands,
-    results,
-    walk,
-)
-from warploom.lower.body import refusal
+from warploom.frontend.rewrite import titled
+from warploom.ir.tile import Carried, Given, Kernel, Loop, Op, Store, Walk, operands, results, walk
+from warploom.passes.body import refusal
 
 
 def each_loop(kernel: Kernel) -> tuple[Kernel, ...]:

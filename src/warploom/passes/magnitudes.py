@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from warploom.kernel.values import (
+from warploom.ir.tile import (
+    Broadcast,
     Const,
     DType,
     Fn,
@@ -15,7 +16,6 @@ from warploom.kernel.values import (
     Position,
     Reduce,
     Size,
-    Spread,
     Transpose,
     operands,
 )
@@ -41,7 +41,7 @@ def magnitudes(ops: Mapping[str, Op]) -> dict[str, int]:
                 most = PLACE
             case Load() if op.result.dtype is DType.I8:
                 most = 128
-            case Spread() | Transpose() | Reduce(fn=Fn.MAX | Fn.MIN):
+            case Broadcast() | Transpose() | Reduce(fn=Fn.MAX | Fn.MIN):
                 most = args[0]
             case Pointwise():
                 most = _magnitude(op.fn, args)

@@ -24,6 +24,22 @@ from warploom.ir.expr import (
     most,
     size,
 )
+from warploom.ir.tile import (
+    At,
+    Broadcast,
+    Const,
+    DType,
+    Fn,
+    Load,
+    Pointwise,
+    Position,
+    Reduce,
+    Scalar,
+    Size,
+    Store,
+    Walk,
+    Whole,
+)
 from warploom.ir.tile_schedule import (
     PART,
     VISIT,
@@ -34,32 +50,16 @@ from warploom.ir.tile_schedule import (
     let,
     tile_index,
 )
-from warploom.kernel.types import Access, Axis, Line
-from warploom.kernel.values import (
-    At,
-    Const,
-    DType,
-    Fn,
-    Load,
-    Pointwise,
-    Position,
-    Reduce,
-    Scalar,
-    Size,
-    Spread,
-    Store,
-    Walk,
-    Whole,
-)
-from warploom.lower.body import line_of, refusal
-from warploom.lower.choose import SIDE
-from warploom.lower.column import Lowered
-from warploom.lower.edges import bounded_axis
-from warploom.lower.fuse import Step
-from warploom.lower.layout import Layout
-from warploom.lower.ranges import Affine, begins_at, cut_of, fewest_trips, moves
-from warploom.lower.slots import grouped_vars, list_of
-from warploom.lower.visits import differ, starts_early
+from warploom.ir.types import Access, Axis, Line
+from warploom.passes.body import line_of, refusal
+from warploom.passes.boundary_masks import bounded_axis
+from warploom.passes.driver import Lowered
+from warploom.passes.fuse import Step
+from warploom.passes.heuristics import SIDE
+from warploom.passes.layout import Layout
+from warploom.passes.loop_bounds import Affine, begins_at, cut_of, fewest_trips, moves
+from warploom.passes.smem_layout import grouped_vars, list_of
+from warploom.passes.tile_order import differ, starts_early
 
 START_STEP = 8  # elements at whose multiples tiles start, so that 16 bytes can be stored at once
 MOST_AXES = 4  # of a tensor whose copies end at a number
@@ -482,7 +482,7 @@ class Numbers:
                 if iteration is None:
                     raise refuse("a step of the loop outside of it", self.loop.line)
                 return iteration < let(f"whole_{op.var}")
-            case Spread():
+            case Broadcast():
                 return self.number(op.arg, iteration)
             case Load() if op.result.dtype in (DType.I32, DType.I8):
                 return self._element(op, iteration)
@@ -577,7 +577,7 @@ class Numbers:
         return next((n for n, at in enumerate(op.at[:-1]) if fits and at.var == rows), None)
 
     def _is_summed_over(self, op: Load | Store) -> bool:
-        from warploom.kernel.values import Dot  # noqa: PLC0415 (one use)
+        from warploom.ir.tile import Dot  # noqa: PLC0415 (one use)
 
         if not isinstance(op, Load):
             return False

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from warploom.document.rings import BufferCopy
 from warploom.ir import operations as ops
 from warploom.ir.expr import (
     Expr,
@@ -23,9 +22,10 @@ from warploom.ir.expr import (
     lift,
 )
 from warploom.ir.operations import FragmentIndex, FragmentLayout
-from warploom.kernel.types import Line
-from warploom.kernel.values import (
+from warploom.ir.rings import BufferCopy
+from warploom.ir.tile import (
     At,
+    Broadcast,
     Const,
     Dot,
     DType,
@@ -37,19 +37,19 @@ from warploom.kernel.values import (
     Reduce,
     Scalar,
     Size,
-    Spread,
     Store,
     Whole,
 )
-from warploom.lower.body import line_of
-from warploom.lower.fuse import Step, fresh_product
-from warploom.lower.hand_over import by_columns, early_array, early_vectors, share_of
-from warploom.lower.layout import Array, Form, part_sums
-from warploom.lower.module_numbers import T_STEP, WHOLE_FROM, WHOLE_TO, Numbers, refuse
-from warploom.lower.plan import part_name
-from warploom.lower.ranges import moves
-from warploom.lower.slots import SlotTile
-from warploom.lower.visits import takes_turns
+from warploom.ir.types import Line
+from warploom.passes.body import line_of
+from warploom.passes.fuse import Step, fresh_product
+from warploom.passes.layout import Array, Form, part_sums
+from warploom.passes.loop_bounds import moves
+from warploom.passes.module_numbers import T_STEP, WHOLE_FROM, WHOLE_TO, Numbers, refuse
+from warploom.passes.smem_layout import SlotTile
+from warploom.passes.smem_ops import by_columns, early_array, early_vectors, share_of
+from warploom.passes.tile_order import takes_turns
+from warploom.passes.warp_specialize import part_name
 
 WARP = Sym(SymKind.THREAD, "warp")
 LANE = Sym(SymKind.THREAD, "lane")
@@ -577,7 +577,7 @@ class Writer:
                 self.made.append(
                     ops.VectorScalar(result=name, parameter=op.parameter, dtype=value.dtype)
                 )
-            case Spread():
+            case Broadcast():
                 return self.value(op.arg)
             case Size() | Position() | Whole():
                 return self._index(name, self.numbers.number(name, self.iteration))

@@ -1,17 +1,18 @@
 """Clusters: CTAs with neighbouring rows of tiles fetch what they share once.
 
-``Tiling.cluster`` CTAs take tiles one below the other. A tile of the loop that does not depend on
+``KernelConfig.cluster`` CTAs take tiles one below the other. A tile of the loop that does not
+depend on
 the rows is the same for all of them: each fetches a share of its rows into the shared memory of
 every CTA, so the copy engine of an SM makes that many times fewer requests.
 """
 
 from __future__ import annotations
 
-from warploom.kernel.values import Kernel, Load, Walk
-from warploom.lower.body import refusal
-from warploom.lower.layout import Layout
-from warploom.lower.ranges import cut_of
-from warploom.lower.slots import SlotTile
+from warploom.ir.tile import Kernel, Load, Walk
+from warploom.passes.body import refusal
+from warploom.passes.layout import Layout
+from warploom.passes.loop_bounds import cut_of
+from warploom.passes.smem_layout import SlotTile
 
 SHARE_ROWS = 8  # rows after which the swizzle of a tile begins anew
 SIZES = (1, 2, 4)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from warploom.kernel.values import Dot, DType, Fn, Pointwise, Reduce
-from warploom.lower.fuse import Step
-from warploom.lower.layout import Layout
-from warploom.lower.ranges import cut_of, moves
-from warploom.lower.slots import SlotRing
-from warploom.target.h200 import WGMMA_ROWS, HopperTarget
+from warploom.ir.tile import Dot, DType, Fn, Pointwise, Reduce
+from warploom.passes.fuse import Step
+from warploom.passes.layout import Layout
+from warploom.passes.loop_bounds import cut_of, moves
+from warploom.passes.smem_layout import SlotRing
+from warploom.targets.h200 import WGMMA_ROWS, HopperTarget
 
 EXPONENTIALS = {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.SIN, Fn.COS}
 COMPARES = {Fn.MAX, Fn.MIN, Fn.WHERE, Fn.ABS, Fn.CAST, Fn.FLOOR}

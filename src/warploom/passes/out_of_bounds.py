@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from warploom.kernel.values import DType, Fn
+from warploom.ir.tile import DType, Fn
 
 
 class Outside(StrEnum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.kernel.values import Dot, Kernel, Load, Transpose, Var, Walk, walk
+from warploom.ir.tile import Dot, Kernel, Load, Transpose, Var, Walk, walk
 
 LINE_BITS = 1024  # of a row of a tile in shared memory
 MMA_COLUMNS = 16

@@ -6,8 +6,8 @@ it, an iteration that hides all elements need not be run.
 
 from __future__ import annotations
 
-from warploom.kernel.values import Dot, Fn, Op, Pointwise, Store, Transpose, results
-from warploom.lower.body import Body
+from warploom.ir.tile import Dot, Fn, Op, Pointwise, Store, Transpose, results
+from warploom.passes.body import Body
 
 KEEP_ZERO = {Fn.CAST, Fn.NEG, Fn.MUL}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from warploom.document.flow import When
-from warploom.kernel.values import Dot, DType, Fn, Pointwise, Spread, Value
-from warploom.lower.body import Body, made_by
-from warploom.lower.fuse import Step, stored_inline
+from warploom.ir.dataflow import When
+from warploom.ir.tile import Broadcast, Dot, DType, Fn, Pointwise, Value
+from warploom.passes.body import Body, made_by
+from warploom.passes.fuse import Step, stored_inline
 
 
 class _Classes:
@@ -81,7 +81,7 @@ def _spare(
     """Operands of the same shape that nobody needs after this step."""
     found: list[str] = []
     want = _kind(kept[result], forms[result])
-    if any(op.result.name == result and isinstance(op, Spread) for op in step.ops):
+    if any(op.result.name == result and isinstance(op, Broadcast) for op in step.ops):
         return found
     for name in step.reads:
         if name not in kept or _kind(kept[name], forms[name]) != want:

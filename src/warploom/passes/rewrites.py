@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from warploom.kernel.values import (
+from warploom.ir.tile import (
+    Broadcast,
     Carried,
     Const,
     Fn,
@@ -18,17 +19,16 @@ from warploom.kernel.values import (
     Pointwise,
     Reduce,
     Scalar,
-    Spread,
     Store,
     Transpose,
     operands,
     walk,
 )
-from warploom.lower.body import made_by, refusal
-from warploom.lower.edges import hide_edges
-from warploom.lower.ends import ended_copies
-from warploom.lower.pad import pad_whole_axes
-from warploom.lower.single import keep_carried
+from warploom.passes.body import made_by, refusal
+from warploom.passes.boundary_masks import hide_edges
+from warploom.passes.loop_ends import ended_copies
+from warploom.passes.pad import pad_whole_axes
+from warploom.passes.single_steps import keep_carried
 
 Rewrite = Callable[[Kernel, frozenset[str]], Kernel]
 
@@ -115,7 +115,7 @@ class _Known:
 
     def _is_lowest(self, name: str) -> bool:
         op = self.ops.get(name)
-        if isinstance(op, Spread):
+        if isinstance(op, Broadcast):
             return self._is_lowest(op.arg)
         return isinstance(op, Const) and op.value == float("-inf")
 

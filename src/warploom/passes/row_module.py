@@ -33,10 +33,9 @@ from warploom.ir.module import (
     TileLoop,
 )
 from warploom.ir.operations import FragmentIndex, FragmentLayout, VectorOp
-from warploom.ir.tile_schedule import TILE, TileAxis, TileSchedule, grid_of
-from warploom.kernel.types import Access
-from warploom.kernel.values import (
+from warploom.ir.tile import (
     At,
+    Broadcast,
     Const,
     Dot,
     Fn,
@@ -50,16 +49,17 @@ from warploom.kernel.values import (
     Reduce,
     Scalar,
     Size,
-    Spread,
     Store,
     Transpose,
     Value,
     Walk,
     Whole,
 )
-from warploom.lower.body import line_of, refusal
-from warploom.lower.module import ALIGNMENT, relative
-from warploom.lower.module_vector import short
+from warploom.ir.tile_schedule import TILE, TileAxis, TileSchedule, grid_of
+from warploom.ir.types import Access
+from warploom.passes.body import line_of, refusal
+from warploom.passes.build_module import ALIGNMENT, relative
+from warploom.passes.module_vector import short
 
 THREADS = 256
 EACH = 8  # elements of a lane
@@ -72,7 +72,7 @@ J, N, U, Q, UP = (Sym(SymKind.FRAGMENT, n) for n in ("j", "n", "u", "q", "up"))
 
 
 Made = (
-    Const | Scalar | Size | Position | Indices | Whole | Spread | Given | Load | Transpose
+    Const | Scalar | Size | Position | Indices | Whole | Broadcast | Given | Load | Transpose
     | Pointwise | Reduce | Dot
 )  # fmt: skip
 
@@ -213,7 +213,7 @@ class _RowBuilder:
     def _clear(self, op: Store) -> ops.Vector:
         """A constant into blocks: 16 rows by the lanes of eight pairs, existing or not."""
         source = self.names[op.value]
-        constant = self.names.get(source.arg) if isinstance(source, Spread) else None
+        constant = self.names.get(source.arg) if isinstance(source, Broadcast) else None
         if not isinstance(constant, Const):
             raise refusal(
                 "a tensor in blocks is stored to",
@@ -313,7 +313,7 @@ class _RowWriter:
                     predicate=conjunction([*self.builder._exists, *inside]),
                     dtype=self.kernel.tensor(op.tensor).dtype,
                 )
-            case Spread():
+            case Broadcast():
                 made = ops.VectorPointwise(
                     result=name,
                     fn=Fn.CAST,

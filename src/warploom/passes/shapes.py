@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from warploom.kernel.values import Dot, Load, Store
-from warploom.lower.body import Body, only_products
-from warploom.lower.slots import LINE_BYTES, MOST_COLUMNS
-from warploom.target.h200 import WGMMA_ROWS
+from warploom.ir.tile import Dot, Load, Store
+from warploom.passes.body import Body, only_products
+from warploom.passes.smem_layout import LINE_BYTES, MOST_COLUMNS
+from warploom.targets.h200 import WGMMA_ROWS
 
 ROWS = ((1, 1), (2, 1), (2, 2), (3, 1), (4, 1), (1, 2))  # consumers, blocks of 64 rows each
 COLUMNS = (256, 240, 224, *range(208, 152, -8), 144, 128, 112, 96, 80, 64, 32, 16)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.kernel.values import (
+from warploom.ir.tile import (
+    Broadcast,
     Const,
     Dot,
     DType,
@@ -23,7 +24,6 @@ from warploom.kernel.values import (
     Pointwise,
     Position,
     Size,
-    Spread,
     Transpose,
     Value,
     Whole,
@@ -116,7 +116,7 @@ def _of(op: Op, known: dict[str, str], var: str) -> str | None:
         return ZERO if any(a.var == var for a in op.at) else None
     if isinstance(op, Const):
         return {0.0: ZERO, 1.0: ONE}.get(float(op.value))
-    if isinstance(op, Transpose | Spread):
+    if isinstance(op, Transpose | Broadcast):
         return known.get(op.arg)
     if isinstance(op, Dot):
         parts = {known.get(op.a), known.get(op.b)}

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.errors import GeometryError
-from warploom.kernel.values import DType, Store
-from warploom.lower.layout import Layout
-from warploom.lower.meet import inbox_bytes
-from warploom.lower.slots import LINE_BYTES, SlotRing
-from warploom.lower.visits import takes_turns
-from warploom.target.h200 import WGMMA_ROWS, HopperTarget
+from warploom.ir.tile import DType, Store
+from warploom.passes.layout import Layout
+from warploom.passes.smem_layout import LINE_BYTES, SlotRing
+from warploom.passes.split_k import inbox_bytes
+from warploom.passes.tile_order import takes_turns
+from warploom.targets.h200 import WGMMA_ROWS, HopperTarget
 
 BARRIER_BYTES = 16
 ALIGNMENT = 1024
@@ -82,7 +82,7 @@ def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
             where=f"{f'{line}: {line.text.strip()}, ' if line else ''}tiling {layout.tiling.name}",
             why=f"a CTA has {target.limits.smem_per_block} bytes, and what a tile keeps beside "
             f"them takes {once}",
-            fix="fewer elements of whole axes, smaller extents (.with_tiles), or fewer stages",
+            fix="fewer elements of whole axes, smaller extents (.with_config), or fewer stages",
         )
     return min(wanted or fit, MOST_STAGES)
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from warploom.document.flow import When
-from warploom.kernel.values import Dot, DType, Kernel, Load, Store, Walk
-from warploom.lower.body import Body, made_by, other_extent, refusal
-from warploom.lower.fuse import Step
-from warploom.lower.tiling import Tiling
+from warploom.ir.dataflow import When
+from warploom.ir.tile import Dot, DType, Kernel, Load, Store, Walk
+from warploom.passes.body import Body, made_by, other_extent, refusal
+from warploom.passes.fuse import Step
+from warploom.passes.kernel_config import KernelConfig
 
 LINE_BYTES = 128  # a row of a slot block: one swizzle span
 MOST_COLUMNS = 256
@@ -110,7 +110,7 @@ class SlotRing:
         return -(-end // SLOT_BYTES) * SLOT_BYTES
 
 
-def rings_of(body: Body, tiling: Tiling, steps: tuple[Step, ...]) -> tuple[SlotRing, ...]:
+def rings_of(body: Body, tiling: KernelConfig, steps: tuple[Step, ...]) -> tuple[SlotRing, ...]:
     """Loaded tiles by slot: tiles with the same readers arrive together."""
     groups: dict[_Key, list[SlotTile]] = {}
     vectors: list[Load] = []
@@ -181,7 +181,7 @@ def is_vector(body: Body, op: Load) -> bool:
     return moves and op.at[-1].var == value.vars[0] and not body.is_picked(op)
 
 
-def is_number(body: Body, tiling: Tiling, op: Load) -> bool:
+def is_number(body: Body, tiling: KernelConfig, op: Load) -> bool:
     """One number of 32 bits for a whole tile, another one in every iteration: a scale of blocks.
 
     It arrives with the tiles of its iteration, its neighbours along the loop beside it.
@@ -209,7 +209,7 @@ def grouped_vars(kernel: Kernel) -> tuple[str, str]:
     return names[0], tiled[0]
 
 
-def _vector_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
+def _vector_tile(body: Body, tiling: KernelConfig, op: Load) -> SlotTile:
     number = is_number(body, tiling, op)
     tile = SlotTile(
         value=op.result.name,
@@ -262,7 +262,7 @@ def filled_values(body: Body) -> tuple[str, ...]:
     return tuple(found)
 
 
-def filled_rings(body: Body, tiling: Tiling) -> tuple[SlotRing, ...]:
+def filled_rings(body: Body, tiling: KernelConfig) -> tuple[SlotRing, ...]:
     """A ring for every computed tile that products read from shared memory."""
     rings = []
     for name in filled_values(body):
@@ -317,7 +317,7 @@ def _multiplied(body: Body, op: Load) -> bool:
     return any(not r.startswith("make_") for r in _readers(body, op.result.name, ()))
 
 
-def _slot_tile(body: Body, tiling: Tiling, op: Load) -> SlotTile:
+def _slot_tile(body: Body, tiling: KernelConfig, op: Load) -> SlotTile:
     value = op.result
     if begins_anywhere(body, op):
         raise refusal(

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from warploom.document.flow import When
-from warploom.kernel.values import Dot, Load, Store
-from warploom.lower.body import Body, refusal
-from warploom.lower.layout import Layout
-from warploom.lower.price import Cost
-from warploom.lower.slots import LINE_BYTES, SlotRing
-from warploom.target.h200 import WGMMA_ROWS, HopperTarget
+from warploom.ir.dataflow import When
+from warploom.ir.tile import Dot, Load, Store
+from warploom.passes.body import Body, refusal
+from warploom.passes.layout import Layout
+from warploom.passes.op_cost import Cost
+from warploom.passes.smem_layout import LINE_BYTES, SlotRing
+from warploom.targets.h200 import WGMMA_ROWS, HopperTarget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from warploom.kernel.values import operands
-from warploom.lower.layout import Layout
+from warploom.ir.tile import operands
+from warploom.passes.layout import Layout
 
 
 def values_behind(layout: Layout, name: str) -> tuple[str, ...]:

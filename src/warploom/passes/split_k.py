@@ -1,6 +1,7 @@
 """Meet: how the parts of a split loop become the state one loop would have left.
 
-Several CTAs each run a part of a tile's loop (``Tiling.split``). A carried sum is the sum of what
+Several CTAs each run a part of a tile's loop (``KernelConfig.split``). A carried sum is the sum
+of what
 the parts left. Sums that are rescaled whenever a running maximum moves are brought to the highest
 of the parts' maxima first: the factor is the one the text itself uses, and the rule of charges says
 that results do not depend on the reference. Anything else carried cannot be split.
@@ -10,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.roles import (
+from warploom.errors import GeometryError
+from warploom.ir.mbarrier_dialect import (
     BulkCommit,
     BulkStore,
     BulkWait,
@@ -19,13 +21,12 @@ from warploom.document.roles import (
     RolesDocument,
     ScopeSync,
 )
-from warploom.errors import GeometryError
-from warploom.kernel.values import Carried, Dot, DType, Fn, Op, Pointwise, operands
-from warploom.lower.body import Body, made_by, refusal
-from warploom.lower.charges import shift_is_harmless
-from warploom.lower.layout import Array, Form, Layout
-from warploom.lower.ranges import cut_of
-from warploom.lower.visits import differ
+from warploom.ir.tile import Carried, Dot, DType, Fn, Op, Pointwise, operands
+from warploom.passes.body import Body, made_by, refusal
+from warploom.passes.cost_terms import shift_is_harmless
+from warploom.passes.layout import Array, Form, Layout
+from warploom.passes.loop_bounds import cut_of
+from warploom.passes.tile_order import differ
 
 MEET = "meet"
 OWN = Compute | BulkStore | BulkWait | BulkCommit | ProxyFence | ScopeSync

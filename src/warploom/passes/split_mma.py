@@ -2,7 +2,8 @@
 
 A warp stands still while it issues instructions the tensor cores have no room for, and so it comes
 late to the vector work that follows. With a product into a sum before work on a fresh product,
-``Tiling.late`` of its instructions can be issued after the first step of that work: what is before
+``KernelConfig.late`` of its instructions can be issued after the first step of that work: what is
+before
 them keeps the tensor cores busy so long.
 """
 
@@ -11,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from warploom.document.flow import Flow, FlowOp, FlowOperand, Home
-from warploom.document.roles import (
+from warploom.ir.dataflow import Flow, FlowOp, FlowOperand, Home
+from warploom.ir.mbarrier_dialect import (
     Commit,
     Compute,
     Mma,

@@ -18,25 +18,25 @@ from collections.abc import Callable, Mapping, Sequence
 from heapq import heapify, heapreplace
 from math import prod
 
-from warploom.kernel.values import (
+from warploom.ir.tile import (
     Access,
+    Broadcast,
     Const,
     Fn,
     Kernel,
     Load,
     Pointwise,
     Size,
-    Spread,
     Store,
     Walk,
 )
-from warploom.lower.body import Body, body_of
-from warploom.lower.cluster import row_variable
-from warploom.lower.fuse import fuse
-from warploom.lower.ranges import Affine, Cut, begins_at, cut_of
-from warploom.lower.slots import grouped_vars
-from warploom.lower.tiling import TileTerms, Tiling, count_tiles
-from warploom.target.h200 import h200
+from warploom.passes.body import Body, body_of
+from warploom.passes.fuse import fuse
+from warploom.passes.kernel_config import KernelConfig, TileTerms, count_tiles
+from warploom.passes.loop_bounds import Affine, Cut, begins_at, cut_of
+from warploom.passes.multicast import row_variable
+from warploom.passes.smem_layout import grouped_vars
+from warploom.targets.h200 import h200
 
 ENDS, BAND_BYTES = h200().tiles.ends, h200().memory.band_bytes
 EVEN = 1.01  # of the least time a list can take: no need to look further
@@ -69,7 +69,7 @@ def turn_rows(extent: int, columns: int, most: int | None) -> int:
     return max(1, (rows if most is None else min(rows, most)) // extent) * extent
 
 
-def starts_early(body: Body, cut: Cut | None, tiling: Tiling) -> bool:
+def starts_early(body: Body, cut: Cut | None, tiling: KernelConfig) -> bool:
     """Whether a ragged tile of rows is the first one, and begins before the tensor does.
 
     That is best where rows further down are the longer ones. Loads there give zeros. Copies out
@@ -80,7 +80,7 @@ def starts_early(body: Body, cut: Cut | None, tiling: Tiling) -> bool:
     return grows and not copied and differ(body.kernel, cut)
 
 
-def visit_list(kernel: Kernel, tiling: Tiling, sizes: Sizes, ctas: int) -> tuple[int, ...]:
+def visit_list(kernel: Kernel, tiling: KernelConfig, sizes: Sizes, ctas: int) -> tuple[int, ...]:
     """For every CTA where its tiles begin in this list, then the tiles: unit * rows + row."""
     body = body_of(kernel)
     row = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
@@ -133,7 +133,7 @@ def hand_out(
     return own
 
 
-def row_trips(body: Body, cut: Cut, tiling: Tiling, sizes: Sizes) -> list[int]:
+def row_trips(body: Body, cut: Cut, tiling: KernelConfig, sizes: Sizes) -> list[int]:
     """Iterations of the tiles of a unit, by row; what only the device knows cuts nothing."""
     kernel, loop = body.kernel, body.loop.var
     row_var = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
@@ -176,7 +176,7 @@ def _number(body: Body, name: str, sizes: Sizes) -> int | None:
     if isinstance(op, Size):
         per = body.kernel.tensor(op.tensor).axis(op.axis).per
         return -(-sizes[op.axis] // per) if op.axis in sizes else None
-    if isinstance(op, Spread):
+    if isinstance(op, Broadcast):
         return _number(body, op.arg, sizes)
     if not isinstance(op, Pointwise) or op.fn not in _ARITHMETIC:
         return None
@@ -195,7 +195,7 @@ _ARITHMETIC: Mapping[Fn, Callable[..., int]] = {
 }
 
 
-def _band(body: Body, tiling: Tiling, sizes: Sizes, units: int) -> int:
+def _band(body: Body, tiling: KernelConfig, sizes: Sizes, units: int) -> int:
     """Units visited side by side: their loop operands fit in the L2, in bands of equal width."""
     row = sum(
         tiling.extent(op.result.vars[1]) * op.result.dtype.bits // 8
@@ -207,12 +207,12 @@ def _band(body: Body, tiling: Tiling, sizes: Sizes, units: int) -> int:
     return -(-units // -(-units // fit))
 
 
-def tiles_of(kernel: Kernel, tiling: Tiling, sizes: Sizes) -> int:
+def tiles_of(kernel: Kernel, tiling: KernelConfig, sizes: Sizes) -> int:
     """How many tiles there are, a cluster's as one; of groups, the most there can be."""
     return count_tiles(tile_terms(kernel, tiling), sizes)
 
 
-def tile_terms(kernel: Kernel, tiling: Tiling) -> TileTerms:
+def tile_terms(kernel: Kernel, tiling: KernelConfig) -> TileTerms:
     """The number of tiles as a product of sums of axes (``count_tiles``)."""
     counts, rows = {}, row_variable(kernel)
     for name in kernel.grid.vars:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.kernel.rewrite import titled
-from warploom.kernel.values import (
+from warploom.frontend.rewrite import titled
+from warploom.ir.tile import (
     Carried,
     Const,
     Dot,
@@ -25,7 +25,7 @@ from warploom.kernel.values import (
     operands,
     results,
 )
-from warploom.lower.body import refusal
+from warploom.passes.body import refusal
 
 
 def unrolled(kernel: Kernel, times: int) -> Kernel:

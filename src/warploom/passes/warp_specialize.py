@@ -4,9 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.document.flow import When
-from warploom.document.rings import NamedBarrier, Part, Per, SlotRead, StagingBuffer
-from warploom.guard.mbarrier import (
+from warploom.ir.dataflow import When
+from warploom.ir.rings import NamedBarrier, Part, Per, SlotRead, StagingBuffer
+from warploom.ir.tile import Dot, Given, Load, Store, operands
+from warploom.passes.body import refusal
+from warploom.passes.fuse import Step
+from warploom.passes.gather import GATHERER, THREADS
+from warploom.passes.layout import Form, Layout, is_held
+from warploom.passes.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
+from warploom.passes.multicast import sharers
+from warploom.passes.smem_budget import STAGING_BYTES, is_straight, ring_depth, staged_stores
+from warploom.passes.smem_layout import SlotRing
+from warploom.passes.smem_ops import (
+    Chunk,
+    Put,
+    See,
+    Send,
+    chunks_of,
+    early_array,
+    early_vectors,
+    sees,
+)
+from warploom.passes.smem_reads import values_behind
+from warploom.passes.split_k import MEET, met_arrays
+from warploom.sync.mbarrier import (
     Action,
     Copy,
     Plan,
@@ -18,28 +39,7 @@ from warploom.guard.mbarrier import (
     Turns,
     Work,
 )
-from warploom.kernel.values import Dot, Given, Load, Store, operands
-from warploom.lower.body import refusal
-from warploom.lower.cluster import sharers
-from warploom.lower.fuse import Step
-from warploom.lower.gather import GATHERER, THREADS
-from warploom.lower.hand_over import (
-    Chunk,
-    Put,
-    See,
-    Send,
-    chunks_of,
-    early_array,
-    early_vectors,
-    sees,
-)
-from warploom.lower.layout import Form, Layout, is_held
-from warploom.lower.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
-from warploom.lower.meet import MEET, met_arrays
-from warploom.lower.reads import values_behind
-from warploom.lower.slots import SlotRing
-from warploom.lower.storage import STAGING_BYTES, is_straight, ring_depth, staged_stores
-from warploom.target.h200 import HopperTarget
+from warploom.targets.h200 import HopperTarget
 
 TURN_BARRIER = 1  # hardware barrier of the first instance
 START, SUMS = "start_tile", "finish_sums"

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from warploom.document.fields import all_of, instance, integer, member
-from warploom.document.flow import FlowOperand
-from warploom.document.ops import KOffsetKind, OpDesc, Phase, ScheduleEntry
 from warploom.errors import ConfigError
+from warploom.ir.dataflow import FlowOperand
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, Phase, ScheduleEntry
+from warploom.ir.validation import all_of, instance, integer, member
 
 _NO_K = KOffsetKind.NONE
 Operands = Sequence[str | FlowOperand]

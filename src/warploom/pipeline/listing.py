@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.ops import KOffsetKind, OpDesc, OpRole, ScheduleEntry, ScheduleOps
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, ScheduleEntry, ScheduleOps
 
 _K_NAMES = {
     **{k: k.name for k in KOffsetKind},

@@ -8,13 +8,13 @@ class MyKernel(PipelineSchedule):
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from warploom.document.counters import BarrierKind, KernelShape, Protocol, RegisterWaits
-from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
-from warploom.seed.blocks.program import PipelineProgram
-from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.graph.edges import derive_edges_from_ops
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.ir.counter_dialect import BarrierKind, KernelShape, Protocol, RegisterWaits
+from warploom.ir.schedule_ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.pipeline.block_expand.program import PipelineProgram
+from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.graph_builder.edges import derive_edges_from_ops
+from warploom.pipeline.sync.marks import SyncPolicy
 
 
 class PipelineSchedule(ABC):

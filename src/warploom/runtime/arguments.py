@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from warploom.errors import BackendError
-from warploom.lower.tiling import Tiling
+from warploom.passes.kernel_config import KernelConfig
 
 Meaning = TypeVar("Meaning")
 
@@ -36,12 +36,12 @@ def count(value: object, name: str) -> int:
     return int(value)
 
 
-def tiles(given: object, name: str) -> Tiling | None:
+def tiles(given: object, name: str) -> KernelConfig | None:
     """Tiles of the caller's choice, if any."""
-    if given is None or isinstance(given, Tiling):
+    if given is None or isinstance(given, KernelConfig):
         return given
     raise BackendError(
         f"{name} is a {type(given).__name__}",
         where=f"argument {name}",
-        fix="a Tiling, as compiled kernels have it: compiled.choices[0].tiling",
+        fix="a KernelConfig, as compiled kernels have it: compiled.choices[0].tiling",
     )

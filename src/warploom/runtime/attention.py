@@ -17,8 +17,9 @@ from warploom.kernels.attention import (
     packed as packed_text,
     paged as paged_text,
 )
-from warploom.launch.arguments import count, tiles
-from warploom.launch.attention_checks import (
+from warploom.passes.kernel_config import KernelConfig
+from warploom.runtime.arguments import count, tiles
+from warploom.runtime.attention_checks import (
     causal_choice,
     check_heads,
     check_pages,
@@ -26,13 +27,12 @@ from warploom.launch.attention_checks import (
     checked_scale,
     usual_scale,
 )
-from warploom.launch.blocks import block_lists, is_block_mask, tile_keys
-from warploom.launch.flexible import flexible
-from warploom.launch.layout import Layout
-from warploom.launch.runner import Layouts, View
-from warploom.launch.tensors import Foreign
-from warploom.launch.texts import Calls
-from warploom.lower.tiling import Tiling
+from warploom.runtime.block_mask import block_lists, is_block_mask, tile_keys
+from warploom.runtime.flexible import flexible
+from warploom.runtime.kernel_calls import Calls
+from warploom.runtime.layout import Layout
+from warploom.runtime.runner import Layouts, View
+from warploom.runtime.tensors import Foreign
 
 ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
 HEADS_RANK = 4
@@ -54,7 +54,7 @@ def attention(
     pages: object | None = None,
     return_lse: bool = False,
     out: Foreign = None,
-    kernel: Tiling | None = None,
+    kernel: KernelConfig | None = None,
     stream: int | None = None,
 ) -> Any:  # noqa: ANN401 (the caller's own tensor type)
     """``softmax(scale * q @ k^T) @ v`` for every head; returns ``out``.
@@ -122,7 +122,7 @@ def asked(
     causal: bool | str,
     scale: float | None,
     return_lse: bool,
-    kernel: Tiling | None = None,
+    kernel: KernelConfig | None = None,
 ) -> tuple[tuple[Any, ...], tuple[float] | None]:
     """Options and scalars of a call; with one query the last one sees every key."""
     mask = False if causal == "lower_right" and _queries(q) == 1 else causal
@@ -156,7 +156,7 @@ def attention_packed(
     sinks: object | None = None,
     return_lse: bool = False,
     out: object | None = None,
-    kernel: Tiling | None = None,
+    kernel: KernelConfig | None = None,
     stream: int | None = None,
 ) -> Any:  # noqa: ANN401 (the caller's own tensor type)
     """Attention of sequences of different lengths, packed one after another.
@@ -188,7 +188,7 @@ def attention_packed(
 
 
 @lru_cache(maxsize=256)
-def _options(mask: bool | str, return_lse: bool, kernel: Tiling | None) -> tuple[Any, ...]:
+def _options(mask: bool | str, return_lse: bool, kernel: KernelConfig | None) -> tuple[Any, ...]:
     return (
         (),
         (("causal", mask),),

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from warploom.errors import BackendError
-from warploom.kernel.values import DType
-from warploom.launch.arguments import number, one_of
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import not_a_tensor, view_of
+from warploom.ir.tile import DType
+from warploom.runtime.arguments import number, one_of
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import not_a_tensor, view_of
 
 CAUSAL: dict[bool | str, bool | str] = {
     False: False,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from warploom.kernel.values import DType
+from warploom.ir.tile import DType
 from warploom.kernels.attention_grad import (
     attention_grad as text,
     blocked_grad,
@@ -19,19 +19,15 @@ from warploom.kernels.attention_grad import (
     values_grad,
 )
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
-from warploom.launch.arguments import tiles
-from warploom.launch.attention import KEYS, ROWS
-from warploom.launch.attention_checks import (
-    causal_choice,
-    check_backward,
-    checked_scale,
-)
-from warploom.launch.blocks import block_lists, is_block_mask
-from warploom.launch.flexible import flexible
-from warploom.launch.layout import Layout
-from warploom.launch.tensors import allocator, on_stream, row_major, view_of
-from warploom.launch.texts import Calls
-from warploom.lower.tiling import BLOCK_ROWS, Tiling
+from warploom.passes.kernel_config import BLOCK_ROWS, KernelConfig
+from warploom.runtime.arguments import tiles
+from warploom.runtime.attention import KEYS, ROWS
+from warploom.runtime.attention_checks import causal_choice, check_backward, checked_scale
+from warploom.runtime.block_mask import block_lists, is_block_mask
+from warploom.runtime.flexible import flexible
+from warploom.runtime.kernel_calls import Calls
+from warploom.runtime.layout import Layout
+from warploom.runtime.tensors import allocator, on_stream, row_major, view_of
 
 Options = tuple[Any, ...]
 TOGETHER = 128  # the largest head dimension of which registers hold both sums
@@ -53,7 +49,7 @@ def attention_backward(
     visible: object | None = None,
     lengths: object | None = None,
     deterministic: bool = False,
-    kernel: Tiling | None = None,
+    kernel: KernelConfig | None = None,
     stream: int | None = None,
 ) -> tuple[Any, Any, Any]:
     """Gradients of ``attention`` for q, k and v, given that of its result.
@@ -212,7 +208,7 @@ def _summed(
 
 @lru_cache(maxsize=256)
 def _options(
-    mask: bool | str, kind: DType, apart: bool, kernel: Tiling | None
+    mask: bool | str, kind: DType, apart: bool, kernel: KernelConfig | None
 ) -> tuple[Options, Options]:
     """Of the kernel that makes all gradients, and of one for those of values ``apart``."""
     wanted = {"dk", "dq", *(() if apart else ("dv",))}

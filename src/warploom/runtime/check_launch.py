@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.check.launch import Launch, Param, Tensor, TensorMap
-from warploom.emit.cuda.tile.signature import (
+from warploom.codegen.cuda.tile.signature import (
     MapParam,
     OrderParam,
     PointerParam,
@@ -28,14 +28,14 @@ from warploom.emit.cuda.tile.signature import (
     StrideParam,
     WorkParam,
 )
+from warploom.compiler.binary import Binary
+from warploom.compiler.compiled import Compiled
+from warploom.compiler.cubin import find_toolchain
+from warploom.compiler.cuda_driver import bindings
+from warploom.compiler.described import binary_of
 from warploom.errors import BackendError
-from warploom.kernel.values import Access, DType
-from warploom.launch.binary import Binary
-from warploom.launch.build import find_toolchain
-from warploom.launch.compiled import Compiled
-from warploom.launch.described import binary_of
-from warploom.launch.driver import bindings
-from warploom.launch.layout import Layout, map_geometry
+from warploom.ir.tile import Access, DType
+from warploom.runtime.layout import Layout, map_geometry
 
 ARCHITECTURE = "compute_90a"
 _ELEMENTS = {DType.BOOL: "u8", DType.I4: "u8"}

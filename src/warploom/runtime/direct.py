@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from warploom.emit.cuda.tile.stamps import NAME
+from warploom.codegen.cuda.tile.stamps import NAME
+from warploom.compiler.compiled import Built, Compiled
+from warploom.compiler.described import binary_of
 from warploom.errors import BackendError
-from warploom.kernel.values import Access, Axis, DType, Tensor
-from warploom.launch.compiled import Built, Compiled
-from warploom.launch.described import binary_of
-from warploom.launch.plan import Plan, prepare
-from warploom.launch.tensors import stream_of, view_of
-from warploom.launch.work import work_memory
+from warploom.ir.tile import Access, Axis, DType, Tensor
+from warploom.runtime.plan import Plan, prepare
+from warploom.runtime.tensors import stream_of, view_of
+from warploom.runtime.workspace import work_memory
 
 
 class Direct:

@@ -12,10 +12,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from warploom.errors import KernelCallError
-from warploom.kernel.captured import Lifted, held, lift
-from warploom.launch.attention_checks import usual_scale
-from warploom.launch.tensors import is_torch
-from warploom.launch.texts import Calls
+from warploom.frontend.closures import Lifted, held, lift
+from warploom.runtime.attention_checks import usual_scale
+from warploom.runtime.kernel_calls import Calls
+from warploom.runtime.tensors import is_torch
 
 MOST_KEPT = 256  # sets of functions whose kernels are kept
 WIDE = {"int64": "int32", "int16": "int32", "uint8": "int32", "bool": "int32", "float64": "float32"}

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from warploom.errors import BackendError
-from warploom.kernel import words
-from warploom.kernel.text import Text
-from warploom.kernel.values import DType
+from warploom.frontend import builtins as words
+from warploom.frontend.tile_kernel import Text
+from warploom.ir.tile import DType
 from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
 from warploom.kernels.grouped import (
     gathered_swiglu,
@@ -27,12 +27,12 @@ from warploom.kernels.grouped import (
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.scan import scan as scan_text, scan_parts
 from warploom.kernels.swiglu import swiglu as swiglu_text
-from warploom.launch.arguments import count, one_of
-from warploom.launch.halves import Halved
-from warploom.launch.runner import Layouts
-from warploom.launch.tensors import allocator, on_stream, view_of
-from warploom.launch.texts import Calls
-from warploom.target.h200 import h200
+from warploom.runtime.arguments import count, one_of
+from warploom.runtime.halves import Halved
+from warploom.runtime.kernel_calls import Calls
+from warploom.runtime.runner import Layouts
+from warploom.runtime.tensors import allocator, on_stream, view_of
+from warploom.targets.h200 import h200
 
 MANY_ROWS = 1024  # from which on copying them first was quicker than fetching them one by one
 GATES = {"silu": words.silu, "gelu": words.gelu, "relu": words.relu, "sigmoid": words.sigmoid}

@@ -11,17 +11,17 @@ from functools import lru_cache
 from typing import Any
 
 from warploom.errors import BackendError
-from warploom.kernel import words
-from warploom.kernel.text import Text
-from warploom.kernel.values import DType
+from warploom.frontend import builtins as words
+from warploom.frontend.tile_kernel import Text
+from warploom.ir.tile import DType
 from warploom.kernels.gemm import gemm as text, turned
-from warploom.launch.arguments import number, one_of, tiles
-from warploom.launch.runner import Layouts
-from warploom.launch.tensors import Foreign
-from warploom.launch.texts import Calls
-from warploom.launch.tune import tune_call
-from warploom.lower.tiling import Tiling
-from warploom.target.h200 import WGMMA_ROWS
+from warploom.passes.kernel_config import KernelConfig
+from warploom.runtime.arguments import number, one_of, tiles
+from warploom.runtime.kernel_calls import Calls
+from warploom.runtime.runner import Layouts
+from warploom.runtime.tensors import Foreign
+from warploom.runtime.tuning import tune_call
+from warploom.targets.h200 import WGMMA_ROWS
 
 ACTIVATIONS = {"none": None, "relu": words.relu, "gelu": words.gelu, "silu": words.silu}
 OUT_TYPES = {"bf16": DType.BF16, "fp16": DType.F16, "fp32": DType.F32}
@@ -40,7 +40,7 @@ def gemm(
     alpha: float | None = None,
     activation: str = "none",
     out_dtype: str | None = None,
-    choice: Tiling | None = None,
+    choice: KernelConfig | None = None,
     tune: bool = False,
     stream: int | None = None,
 ) -> Any:  # noqa: ANN401 (the caller's own tensor type)
@@ -63,7 +63,7 @@ def gemm(
 
 
 def asked(
-    alpha: float, activation: str, out_dtype: str | None = None, choice: Tiling | None = None
+    alpha: float, activation: str, out_dtype: str | None = None, choice: KernelConfig | None = None
 ) -> tuple[tuple[Any, ...], tuple[float, ...]]:
     """Options and scalars of a call."""
     scale = number(alpha, "alpha")
@@ -80,7 +80,7 @@ def _options(
     activation: str,
     out_dtype: str | None,
     positive: bool,
-    choice: Tiling | None,
+    choice: KernelConfig | None,
     unscaled: bool = True,
 ) -> tuple[Any, ...]:
     """The options of a plan; a scale of 1 is built in, so that nothing multiplies by it."""

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from warploom.launch.overlap import Pair
-from warploom.launch.plan import POINTER_ALIGNMENT, Plan, Word
-from warploom.launch.tensors import on_stream
-from warploom.launch.work import Piece
+from warploom.runtime.overlap import Pair
+from warploom.runtime.plan import POINTER_ALIGNMENT, Plan, Word
+from warploom.runtime.tensors import on_stream
+from warploom.runtime.workspace import Piece
 
 PLACES = 4096  # addresses by which plans are guessed
 GUARDS = 8  # that are made for a plan: tensors of one layout may differ in other things

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from warploom.kernel.values import Tensor
+from warploom.compiler.binary import Binary
+from warploom.ir.tile import Tensor
 from warploom.kernels.measured import measured
-from warploom.launch.binary import Binary
-from warploom.launch.launch_cache import Request
-from warploom.launch.layout import Layout
-from warploom.launch.runner import Layouts, View
-from warploom.launch.texts import Calls
-from warploom.target.h200 import h200
+from warploom.runtime.kernel_calls import Calls
+from warploom.runtime.launch_cache import Request
+from warploom.runtime.layout import Layout
+from warploom.runtime.runner import Layouts, View
+from warploom.targets.h200 import h200
 
 BLOCK = 128  # rows of a tile, and columns that share a scale
 RANK, WEIGHTS, RESULT = 2, 2, 4

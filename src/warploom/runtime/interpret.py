@@ -15,8 +15,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from warploom.emit.gfx950.module import module_of_kernel
-from warploom.emit.gfx950.text import gemm_text
+from warploom.codegen.amdgcn.module import module_of_kernel
+from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
+from warploom.compiler.compiled import MOST_TRIED, Compiled
+from warploom.compiler.tuned import tuned_pins
 from warploom.errors import (
     BackendError,
     ConfigError,
@@ -26,22 +28,20 @@ from warploom.errors import (
     OrderError,
     SchedulingError,
 )
+from warploom.frontend.printing import Printed, printing
+from warploom.frontend.signature import MISSING
+from warploom.frontend.tile_kernel import Text, Types
 from warploom.interp import TIMINGS, run_module
 from warploom.ir.module import KernelModule
-from warploom.kernel.printing import Printed, printing
-from warploom.kernel.signature import MISSING
-from warploom.kernel.text import Text, Types
-from warploom.kernel.values import Access, DType, Kernel, Store, walk
+from warploom.ir.tile import Access, DType, Kernel, Store, walk
 from warploom.kernels.measured import ORDER
-from warploom.launch.compiled import MOST_TRIED, Compiled
-from warploom.launch.interpreting import KINDS, TARGETS, Interpreting
-from warploom.launch.mi355x import CompiledMi355x, extents_of
-from warploom.launch.tune import recall
-from warploom.launch.tuned import tuned_pins
-from warploom.lower.module import build_module
-from warploom.lower.row_module import build_row_module
-from warploom.lower.tiling import Tiling
-from warploom.lower.visits import visit_list
+from warploom.passes.build_module import build_module
+from warploom.passes.kernel_config import KernelConfig
+from warploom.passes.row_module import build_row_module
+from warploom.passes.tile_order import visit_list
+from warploom.runtime.interpreting import KINDS, TARGETS, Interpreting
+from warploom.runtime.mi355x import CompiledMi355x, extents_of
+from warploom.runtime.tuning import recall
 
 _ORDERS = {"in_order": "forward", "random": "random", "adversarial": "reverse"}
 
@@ -233,7 +233,7 @@ def _has_wave_module(kernel: Kernel, config: object) -> bool:
     if config is not None:
         return False
     try:
-        gemm_text(kernel)
+        gemm_tile_kernel(kernel)
     except BackendError:
         return False
     return True
@@ -296,12 +296,12 @@ def _padded(
 
 
 def _pins(config: object) -> dict[str, object]:
-    if isinstance(config, Tiling):
+    if isinstance(config, KernelConfig):
         return dict(config.pins)
     if isinstance(config, Mapping):
         return dict(config)
     raise ConfigError(
-        f"config={config!r}", where="interpret", fix="a Tiling, or pins such as {'m': 128}"
+        f"config={config!r}", where="interpret", fix="a KernelConfig, or pins such as {'m': 128}"
     )
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from warploom.errors import BackendError, ConfigError
-from warploom.kernel.values import DType
-from warploom.launch.layout import Layout
+from warploom.ir.tile import DType
+from warploom.runtime.layout import Layout
 
 ENVIRONMENT = "WARPLOOM_INTERPRET"
 TARGETS = ("h200", "mi355x")

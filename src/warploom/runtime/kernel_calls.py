@@ -16,6 +16,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from warploom.compiler.binary import Binary
+from warploom.compiler.cuda_driver import require_hopper
 from warploom.errors import (
     BackendError,
     GeometryError,
@@ -23,24 +25,22 @@ from warploom.errors import (
     KernelError,
     SchedulingError,
 )
-from warploom.kernel.printing import printing
-from warploom.kernel.signature import MISSING, TensorText
-from warploom.kernel.text import Text
-from warploom.kernel.values import Access, DType, Kernel, Tensor
-from warploom.launch.binary import Binary
-from warploom.launch.driver import require_hopper
-from warploom.launch.fit import UnfitError, check_fit, fitted
-from warploom.launch.interpreting import Interpreting, made_like, values_of, write_back
-from warploom.launch.launch_cache import KERNELS, Origin, Request, launchable
-from warploom.launch.layout import EmptyError, Layout, bind, is_empty
-from warploom.launch.overlap import check_itself
-from warploom.launch.plan import MisalignedError
-from warploom.launch.runner import Layouts, RefusedError, Runner, View
-from warploom.launch.tensors import is_torch, not_a_tensor, row_major
-from warploom.launch.tune import recall
+from warploom.frontend.printing import printing
+from warploom.frontend.signature import MISSING, TensorText
+from warploom.frontend.tile_kernel import Text
+from warploom.ir.tile import Access, DType, Kernel, Tensor
+from warploom.runtime.interpreting import Interpreting, made_like, values_of, write_back
+from warploom.runtime.launch_cache import KERNELS, Origin, Request, launchable
+from warploom.runtime.layout import EmptyError, Layout, bind, is_empty
+from warploom.runtime.overlap import check_itself
+from warploom.runtime.plan import MisalignedError
+from warploom.runtime.realign import UnfitError, check_fit, fitted
+from warploom.runtime.runner import Layouts, RefusedError, Runner, View
+from warploom.runtime.tensors import is_torch, not_a_tensor, row_major
+from warploom.runtime.tuning import recall
 
 if TYPE_CHECKING:
-    from warploom.launch.compiled import Compiled
+    from warploom.compiler.compiled import Compiled
 
 FILLED = 8  # zeros in place of an empty axis
 
@@ -239,7 +239,11 @@ class Calls:
         state: Interpreting,
     ) -> Sequence[Any]:
         """The call executed on the CPU, by the module that a GPU would run."""
-        from warploom.launch.interpret import Named, execute, show  # noqa: PLC0415 (passes, NumPy)
+        from warploom.runtime.interpret import (  # noqa: PLC0415 (passes, NumPy)
+            Named,
+            execute,
+            show,
+        )
 
         layouts = self.runner.layouts(tensors)
         numbers = self.runner.scalars_of(layouts) if scalars is None else scalars
@@ -295,8 +299,8 @@ class Calls:
         self, layouts: Layouts, options: tuple[Any, ...]
     ) -> tuple[Kernel, list[dict[str, object]], frozenset[str]]:
         """The kernel of a call, the choices that a call tries for it in turn, and what is > 0."""
-        from warploom.launch.interpret import tried_pins  # noqa: PLC0415 (passes, NumPy)
-        from warploom.launch.tuned import tuned_pins  # noqa: PLC0415 (compares kernels)
+        from warploom.compiler.tuned import tuned_pins  # noqa: PLC0415 (compares kernels)
+        from warploom.runtime.interpret import tried_pins  # noqa: PLC0415 (passes, NumPy)
 
         types, choices, positive, wanted, pins = options
         _, sizes = self._bound(layouts, options)
@@ -475,7 +479,7 @@ def _compiled(
     pins: tuple[tuple[str, object], ...],
     positive: frozenset[str],
 ) -> Compiled:
-    from warploom.launch.compiled import Compiled  # noqa: PLC0415 (loads every pass)
+    from warploom.compiler.compiled import Compiled  # noqa: PLC0415 (loads every pass)
 
     return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
 
@@ -487,7 +491,7 @@ def compiled_or_chosen(request: Request) -> Compiled:
     kernel, sizes, pins, positive = request.kernel, request.sizes, request.pins, request.positive
     if pins:
         return _compiled(kernel, sizes, pins, positive)
-    from warploom.launch.compiled import alternatives  # noqa: PLC0415 (loads every pass)
+    from warploom.compiler.compiled import alternatives  # noqa: PLC0415 (loads every pass)
 
     for mine in alternatives(request.measured()):
         made = _compiled(kernel, sizes, mine, positive)

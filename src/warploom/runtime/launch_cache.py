@@ -14,17 +14,17 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from warploom.kernel.text import Text
-from warploom.kernel.values import Kernel, Tensor
-from warploom.launch.binary import Binary, LaunchFacts, Sizes
-from warploom.launch.build import cubin_key, find_toolchain, recall_cubin
-from warploom.launch.code_digest import CHOOSING, SHAPING, fingerprint
-from warploom.launch.disk_cache import digest, disk_cache
-from warploom.launch.json_values import params_data, read_value
-from warploom.launch.shipped import is_shipped
+from warploom.compiler.binary import Binary, LaunchFacts, Sizes
+from warploom.compiler.code_digest import CHOOSING, SHAPING, fingerprint
+from warploom.compiler.cubin import cubin_key, find_toolchain, recall_cubin
+from warploom.compiler.disk_cache import digest, disk_cache
+from warploom.compiler.json_values import params_data, read_value
+from warploom.compiler.shipped import is_shipped
+from warploom.frontend.tile_kernel import Text
+from warploom.ir.tile import Kernel, Tensor
 
 if TYPE_CHECKING:
-    from warploom.launch.compiled import Compiled
+    from warploom.compiler.compiled import Compiled
 
 KERNELS = 512  # kernels a process keeps
 Pins = tuple[tuple[str, object], ...]
@@ -72,14 +72,16 @@ class Request:
 
     def measured(self) -> Pins:
         """What was measured best for such a kernel, if anything; nothing for pinned ones."""
-        from warploom.launch.tuned import tuned_pins  # noqa: PLC0415 (compares kernels)
+        from warploom.compiler.tuned import tuned_pins  # noqa: PLC0415 (compares kernels)
 
         known = dict(self.origin.choices), dict(self.origin.sizes)
         return () if self.pins else tuned_pins(self.origin.text, self.kernel, *known)
 
     def compiled(self) -> Compiled:
         """The compilation, by the passes; kept in this process."""
-        from warploom.launch.texts import compiled_or_chosen  # noqa: PLC0415 (loads every pass)
+        from warploom.runtime.kernel_calls import (  # noqa: PLC0415 (loads every pass)
+            compiled_or_chosen,
+        )
 
         return compiled_or_chosen(self)
 
@@ -106,7 +108,7 @@ class Launchable:
         return facts.binary(cubin, tensors, self._visits)
 
     def _built(self, key: str) -> tuple[LaunchFacts, bytes]:
-        from warploom.launch.described import facts_of  # noqa: PLC0415 (loads every pass)
+        from warploom.compiler.described import facts_of  # noqa: PLC0415 (loads every pass)
 
         made = self.request.compiled()
         facts, cubin = facts_of(made), made.built.cubin
@@ -123,7 +125,7 @@ class Launchable:
         data = kept.get("visits", key)
         if data is not None:
             return read_value(tuple[int, ...], json.loads(data))  # type: ignore[no-any-return]
-        from warploom.lower.visits import visit_list  # noqa: PLC0415 (a pass)
+        from warploom.passes.tile_order import visit_list  # noqa: PLC0415 (a pass)
 
         made = self.request.compiled()
         found = visit_list(made.rewritten, made.built.tiling, sizes, ctas)

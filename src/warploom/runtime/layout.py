@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.emit.cuda.tile.signature import WRAP, WRAP_STRIDE, MapParam
+from warploom.codegen.cuda.tile.signature import WRAP, WRAP_STRIDE, MapParam
 from warploom.errors import BackendError
-from warploom.kernel.values import Access, DType, Tensor
+from warploom.ir.tile import Access, DType, Tensor
 
 STRIDE_ALIGNMENT = 16  # bytes: what tensor maps ask of every stride but the innermost
 MOST_RANK, MOST_BOX, MOST_STRIDE, MOST_SIZE = 5, 256, 1 << 40, 1 << 32

@@ -18,18 +18,18 @@ from typing import Any
 from numpy.typing import NDArray
 
 from warploom.check.amdgcn import check_amdgcn
-from warploom.emit.gfx950.tile_ir import TileProgram, compile_tile_kernel, grid_of
-from warploom.emit.gfx950.tile_ir.execute import Executed, execute, launch_of, shape_of
-from warploom.emit.gfx950.tile_ir.host import host_source
-from warploom.emit.gfx950.tile_ir.kernel import KERNEL_NAME
-from warploom.emit.gfx950.tile_ir.machine import MI355X, AmdMachine
-from warploom.emit.gfx950.toolchain import find_linker, link_code_object
+from warploom.codegen.amdgcn.tile_ir import TileProgram, compile_tile_kernel, grid_of
+from warploom.codegen.amdgcn.tile_ir.execute import Executed, execute, launch_of, shape_of
+from warploom.codegen.amdgcn.tile_ir.host import host_source
+from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME
+from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
+from warploom.codegen.amdgcn.toolchain import find_linker, link_code_object
 from warploom.errors import BackendError, ConfigError, KernelCallError
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import Access, DType, Kernel
-from warploom.launch.hip import HipKernel
-from warploom.launch.tensors import ROCM_DEVICES, TensorView, allocator, stream_of, view_of
+from warploom.frontend.simplify import simplify
+from warploom.ir.tile import Access, DType, Kernel
 from warploom.report import CodeReport
+from warploom.runtime.hip import HipKernel
+from warploom.runtime.tensors import ROCM_DEVICES, TensorView, allocator, stream_of, view_of
 
 PASSES = ("read", "simplify", "tile", "ir", "emit")
 

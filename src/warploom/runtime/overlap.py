@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from warploom.errors import BackendError
-from warploom.kernel.values import Access, Tensor
-from warploom.launch.layout import Layout
+from warploom.ir.tile import Access, Tensor
+from warploom.runtime.layout import Layout
 
 MOST_WORK = 100_000  # steps of the search for a common element
 BASE = 1 << 62  # above all distances of tensors

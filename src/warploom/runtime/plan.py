@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Literal
 
-from warploom.emit.cuda.tile.signature import (
+from warploom.codegen.cuda.tile.signature import (
     MapParam,
     OrderParam,
     Param,
@@ -24,10 +24,8 @@ from warploom.emit.cuda.tile.signature import (
     StrideParam,
     WorkParam,
 )
-from warploom.errors import BackendError
-from warploom.kernel.values import Access, DType
-from warploom.launch.binary import Binary, Sizes
-from warploom.launch.driver import (
+from warploom.compiler.binary import Binary, Sizes
+from warploom.compiler.cuda_driver import (
     Kernel,
     check,
     context_of,
@@ -40,7 +38,9 @@ from warploom.launch.driver import (
     require_hopper,
     resident,
 )
-from warploom.launch.layout import MOST_LENGTH, Geometry, Layout, bind, map_geometry
+from warploom.errors import BackendError
+from warploom.ir.tile import Access, DType
+from warploom.runtime.layout import MOST_LENGTH, Geometry, Layout, bind, map_geometry
 
 MAP_BYTES = 128
 FORMS: tuple[Literal["Q", "q", "f"], ...] = ("Q", "q", "f")  # of words that differ between calls

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from warploom.kernel.values import Access, Tensor
-from warploom.launch.layout import STRIDE_ALIGNMENT, Layout
-from warploom.launch.runner import RefusedError
-from warploom.launch.tensors import allocator, is_torch, on_stream, row_major, view_of
+from warploom.ir.tile import Access, Tensor
+from warploom.runtime.layout import STRIDE_ALIGNMENT, Layout
+from warploom.runtime.runner import RefusedError
+from warploom.runtime.tensors import allocator, is_torch, on_stream, row_major, view_of
 
 
 class UnfitError(RefusedError):

@@ -2,7 +2,7 @@
 
 The key is the layout of every tensor and the options. Planning asks a function for the kernel, so
 that this is all a family has to say: from layouts and options to a ``Binary``. Layouts that come
-again are known without their key (``warploom.launch.known``).
+again are known without their key (``warploom.runtime.guarded_calls``).
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from warploom.compiler.binary import Binary
 from warploom.errors import BackendError
-from warploom.kernel.values import Access, Tensor
-from warploom.launch.binary import Binary
-from warploom.launch.interpreting import active
-from warploom.launch.known import Entry, Known
-from warploom.launch.layout import Layout, bind, is_empty
-from warploom.launch.overlap import pairs_of
-from warploom.launch.plan import MisalignedError, Plan, prepare
-from warploom.launch.tensors import (
+from warploom.ir.tile import Access, Tensor
+from warploom.runtime.guarded_calls import Entry, Known
+from warploom.runtime.interpreting import active
+from warploom.runtime.layout import Layout, bind, is_empty
+from warploom.runtime.overlap import pairs_of
+from warploom.runtime.plan import MisalignedError, Plan, prepare
+from warploom.runtime.tensors import (
     allocator,
     guard_of,
     guard_of_unseen,
@@ -29,7 +29,7 @@ from warploom.launch.tensors import (
     stream_of,
     view_of,
 )
-from warploom.launch.work import work_memory
+from warploom.runtime.workspace import work_memory
 
 ENTRIES = 1024  # plans a runner keeps
 Layouts = tuple[Layout | None, ...]
@@ -96,12 +96,12 @@ class Runner:
         scalars: tuple[float, ...] | None,
         options: Hashable,
         stream: int | None = None,
-        mended: bool = False,
+        repaired: bool = False,
         known: Known | None = None,
     ) -> Sequence[Any]:
         """Launch a call that is not known, but is from now on; ``known`` keeps it.
 
-        ``mended``: a refusal is raised.
+        ``repaired``: a refusal is raised.
         """
         state = active()
         if state is not None and self.interpreter is not None:
@@ -117,7 +117,7 @@ class Runner:
                 raise entry.anew()
             done = entry.run(tensors, scalars, stream)
         except (RefusedError, MisalignedError) as reason:
-            if mended or self._mend is None:
+            if repaired or self._mend is None:
                 raise
             return self._mend(tensors, scalars, options, stream, reason)
         (known or self.seen).learn(entry, tensors, options)

@@ -16,9 +16,9 @@ from functools import cache, partial
 from typing import Any
 
 from warploom.errors import BackendError
-from warploom.kernel.values import DType
-from warploom.launch.interpreting import active, layout_of, made_like
-from warploom.launch.layout import Layout
+from warploom.ir.tile import DType
+from warploom.runtime.interpreting import active, layout_of, made_like
+from warploom.runtime.layout import Layout
 
 ON_CPU = (
     "on the CPU: KERNEL.interpret(...) executes its program, KERNEL.reference(...) computes in"

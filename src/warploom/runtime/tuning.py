@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from warploom.compiler.cuda_driver import Timer
+from warploom.compiler.disk_cache import digest, disk_cache
 from warploom.errors import WarploomError
-from warploom.kernel.values import Kernel
-from warploom.launch.disk_cache import digest, disk_cache
-from warploom.launch.driver import Timer
-from warploom.launch.tensors import stream_of
-from warploom.lower.tiling import Tiling
+from warploom.ir.tile import Kernel
+from warploom.passes.kernel_config import KernelConfig
+from warploom.runtime.tensors import stream_of
 
 if TYPE_CHECKING:  # calls recall what was measured
-    from warploom.launch.compiled import Compiled
-    from warploom.launch.texts import Calls
+    from warploom.compiler.compiled import Compiled
+    from warploom.runtime.kernel_calls import Calls
 
 ROUNDS, SLICE_MS, COUNT = 5, 8.0, 4
 Pins = tuple[tuple[str, Any], ...]
@@ -31,7 +31,7 @@ Pins = tuple[tuple[str, Any], ...]
 class Measured:
     """A tiling and its median milliseconds."""
 
-    tiling: Tiling
+    tiling: KernelConfig
     milliseconds: float
 
 
@@ -46,7 +46,7 @@ def tune_call(
     at = stream if stream is not None else stream_of(tensors[0])()
     complete = calls.launch(tensors, scalars, options, stream)
     made = calls.compiled(complete, options)
-    trials: list[tuple[Tiling, Callable[[], object]]] = []
+    trials: list[tuple[KernelConfig, Callable[[], object]]] = []
     for tiling in likely(made):
         pinned = (*options[:4], tiling.pins)
 
@@ -64,7 +64,7 @@ def tune_call(
     return found
 
 
-def likely(made: Compiled, count: int = COUNT) -> tuple[Tiling, ...]:
+def likely(made: Compiled, count: int = COUNT) -> tuple[KernelConfig, ...]:
     """The best few tilings by estimate, the first also with two further walks."""
     ranked = [c.tiling for c in made.choices[:count]]
     first = ranked[0]
@@ -76,7 +76,7 @@ def likely(made: Compiled, count: int = COUNT) -> tuple[Tiling, ...]:
 
 
 def measure(
-    options: Sequence[tuple[Tiling, Callable[[], object]]], stream: int | None
+    options: Sequence[tuple[KernelConfig, Callable[[], object]]], stream: int | None
 ) -> tuple[Measured, ...]:
     """Time every option in rotating order; quickest first."""
     times = rotated([go for _, go in options], stream)
@@ -115,7 +115,7 @@ def rotated(
 
 
 def remember(
-    kernel: Kernel, sizes: Mapping[str, int], tiling: Tiling, folder: Path | None = None
+    kernel: Kernel, sizes: Mapping[str, int], tiling: KernelConfig, folder: Path | None = None
 ) -> None:
     """Keep a tiling for later calls of the same kernel on the same sizes."""
     data = json.dumps({"kernel": kernel.name, "sizes": dict(sizes), "config": dict(tiling.pins)})

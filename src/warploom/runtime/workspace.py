@@ -14,10 +14,10 @@ from contextlib import nullcontext
 from importlib import import_module
 from typing import cast
 
-from warploom.emit.cuda.tile.signature import COUNTER_BYTES
+from warploom.codegen.cuda.tile.signature import COUNTER_BYTES
+from warploom.compiler.cuda_driver import check, ensure_context, library
 from warploom.errors import BackendError
-from warploom.launch.driver import check, ensure_context, library
-from warploom.launch.tensors import is_torch, stream_at
+from warploom.runtime.tensors import is_torch, stream_at
 
 PIECES = 64  # of devices and streams that are kept
 LEAST_BYTES = 1 << 22

@@ -1,11 +1,11 @@
-"""Room sim: runs a schedule against machine costs, cycle by cycle, and reports typed events.
+"""Runs a schedule against machine costs, cycle by cycle, and reports typed events.
 
 In: a ``ScheduleDocument`` (or programs of roles) and ``MachineCosts``. Out: a ``Simulation``.
 It shares no code with the solver and imports errors, ops and interchange only; it judges time,
 never correctness.
 """
 
-from warploom.document.machine import MachineCosts, OpTiming, RoleCosts, RoleOpCost, UnitSpec
+from warploom.ir.machine_costs import MachineCosts, OpTiming, RoleCosts, RoleOpCost, UnitSpec
 from warploom.sim.costs import TargetCosts, mi355x_costs
 from warploom.sim.events import Place, Row, StallKind
 from warploom.sim.pace import Pace, steady_interval

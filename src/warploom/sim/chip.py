@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.document.counters import Counters, KernelShape, ScheduleDocument
-from warploom.document.machine import MachineCosts
-from warploom.document.ops import OpDesc, OpRole
+from warploom.ir.counter_dialect import Counters, KernelShape, ScheduleDocument
+from warploom.ir.machine_costs import MachineCosts
+from warploom.ir.schedule_ops import OpDesc, OpRole
 from warploom.sim.costs import mi355x_costs
-from warploom.target import seed_model
-from warploom.target.mi355x import mi355x
+from warploom.targets import seed_model
+from warploom.targets.mi355x import mi355x
 
 Tile = tuple[int, int, int]
 K_STEPS = 2  # products along K of the shipped tiles (64 deep in bf16)

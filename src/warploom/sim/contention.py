@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import lru_cache
 from statistics import fmean
 
-from warploom.document.machine import RoleCosts, RoleOpCost
-from warploom.document.roles import RolesDocument
+from warploom.ir.machine_costs import RoleCosts, RoleOpCost
+from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.sim.engine import run
 from warploom.sim.events import OpEvent
 from warploom.sim.roles import GROUPS, lower_roles

@@ -2,17 +2,17 @@
 
 Two sets are given. ``MachineCosts()`` takes every latency from the op itself, as the compiler
 priced it; matrix and vector ops hold their unit for their whole latency. ``mi355x_costs()`` is in
-real cycles of the chip; ``warploom.target.mi355x`` says where each number comes from.
+real cycles of the chip; ``warploom.targets.mi355x`` says where each number comes from.
 """
 
 from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from warploom.document.machine import MachineCosts, OpTiming, UnitSpec
-from warploom.document.ops import OpRole, ResourceKind
 from warploom.errors import ConfigError
-from warploom.target.mi355x import WAVE_BYTES, mi355x
+from warploom.ir.machine_costs import MachineCosts, OpTiming, UnitSpec
+from warploom.ir.schedule_ops import OpRole, ResourceKind
+from warploom.targets.mi355x import WAVE_BYTES, mi355x
 
 
 @runtime_checkable

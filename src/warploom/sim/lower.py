@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from warploom.document.counters import BarrierKind, RegisterWaits, ScheduleDocument
-from warploom.document.flow import Flow, Key, touches
-from warploom.document.machine import MachineCosts
-from warploom.document.ops import (
+from warploom.errors import ConfigError, DocumentError
+from warploom.ir.counter_dialect import BarrierKind, RegisterWaits, ScheduleDocument
+from warploom.ir.dataflow import Flow, Key, touches
+from warploom.ir.machine_costs import MachineCosts
+from warploom.ir.schedule_ops import (
     KOffsetKind,
     OpDesc,
     OpRole,
@@ -22,7 +23,6 @@ from warploom.document.ops import (
     ScheduleEntry,
     ScheduleOps,
 )
-from warploom.errors import ConfigError, DocumentError
 from warploom.sim.events import Place, Row
 from warploom.sim.program import (
     BarrierSpec,

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from warploom.document.counters import ScheduleDocument
-from warploom.document.machine import MachineCosts
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.ir.machine_costs import MachineCosts
 from warploom.sim.engine import run as run_workload
 from warploom.sim.lower import lower
 from warploom.sim.simulation import Simulation

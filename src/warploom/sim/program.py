@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.machine import OpTiming
 from warploom.errors import SimulationError
+from warploom.ir.machine_costs import OpTiming
 from warploom.sim.events import Place, Row
 
 MAX_STEPS = 2_000_000

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from warploom.document.machine import RoleCosts
-from warploom.document.rings import Per, Side
-from warploom.document.roles import (
+from warploom.errors import ConfigError, DocumentError
+from warploom.ir.machine_costs import RoleCosts
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkCommit,
     BulkStore,
@@ -39,7 +39,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.errors import ConfigError, DocumentError
+from warploom.ir.rings import Per, Side
 from warploom.sim.events import Place, Row
 from warploom.sim.program import (
     Await,

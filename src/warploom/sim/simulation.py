@@ -15,12 +15,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from warploom.document.counters import ScheduleDocument
-from warploom.document.forms import AnyGiven, counter_document_of, document_of
-from warploom.document.machine import MachineCosts, RoleCosts
-from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
-from warploom.pictured import Pictured
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.ir.format1 import AnyGiven, counter_document_of, document_of
+from warploom.ir.machine_costs import MachineCosts, RoleCosts
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.repr_html import Pictured
 from warploom.sim.chip import chip_costs
 from warploom.sim.contention import contended
 from warploom.sim.costs import TargetCosts, costs_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from warploom.document.machine import OpTiming
+from warploom.ir.machine_costs import OpTiming
 from warploom.sim.events import BarrierEvent, OpEvent, Place, Row, StallEvent, WaitEvent
 from warploom.sim.program import Await, BarrierSpec, Issue, Program, Turn, Unit
 

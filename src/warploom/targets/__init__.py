@@ -1,1 +1,1 @@
-"""Room 3, price: what ops cost on a target, and the kernel geometry counters follow from."""
+"""What ops cost on a target, and the kernel geometry counters follow from."""

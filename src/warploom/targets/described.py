@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from warploom.errors import ConfigError
-from warploom.target.h200 import HopperTarget, h100, h200
+from warploom.targets.h200 import HopperTarget, h100, h200
 
 SHIPPED = {"h200": h200, "h100": h100}
 BASE = "is"

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from warploom.errors import CostModelError
-from warploom.target.figures import Origin, figure
+from warploom.targets.figures import Origin, figure
 
 WGMMA_ROWS = 64
 CLUSTER_PRODUCER = 40  # registers of a producer thread whose copies reach other CTAs
@@ -108,7 +108,7 @@ class EnergyModel:
     Fitted to 104 sustained rates of 26 kernels on seven shapes in bf16 and fp8 (H200, November
     2026): 1.6 % rms within a shape; the share of cycles and the clock to 204 times with the clocks
     they were made at. The split between the terms is a fit, not a measurement;
-    ``tests/texts/test_choice.py`` holds the rates and repeats the comparison.
+    ``tests/kernels/test_choice.py`` holds the rates and repeats the comparison.
     """
 
     power_cap: float = figure(690.0, "W", Origin.MEASURED)

@@ -10,7 +10,7 @@ this table stand from published ones.
 
 from dataclasses import dataclass
 
-from warploom.target.figures import Origin, figure
+from warploom.targets.figures import Origin, figure
 
 LANES = 64
 WAVE_BYTES = 1024  # what one memory instruction of a wave moves: 64 lanes of 16 bytes

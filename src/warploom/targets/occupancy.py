@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from warploom.document.ops import OpDesc, ResourceKind
 from warploom.errors import CostModelError
-from warploom.target.seed_model import seed_model
+from warploom.ir.schedule_ops import OpDesc, ResourceKind
+from warploom.targets.seed_model import seed_model
 
 MEMORY_OCCUPANCY = seed_model().memory_port
 

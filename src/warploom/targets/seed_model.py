@@ -5,7 +5,7 @@ Everything that shows a figure in them calls it "seed"; nothing adds them to cyc
 
 from dataclasses import dataclass
 
-from warploom.target.figures import Origin, figure
+from warploom.targets.figures import Origin, figure
 
 NAME = "seed"
 

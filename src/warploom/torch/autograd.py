@@ -14,8 +14,8 @@ from torch.autograd import forward_ad
 from torch.nn import functional
 
 from warploom.errors import BackendError
-from warploom.launch.attention_checks import BACKWARD_DIMS
-from warploom.launch.attention_grad import attention_backward, attention_packed_backward
+from warploom.runtime.attention_checks import BACKWARD_DIMS
+from warploom.runtime.attention_grad import attention_backward, attention_packed_backward
 from warploom.torch.schema import cpu_packed
 
 LOGGER = logging.getLogger("warploom.torch")

@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import AuxOutput
 
 from warploom.errors import BackendError
-from warploom.launch.attention import attention
-from warploom.launch.attention_grad import attention_backward
-from warploom.launch.flexible import captured
+from warploom.runtime.attention import attention
+from warploom.runtime.attention_grad import attention_backward
+from warploom.runtime.flexible import captured
 from warploom.torch.autograd import (
     Once,
     has_attention_backward,

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from warploom.errors import BackendError
-from warploom.launch import fused
+from warploom.runtime import fused
 from warploom.torch import schema
 from warploom.torch.autograd import is_deterministic, is_transformed, needs_grad, no_gradient
 from warploom.torch.ops import LIBRARY

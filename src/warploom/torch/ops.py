@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad, profiler
 
-from warploom.launch.attention import (
+from warploom.runtime.attention import (
     CALLS as ATTENTION,
     PLAIN as PLAIN_ATTENTION,
     asked as asked_attention,
     attention_packed as _launch_packed,
 )
-from warploom.launch.gemm import CALLS as GEMM, NO_SCALARS, PLAIN, asked as asked_gemm
-from warploom.launch.tensors import unwatched
+from warploom.runtime.gemm import CALLS as GEMM, NO_SCALARS, PLAIN, asked as asked_gemm
+from warploom.runtime.tensors import unwatched
 from warploom.torch import schema
 from warploom.torch.autograd import (
     Attention,

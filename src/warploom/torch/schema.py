@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from warploom.launch.attention_checks import HEAD_DIMS
-from warploom.launch.interpreting import active
+from warploom.runtime.attention_checks import HEAD_DIMS
+from warploom.runtime.interpreting import active
 
 GEMM = (
     "gemm(Tensor a, Tensor b, Tensor? bias=None, float alpha=1.0, str activation='none') -> Tensor"

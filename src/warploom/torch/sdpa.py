@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn.attention.bias import CausalBias, CausalVariant
 
-from warploom.launch.attention import CALLS, HEADS_RANK, PLAIN
-from warploom.launch.attention_checks import HEAD_DIMS
+from warploom.runtime.attention import CALLS, HEADS_RANK, PLAIN
+from warploom.runtime.attention_checks import HEAD_DIMS
 from warploom.torch.autograd import (
     has_attention_backward,
     needs_grad,

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import torch
 
-from warploom.launch.attention import attention
-from warploom.launch.driver import require_hopper
-from warploom.launch.gemm import gemm
-from warploom.launch.tune import rotated
+from warploom.compiler.cuda_driver import require_hopper
+from warploom.runtime.attention import attention
+from warploom.runtime.gemm import gemm
+from warploom.runtime.tuning import rotated
 from warploom.torch.autograd import torch_sdpa
 
 SMALL, LARGE = 256, 4096
@@ -22,7 +22,7 @@ HOST_LIMITS = (10.0, 15.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SelfBenchmark:
     """One measurement; ``good`` is None where there is no bar to meet."""
 
     what: str
@@ -32,14 +32,14 @@ class Standing:
     good: bool | None
 
 
-def standing(device: int = 0) -> tuple[Standing, ...]:
+def standing(device: int = 0) -> tuple[SelfBenchmark, ...]:
     """Measure now; a few seconds, more where kernels are compiled first."""
     require_hopper(device)
     with torch.cuda.device(device):
         return (*_products(), *_attentions())
 
 
-def _products() -> tuple[Standing, ...]:
+def _products() -> tuple[SelfBenchmark, ...]:
     a, w = (torch.randn(SMALL, SMALL, device="cuda").bfloat16() for _ in "ab")
     b, out = w.T, torch.empty(SMALL, SMALL, device="cuda", dtype=torch.bfloat16)
     first = _seconds(lambda: gemm(a, b, out=out))
@@ -49,7 +49,7 @@ def _products() -> tuple[Standing, ...]:
     torch.matmul(x, turned, out=(theirs := torch.empty_like(result)))
     flops = 2.0 * LARGE**3
     return (
-        Standing("gemm, first call", "s", first, None, None),
+        SelfBenchmark("gemm, first call", "s", first, None, None),
         _host("gemm, host", HOST_LIMITS[0], lambda: gemm(a, b, out=out), lambda: a @ b),
         _host("gemm, host, allocating", HOST_LIMITS[1], lambda: gemm(a, b), lambda: a @ b),
         _right(f"gemm {LARGE}^3, distance", result, theirs),
@@ -62,14 +62,14 @@ def _products() -> tuple[Standing, ...]:
     )
 
 
-def _attentions() -> tuple[Standing, ...]:
+def _attentions() -> tuple[SelfBenchmark, ...]:
     sdpa = torch_sdpa
     q, k, v, out = (torch.randn(HEADS_SMALL, device="cuda").bfloat16() for _ in "qkvo")
     first = _seconds(lambda: attention(q, k, v, out=out))
     x, y, z = (torch.randn(HEADS_LARGE, device="cuda").bfloat16() for _ in "qkv")
     b, h, s, d = HEADS_LARGE
     return (
-        Standing("attention, first call", "s", first, None, None),
+        SelfBenchmark("attention, first call", "s", first, None, None),
         _host(
             "attention, host",
             HOST_LIMITS[0],
@@ -99,9 +99,9 @@ def _seconds(call: Callable[[], object]) -> float:
 
 def _host(
     what: str, limit: float, ours: Callable[[], object], theirs: Callable[[], object]
-) -> Standing:
+) -> SelfBenchmark:
     mine, others = (_microseconds(call) for call in (ours, theirs))
-    return Standing(what, "us", mine, others, mine <= limit)
+    return SelfBenchmark(what, "us", mine, others, mine <= limit)
 
 
 def _microseconds(call: Callable[[], object], runs: int = 15, calls: int = 100) -> float:
@@ -116,15 +116,15 @@ def _microseconds(call: Callable[[], object], runs: int = 15, calls: int = 100) 
     return statistics.median(found)
 
 
-def _right(what: str, ours: torch.Tensor, theirs: torch.Tensor) -> Standing:
+def _right(what: str, ours: torch.Tensor, theirs: torch.Tensor) -> SelfBenchmark:
     """How far our result lies from torch's."""
     far = ((ours.float() - theirs.float()).norm() / theirs.float().norm()).item()
-    return Standing(what, "", far, None, far < ERROR_LIMIT)
+    return SelfBenchmark(what, "", far, None, far < ERROR_LIMIT)
 
 
 def _speed(
     what: str, flops: float, ours: Callable[[], object], theirs: Callable[[], object]
-) -> Standing:
+) -> SelfBenchmark:
     """TFLOPS, the two taking turns."""
     mine, others = (flops / ms / 1e9 for ms in rotated((ours, theirs), rounds=8))
-    return Standing(what, "TFLOPS", mine, others, mine >= others)
+    return SelfBenchmark(what, "TFLOPS", mine, others, mine >= others)

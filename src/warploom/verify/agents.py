@@ -7,9 +7,9 @@ an entry, the tile and iteration it speaks of, and the ring use it means.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.document import roles
-from warploom.document.rings import Per, Scope
-from warploom.document.roles import RoleEntry, RolesDocument
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.mbarrier_dialect import RoleEntry, RolesDocument
+from warploom.ir.rings import Per, Scope
 from warploom.verify.findings import Place
 
 NOBODY, WARP, ALL = 0, 1, 2

@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from warploom.document import RegisterWaits
-from warploom.document.counters import Queue
-from warploom.document.ops import Phase
+from warploom.ir import RegisterWaits
+from warploom.ir.counter_dialect import Queue
+from warploom.ir.schedule_ops import Phase
 from warploom.verify.dataflow import NOTHING, Flow, Program, trace, unroll
 from warploom.verify.findings import Assumptions
 from warploom.verify.text import Item, Kind, Text

@@ -11,8 +11,8 @@ and the queues can do to this order is the other judges' matter.
 from collections import Counter
 from collections.abc import Iterator
 
-from warploom.document import WaveId
-from warploom.document.flow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Key, When
+from warploom.ir import WaveId
+from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Key, When
 from warploom.verify.dataflow import NOTHING
 from warploom.verify.explain import NO_EVENT, event, register_name
 from warploom.verify.findings import Code, Event, Finding, Severity

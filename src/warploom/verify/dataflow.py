@@ -15,8 +15,8 @@ write of another tile can do harm.
 
 from dataclasses import dataclass
 
-from warploom.document.counters import Queue
-from warploom.document.ops import Phase
+from warploom.ir.counter_dialect import Queue
+from warploom.ir.schedule_ops import Phase
 from warploom.verify.text import Item, Kind, Register, Slot, Text
 
 

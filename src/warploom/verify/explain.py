@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 
-from warploom.document.ops import Phase
+from warploom.ir.schedule_ops import Phase
 from warploom.verify.completion import NEVER
 from warploom.verify.dataflow import Program
 from warploom.verify.findings import Code, Event, Finding, Severity

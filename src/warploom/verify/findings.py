@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from warploom.document import WaveId
-from warploom.document.counters import Queue
-from warploom.document.ops import Phase
-from warploom.pictured import Pictured
+from warploom.ir import WaveId
+from warploom.ir.counter_dialect import Queue
+from warploom.ir.schedule_ops import Phase
+from warploom.repr_html import Pictured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

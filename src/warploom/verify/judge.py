@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from warploom.document.forms import AnyGiven, document_of
-from warploom.document.ops import Phase
-from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError
+from warploom.ir.format1 import AnyGiven, document_of
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.schedule_ops import Phase
 from warploom.verify import structure
 from warploom.verify.completion import NEVER, dependence_depth, loads_follow_the_loop
 from warploom.verify.data import find_data_errors, find_flow_errors, looks_back

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from warploom.document import RegisterWaits, WaveId
+from warploom.ir import RegisterWaits, WaveId
 from warploom.verify.completion import NEVER, Completion, complete
 from warploom.verify.dataflow import NOTHING, Flow, Program, trace, unroll
 from warploom.verify.findings import Assumptions, Code

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warploom.document import read_schedule
-from warploom.document.counters import ScheduleDocument
-from warploom.document.forms import MAX_TEXT
-from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError, DocumentError, WarploomError
+from warploom.ir import read_schedule
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.ir.format1 import MAX_TEXT
+from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.verify.findings import Report, report_to_json
 from warploom.verify.judge import verify
 from warploom.verify.roles import verify_roles
@@ -58,12 +58,12 @@ class FileVerdict:
         return f"{self.file}: {body}"
 
 
-def judge_file(path: str | Path, trips: range | None = None) -> FileVerdict:
+def verify_file(path: str | Path, trips: range | None = None) -> FileVerdict:
     """Judge one file."""
     name = str(path)
     try:
         document = read_schedule(_read(Path(path)))
-        return FileVerdict(file=name, report=judge_document(document, trips))
+        return FileVerdict(file=name, report=verify_document(document, trips))
     except WarploomError as error:
         return FileVerdict(file=name, error=str(error))
     except OSError as error:
@@ -74,7 +74,7 @@ def judge_file(path: str | Path, trips: range | None = None) -> FileVerdict:
         return FileVerdict(file=name, error="the document is too large to judge")
 
 
-def judge_document(
+def verify_document(
     document: ScheduleDocument | RolesDocument, trips: range | None = None
 ) -> Report:
     """The verdict; of role programs with ``trips`` only for tiles of those lengths, in pairs."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from warploom.document import WaveId
-from warploom.document.counters import Queue
+from warploom.ir import WaveId
+from warploom.ir.counter_dialect import Queue
 from warploom.verify.dataflow import Program
 from warploom.verify.explain import NO_EVENT, channel_name, event
 from warploom.verify.findings import Code, Event, Finding, Limits, Severity

@@ -16,11 +16,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from warploom.document import BarrierKind, Protocol, ScheduleDocument
-from warploom.document.counters import Queue
-from warploom.document.flow import Flow, touches
-from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.errors import DocumentError
+from warploom.ir import BarrierKind, Protocol, ScheduleDocument
+from warploom.ir.counter_dialect import Queue
+from warploom.ir.dataflow import Flow, touches
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 
 Slot = tuple[int, int, int]
 Register = tuple[int, int]

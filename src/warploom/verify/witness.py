@@ -5,10 +5,10 @@ those are held for as long as the waits allow, and exactly long enough to do har
 are not part of the finding run freely, as far as barriers let them.
 """
 
-from warploom.document import Point, ScheduleDocument, Step, StepKind, WaveId, Witness
-from warploom.document.forms import AnyGiven, counter_document_of
-from warploom.document.ops import Phase
 from warploom.errors import ConfigError
+from warploom.ir import Point, ScheduleDocument, Step, StepKind, WaveId, Witness
+from warploom.ir.format1 import AnyGiven, counter_document_of
+from warploom.ir.schedule_ops import Phase
 from warploom.verify.dataflow import NOTHING, Program
 from warploom.verify.explain import event
 from warploom.verify.findings import Assumptions, Code, Event, Finding, Place, Severity

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from warploom.sim.events import StallEvent, StallKind
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation, StallSite
-from warploom.view.scene import loop_spans, steady_window
+from warploom.viz.scene import loop_spans, steady_window
 
 AT_BOUND = 1.02  # an interval this near its bound is set by the busiest unit
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from warploom.document.counters import ScheduleDocument
-from warploom.document.ops import Phase
-from warploom.document.roles import RolesDocument
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.schedule_ops import Phase
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation
-from warploom.view.listing import entry_label
-from warploom.view.scene import steady_window
-from warploom.view.svg import page, timeline_svg
+from warploom.viz.listing import entry_label
+from warploom.viz.scene import steady_window
+from warploom.viz.svg import page, timeline_svg
 
 Document = ScheduleDocument | RolesDocument
 

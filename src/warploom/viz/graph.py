@@ -8,13 +8,13 @@ initiation interval is red.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.document.ops import DepEdge, DepKind
 from warploom.errors import CycleError
-from warploom.order.bounds.paths import Cycle, Paths
-from warploom.order.bounds.system import Arc
-from warploom.view.palette import op_colour, op_word
-from warploom.view.recurrence import Node, Recurrence, check_graph, critical_recurrence
-from warploom.view.svg import Drawing, number
+from warploom.ir.schedule_ops import DepEdge, DepKind
+from warploom.modulo.bounds.paths import Cycle, Paths
+from warploom.modulo.bounds.system import Arc
+from warploom.viz.palette import op_colour, op_word
+from warploom.viz.recurrence import Node, Recurrence, check_graph, critical_recurrence
+from warploom.viz.svg import Drawing, number
 
 SWEEPS = 12
 

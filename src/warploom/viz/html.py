@@ -14,9 +14,9 @@ from typing import Any
 from warploom.sim.events import OpEvent, Place, StallEvent, StallKind
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation, StallSite
-from warploom.view.bottleneck import bottleneck, runs_ahead, stalls_of
-from warploom.view.measured import Stamps, measured_lanes
-from warploom.view.palette import (
+from warploom.viz.bottleneck import bottleneck, runs_ahead, stalls_of
+from warploom.viz.measured import Stamps, measured_lanes
+from warploom.viz.palette import (
     STALL_COLOURS,
     STALL_WORDS,
     op_colour,
@@ -24,8 +24,8 @@ from warploom.view.palette import (
     short_labels,
     wait_text,
 )
-from warploom.view.panels import Panels
-from warploom.view.scene import (
+from warploom.viz.panels import Panels
+from warploom.viz.scene import (
     Band,
     Lane,
     Scene,
@@ -35,7 +35,7 @@ from warploom.view.scene import (
     steady_share,
     steady_window,
 )
-from warploom.view.svg import asset, hatch, page
+from warploom.viz.svg import asset, hatch, page
 
 PLAIN = 600_000  # bytes of data up to which a page holds it as readable JSON
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from warploom.document import roles
-from warploom.document.counters import ScheduleDocument
-from warploom.document.ops import Phase, ScheduleEntry, ScheduleOps
-from warploom.document.rings import Per
-from warploom.document.roles import RoleEntry, RolesDocument
-from warploom.seed.listing import split_blocks
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.ir.mbarrier_dialect import RoleEntry, RolesDocument
+from warploom.ir.rings import Per
+from warploom.ir.schedule_ops import Phase, ScheduleEntry, ScheduleOps
+from warploom.pipeline.listing import split_blocks
 
 Reasons = Mapping[tuple[str, int], str]
 Paint = Callable[[str, str], str]

@@ -16,7 +16,7 @@ from typing import Any
 from warploom.errors import DocumentError
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation
-from warploom.view.scene import steady_window
+from warploom.viz.scene import steady_window
 
 SCHEMA = "warploom.stamps/1"
 PACE = "consumer"  # the role whose iterations set the pace

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from warploom.document.flow import FlowOp
-from warploom.document.machine import RoleCosts
-from warploom.document.roles import Load, Mma, RoleProgram, RolesDocument
-from warploom.kernel import values as ir
+from warploom.ir import tile as ir
+from warploom.ir.dataflow import FlowOp
+from warploom.ir.machine_costs import RoleCosts
+from warploom.ir.mbarrier_dialect import Load, Mma, RoleProgram, RolesDocument
 
 LONGEST = 22  # characters of an expression
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
@@ -129,7 +129,7 @@ def _expression(op: Any, title: Callable[[str], str]) -> str:  # noqa: ANN401, P
             return f" {SIGNS[str(op.fn)]} ".join(title(a) or "?" for a in op.args)
         case ir.Pointwise():
             return f"{op.fn}({', '.join(title(a) or '?' for a in op.args)})"
-        case ir.Transpose() | ir.Spread():
+        case ir.Transpose() | ir.Broadcast():
             return title(op.arg)
     return ""
 

@@ -9,18 +9,18 @@ from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 
-from warploom.document.counters import ScheduleDocument
-from warploom.document.ops import DepEdge, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
-from warploom.seed.compile.result import CompiledSchedule
-from warploom.seed.graph.loop_body import LoopBody
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
+from warploom.pipeline.compile.result import CompiledSchedule
+from warploom.pipeline.graph_builder.loop_body import LoopBody
 from warploom.sim.simulation import Simulation
 from warploom.verify.findings import Report
-from warploom.view.graph import graph_svg
-from warploom.view.html import timeline_html
-from warploom.view.listing import Reasons
-from warploom.view.palette import op_colour
-from warploom.view.scene import loop_spans
-from warploom.view.svg import timeline_svg
+from warploom.viz.graph import graph_svg
+from warploom.viz.html import timeline_html
+from warploom.viz.listing import Reasons
+from warploom.viz.palette import op_colour
+from warploom.viz.scene import loop_spans
+from warploom.viz.svg import timeline_svg
 
 _CHIP = (
     "display:inline-block;margin:1px 2px;padding:0 5px;border-radius:4px;"

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from warploom.document.ops import DepEdge, DepKind, OpRole
-from warploom.document.rings import Per
-from warploom.document.roles import BulkStore, Compute, Load, Mma, RoleEntry, RolesDocument
 from warploom.errors import CycleError, GraphError
-from warploom.order.bounds.paths import Cycle, Paths
-from warploom.order.bounds.system import Arc
+from warploom.ir.mbarrier_dialect import BulkStore, Compute, Load, Mma, RoleEntry, RolesDocument
+from warploom.ir.rings import Per
+from warploom.ir.schedule_ops import DepEdge, DepKind, OpRole
+from warploom.modulo.bounds.paths import Cycle, Paths
+from warploom.modulo.bounds.system import Arc
 
 
 class Node(Protocol):

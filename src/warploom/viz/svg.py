@@ -14,8 +14,8 @@ from warploom.errors import ConfigError
 from warploom.sim.events import StallKind
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation
-from warploom.view import palette
-from warploom.view.scene import Band, Bar, Lane, Scene, build_scene, headline, stall_text, visible
+from warploom.viz import palette
+from warploom.viz.scene import Band, Bar, Lane, Scene, build_scene, headline, stall_text, visible
 
 
 def number(value: float) -> str:
@@ -26,7 +26,7 @@ def number(value: float) -> str:
 
 def asset(name: str) -> str:
     """The text of a file that pictures are made of."""
-    return files("warploom.view").joinpath("assets").joinpath(name).read_text(encoding="utf-8")
+    return files("warploom.viz").joinpath("assets").joinpath(name).read_text(encoding="utf-8")
 
 
 def page(file: str, **parts: str) -> str:

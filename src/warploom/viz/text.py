@@ -26,10 +26,10 @@ from warploom.errors import ConfigError
 from warploom.sim.events import OpEvent
 from warploom.sim.pace import Pace, pace_of
 from warploom.sim.simulation import Simulation, UnitUse
-from warploom.view.bottleneck import bottleneck, stalls_of
-from warploom.view.listing import Paint
-from warploom.view.palette import STALL_SYMBOLS, STALL_WORDS
-from warploom.view.scene import (
+from warploom.viz.bottleneck import bottleneck, stalls_of
+from warploom.viz.listing import Paint
+from warploom.viz.palette import STALL_SYMBOLS, STALL_WORDS
+from warploom.viz.scene import (
     Band,
     Bar,
     Lane,

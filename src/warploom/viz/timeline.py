@@ -12,18 +12,18 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Literal, get_args
 
-from warploom.document.forms import AnyGiven, document_of
 from warploom.errors import ConfigError
+from warploom.ir.format1 import AnyGiven, document_of
 from warploom.sim import MachineCosts, RoleCosts, Simulation, TargetCosts, simulate
 from warploom.sim.pace import Pace, find_pace, pace_of
-from warploom.view.html import timeline_html
-from warploom.view.listing import Paint
-from warploom.view.measured import Stamps, measured_text
-from warploom.view.palette import op_word, slot_text
-from warploom.view.panels import Panels
-from warploom.view.scene import Band, build_scene
-from warploom.view.svg import number, page, timeline_svg
-from warploom.view.text import timeline_text
+from warploom.viz.html import timeline_html
+from warploom.viz.listing import Paint
+from warploom.viz.measured import Stamps, measured_text
+from warploom.viz.palette import op_word, slot_text
+from warploom.viz.panels import Panels
+from warploom.viz.scene import Band, build_scene
+from warploom.viz.svg import number, page, timeline_svg
+from warploom.viz.text import timeline_text
 
 Form = Literal["text", "svg", "html", "perfetto"]
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from tests.modulo.bodies.attention_costs import HOPPER_ATTENTION, AttentionCosts, UnitCost
 from warploom.errors import ConfigError
-from warploom.order.model import (
+from warploom.modulo.model import (
     Hold,
     ModuloEdge,
     ModuloOp,

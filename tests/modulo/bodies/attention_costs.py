@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.target.h200 import h200
+from warploom.targets.h200 import h200
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from warploom.errors import ConfigError
-from warploom.order.model import (
+from warploom.modulo.model import (
     MAIN_ROLE,
     ModuloEdge,
     ModuloOp,
@@ -21,7 +21,7 @@ from warploom.order.model import (
     Role,
     Value,
 )
-from warploom.seed.modulo.bridge import Lds
+from warploom.pipeline.modulo.bridge import Lds
 
 
 class Fragments(StrEnum):

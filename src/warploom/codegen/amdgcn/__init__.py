@@ -5,8 +5,13 @@ and passes the result through the ISA gate; what comes back carries exactly the 
 waits and barriers. Needs the extra ``amdgpu``; the gate and the emulator need nothing but the text.
 """
 
-from warploom.emit.gfx950.emit import EmittedKernel, emit_kernel, estimate_loop, write_kernel
-from warploom.emit.gfx950.gate import check_isa
-from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
-from warploom.emit.gfx950.sidecar import launch_plan, read_sidecar, register_truth, tile_of_sidecar
-from warploom.emit.gfx950.tile import ElementType, GemmTile, gemm_tile
+from warploom.codegen.amdgcn.emit import EmittedKernel, emit_kernel, estimate_loop, write_kernel
+from warploom.codegen.amdgcn.isa_check import check_isa
+from warploom.codegen.amdgcn.plan import KernelPlan, plan_kernel
+from warploom.codegen.amdgcn.sidecar import (
+    launch_plan,
+    read_sidecar,
+    register_truth,
+    tile_of_sidecar,
+)
+from warploom.codegen.amdgcn.tile import ElementType, GemmTile, gemm_tile

@@ -15,23 +15,21 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from warploom.document import ScheduleDocument, write_schedule
-from warploom.document.ops import Phase
-from warploom.emit.gfx950.gate import Gated, GateReport, check_isa
-from warploom.emit.gfx950.isa import Assembly, Instruction, Resources, parse_assembly
-from warploom.emit.gfx950.lower.function import kernel_ir
-from warploom.emit.gfx950.lower.state import may_write_out, writes_out
-from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
-from warploom.emit.gfx950.sidecar import require_registers, sidecar, sidecar_text
-from warploom.emit.gfx950.text import GemmText
-from warploom.emit.gfx950.tile import (
+from warploom.codegen.amdgcn.isa import Assembly, Instruction, Resources, parse_assembly
+from warploom.codegen.amdgcn.isa_check import Gated, GateReport, check_isa
+from warploom.codegen.amdgcn.lower.function import kernel_ir
+from warploom.codegen.amdgcn.lower.state import may_write_out, writes_out
+from warploom.codegen.amdgcn.plan import KernelPlan, plan_kernel
+from warploom.codegen.amdgcn.sidecar import require_registers, sidecar, sidecar_text
+from warploom.codegen.amdgcn.tile import (
     ElementType,
     GemmTile,
     gemm_tile,
     tile_of_geometry,
     waves_per_simd,
 )
-from warploom.emit.gfx950.toolchain import (
+from warploom.codegen.amdgcn.tile_kernel import GemmTileKernel
+from warploom.codegen.amdgcn.toolchain import (
     compile_ir,
     compile_object,
     find_linker,
@@ -40,13 +38,15 @@ from warploom.emit.gfx950.toolchain import (
     require_assembler,
 )
 from warploom.errors import BackendError, ConfigError
-from warploom.seed.compile import OnRace, compile_schedule
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.shipped import shipped
-from warploom.seed.schedules.single_buffer import SingleBufferSchedule
-from warploom.seed.sync.marks import SyncPolicy
-from warploom.seed.target.cost import AMDScheduleHints
-from warploom.target.mi355x import WAVE_BYTES, mi355x
+from warploom.ir import ScheduleDocument, write_schedule
+from warploom.ir.schedule_ops import Phase
+from warploom.pipeline.amd_target.cost import AMDScheduleHints
+from warploom.pipeline.compile import OnRace, compile_schedule
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.schedules.shipped import shipped
+from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
+from warploom.pipeline.sync.marks import SyncPolicy
+from warploom.targets.mi355x import WAVE_BYTES, mi355x
 
 Block = tuple[int, int, int]
 SCHEDULES = ("pingpong", "fourwave", "single_buffer")
@@ -208,7 +208,7 @@ def emit_kernel(
     document: ScheduleDocument,
     tile: GemmTile,
     *,
-    text: GemmText | None = None,
+    text: GemmTileKernel | None = None,
     ragged_k: bool = False,
     insist: bool = True,
     to_object: bool = False,

@@ -10,13 +10,12 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import PurePath
 
-from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
-from warploom.emit.gfx950.emit import ready_kernel
-from warploom.emit.gfx950.plan import KernelPlan, Movement, plan_kernel
-from warploom.emit.gfx950.text import GemmText, gemm_text
-from warploom.emit.gfx950.tile import CHUNK, Operand
+from warploom.codegen.amdgcn.emit import ready_kernel
+from warploom.codegen.amdgcn.plan import KernelPlan, Movement, plan_kernel
+from warploom.codegen.amdgcn.tile import CHUNK, Operand
+from warploom.codegen.amdgcn.tile_kernel import GemmTileKernel, gemm_tile_kernel
 from warploom.errors import BackendError
-from warploom.ir import operations as ops
+from warploom.ir import operations as ops, tile as ir
 from warploom.ir.counter_document import assemble
 from warploom.ir.expr import (
     Apply,
@@ -47,11 +46,11 @@ from warploom.ir.module import (
     WaveFacts,
 )
 from warploom.ir.operations import FragmentIndex, FragmentLayout, Operation, Scheduled
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.ir.tile_schedule import Let, TileAxis, TileSchedule, grid_of, let, tile_index
-from warploom.kernel import values as ir
-from warploom.kernel.types import Line
-from warploom.lower.module import relative
-from warploom.target.mi355x import LANES
+from warploom.ir.types import Line
+from warploom.passes.build_module import relative
+from warploom.targets.mi355x import LANES
 
 TRIPS, STEP = let("trips"), Sym(SymKind.STEP, "t")
 TID, LANE, WAVE = (Sym(SymKind.THREAD, n) for n in ("tid", "lane", "wave"))
@@ -64,7 +63,7 @@ def gemm_module(plan: KernelPlan, source: ir.Kernel | None = None) -> KernelModu
     if plan.text is None:
         raise BackendError(
             "a schedule without a tile kernel has no module",
-            fix="plan_kernel(document, tile, text=gemm_text(kernel))",
+            fix="plan_kernel(document, tile, text=gemm_tile_kernel(kernel))",
         )
     if plan.movement is not Movement.DMA:
         raise BackendError(
@@ -86,7 +85,7 @@ def module_of_kernel(
     ``schedule`` is ``fourwave`` or ``pingpong``; ``block`` the tile of a workgroup. K may be any
     whole number of 16-byte chunks.
     """
-    text = gemm_text(kernel)
+    text = gemm_tile_kernel(kernel)
     depth = 128 // text.element.size
     ready = ready_kernel(schedule, block or (256, 256, depth), text.element)
     plan = plan_kernel(ready.document, ready.tile, text=text, ragged_k=True)
@@ -96,7 +95,7 @@ def module_of_kernel(
 class _Builder:
     """One kernel on its way to a module."""
 
-    def __init__(self, plan: KernelPlan, text: GemmText, source: ir.Kernel) -> None:
+    def __init__(self, plan: KernelPlan, text: GemmTileKernel, source: ir.Kernel) -> None:
         self.plan, self.text, self.source = plan, text, source
         self.tile, self.kernel = plan.tile, text.kernel
         self.protocol = plan.document.protocol
@@ -436,7 +435,7 @@ class _Builder:
                         result=op.result.name, parameter=op.parameter, dtype=op.result.dtype
                     )
                 )
-            case ir.Spread():
+            case ir.Broadcast():
                 names[op.result.name] = named(op.arg)
             case ir.Size():
                 made.append(ops.VectorIndex(result=op.result.name, value=size(op.axis)))

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from warploom.document import ScheduleDocument
-from warploom.document.counters import Queue
-from warploom.document.flow import touches
-from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
-from warploom.emit.gfx950.text import GemmText
-from warploom.emit.gfx950.tile import GemmTile, check_subtiles
+from warploom.codegen.amdgcn.tile import GemmTile, check_subtiles
+from warploom.codegen.amdgcn.tile_kernel import GemmTileKernel
 from warploom.errors import BackendError
-from warploom.kernel.values import DType, Kernel
+from warploom.ir import ScheduleDocument
+from warploom.ir.counter_dialect import Queue
+from warploom.ir.dataflow import touches
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
+from warploom.ir.tile import DType, Kernel
 
 Slot = tuple[str, int, int]  # ("fragment", channel, index) or ("staged", channel, sub-tile)
 
@@ -73,7 +73,7 @@ class KernelPlan:
     subtiles: tuple[int, int]
     k_parts: int
     channel_by_tag: Mapping[int, int]
-    text: GemmText | None = None
+    text: GemmTileKernel | None = None
     ragged_k: bool = False
     written_out: bool = False
     reading_tail: bool = False
@@ -194,7 +194,7 @@ def plan_kernel(
     document: ScheduleDocument,
     tile: GemmTile,
     *,
-    text: GemmText | None = None,
+    text: GemmTileKernel | None = None,
     ragged_k: bool = False,
     reading_tail: bool = False,
 ) -> KernelPlan:

@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
-from warploom.document import ScheduleDocument
-from warploom.document.ops import OpRole
-from warploom.emit.gfx950.isa import Resources
-from warploom.emit.gfx950.lower.function import KERNEL_NAME
-from warploom.emit.gfx950.lower.state import ADDRESSES
-from warploom.emit.gfx950.plan import KernelPlan, plan_kernel
-from warploom.emit.gfx950.tile import GemmTile, element_type, gemm_tile, waves_per_simd
+from warploom.codegen.amdgcn.isa import Resources
+from warploom.codegen.amdgcn.lower.function import KERNEL_NAME
+from warploom.codegen.amdgcn.lower.state import ADDRESSES
+from warploom.codegen.amdgcn.plan import KernelPlan, plan_kernel
+from warploom.codegen.amdgcn.tile import GemmTile, element_type, gemm_tile, waves_per_simd
 from warploom.errors import BackendError
-from warploom.target.mi355x import mi355x
+from warploom.ir import ScheduleDocument
+from warploom.ir.schedule_ops import OpRole
+from warploom.targets.mi355x import mi355x
 
 SCHEMA = "warploom.kernel.gfx950/1"
 T = TypeVar("T")

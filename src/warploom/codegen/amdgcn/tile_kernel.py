@@ -1,4 +1,5 @@
-"""``gemm_text``: a tile kernel that is a product with a pointwise tail, as this back end takes it.
+"""``gemm_tile_kernel``: a tile kernel that is a product with a pointwise tail, as this back end
+takes it.
 
 The loop of such a kernel is ``acc += a[m, k] @ b[n, k].T``; what stands after it is applied to
 each accumulator element on its way to memory. Anything else is refused at the author's line.
@@ -8,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from warploom.emit.gfx950.tile import ElementType
+from warploom.codegen.amdgcn.tile import ElementType
 from warploom.errors import BackendError
-from warploom.kernel import values as ir
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import DType, Fn, Kernel, Line, Op, Walk, operands, results
+from warploom.frontend.simplify import simplify
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Fn, Kernel, Line, Op, Walk, operands, results
 
 ELEMENTS = {DType.BF16: ElementType.BF16, DType.F16: ElementType.FP16, DType.E4M3: ElementType.FP8}
 STORED = (DType.F32, DType.BF16, DType.F16, DType.E4M3)
@@ -20,7 +21,7 @@ NOT_LOWERED = frozenset({Fn.SIN, Fn.COS, Fn.FLOORDIV, Fn.MOD})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GemmText:
+class GemmTileKernel:
     """A product and its tail. ``row`` and ``column`` are the variables of the output's tile."""
 
     kernel: Kernel
@@ -63,7 +64,7 @@ def products(kernel: Kernel) -> int:
     return sum(isinstance(op, ir.Dot) for loop in kernel.loops for op in loop.body)
 
 
-def gemm_text(kernel: Kernel) -> GemmText:
+def gemm_tile_kernel(kernel: Kernel) -> GemmTileKernel:
     """The kernel as a product with a tail. Raises ``BackendError`` for any other kernel."""
     kernel = simplify(kernel)
     if kernel.grid.kind != "tiles" or any(v.walk is Walk.UNIT for v in kernel.vars):
@@ -78,11 +79,11 @@ def gemm_text(kernel: Kernel) -> GemmText:
     if not _is_zero(first, accumulator.first):
         _refuse(loop.line, "an accumulator that does not start at zero", "start it with zeros")
     # Numbers of the head that the tail needs are numbers of the tail.
-    kept = ir.Const | ir.Scalar | ir.Size | ir.Spread
+    kept = ir.Const | ir.Scalar | ir.Size | ir.Broadcast
     needed = _needed(kernel.ops[at + 1 :], first)
     head = (op for op in kernel.ops[:at] if isinstance(op, kept) and op.result.name in needed)
     tail = (*head, *kernel.ops[at + 1 :])
-    text = GemmText(
+    text = GemmTileKernel(
         kernel=kernel,
         element=ELEMENTS[kernel.tensor(a).dtype],
         a=a,
@@ -144,7 +145,7 @@ def _product(kernel: Kernel, loop: ir.Loop, grid: tuple[str, str]) -> tuple[str,
 
 def _check_head(head: tuple[Op, ...]) -> None:
     for op in head:
-        if not isinstance(op, ir.Const | ir.Spread | ir.Scalar | ir.Size):
+        if not isinstance(op, ir.Const | ir.Broadcast | ir.Scalar | ir.Size):
             line = next((v.line for v in results(op)), None)
             _refuse(line, "work before the loop", "move it after the loop")
 
@@ -163,14 +164,14 @@ def _needed(tail: tuple[Op, ...], made: Mapping[str, Op]) -> set[str]:
 
 def _is_zero(made: Mapping[str, Op], name: str) -> bool:
     op = made.get(name)
-    if isinstance(op, ir.Spread):
+    if isinstance(op, ir.Broadcast):
         return _is_zero(made, op.arg)
     return isinstance(op, ir.Const) and op.value == 0
 
 
-def _check_tail(text: GemmText, op: Op) -> None:
+def _check_tail(text: GemmTileKernel, op: Op) -> None:
     match op:
-        case ir.Const() | ir.Scalar() | ir.Spread():
+        case ir.Const() | ir.Scalar() | ir.Broadcast():
             return
         case ir.Size() if op.axis in {text.kernel.var(v).axis for v in (text.row, text.column)}:
             return
@@ -194,7 +195,7 @@ def _check_tail(text: GemmText, op: Op) -> None:
 
 
 def _check_access(
-    text: GemmText, tensor: str, at: tuple[str | None, ...], line: Line | None
+    text: GemmTileKernel, tensor: str, at: tuple[str | None, ...], line: Line | None
 ) -> None:
     if at not in ((text.row, text.column), (text.row,), (text.column,)):
         _refuse(line, f"{tensor} indexed by anything but the tile's own variables", "")

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.emit.gfx950.emulator import Order, Timing, emulate_launch, encode
-from warploom.emit.gfx950.emulator.matrix import FP8, Floats
-from warploom.emit.gfx950.plan import argument_name
-from warploom.emit.gfx950.sidecar import launch_plan
-from warploom.emit.gfx950.text import GemmText
+from warploom.codegen.amdgcn.emulator import Order, Timing, emulate_launch, encode
+from warploom.codegen.amdgcn.emulator.matrix import FP8, Floats
+from warploom.codegen.amdgcn.plan import argument_name
+from warploom.codegen.amdgcn.sidecar import launch_plan
+from warploom.codegen.amdgcn.tile_kernel import GemmTileKernel
 from warploom.errors import ConfigError
-from warploom.kernel.values import Access, DType, Tensor
+from warploom.ir.tile import Access, DType, Tensor
 
 _ENCODED = {DType.BF16: "bf16", DType.F16: "fp16", DType.E4M3: "fp8"}
 _ROUNDING = {DType.F32: 2.0**-20, DType.BF16: 2.0**-8, DType.F16: 2.0**-11, DType.E4M3: 2.0**-4}
@@ -38,7 +38,7 @@ class ProductTrial:
 
 
 def try_product(
-    text: GemmText,
+    text: GemmTileKernel,
     assembly: str,
     sidecar: Mapping[str, Any],
     sizes: tuple[int, int, int],
@@ -96,7 +96,7 @@ def try_product(
     return ProductTrial(results=results, error=worst, allowed=allowed)
 
 
-def _shape(text: GemmText, tensor: Tensor, known: Mapping[str, int]) -> tuple[int, ...]:
+def _shape(text: GemmTileKernel, tensor: Tensor, known: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(a.size or known[text.dimension(a.name)] for a in tensor.axes)
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from warploom.document.flow import Exchange, ExchangeStep
-from warploom.document.rings import Scope
-from warploom.document.roles import (
+from warploom.errors import BackendError
+from warploom.ir.dataflow import Exchange, ExchangeStep
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkStore,
     ClusterSync,
@@ -33,7 +33,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.errors import BackendError
+from warploom.ir.rings import Scope
 
 HARDWARE_BARRIERS = 16
 WARPGROUP = 128

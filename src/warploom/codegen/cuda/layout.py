@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.rings import RoleRing
-from warploom.document.roles import RolesDocument
 from warploom.errors import BackendError
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.rings import RoleRing
 
 ATOM = 1024  # a 128-byte swizzle atom; operand tiles and store sources start on one
 BARRIER = 8

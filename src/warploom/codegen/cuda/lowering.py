@@ -13,8 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from warploom.document.rings import Per, Scope, Side
-from warploom.document.roles import (
+from warploom.codegen.cuda.cross_check import group_barrier, refuse_unfaithful
+from warploom.codegen.cuda.roles import number
+from warploom.errors import BackendError
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkCommit,
     BulkWait,
@@ -34,9 +36,7 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.emit.cuda.judged import group_barrier, refuse_unfaithful
-from warploom.emit.cuda.roles import number
-from warploom.errors import BackendError
+from warploom.ir.rings import Per, Scope, Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

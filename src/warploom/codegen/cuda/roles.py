@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.document.rings import SlotRead
-from warploom.document.roles import Load, RoleProgram, RolesDocument
+from warploom.ir.mbarrier_dialect import Load, RoleProgram, RolesDocument
+from warploom.ir.rings import SlotRead
 
 
 def indent(lines: Sequence[str], by: int) -> list[str]:

@@ -5,22 +5,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from warploom.kernel.read.state import Builder, Frame, ScalarOf
-from warploom.kernel.read.statements import inline, run
-from warploom.kernel.rewrite import titled
-from warploom.kernel.signature import Signature
-from warploom.kernel.source import Source
-from warploom.kernel.values import (
-    Access,
-    DType,
-    Kernel,
-    Loop,
-    Parameter,
-    Store,
-    Tensor,
-    operands,
-    walk,
-)
+from warploom.frontend.parser.state import Builder, Frame, ScalarOf
+from warploom.frontend.parser.statements import inline, run
+from warploom.frontend.rewrite import titled
+from warploom.frontend.signature import Signature
+from warploom.frontend.source import Source
+from warploom.ir.tile import Access, DType, Kernel, Loop, Parameter, Store, Tensor, operands, walk
 
 
 def read(

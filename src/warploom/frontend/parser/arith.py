@@ -4,9 +4,9 @@ import ast
 import math
 from numbers import Number
 
-from warploom.kernel import values as ir
-from warploom.kernel.read.state import Frame, ScalarOf, SizeOf, Symbol, is_static, shape
-from warploom.kernel.values import DType, Fn, is_number
+from warploom.frontend.parser.state import Frame, ScalarOf, SizeOf, Symbol, is_static, shape
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Fn, is_number
 
 COMPARISONS = {Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE}
 LOGIC = {Fn.AND, Fn.OR, Fn.NOT}
@@ -274,7 +274,7 @@ def spread(frame: Frame, node: ast.AST, value: ir.Value, names: tuple[ir.Var, ..
         )
     if not dims:
         return value
-    made = frame.build.new(ir.Spread, dims, value.dtype, frame.line(node), arg=value.name)
+    made = frame.build.new(ir.Broadcast, dims, value.dtype, frame.line(node), arg=value.name)
     if len(dims) == 2:
         frame.build.free.add(made.name)
     return made

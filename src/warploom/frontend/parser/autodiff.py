@@ -1,4 +1,4 @@
-"""``wl.slope(y, x)``: how a value grows with another, element by element, from the ops between.
+"""``wl.grad(y, x)``: how a value grows with another, element by element, from the ops between.
 
 Derivatives of pointwise functions are mechanical. The ops they are made of stand in the kernel like
 any others, so they mean, cost and are fused like what an author writes.
@@ -7,10 +7,10 @@ any others, so they mean, cost and are fused like what an author writes.
 import ast
 import math
 
-from warploom.kernel import values as ir
-from warploom.kernel.read.arith import pointwise
-from warploom.kernel.read.state import Frame, Symbol, is_static
-from warploom.kernel.values import DType, Fn, operands
+from warploom.frontend.parser.arith import pointwise
+from warploom.frontend.parser.state import Frame, Symbol, is_static
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Fn, operands
 
 LEAVES = ir.Const | ir.Scalar | ir.Size | ir.Position | ir.Indices | ir.Load
 FLAT = {Fn.FLOOR, Fn.FLOORDIV, Fn.MOD, Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE} | {
@@ -44,14 +44,14 @@ class _Slope:
                 return 0.0
             slopes = [self.of(a) for a in op.args]
             return 0.0 if all(_is(s, 0) for s in slopes) else self._rule(op, slopes)
-        if any(not _is(self.of(a), 0) for a in operands(op)) and not isinstance(op, ir.Spread):
+        if any(not _is(self.of(a), 0) for a in operands(op)) and not isinstance(op, ir.Broadcast):
             self.frame.wrong_type(
                 self.node,
-                "wl.slope of a value that other elements take part in",
+                "wl.grad of a value that other elements take part in",
                 why="a product or a sum along an axis lies between the two",
                 fix="pointwise functions of x only",
             )
-        return self.of(op.arg) if isinstance(op, ir.Spread) else 0.0
+        return self.of(op.arg) if isinstance(op, ir.Broadcast) else 0.0
 
     def _rule(self, op: ir.Pointwise, slopes: list[Symbol]) -> Symbol:  # noqa: PLR0911 (a rule a line)
         args = [self._value(a) for a in op.args]
@@ -107,7 +107,7 @@ class _Slope:
                 return op(Fn.NEG, op(Fn.SIN, a))
             case Fn.ABS:
                 return self._chosen(op(Fn.LT, a, 0.0), -1.0, 1.0)
-        self.frame.wrong_type(self.node, f"wl.slope through '{fn}'", fix="other functions")
+        self.frame.wrong_type(self.node, f"wl.grad through '{fn}'", fix="other functions")
 
     def _value(self, name: str) -> ir.Value:
         if name == self.x.name:
@@ -120,7 +120,7 @@ class _Slope:
         if found is None:
             self.frame.wrong_type(
                 self.node,
-                "wl.slope through a value of a loop that has no name here",
+                "wl.grad through a value of a loop that has no name here",
                 fix="give it as an argument, so that it has one",
             )
         return found

@@ -6,9 +6,9 @@ Score and mask functions of FlexAttention's users call them: each is read in pla
 # ruff: noqa: ANN001, ANN201, D103 (texts that are read; names are the libraries')
 # mypy: allow-untyped-defs, allow-untyped-calls
 
-from warploom.kernel import words as wl
-from warploom.kernel.values import DType, Fn
-from warploom.kernel.words import WORDS
+from warploom.frontend import builtins as wl
+from warploom.frontend.builtins import WORDS
+from warploom.ir.tile import DType, Fn
 
 LIBRARIES = ("torch", "numpy", "math")
 ALIKE = {

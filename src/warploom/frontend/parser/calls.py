@@ -10,15 +10,33 @@ from types import MethodType
 from typing import Any, NoReturn
 
 from warploom.errors import KernelError, KernelSyntaxError, KernelTypeError
-from warploom.kernel.captured import Lifted
-from warploom.kernel.printing import Printed, printed
-from warploom.kernel.read.arith import cast, known, number_of, pointwise, reduce, spread, value_of
-from warploom.kernel.read.grid import tile
-from warploom.kernel.read.library import KINDS, LOGIC, MEANT, alike, kind_of, meant, philox, uniform
-from warploom.kernel.read.memory import whole_axis
-from warploom.kernel.read.slope import slope
-from warploom.kernel.read.state import Frame, SizeOf, Symbol, is_static, nearest, shape
-from warploom.kernel.values import (
+from warploom.frontend.builtins import WORDS, Word
+from warploom.frontend.closures import Lifted
+from warploom.frontend.parser.arith import (
+    cast,
+    known,
+    number_of,
+    pointwise,
+    reduce,
+    spread,
+    value_of,
+)
+from warploom.frontend.parser.autodiff import slope
+from warploom.frontend.parser.builtin_calls import (
+    KINDS,
+    LOGIC,
+    MEANT,
+    alike,
+    kind_of,
+    meant,
+    philox,
+    uniform,
+)
+from warploom.frontend.parser.grid import tile
+from warploom.frontend.parser.memory import whole_axis
+from warploom.frontend.parser.state import Frame, SizeOf, Symbol, is_static, nearest, shape
+from warploom.frontend.printing import Printed, printed
+from warploom.ir.tile import (
     Access,
     At,
     Axis,
@@ -33,7 +51,6 @@ from warploom.kernel.values import (
     Whole,
     is_number,
 )
-from warploom.kernel.words import WORDS, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +325,7 @@ def _slope(call: Call, word: Word) -> Symbol:
     call.arity(word, 2, 2)
     y, x = call.args
     if not isinstance(x, Value) or not x.dtype.is_float:
-        call.fail("wl.slope by something that is no floating tile", fix=word.usage)
+        call.fail("wl.grad by something that is no floating tile", fix=word.usage)
     return slope(call.frame, call.node, y, x) if isinstance(y, Value) else 0.0
 
 
@@ -444,7 +461,7 @@ HANDLERS: dict[str, Handler] = {
     "silu": _activation,
     "gelu": _activation,
     "relu": _activation,
-    "slope": _slope,
+    "grad": _slope,
 }
 
 

@@ -6,13 +6,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from warploom.kernel.captured import is_tensor
-from warploom.kernel.read.arith import known, pointwise, product, transpose, value_of
-from warploom.kernel.read.calls import call, is_method, method
-from warploom.kernel.read.memory import load, size_of
-from warploom.kernel.read.state import Frame, Symbol, is_static, nearest
-from warploom.kernel.values import DType, Fn, Tensor, Value, Var, Walk
-from warploom.kernel.words import WORDS
+from warploom.frontend.builtins import WORDS
+from warploom.frontend.closures import is_tensor
+from warploom.frontend.parser.arith import known, pointwise, product, transpose, value_of
+from warploom.frontend.parser.calls import call, is_method, method
+from warploom.frontend.parser.memory import load, size_of
+from warploom.frontend.parser.state import Frame, Symbol, is_static, nearest
+from warploom.ir.tile import DType, Fn, Tensor, Value, Var, Walk
 
 BINARY: dict[type[ast.operator], tuple[Fn, Callable[[Any, Any], Any]]] = {
     ast.Add: (Fn.ADD, operator.add),

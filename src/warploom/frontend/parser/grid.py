@@ -3,9 +3,9 @@
 import ast
 from dataclasses import replace
 
-from warploom.kernel.read.memory import whole_axis
-from warploom.kernel.read.state import Frame, Symbol
-from warploom.kernel.values import Access, Axis, DType, Grid, Tensor, Var, Walk
+from warploom.frontend.parser.memory import whole_axis
+from warploom.frontend.parser.state import Frame, Symbol
+from warploom.ir.tile import Access, Axis, DType, Grid, Tensor, Var, Walk
 
 
 def tile(

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from warploom.errors import KernelShapeError, KernelTypeError
-from warploom.kernel import values as ir
-from warploom.kernel.read.arith import pointwise, value_of
-from warploom.kernel.read.expressions import evaluate
-from warploom.kernel.read.state import Frame, Gone, SizeOf, Symbol, is_static, shape
-from warploom.kernel.rewrite import renamed
-from warploom.kernel.values import Access, DType, Fn, Op, Walk, is_number, operands, results, walk
+from warploom.frontend.parser.arith import pointwise, value_of
+from warploom.frontend.parser.expressions import evaluate
+from warploom.frontend.parser.state import Frame, Gone, SizeOf, Symbol, is_static, shape
+from warploom.frontend.rewrite import renamed
+from warploom.ir import tile as ir
+from warploom.ir.tile import Access, DType, Fn, Op, Walk, is_number, operands, results, walk
 
 Run = Callable[[Frame, list[ast.stmt]], Any]
 

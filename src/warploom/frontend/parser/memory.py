@@ -4,10 +4,10 @@ import ast
 from typing import NoReturn, cast as typed
 
 from warploom.errors import KernelCallError
-from warploom.kernel import values as ir
-from warploom.kernel.read.arith import known, pointwise, value_of
-from warploom.kernel.read.state import Frame, SizeOf, Symbol, nearest, shape
-from warploom.kernel.values import Access, DType, Fn, Walk, is_number, operands
+from warploom.frontend.parser.arith import known, pointwise, value_of
+from warploom.frontend.parser.state import Frame, SizeOf, Symbol, nearest, shape
+from warploom.ir import tile as ir
+from warploom.ir.tile import Access, DType, Fn, Walk, is_number, operands
 
 MANY_TO_ONE = {
     Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.SHL, Fn.BITS, Fn.BITOR, Fn.MULHI, Fn.MIN, Fn.MAX, Fn.ABS,
@@ -233,7 +233,7 @@ def _shaped(
     frame: Frame, node: ast.AST, tensor: ir.Tensor, dims: tuple[ir.Dim, ...], value: ir.Value
 ) -> ir.Value:
     if set(value.dims) < set(dims):
-        return frame.build.new(ir.Spread, dims, value.dtype, frame.line(node), arg=value.name)
+        return frame.build.new(ir.Broadcast, dims, value.dtype, frame.line(node), arg=value.name)
     if set(value.dims) == set(dims) and value.name in frame.build.free:
         return frame.turned(value, tuple(d.var for d in dims))
     if value.dims != dims:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from warploom.errors import KernelError
-from warploom.kernel import values as ir
-from warploom.kernel.captured import Captured
-from warploom.kernel.source import Mistakes, Source
-from warploom.kernel.values import DType, Line, Op, Walk, operands
+from warploom.frontend.closures import Captured
+from warploom.frontend.source import Mistakes, Source
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Line, Op, Walk, operands
 
 Symbol = Any  # a Value, Var, Tensor, SizeOf, or any Python object known while reading
 
@@ -283,8 +283,8 @@ class Frame(Mistakes):
                     fn=op.fn,
                     args=tuple(a.name for a in args),
                 )
-            case ir.Spread():
-                made = self.build.new(ir.Spread, dims, value.dtype, line, arg=op.arg)
+            case ir.Broadcast():
+                made = self.build.new(ir.Broadcast, dims, value.dtype, line, arg=op.arg)
             case _:  # pragma: no cover (only these two make values of free order)
                 raise AssertionError(op)
         self.build.free.add(made.name)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from warploom.kernel.read.expressions import binary, condition, evaluate, indices_of
-from warploom.kernel.read.loops import pipelined
-from warploom.kernel.read.memory import store
-from warploom.kernel.read.state import Frame, Symbol, is_static
-from warploom.kernel.source import read_source
-from warploom.kernel.values import Tensor, Value, Var
-from warploom.kernel.words import WORDS
+from warploom.frontend.builtins import WORDS
+from warploom.frontend.parser.expressions import binary, condition, evaluate, indices_of
+from warploom.frontend.parser.loops import pipelined
+from warploom.frontend.parser.memory import store
+from warploom.frontend.parser.state import Frame, Symbol, is_static
+from warploom.frontend.source import read_source
+from warploom.ir.tile import Tensor, Value, Var
 
 MOST_DEEP = 32
 MOST_TURNS = 256

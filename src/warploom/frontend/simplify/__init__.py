@@ -7,11 +7,12 @@ from dataclasses import fields, replace
 import numpy as np
 
 from warploom.errors import ConfigError
-from warploom.kernel import values as ir
-from warploom.kernel.pointwise import FUNCTIONS
-from warploom.kernel.rewrite import definitions, rebuild, renamed, uses, values_of
-from warploom.kernel.simplify.base2 import exp_to_exp2
-from warploom.kernel.values import (
+from warploom.frontend.pointwise import FUNCTIONS
+from warploom.frontend.rewrite import definitions, rebuild, renamed, uses, values_of
+from warploom.frontend.simplify.base2 import exp_to_exp2
+from warploom.ir import tile as ir
+from warploom.ir.tile import (
+    Broadcast,
     Carried,
     Const,
     DType,
@@ -20,7 +21,6 @@ from warploom.kernel.values import (
     Loop,
     Op,
     Pointwise,
-    Spread,
     Store,
     Transpose,
     Value,
@@ -37,7 +37,7 @@ def fold(kernel: Kernel) -> Kernel:
     values = values_of(kernel)
 
     def visit(op: Op) -> Op | str:
-        new = _folded(op, made, values) if isinstance(op, Pointwise | Transpose | Spread) else op
+        new = _folded(op, made, values) if isinstance(op, Pointwise | Transpose | Broadcast) else op
         if not isinstance(new, str | Loop | Store):
             made[new.result.name] = new
         return new
@@ -46,14 +46,14 @@ def fold(kernel: Kernel) -> Kernel:
 
 
 def _folded(
-    op: Pointwise | Transpose | Spread, made: Mapping[str, Op], values: Mapping[str, Value]
+    op: Pointwise | Transpose | Broadcast, made: Mapping[str, Op], values: Mapping[str, Value]
 ) -> Op | str:
     if isinstance(op, Transpose):
         inner = made.get(op.arg)
         return inner.arg if isinstance(inner, Transpose) else op
-    if isinstance(op, Spread):
+    if isinstance(op, Broadcast):
         inner = made.get(op.arg)
-        return replace(op, arg=inner.arg) if isinstance(inner, Spread) else op
+        return replace(op, arg=inner.arg) if isinstance(inner, Broadcast) else op
     args = [made.get(a) for a in op.args]
     if op.fn is Fn.CAST:
         return _cast(op, args[0], values)
@@ -65,7 +65,7 @@ def _folded(
         return op
     arg = op.args[keep]
     same = values[arg].dims == op.result.dims
-    return arg if same else Spread(result=op.result, arg=arg)
+    return arg if same else Broadcast(result=op.result, arg=arg)
 
 
 def _cast(op: Pointwise, arg: Op | None, values: Mapping[str, Value]) -> Op | str:
@@ -203,7 +203,7 @@ def _shared(
             made.append(renamed(replace(op, body=body), names))
             continue
         new = renamed(op, names)
-        if isinstance(new, Store | Loop | Spread):  # spread values are copies on purpose
+        if isinstance(new, Store | Loop | Broadcast):  # spread values are copies on purpose
             made.append(new)
             continue
         key = _key(new)

@@ -14,9 +14,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from warploom.kernel import values as ir
-from warploom.kernel.rewrite import definitions, fresh, values_of, with_operands
-from warploom.kernel.values import DType, Fn, Kernel, Op, operands, walk
+from warploom.frontend.rewrite import definitions, fresh, values_of, with_operands
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Fn, Kernel, Op, operands, walk
 
 FACTOR = math.log2(math.e)
 _THROUGH = {Fn.ADD, Fn.SUB, Fn.MIN, Fn.MAX}
@@ -131,7 +131,7 @@ def _parts(plan: _Plan, op: Op | None, name: str) -> list[str] | None:  # noqa: 
                 return None
             plan.absorb[name] = places[-1]
             return []
-        case ir.Reduce() | ir.Spread():
+        case ir.Reduce() | ir.Broadcast():
             return [op.arg]
         case ir.Loop():
             c = next(c for c in op.carried if name in (c.inside.name, c.result.name))
@@ -257,7 +257,7 @@ class _Rewrite:
                 return replace(op, args=args)
             case ir.Pointwise():
                 return replace(op, args=tuple(self._scaled(a, op) for a in op.args))
-            case ir.Reduce() | ir.Spread():
+            case ir.Reduce() | ir.Broadcast():
                 return replace(op, arg=self._scaled(op.arg, op))
             case _:
                 raise AssertionError(op)

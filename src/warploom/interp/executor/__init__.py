@@ -5,5 +5,13 @@ verifier: waves, queues, barriers and shared memory are its own model. A correct
 A @ B under every timing; a racy one can be made to fail.
 """
 
-from warploom.run.run import Execution, Trial, execute, sample_matrices
-from warploom.run.timing import Drift, Early, Late, Random, Scripted, Timing, adversaries
+from warploom.interp.executor.run import Execution, Trial, execute, sample_matrices
+from warploom.interp.executor.timing import (
+    Drift,
+    Early,
+    Late,
+    Random,
+    Scripted,
+    Timing,
+    adversaries,
+)

@@ -15,15 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from warploom.document.counters import Queue
-from warploom.run.program import (
-    Kind,
-    Place,
-    Program,
-    Register,
-    Slot,
-    Step,
-)
+from warploom.interp.executor.program import Kind, Place, Program, Register, Slot, Step
+from warploom.ir.counter_dialect import Queue
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from warploom.document.counters import BarrierKind, Protocol, Queue, RegisterWaits, ScheduleDocument
-from warploom.document.flow import touches
-from warploom.document.ops import (
+from warploom.errors import ConfigError, DocumentError
+from warploom.ir.counter_dialect import (
+    BarrierKind,
+    Protocol,
+    Queue,
+    RegisterWaits,
+    ScheduleDocument,
+)
+from warploom.ir.dataflow import touches
+from warploom.ir.schedule_ops import (
     MAX_KERNEL_TAG,
     KOffsetKind,
     OpDesc,
@@ -20,7 +27,6 @@ from warploom.document.ops import (
     ScheduleEntry,
     ScheduleOps,
 )
-from warploom.errors import ConfigError, DocumentError
 
 MAX_STEPS = 2_000_000
 

@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from warploom.document.counters import ScheduleDocument
 from warploom.errors import ConfigError
-from warploom.run.machine import NEVER_WRITTEN, OUTSIDE, Machine, Numbers, Product
-from warploom.run.program import Program, lower, waves_of
-from warploom.run.timing import Early, Scripted, Timing, drive, groups_of
+from warploom.interp.executor.machine import NEVER_WRITTEN, OUTSIDE, Machine, Numbers, Product
+from warploom.interp.executor.program import Program, lower, waves_of
+from warploom.interp.executor.timing import Early, Scripted, Timing, drive, groups_of
+from warploom.ir.counter_dialect import ScheduleDocument
 
 if TYPE_CHECKING:
-    from warploom.run.machine import IntArray
+    from warploom.interp.executor.machine import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,11 +19,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.document.ops import Phase
-from warploom.document.witness import Point, Step, StepKind, Witness
 from warploom.errors import ConfigError, DocumentError
-from warploom.run.machine import Flight, Machine
-from warploom.run.program import Kind, Place, Program, Step as ProgramStep
+from warploom.interp.executor.machine import Flight, Machine
+from warploom.interp.executor.program import Kind, Place, Program, Step as ProgramStep
+from warploom.ir.schedule_ops import Phase
+from warploom.ir.witness import Point, Step, StepKind, Witness
 
 _Key = tuple[int, int, int]
 

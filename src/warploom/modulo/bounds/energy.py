@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from warploom.order.bounds.paths import NEG, UNREACHED, IntMatrix, close, distances
-from warploom.order.bounds.system import Arc, System
+from warploom.modulo.bounds.paths import NEG, UNREACHED, IntMatrix, close, distances
+from warploom.modulo.bounds.system import Arc, System
 
 MAX_NODES = 260
 ROUNDS = 2

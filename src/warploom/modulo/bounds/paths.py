@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from warploom.order.bounds.system import Arc
+from warploom.modulo.bounds.system import Arc
 
 IntMatrix = npt.NDArray[np.int64]
 

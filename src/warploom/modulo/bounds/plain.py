@@ -11,10 +11,10 @@ A bound also carries its reason (``Limit``), so that a result can say what it is
 from collections.abc import Sequence
 
 from warploom.errors import InfeasibleError
-from warploom.order.bounds.paths import UNREACHED, Cycle, IntMatrix, Paths, distances, rec_mii
-from warploom.order.bounds.system import Arc, RegisterFile, System
-from warploom.order.model import ModuloProblem
-from warploom.order.result import Limit, LimitKind
+from warploom.modulo.bounds.paths import UNREACHED, Cycle, IntMatrix, Paths, distances, rec_mii
+from warploom.modulo.bounds.system import Arc, RegisterFile, System
+from warploom.modulo.model import ModuloProblem
+from warploom.modulo.result import Limit, LimitKind
 
 
 def deciding_interval(system: System) -> int:

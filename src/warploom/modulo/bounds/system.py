@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from warploom.order.model import ModuloProblem, RingKind
+from warploom.modulo.model import ModuloProblem, RingKind
 
 STREAM = "stream "
 """Names of units that are role streams begin like this."""

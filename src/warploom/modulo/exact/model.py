@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 
 from ortools.sat.python import cp_model
 
-from warploom.order.bounds.energy import op_span
-from warploom.order.bounds.system import System, UnitUse, build_system
-from warploom.order.exact.request import CpRequest
-from warploom.order.model import Goal
+from warploom.modulo.bounds.energy import op_span
+from warploom.modulo.bounds.system import System, UnitUse, build_system
+from warploom.modulo.exact.request import CpRequest
+from warploom.modulo.model import Goal
 
 Expr: TypeAlias = Any  # a CP-SAT variable or linear expression, or a plain int
 

@@ -27,11 +27,11 @@ from types import ModuleType
 from typing import IO, Protocol
 
 from warploom.errors import MissingExtraError
-from warploom.order.exact.request import UNKNOWN, CpAnswer, CpRequest
+from warploom.modulo.exact.request import UNKNOWN, CpAnswer, CpRequest
 
 GUARD_SECONDS = 120.0
 GUARD_SECONDS_PER_WORK = 60.0
-_CHILD = "from warploom.order.exact.process import serve; serve()"
+_CHILD = "from warploom.modulo.exact.process import serve; serve()"
 
 
 class ExactSolver(Protocol):
@@ -150,11 +150,11 @@ def _load_solver() -> Callable[[CpRequest], CpAnswer]:
     if "pandas" not in sys.modules:
         sys.modules["pandas"] = stand_in
     try:
-        from warploom.order.exact.solve import solve_request  # noqa: PLC0415
+        from warploom.modulo.exact.solve import solve_request  # noqa: PLC0415
     except Exception:  # whatever a version does with it
         for name in [m for m in sys.modules if m.partition(".")[0] in ("ortools", "pandas")]:
             del sys.modules[name]
-        from warploom.order.exact.solve import solve_request  # noqa: PLC0415
+        from warploom.modulo.exact.solve import solve_request  # noqa: PLC0415
     return solve_request
 
 

@@ -7,9 +7,9 @@ only where a literal says so.
 
 from collections.abc import Sequence
 
-from warploom.order.bounds.system import RegisterFile
-from warploom.order.exact.model import CoreModel, Expr
-from warploom.order.model import Value
+from warploom.modulo.bounds.system import RegisterFile
+from warploom.modulo.exact.model import CoreModel, Expr
+from warploom.modulo.model import Value
 
 
 def add_file(core: CoreModel, file: RegisterFile) -> Expr:

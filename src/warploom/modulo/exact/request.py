@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from warploom.order.model import Goal, ModuloProblem
+from warploom.modulo.model import Goal, ModuloProblem
 
 
 class CpStatus(Enum):

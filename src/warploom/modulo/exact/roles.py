@@ -5,10 +5,10 @@ intervals; an arc whose ends differ costs the hand-off, a ring reuse across role
 and values charge the role that owns them. Interchangeable roles are numbered by first use.
 """
 
-from warploom.order.bounds.system import must_cross, ring_role
-from warploom.order.exact.model import CoreModel, Expr
-from warploom.order.exact.registers import live_registers
-from warploom.order.model import ModuloProblem, RingKind, Value
+from warploom.modulo.bounds.system import must_cross, ring_role
+from warploom.modulo.exact.model import CoreModel, Expr
+from warploom.modulo.exact.registers import live_registers
+from warploom.modulo.model import ModuloProblem, RingKind, Value
 
 
 class RoleLayer:

@@ -2,11 +2,11 @@
 
 from ortools.sat.python import cp_model
 
-from warploom.order.exact.model import CoreModel, Expr
-from warploom.order.exact.registers import add_file
-from warploom.order.exact.request import CpAnswer, CpRequest, CpStatus
-from warploom.order.exact.roles import RoleLayer
-from warploom.order.model import Goal, RingKind
+from warploom.modulo.exact.model import CoreModel, Expr
+from warploom.modulo.exact.registers import add_file
+from warploom.modulo.exact.request import CpAnswer, CpRequest, CpStatus
+from warploom.modulo.exact.roles import RoleLayer
+from warploom.modulo.model import Goal, RingKind
 
 _STATUS = {
     cp_model.OPTIMAL: CpStatus.OPTIMAL,

@@ -16,9 +16,9 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from warploom.order.bounds.paths import IntMatrix, distances, nothing
-from warploom.order.bounds.system import System
-from warploom.order.place.table import ReservationTable, first_in
+from warploom.modulo.bounds.paths import IntMatrix, distances, nothing
+from warploom.modulo.bounds.system import System
+from warploom.modulo.placement.table import ReservationTable, first_in
 
 PLACEMENTS_PER_OP = 12
 PLACEMENTS_PER_OP_LARGE = 5

@@ -2,7 +2,7 @@
 
 from math import gcd
 
-from warploom.order.bounds.system import System
+from warploom.modulo.bounds.system import System
 
 
 def rotate(bits: int, by: int, ii: int) -> int:

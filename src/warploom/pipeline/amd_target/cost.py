@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from types import MappingProxyType
 
-from warploom.document.fields import all_of, instance, integer, judge
-from warploom.document.machine import MachineCosts
-from warploom.document.ops import MAX_KERNEL_TAG, OpDesc, OpRole, ResourceKind, tag_name
 from warploom.errors import CostModelError
-from warploom.seed.body import Pipe
-from warploom.seed.config.pipeline import (
+from warploom.ir.machine_costs import MachineCosts
+from warploom.ir.schedule_ops import MAX_KERNEL_TAG, OpDesc, OpRole, ResourceKind, tag_name
+from warploom.ir.validation import all_of, instance, integer, judge
+from warploom.pipeline.body import Pipe
+from warploom.pipeline.config.pipeline import (
     BlockSizing,
     FragOrder,
     LoopCarriedSpec,
     PipelineConfig,
     WarpStaggerRule,
 )
-from warploom.target.seed_model import seed_model
+from warploom.targets.seed_model import seed_model
 
 
 class PingPongOps(IntEnum):

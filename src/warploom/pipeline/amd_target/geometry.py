@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 
-from warploom.document.counters import KernelShape
-from warploom.document.fields import boolean, instance, integer, judge
 from warploom.errors import ConfigError, GeometryError
-from warploom.seed.target.cost import TargetProfile, mi355x_target
+from warploom.ir.counter_dialect import KernelShape
+from warploom.ir.validation import boolean, instance, integer, judge
+from warploom.pipeline.amd_target.cost import TargetProfile, mi355x_target
 
 _STATED_ELSEWHERE = dict.fromkeys(("lgkm_per_load_a", "lgkm_per_load_b"), (0, None))
 WAVE_LANES = 64

@@ -1,1 +1,1 @@
-"""Room 6, group: MMA blocks, the program they form, and how one block expands to entries."""
+"""MMA blocks, the program they form, and how one block expands to entries."""

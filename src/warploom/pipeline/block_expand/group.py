@@ -6,10 +6,10 @@ Groups hold op indices, so that balancing can ask the dependence edges; blocks a
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.ops import DepEdge, OpDesc, OpRole
 from warploom.errors import InfeasibleError, ProgramError
-from warploom.seed.blocks.spec import MMABlockSpec
-from warploom.seed.config.pipeline import PipelineConfig
+from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole
+from warploom.pipeline.block_expand.spec import MMABlockSpec
+from warploom.pipeline.config.pipeline import PipelineConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.fields import all_of, instance, integer, judge
-from warploom.document.ops import OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.errors import ProgramError, StructureError
-from warploom.seed.blocks.spec import MMABlockSpec
-from warploom.seed.body import EntryBuilder
-from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.config.schedule import NO_WAIT
+from warploom.ir.schedule_ops import OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
+from warploom.ir.validation import all_of, instance, integer, judge
+from warploom.pipeline.block_expand.spec import MMABlockSpec
+from warploom.pipeline.body import EntryBuilder
+from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.config.schedule import NO_WAIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.fields import boolean, instance, judge
-from warploom.document.ops import OpDesc, Phase, ScheduleEntry
 from warploom.errors import ProgramError
-from warploom.seed.body import EntryBuilder
-from warploom.seed.sync.marks import derived
+from warploom.ir.schedule_ops import OpDesc, Phase, ScheduleEntry
+from warploom.ir.validation import boolean, instance, judge
+from warploom.pipeline.body import EntryBuilder
+from warploom.pipeline.sync.marks import derived
 
 _ABSENT = OpDesc.none()
 _FENCE = OpDesc.schedule_barrier()

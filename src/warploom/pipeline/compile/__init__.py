@@ -1,5 +1,5 @@
-"""The straight line through the rooms: ``compile_schedule`` and what it returns."""
+"""The driver of the documented schedules: ``compile_schedule`` and what it returns."""
 
-from warploom.seed.compile.line import OnRace, ScheduleCompiler, compile_schedule
-from warploom.seed.compile.phases import build_kernel_program
-from warploom.seed.compile.result import CompiledSchedule
+from warploom.pipeline.compile.driver import OnRace, ScheduleCompiler, compile_schedule
+from warploom.pipeline.compile.phases import build_kernel_program
+from warploom.pipeline.compile.result import CompiledSchedule

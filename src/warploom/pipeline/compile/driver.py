@@ -1,4 +1,4 @@
-"""The one straight line through the rooms, from a schedule to a compiled one, and its object.
+"""All steps from a declared schedule to a compiled one, in order.
 
 declare and price (the schedule's body) -> relate (edges) -> order -> group -> guard -> expand ->
 judge. The judge reads only the document that comes out, never how it was made.
@@ -8,16 +8,16 @@ from collections.abc import Container
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
-from warploom.document.fields import boolean, instance, member, shown
-from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, OpDesc, ScheduleEntry
 from warploom.errors import ConfigError
-from warploom.seed.compile.hooks import Hooks, model_name, own_machine
-from warploom.seed.compile.modulo import modulo_schedule, priced_request
-from warploom.seed.compile.phases import Observer, double_buffer_phases, single_buffer_phases
-from warploom.seed.compile.result import CompiledSchedule
-from warploom.seed.compile.sync import Guard
-from warploom.seed.config.pipeline import (
+from warploom.ir.machine_costs import MachineCosts
+from warploom.ir.schedule_ops import DepEdge, OpDesc, ScheduleEntry
+from warploom.ir.validation import boolean, instance, member, shown
+from warploom.pipeline.compile.hooks import Hooks, model_name, own_machine
+from warploom.pipeline.compile.modulo import modulo_schedule, priced_request
+from warploom.pipeline.compile.phases import Observer, double_buffer_phases, single_buffer_phases
+from warploom.pipeline.compile.result import CompiledSchedule
+from warploom.pipeline.compile.sync import Guard
+from warploom.pipeline.config.pipeline import (
     BlockSizing,
     FragOrder,
     LoopCarriedSpec,
@@ -25,13 +25,13 @@ from warploom.seed.config.pipeline import (
     SchedulingStrategy as Strategy,
     WarpStaggerRule,
 )
-from warploom.seed.config.schedule import SchedulePolicy, warn_without_effect
-from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.graph.named import is_named
-from warploom.seed.modulo.bridge import ModuloRequest
-from warploom.seed.phases.program import warp_stagger_index
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.pipeline.config.schedule import SchedulePolicy, warn_without_effect
+from warploom.pipeline.graph_builder.loop_body import LoopBody
+from warploom.pipeline.graph_builder.named import is_named
+from warploom.pipeline.modulo.bridge import ModuloRequest
+from warploom.pipeline.phase_derivation.program import warp_stagger_index
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.sync.marks import SyncPolicy
 
 OnRace = Literal["raise", "report", "skip"]
 

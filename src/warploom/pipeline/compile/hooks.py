@@ -7,21 +7,21 @@ shape nobody knows what an op stands for, and the latencies of the cost model co
 from collections.abc import Sequence
 from dataclasses import replace
 
-from warploom.document.counters import Counters, KernelShape, Protocol
-from warploom.document.fields import all_of, instance, member
-from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, OpDesc, OpRole, ScheduleEntry
 from warploom.errors import ConfigError
-from warploom.seed.blocks.program import PipelineProgram
-from warploom.seed.compile.result import counters
-from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.config.schedule import ScheduleConfig, warn_no_effect
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.ir.counter_dialect import Counters, KernelShape, Protocol
+from warploom.ir.machine_costs import MachineCosts
+from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ScheduleEntry
+from warploom.ir.validation import all_of, instance, member
+from warploom.pipeline.block_expand.program import PipelineProgram
+from warploom.pipeline.compile.result import counters
+from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.config.schedule import ScheduleConfig, warn_no_effect
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.sync.marks import SyncPolicy
 from warploom.sim.chip import body_costs, is_chip
-from warploom.target.mi355x import WAVE_BYTES
-from warploom.target.occupancy import OccupancyModel
-from warploom.target.seed_model import NAME as SEED
+from warploom.targets.mi355x import WAVE_BYTES
+from warploom.targets.occupancy import OccupancyModel
+from warploom.targets.seed_model import NAME as SEED
 
 
 class Hooks:

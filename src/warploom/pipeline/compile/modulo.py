@@ -3,20 +3,25 @@
 import warnings
 from dataclasses import replace
 
-from warploom.document.fields import instance
-from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, OpDesc
 from warploom.errors import InfeasibleError, OverBudgetWarning
-from warploom.order import ModuloOptions, ModuloResult, solve_modulo
-from warploom.order.sequence import Program
-from warploom.seed.compile.hooks import Hooks, waves_of
-from warploom.seed.compile.phases import Observer
-from warploom.seed.compile.result import CompiledSchedule, counters
-from warploom.seed.config.pipeline import SchedulingStrategy as Strategy
-from warploom.seed.config.schedule import SchedulePolicy
-from warploom.seed.modulo.auto import auto_order, body_order, workbench
-from warploom.seed.modulo.bridge import BodyProblem, ModuloRequest, body_problem, check_match_fields
-from warploom.seed.modulo.entries import modulo_phases
+from warploom.ir.machine_costs import MachineCosts
+from warploom.ir.schedule_ops import DepEdge, OpDesc
+from warploom.ir.validation import instance
+from warploom.modulo import ModuloOptions, ModuloResult, solve_modulo
+from warploom.modulo.sequence import Program
+from warploom.pipeline.compile.hooks import Hooks, waves_of
+from warploom.pipeline.compile.phases import Observer
+from warploom.pipeline.compile.result import CompiledSchedule, counters
+from warploom.pipeline.config.pipeline import SchedulingStrategy as Strategy
+from warploom.pipeline.config.schedule import SchedulePolicy
+from warploom.pipeline.modulo.auto import auto_order, body_order, workbench
+from warploom.pipeline.modulo.bridge import (
+    BodyProblem,
+    ModuloRequest,
+    body_problem,
+    check_match_fields,
+)
+from warploom.pipeline.modulo.entries import modulo_phases
 
 # A chip's cycles are many, and its storage bounds the slots: walking from order to order finds
 # what the exact solver would look for long. Storage is no goal; what fits is free.

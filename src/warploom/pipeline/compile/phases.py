@@ -5,19 +5,24 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from warploom.document.flow import Flow
-from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, OpDesc, OpRole, Phase, ResourceKind, ScheduleEntry
 from warploom.errors import ConfigError, InfeasibleError, ProgramError, WarploomError
-from warploom.seed.blocks.group import balance_loads, build_blocks, group_into_blocks, keeps_reads
-from warploom.seed.blocks.program import PipelineProgram, verify_schedule
-from warploom.seed.blocks.spec import MMABlockSpec
-from warploom.seed.compile.hooks import Hooks, in_cycles_of
-from warploom.seed.config.pipeline import PipelineConfig, SchedulingStrategy as Strategy
-from warploom.seed.config.schedule import ScheduleConfig, SchedulePolicy, warn_no_effect
-from warploom.seed.graph.edges import derive_edges_from_ops
-from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.graph.named import (
+from warploom.ir.dataflow import Flow
+from warploom.ir.machine_costs import MachineCosts
+from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, Phase, ResourceKind, ScheduleEntry
+from warploom.pipeline.block_expand.group import (
+    balance_loads,
+    build_blocks,
+    group_into_blocks,
+    keeps_reads,
+)
+from warploom.pipeline.block_expand.program import PipelineProgram, verify_schedule
+from warploom.pipeline.block_expand.spec import MMABlockSpec
+from warploom.pipeline.compile.hooks import Hooks, in_cycles_of
+from warploom.pipeline.config.pipeline import PipelineConfig, SchedulingStrategy as Strategy
+from warploom.pipeline.config.schedule import ScheduleConfig, SchedulePolicy, warn_no_effect
+from warploom.pipeline.graph_builder.edges import derive_edges_from_ops
+from warploom.pipeline.graph_builder.loop_body import LoopBody
+from warploom.pipeline.graph_builder.named import (
     check_names,
     is_named,
     named_flow,
@@ -25,8 +30,8 @@ from warploom.seed.graph.named import (
     needs_names,
     with_names,
 )
-from warploom.seed.graph.partitions import edge_choices
-from warploom.seed.phases.program import (
+from warploom.pipeline.graph_builder.partitions import edge_choices
+from warploom.pipeline.phase_derivation.program import (
     default_epilogue,
     default_kernel,
     default_kernel_deps_double_buffer,
@@ -34,11 +39,11 @@ from warploom.seed.phases.program import (
     derive_epilogue_from_program,
     derive_prologue_from_program,
 )
-from warploom.seed.sched.csp import first_block_order, optimal_block_order
-from warploom.seed.sched.greedy import greedy_schedule
-from warploom.seed.sched.result import OrderResult
-from warploom.seed.sync import rules
-from warploom.seed.sync.marks import is_stated, is_wait
+from warploom.pipeline.scheduling.csp import first_block_order, optimal_block_order
+from warploom.pipeline.scheduling.greedy import greedy_schedule
+from warploom.pipeline.scheduling.result import OrderResult
+from warploom.pipeline.sync import rules
+from warploom.pipeline.sync.marks import is_stated, is_wait
 
 
 def derive_order(

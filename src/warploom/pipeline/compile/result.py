@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass, replace
 
-from warploom.document.counters import Counters, KernelShape, Protocol, ScheduleDocument
-from warploom.document.flow import Flow
-from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, OpDesc, Phase, ScheduleEntry
-from warploom.guard.counters import Change, Reason
-from warploom.order import ModuloResult
-from warploom.pictured import Pictured
-from warploom.seed.blocks.program import PipelineProgram
-from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.listing import phase_listing
-from warploom.seed.sched.result import OrderResult
-from warploom.seed.sync.marks import SyncPolicy
+from warploom.ir.counter_dialect import Counters, KernelShape, Protocol, ScheduleDocument
+from warploom.ir.dataflow import Flow
+from warploom.ir.machine_costs import MachineCosts
+from warploom.ir.schedule_ops import DepEdge, OpDesc, Phase, ScheduleEntry
+from warploom.modulo import ModuloResult
+from warploom.pipeline.block_expand.program import PipelineProgram
+from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.listing import phase_listing
+from warploom.pipeline.scheduling.result import OrderResult
+from warploom.pipeline.sync.marks import SyncPolicy
+from warploom.repr_html import Pictured
+from warploom.sync.counters import Change, Reason
 from warploom.verify import Report
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.counters import ScheduleDocument
-from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, Phase, ScheduleEntry
 from warploom.errors import SyncError, VerificationError
-from warploom.guard.counters import Change, repair, synthesise
-from warploom.seed.compile.result import CompiledSchedule
-from warploom.seed.sync.marks import SyncPolicy, is_stated, is_wait
+from warploom.ir.counter_dialect import ScheduleDocument
+from warploom.ir.machine_costs import MachineCosts
+from warploom.ir.schedule_ops import DepEdge, Phase, ScheduleEntry
+from warploom.pipeline.compile.result import CompiledSchedule
+from warploom.pipeline.sync.marks import SyncPolicy, is_stated, is_wait
 from warploom.sim import interval_cost
+from warploom.sync.counters import Change, repair, synthesise
 from warploom.verify import Report, verify
 
 _COMPARED = 4  # repairs with equally few changes that are compared by cost

@@ -1,1 +1,1 @@
-"""Room 2, choose: the documented configuration records and the small policies made from them."""
+"""The documented configuration records and the small policies made from them."""

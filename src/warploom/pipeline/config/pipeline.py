@@ -6,9 +6,9 @@ import inspect
 from dataclasses import dataclass
 from enum import Enum
 
-from warploom.document.fields import judge
-from warploom.document.ops import OpDesc, OpRole
 from warploom.errors import ConfigError
+from warploom.ir.schedule_ops import OpDesc, OpRole
+from warploom.ir.validation import judge
 
 
 def field_docs(cls: type) -> dict[str, str]:

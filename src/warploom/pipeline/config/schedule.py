@@ -1,7 +1,7 @@
 """``ScheduleConfig``: its knobs, bundles of them, the policy they come to, and which do nothing.
 
 Several of the flat flags exclude or imply each other; what follows from such combinations has one
-name here, so that no room below has to know which flags belong together.
+name here, so that no later step has to know which flags belong together.
 
 ScheduleConfig.from_strategies(
     **BarrierStrategy.minimal_no_set_prio(), **WaitStrategy.default(), **LoadStrategy.default()
@@ -16,11 +16,11 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 
-from warploom.document.fields import judge
-from warploom.document.ops import OpDesc, OpRole
 from warploom.errors import NoEffectWarning
-from warploom.seed.config.pipeline import PipelineConfig, SchedulingStrategy
-from warploom.seed.sync.marks import SyncPolicy, derived
+from warploom.ir.schedule_ops import OpDesc, OpRole
+from warploom.ir.validation import judge
+from warploom.pipeline.config.pipeline import PipelineConfig, SchedulingStrategy
+from warploom.pipeline.sync.marks import SyncPolicy, derived
 
 UNLIMITED_VGPR = 999999
 NO_WAIT = 255

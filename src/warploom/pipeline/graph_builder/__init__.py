@@ -1,1 +1,1 @@
-"""Room 4, relate: dependence edges, the loop-body graph and its timing analysis."""
+"""Dependence edges, the loop-body graph and its timing analysis."""

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.document.fields import all_of, instance, integer, judge
-from warploom.document.ops import DepEdge, DepKind, KOffsetKind, OpDesc, OpRole
 from warploom.errors import GraphError
-from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.graph.named import check_names, is_named, named_edges
+from warploom.ir.schedule_ops import DepEdge, DepKind, KOffsetKind, OpDesc, OpRole
+from warploom.ir.validation import all_of, instance, integer, judge
+from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.graph_builder.named import check_names, is_named, named_edges
 
 _BOUNDS = {
     "k_offset_filter": (0, 2),

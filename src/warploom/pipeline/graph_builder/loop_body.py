@@ -1,6 +1,6 @@
 """``LoopBody``: the ops of one iteration and the edges between them, with ASAP and ALAP times.
 
-Pure data plus analysis; ordering lives in the next room. Only edges of distance 0 bind ops of the
+Pure data plus analysis; ordering is the next step. Only edges of distance 0 bind ops of the
 same iteration, so only they take part in the analysis. (A negative distance, which no rule yields,
 is even stricter and treated like 0.)
 """
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from warploom.document.fields import all_of, instance, integer
-from warploom.document.ops import DepEdge, OpDesc, ResourceKind
 from warploom.errors import CycleError, GraphError
-from warploom.pictured import Pictured
+from warploom.ir.schedule_ops import DepEdge, OpDesc, ResourceKind
+from warploom.ir.validation import all_of, instance, integer
+from warploom.repr_html import Pictured
 
 
 @dataclass(frozen=True, slots=True)

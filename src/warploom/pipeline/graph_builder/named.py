@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-from warploom.document.flow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, Key, When
-from warploom.document.ops import (
+from warploom.errors import ConfigError
+from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, Key, When
+from warploom.ir.schedule_ops import (
     DepEdge,
     OpDesc,
     OpRole,
@@ -27,7 +28,6 @@ from warploom.document.ops import (
     operand as same_pass,
     previous,
 )
-from warploom.errors import ConfigError
 
 _LOAD, _STORE, _FRAG = OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD
 _COMPUTED = (OpRole.COMPUTE, OpRole.VALU_COMPUTE)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 
-from warploom.document.ops import DepEdge, OpDesc, OpRole
-from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.graph.edges import (
+from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole
+from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.graph_builder.edges import (
     EdgeRule,
     apply_edge_rules,
     derive_edges_from_ops,

@@ -14,22 +14,22 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
 
-from warploom.document.counters import Counters, ScheduleDocument
-from warploom.document.machine import MachineCosts, OpTiming
-from warploom.document.ops import DepEdge, OpDesc, OpRole
 from warploom.errors import ConfigError, ProgramError, WarploomError
-from warploom.guard.counters import StallModel, guarded
-from warploom.guard.counters.cost import Cost
-from warploom.order import ModuloResult, RingKind
-from warploom.order.hunt import Hunt, HuntOptions, Step, Task
-from warploom.order.sequence import Program, as_result
-from warploom.order.starts import Start, solver_starts
-from warploom.seed.compile.hooks import Hooks, priced, waves_of
-from warploom.seed.compile.result import counters
-from warploom.seed.modulo.bridge import BodyProblem, ModuloRequest, body_problem
-from warploom.seed.modulo.entries import modulo_phases
+from warploom.ir.counter_dialect import Counters, ScheduleDocument
+from warploom.ir.machine_costs import MachineCosts, OpTiming
+from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole
+from warploom.modulo import ModuloResult, RingKind
+from warploom.modulo.local_search import Hunt, HuntOptions, Step, Task
+from warploom.modulo.sequence import Program, as_result
+from warploom.modulo.starts import Start, solver_starts
+from warploom.pipeline.compile.hooks import Hooks, priced, waves_of
+from warploom.pipeline.compile.result import counters
+from warploom.pipeline.modulo.bridge import BodyProblem, ModuloRequest, body_problem
+from warploom.pipeline.modulo.entries import modulo_phases
 from warploom.sim import interval_cost, steady_interval
-from warploom.target.mi355x import mi355x
+from warploom.sync.counters import StallModel, guarded
+from warploom.sync.counters.cost import Cost
+from warploom.targets.mi355x import mi355x
 from warploom.verify import verify
 
 Split = tuple[int, int]

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from warploom.document.machine import MachineCosts
-from warploom.document.ops import DepEdge, DepKind, OpDesc, OpRole, ResourceKind
 from warploom.errors import ConfigError, CostModelError, ProgramError
-from warploom.order import model
-from warploom.order.options import ModuloOptions
-from warploom.target.occupancy import OccupancyModel
+from warploom.ir.machine_costs import MachineCosts
+from warploom.ir.schedule_ops import DepEdge, DepKind, OpDesc, OpRole, ResourceKind
+from warploom.modulo import model
+from warploom.modulo.options import ModuloOptions
+from warploom.targets.occupancy import OccupancyModel
 
 _DATA = (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD, OpRole.COMPUTE)
 _DROPPED = (OpRole.SYNC, OpRole.FENCE)

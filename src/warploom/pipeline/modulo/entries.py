@@ -8,17 +8,17 @@ which any depth and any lag can say.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.counters import Protocol
-from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry
-from warploom.order.expand import (
+from warploom.ir.counter_dialect import Protocol
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry
+from warploom.modulo.expand import (
     Expansion,
     Issued,
     copy_index,
     expand,
     unroll_factor as unroll_of,
 )
-from warploom.order.result import ModuloResult
-from warploom.seed.modulo.bridge import BodyProblem
+from warploom.modulo.result import ModuloResult
+from warploom.pipeline.modulo.bridge import BodyProblem
 
 _OFFSETS = {-1: KOffsetKind.K_PREV, 0: KOffsetKind.K0, 1: KOffsetKind.K1, 2: KOffsetKind.K_NEXT}
 

@@ -1,1 +1,1 @@
-"""Room 8, expand: prologue, kernel and epilogue as entries, from a program or from recipes."""
+"""Prologue, kernel and epilogue as entries, from a program or from recipes."""

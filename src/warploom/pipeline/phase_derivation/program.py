@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from warploom.document.ops import (
+from warploom.errors import ConfigError, PhaseError
+from warploom.ir.schedule_ops import (
     DepEdge,
     KOffsetKind,
     OpDesc,
@@ -15,11 +16,10 @@ from warploom.document.ops import (
     ScheduleEntry,
     ScheduleOps,
 )
-from warploom.errors import ConfigError, PhaseError
-from warploom.seed.blocks.program import PipelineProgram
-from warploom.seed.blocks.spec import MMABlockSpec
-from warploom.seed.body import EntryBuilder, entries_of
-from warploom.seed.config.pipeline import PipelineConfig
+from warploom.pipeline.block_expand.program import PipelineProgram
+from warploom.pipeline.block_expand.spec import MMABlockSpec
+from warploom.pipeline.body import EntryBuilder, entries_of
+from warploom.pipeline.config.pipeline import PipelineConfig
 
 
 class PhaseAction(Enum):

@@ -5,22 +5,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from warploom.document.counters import KernelShape
-from warploom.document.fields import instance
-from warploom.document.ops import DepEdge, KOffsetKind, OpDesc, OpRole
 from warploom.errors import ForcedSettingWarning
-from warploom.seed.blocks.program import PipelineProgram
-from warploom.seed.blocks.spec import emit_minimal_barrier_block
-from warploom.seed.body import PipelineBody
-from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
-from warploom.seed.config.pipeline import PipelineConfig, SchedulingStrategy, WarpStaggerRule
-from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.graph import edges
-from warploom.seed.graph.partitions import rotation_edges
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.sync.marks import SyncPolicy
-from warploom.seed.target.cost import FourWaveOps, TargetProfile, annotate_ops
-from warploom.seed.target.geometry import KernelGeometry, agreeing_target
+from warploom.ir.counter_dialect import KernelShape
+from warploom.ir.schedule_ops import DepEdge, KOffsetKind, OpDesc, OpRole
+from warploom.ir.validation import instance
+from warploom.pipeline.amd_target.cost import FourWaveOps, TargetProfile, annotate_ops
+from warploom.pipeline.amd_target.geometry import KernelGeometry, agreeing_target
+from warploom.pipeline.block_expand.program import PipelineProgram
+from warploom.pipeline.block_expand.spec import emit_minimal_barrier_block
+from warploom.pipeline.body import PipelineBody
+from warploom.pipeline.compile import CompiledSchedule, OnRace, compile_schedule
+from warploom.pipeline.config.pipeline import PipelineConfig, SchedulingStrategy, WarpStaggerRule
+from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.graph_builder import edges
+from warploom.pipeline.graph_builder.partitions import rotation_edges
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.sync.marks import SyncPolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,27 +4,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
-from warploom.document.counters import KernelShape
-from warploom.document.fields import boolean, instance, integer
-from warploom.document.ops import DepEdge, KOffsetKind, OpDesc
 from warploom.errors import ConfigError
-from warploom.seed.body import PipelineBody
-from warploom.seed.compile import CompiledSchedule, OnRace, compile_schedule
-from warploom.seed.config.pipeline import PipelineConfig, SchedulingStrategy
-from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.graph.edges import derive_edges_from_ops
-from warploom.seed.graph.partitions import partition_edges
-from warploom.seed.sched.greedy import partition_reorder
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.sync.marks import SyncPolicy
-from warploom.seed.target.cost import (
+from warploom.ir.counter_dialect import KernelShape
+from warploom.ir.schedule_ops import DepEdge, KOffsetKind, OpDesc
+from warploom.ir.validation import boolean, instance, integer
+from warploom.pipeline.amd_target.cost import (
     PingPongOps,
     TargetCostModel,
     TargetProfile,
     annotate_ops,
     mi355x_target,
 )
-from warploom.seed.target.geometry import KernelGeometry, agreeing_target, agreeing_units
+from warploom.pipeline.amd_target.geometry import KernelGeometry, agreeing_target, agreeing_units
+from warploom.pipeline.body import PipelineBody
+from warploom.pipeline.compile import CompiledSchedule, OnRace, compile_schedule
+from warploom.pipeline.config.pipeline import PipelineConfig, SchedulingStrategy
+from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.graph_builder.edges import derive_edges_from_ops
+from warploom.pipeline.graph_builder.partitions import partition_edges
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.scheduling.greedy import partition_reorder
+from warploom.pipeline.sync.marks import SyncPolicy
 
 
 def pingpong_half(half: int, depth: int = 2) -> PipelineBody:

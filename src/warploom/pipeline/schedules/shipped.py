@@ -4,13 +4,13 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from warploom.seed.config.pipeline import SchedulingStrategy
-from warploom.seed.config.schedule import ScheduleConfig
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.schedules.fourwave import Pipeline4Wave
-from warploom.seed.schedules.pingpong import DeclarativeSchedule
-from warploom.seed.target.cost import mi355x_target
-from warploom.seed.target.geometry import KernelGeometry
+from warploom.pipeline.amd_target.cost import mi355x_target
+from warploom.pipeline.amd_target.geometry import KernelGeometry
+from warploom.pipeline.config.pipeline import SchedulingStrategy
+from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.schedules.fourwave import Pipeline4Wave
+from warploom.pipeline.schedules.pingpong import DeclarativeSchedule
 
 
 def shipped(

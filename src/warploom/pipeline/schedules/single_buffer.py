@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from enum import IntEnum
 
-from warploom.document.fields import instance, integer
-from warploom.document.ops import OpDesc, OpRole, Phase, ScheduleEntry
 from warploom.errors import ConfigError
-from warploom.seed.body import EntryBuilder, PipelineBody
-from warploom.seed.compile import CompiledSchedule, compile_schedule
-from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.sched.csp import optimize_within_barriers
-from warploom.seed.sched.greedy import single_buffer_reorder
-from warploom.seed.schedule import PipelineSchedule
-from warploom.seed.target import cost
+from warploom.ir.schedule_ops import OpDesc, OpRole, Phase, ScheduleEntry
+from warploom.ir.validation import instance, integer
+from warploom.pipeline.amd_target import cost
+from warploom.pipeline.body import EntryBuilder, PipelineBody
+from warploom.pipeline.compile import CompiledSchedule, compile_schedule
+from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.schedule import PipelineSchedule
+from warploom.pipeline.scheduling.csp import optimize_within_barriers
+from warploom.pipeline.scheduling.greedy import single_buffer_reorder
 
 
 class HintMask(IntEnum):

@@ -1,1 +1,1 @@
-"""Room 5, order: from a loop-body graph to a permutation of its ops."""
+"""From a loop-body graph to a permutation of its ops."""

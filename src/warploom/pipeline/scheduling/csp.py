@@ -12,17 +12,22 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from warploom.document.fields import boolean, instance, integer
-from warploom.document.ops import DepEdge, OpDesc, OpRole
 from warploom.errors import OverBudgetWarning, SchedulingError
-from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.config.schedule import UNLIMITED_VGPR
-from warploom.seed.graph.edges import derive_edges_from_ops
-from warploom.seed.graph.loop_body import LoopBody
-from warploom.seed.sched import greedy
-from warploom.seed.sched.result import OrderResult, asap_lower_bound, evaluate_schedule, live_peak
-from warploom.seed.sched.search.complete import WorkLimitReached, WorkMeter
-from warploom.seed.sched.search.optimise import (
+from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole
+from warploom.ir.validation import boolean, instance, integer
+from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.config.schedule import UNLIMITED_VGPR
+from warploom.pipeline.graph_builder.edges import derive_edges_from_ops
+from warploom.pipeline.graph_builder.loop_body import LoopBody
+from warploom.pipeline.scheduling import greedy
+from warploom.pipeline.scheduling.result import (
+    OrderResult,
+    asap_lower_bound,
+    evaluate_schedule,
+    live_peak,
+)
+from warploom.pipeline.scheduling.search.complete import WorkLimitReached, WorkMeter
+from warploom.pipeline.scheduling.search.optimise import (
     NO_LIMIT,
     Incumbent,
     any_within,
@@ -34,7 +39,7 @@ from warploom.seed.sched.search.optimise import (
     take_first,
     undecided,
 )
-from warploom.seed.sched.search.problem import OrderProblem, order_problem, price
+from warploom.pipeline.scheduling.search.problem import OrderProblem, order_problem, price
 
 DEFAULT_WORK = 6_400_000  # ops placed times ops in the body, at least 64: seconds, not minutes
 

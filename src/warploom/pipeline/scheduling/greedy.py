@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from warploom.document.fields import all_of, instance, integer
-from warploom.document.ops import OpDesc, OpRole
 from warploom.errors import InfeasibleError, ProgramError, SchedulingError
-from warploom.seed.body import Pipe
-from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.graph.loop_body import LoopBody, binds
-from warploom.seed.graph.named import check_names, is_named
+from warploom.ir.schedule_ops import OpDesc, OpRole
+from warploom.ir.validation import all_of, instance, integer
+from warploom.pipeline.body import Pipe
+from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.graph_builder.loop_body import LoopBody, binds
+from warploom.pipeline.graph_builder.named import check_names, is_named
 
 
 def partition_bounds(n: int, partitions: int) -> tuple[int, ...]:

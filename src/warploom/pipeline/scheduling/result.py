@@ -6,7 +6,7 @@ at least ``lds_contention_penalty`` cycles apart (an issue interval, whatever th
 
 ``asap_lower_bound`` decides whether the greedy order is good enough to skip the search. With a
 penalty it is not a true bound (the last access may be shorter than the interval it reserves);
-proofs of optimality use ``warploom.seed.sched.search`` instead.
+proofs of optimality use ``warploom.pipeline.scheduling.search`` instead.
 
 A value lives from the op that defines it to the last op that reads it (FLOW edges). One that is
 read in a later iteration lives from the start of the loop body, and so does the one it replaces: an
@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.document.ops import DepKind, OpRole, ResourceKind
 from warploom.errors import CycleError, SchedulingError
-from warploom.seed.graph.loop_body import LoopBody, ScheduleMetrics
+from warploom.ir.schedule_ops import DepKind, OpRole, ResourceKind
+from warploom.pipeline.graph_builder.loop_body import LoopBody, ScheduleMetrics
 
 PORT_RESOURCES = frozenset({ResourceKind.LDS, ResourceKind.GLOBAL_MEM})
 SERIAL_RESOURCES = (ResourceKind.MMA_UNIT, ResourceKind.VALU)

@@ -1,7 +1,7 @@
 """Who decides waits and barriers, and a mark of the author's own that every copy of an op keeps.
 
 A derived wait carries a tag of its own type, equal to the plain one in value and name. Comparison,
-documents and back ends see no difference; only the room that decides about waits looks.
+documents and back ends see no difference; only the code that decides about waits looks.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import Enum
 
-from warploom.document.ops import OpDesc, OpTag, ScheduleEntry, ScheduleOps
+from warploom.ir.schedule_ops import OpDesc, OpTag, ScheduleEntry, ScheduleOps
 
 _WAITS = (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM)
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.document.fields import all_of, instance
-from warploom.document.ops import OpDesc, OpRole
-from warploom.seed.blocks.spec import MMABlockSpec
-from warploom.seed.config.pipeline import PipelineConfig
-from warploom.seed.config.schedule import SchedulePolicy
-from warploom.seed.sync.marks import derived
+from warploom.ir.schedule_ops import OpDesc, OpRole
+from warploom.ir.validation import all_of, instance
+from warploom.pipeline.block_expand.spec import MMABlockSpec
+from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.config.schedule import SchedulePolicy
+from warploom.pipeline.sync.marks import derived
 
 _ABSENT = OpDesc.none()
 _DRAIN = derived(OpDesc.wait_lgkm(0))

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from warploom.document.ops import Phase
-from warploom.guard.counters.cost import StallModel
-from warploom.guard.counters.text import Act, Text
-from warploom.guard.counters.waits import Duty, Windows
+from warploom.ir.schedule_ops import Phase
+from warploom.sync.counters.cost import StallModel
+from warploom.sync.counters.reasons import Act, Text
+from warploom.sync.counters.waits import Duty, Windows
 
 
 @dataclass(frozen=True, slots=True)

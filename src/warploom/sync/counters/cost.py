@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from warploom.document.counters import Queue, ScheduleDocument
-from warploom.document.ops import OpRole, Phase
-from warploom.guard.counters.program import kept_count
-from warploom.guard.counters.text import Act, Item, Text, read_text
-from warploom.target.mi355x import mi355x
-from warploom.target.seed_model import seed_model
+from warploom.ir.counter_dialect import Queue, ScheduleDocument
+from warploom.ir.schedule_ops import OpRole, Phase
+from warploom.sync.counters.program import kept_count
+from warploom.sync.counters.reasons import Act, Item, Text, read_text
+from warploom.targets.mi355x import mi355x
+from warploom.targets.seed_model import seed_model
 
 Cost = Callable[[ScheduleDocument], float]
 

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from warploom.document.counters import Queue, ScheduleDocument
-from warploom.document.ops import DepEdge, OpDesc, Phase, ScheduleEntry
-from warploom.guard.counters.program import Hazard, Program, Site
-from warploom.guard.counters.text import LETTER, PHASES, Act, Item, Text
-from warploom.guard.counters.waits import Duty, Placed, Windows
+from warploom.ir.counter_dialect import Queue, ScheduleDocument
+from warploom.ir.schedule_ops import DepEdge, OpDesc, Phase, ScheduleEntry
+from warploom.sync.counters.program import Hazard, Program, Site
+from warploom.sync.counters.reasons import LETTER, PHASES, Act, Item, Text
+from warploom.sync.counters.waits import Duty, Placed, Windows
 
 
 @dataclass(frozen=True, slots=True)

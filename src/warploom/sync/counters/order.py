@@ -10,11 +10,11 @@ of them).
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from warploom.document.counters import Protocol
-from warploom.document.ops import KOffsetKind, Phase
 from warploom.errors import OrderError, SyncError
-from warploom.guard.counters.program import Element, Program, unroll
-from warploom.guard.counters.text import LETTER, Act, Text
+from warploom.ir.counter_dialect import Protocol
+from warploom.ir.schedule_ops import KOffsetKind, Phase
+from warploom.sync.counters.program import Element, Program, unroll
+from warploom.sync.counters.reasons import LETTER, Act, Text
 
 _PROBE = 8
 """Iterations unrolled to measure the span: a chain has at most four members, each at most one

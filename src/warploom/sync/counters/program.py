@@ -12,9 +12,9 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
 
-from warploom.document.counters import Queue
-from warploom.document.ops import Phase
-from warploom.guard.counters import text as texts
+from warploom.ir.counter_dialect import Queue
+from warploom.ir.schedule_ops import Phase
+from warploom.sync.counters import reasons as texts
 
 Site = tuple[Phase, int]
 Waits = Mapping[Site, Mapping[Queue, int]]

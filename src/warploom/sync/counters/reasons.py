@@ -1,4 +1,5 @@
-"""The text of a schedule as this room reads it: what each entry does to slots, registers, queues.
+"""The text of a schedule as this package reads it: what each entry does to slots, registers,
+queues.
 
 Input is a ``ScheduleDocument``; output a ``Text``: per phase a tuple of ``Item``. Reading happens
 once, here; every later step works on items only. Waits of the document are left out
@@ -12,16 +13,23 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from warploom.document.counters import (
+from warploom.errors import SyncError
+from warploom.ir.counter_dialect import (
     BarrierKind,
     Protocol,
     Queue,
     RegisterWaits,
     ScheduleDocument,
 )
-from warploom.document.flow import Key, Touch, touches
-from warploom.document.ops import MAX_KERNEL_TAG, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
-from warploom.errors import SyncError
+from warploom.ir.dataflow import Key, Touch, touches
+from warploom.ir.schedule_ops import (
+    MAX_KERNEL_TAG,
+    OpDesc,
+    OpRole,
+    Phase,
+    ScheduleEntry,
+    ScheduleOps,
+)
 
 MAX_ENTRIES = 2000
 """Work grows with the square of the text; more entries than this are refused, not tried."""

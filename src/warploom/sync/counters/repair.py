@@ -9,17 +9,17 @@ epilogue: exactly, after the kernel), and each changed count is as weak as its p
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from warploom.document.counters import Queue, ScheduleDocument
-from warploom.document.forms import AnyGiven, counter_document_of
-from warploom.document.ops import Phase
-from warploom.guard.counters import waits
-from warploom.guard.counters.barriers import kernel_barriers
-from warploom.guard.counters.cost import CHIP, Cost
-from warploom.guard.counters.emit import Emitted, Reason, emit, explain
-from warploom.guard.counters.order import checked_trips, matching_tails
-from warploom.guard.counters.program import kept_count
-from warploom.guard.counters.synthesis import Solution, finish, wait_places
-from warploom.guard.counters.text import LETTER, PHASES, Act, Item, Text, read_text
+from warploom.ir.counter_dialect import Queue, ScheduleDocument
+from warploom.ir.format1 import AnyGiven, counter_document_of
+from warploom.ir.schedule_ops import Phase
+from warploom.sync.counters import waits
+from warploom.sync.counters.barriers import kernel_barriers
+from warploom.sync.counters.cost import CHIP, Cost
+from warploom.sync.counters.emit import Emitted, Reason, emit, explain
+from warploom.sync.counters.order import checked_trips, matching_tails
+from warploom.sync.counters.program import kept_count
+from warploom.sync.counters.reasons import LETTER, PHASES, Act, Item, Text, read_text
+from warploom.sync.counters.synthesis import Solution, finish, wait_places
 
 
 class ChangeKind(StrEnum):

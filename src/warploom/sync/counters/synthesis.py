@@ -13,15 +13,15 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from warploom.document.counters import Queue, ScheduleDocument
-from warploom.document.ops import Phase, ScheduleOps
 from warploom.errors import SyncError
-from warploom.guard.counters import waits
-from warploom.guard.counters.barriers import Stabbing, arc_up_to, kernel_barriers, stab
-from warploom.guard.counters.cost import Cost, StallModel
-from warploom.guard.counters.emit import Emitted, Reason, emit, explain
-from warploom.guard.counters.order import checked_trips
-from warploom.guard.counters.text import PHASES, Act, Text, read_text
+from warploom.ir.counter_dialect import Queue, ScheduleDocument
+from warploom.ir.schedule_ops import Phase, ScheduleOps
+from warploom.sync.counters import waits
+from warploom.sync.counters.barriers import Stabbing, arc_up_to, kernel_barriers, stab
+from warploom.sync.counters.cost import Cost, StallModel
+from warploom.sync.counters.emit import Emitted, Reason, emit, explain
+from warploom.sync.counters.order import checked_trips
+from warploom.sync.counters.reasons import PHASES, Act, Text, read_text
 
 
 class Barriers(StrEnum):

@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from warploom.document.counters import Queue
-from warploom.document.ops import Phase
-from warploom.guard.counters.program import Need, Program, Site, unroll
-from warploom.guard.counters.text import Act, Text
+from warploom.ir.counter_dialect import Queue
+from warploom.ir.schedule_ops import Phase
+from warploom.sync.counters.program import Need, Program, Site, unroll
+from warploom.sync.counters.reasons import Act, Text
 
 
 class Style(Enum):
@@ -31,7 +31,7 @@ class Style(Enum):
     REUSE = "reuse"
 
 
-class Short(Exception):  # noqa: N818 - a signal inside this room, not an error for callers
+class Short(Exception):  # noqa: N818 - a signal inside this package, not an error for callers
     """A window has too few barriers after every place where it could be waited for."""
 
     def __init__(self, program: Program, need: Need) -> None:

@@ -10,13 +10,21 @@ are sums over what the programs do.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from warploom.document import roles
-from warploom.document.rings import Part, Per, RoleRing, Scope
-from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
 from warploom.errors import SchedulingError
-from warploom.guard.mbarrier.emit import entries, guards_of
-from warploom.guard.mbarrier.expand import Lists, Step, expand_role
-from warploom.guard.mbarrier.plan import (
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram, RolesDocument
+from warploom.ir.rings import Part, Per, RoleRing, Scope
+from warploom.modulo import ModuloResult
+from warploom.sync.mbarrier.emit import entries, guards_of
+from warploom.sync.mbarrier.expand import Lists, Step, expand_role
+from warploom.sync.mbarrier.ordered_sequence import (
+    first_turn,
+    last_turn,
+    take_turns,
+    tile_turns,
+    wait_before_turns,
+)
+from warploom.sync.mbarrier.plan import (
     Action,
     Copy,
     Plan,
@@ -30,14 +38,6 @@ from warploom.guard.mbarrier.plan import (
     Work,
     over_before,
 )
-from warploom.guard.mbarrier.turns import (
-    first_turn,
-    last_turn,
-    take_turns,
-    tile_turns,
-    wait_before_turns,
-)
-from warploom.order import ModuloResult
 
 WARP_THREADS = 32
 ATOM = 1024  # bytes of eight rows under the widest swizzle, which repeat from there
@@ -184,5 +184,5 @@ def _proof(result: ModuloResult) -> roles.ProofRecord:
         proven=result.proven,
         limit=result.limit.text,
         least_depths=tuple((r.name, d) for r, d in depths),
-        solver="warploom.order",
+        solver="warploom.modulo",
     )

@@ -5,10 +5,10 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple, Protocol
 
-from warploom.document import roles
-from warploom.document.flow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Who
-from warploom.document.rings import Scope, Side
-from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.dataflow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Who
+from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram, RolesDocument
+from warploom.ir.rings import Scope, Side
 
 _STEPS = {
     Across.PARTS: [
@@ -32,14 +32,14 @@ _STEPS = {
     Across.TURNS: [
         ExchangeStep(does=does, by=by, flag=flag, reach=Reach.GPU)
         for does, by, flag in (
-            (Does.AWAIT, Who.USHER, Counted.TURN),
-            (Does.AWAIT, Who.USHER, Counted.GIVEN),
-            (Does.PUBLISH, Who.USHER, Counted.OPEN),
+            (Does.AWAIT, Who.ACQUIRE_WARP, Counted.TURN),
+            (Does.AWAIT, Who.ACQUIRE_WARP, Counted.GIVEN),
+            (Does.PUBLISH, Who.ACQUIRE_WARP, Counted.OPEN),
             (Does.AWAIT, Who.CONSUMER, Counted.OPEN),
             (Does.PUBLISH, Who.CONSUMER, Counted.DONE),
-            (Does.AWAIT, Who.CLERK, Counted.DONE),
-            (Does.PUBLISH, Who.CLERK, Counted.TURN),
-            (Does.PUBLISH, Who.CLERK, Counted.GIVEN),
+            (Does.AWAIT, Who.RELEASE_WARP, Counted.DONE),
+            (Does.PUBLISH, Who.RELEASE_WARP, Counted.TURN),
+            (Does.PUBLISH, Who.RELEASE_WARP, Counted.GIVEN),
         )
     ],
 }
@@ -101,7 +101,7 @@ Edit = tuple[str, RolesDocument]
 
 
 def _first(found: Found) -> bool:
-    """A wait that is missing makes others seem wrong: what reads too early is mended first."""
+    """A wait that is missing makes others seem wrong: what reads too early is repaired first."""
     return str(found.code) not in ("RAW-SLOT", "RAW-REG", "FENCE", "PROXY")
 
 

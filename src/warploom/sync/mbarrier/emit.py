@@ -10,10 +10,10 @@ that the others already cover is dropped.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from warploom.document import roles
-from warploom.document.rings import BufferCopy, Per, Scope, Side
-from warploom.document.roles import RoleEntry
-from warploom.guard.mbarrier.expand import (
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.mbarrier_dialect import RoleEntry
+from warploom.ir.rings import BufferCopy, Per, Scope, Side
+from warploom.sync.mbarrier.expand import (
     Lists,
     Occurrence,
     Position,
@@ -22,7 +22,7 @@ from warploom.guard.mbarrier.expand import (
     slots_of,
     store_waits,
 )
-from warploom.guard.mbarrier.plan import Copy, Over, Plan, Product, Store, Stores, Verbatim, Work
+from warploom.sync.mbarrier.plan import Copy, Over, Plan, Product, Store, Stores, Verbatim, Work
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ tiles of every length from ``peel`` to a few more, so counting there decides the
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from warploom.document.rings import Per, SlotRead
 from warploom.errors import SchedulingError
-from warploom.guard.mbarrier import plan as plans
-from warploom.order import ModuloResult
+from warploom.ir.rings import Per, SlotRead
+from warploom.modulo import ModuloResult
+from warploom.sync.mbarrier import plan as plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def expand_role(result: ModuloResult, plan: plans.Plan, role: plans.RolePlan) ->
             f"the instances of {role.name} would run different programs",
             where=f"plan {plan.name!r}",
             why=f"the schedule orders the ops of {', '.join(role.members)} differently",
-            fix="make the schedule alike first (warploom.order.alike), or give each its own role",
+            fix="make the schedule alike first (warploom.modulo.symmetry), or one role each",
         )
     return first
 

@@ -14,12 +14,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from warploom.document import roles
-from warploom.document.roles import RoleEntry
 from warploom.errors import SchedulingError
-from warploom.guard.mbarrier.expand import Lists, Position, Step, runs
-from warploom.guard.mbarrier.plan import Plan, Product, RolePlan, Turns, Verbatim
-from warploom.order import ModuloResult
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.mbarrier_dialect import RoleEntry
+from warploom.modulo import ModuloResult
+from warploom.sync.mbarrier.expand import Lists, Position, Step, runs
+from warploom.sync.mbarrier.plan import Plan, Product, RolePlan, Turns, Verbatim
 
 _HELD = (roles.WaitFull, roles.WaitEmpty, roles.Mma)
 Pair = tuple[str, str, int]  # op, the op after it, how many iterations later
@@ -181,5 +181,5 @@ def _irregular(plan: Plan) -> SchedulingError:
         "the schedule's turns are not the same for every instance and iteration",
         where=f"plan {plan.name!r}",
         why="a barrier stands at a place in the program, not at an iteration",
-        fix="make the schedule alike first (warploom.order.alike), or drop Plan.turns",
+        fix="make the schedule alike first (warploom.modulo.symmetry), or drop Plan.turns",
     )

@@ -18,9 +18,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from warploom.document.rings import NamedBarrier, Part, Per, Scope, SlotRead, StagingBuffer
-from warploom.document.roles import RoleEntry
-from warploom.order import ModuloResult
+from warploom.ir.mbarrier_dialect import RoleEntry
+from warploom.ir.rings import NamedBarrier, Part, Per, Scope, SlotRead, StagingBuffer
+from warploom.modulo import ModuloResult
 
 
 class Release(StrEnum):

@@ -3,16 +3,16 @@
 ``repair_roles`` asks a judge what is wrong, tries the small edits that answer each finding in the
 runs that show it, keeps the one that leaves least, and goes on until nothing is left or helps. It
 never takes an op away or moves one: only what synchronises is added or corrected. The judge is
-given (``verify_roles`` in practice), so this room knows none.
+given (``verify_roles`` in practice), so this package knows none.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
-from warploom.guard.mbarrier.edits import Found, edits
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.sync.mbarrier.edits import Found, edits
 
 MAX_ROUNDS = 10
 MAX_TRIED = 2000

@@ -12,7 +12,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from warploom.document.rings import Per
 from warploom.errors import VerificationError, WarploomError
 from warploom.ir import operations as ops
 from warploom.ir.expr import (
@@ -31,6 +30,7 @@ from warploom.ir.expr import (
 )
 from warploom.ir.module import Dialect, KernelModule, Role
 from warploom.ir.operations import Operation, Statement, StepLoop
+from warploom.ir.rings import Per
 from warploom.ir.tile_schedule import let, tile_index
 from warploom.verify.coverage.enumerate import find_wrong, size_classes
 from warploom.verify.coverage.induction import covers_axis, trips_cover

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from warploom.kernel.values import (
+from warploom.ir.tile import (
     At,
+    Broadcast,
     Const,
     Fn,
     Kernel,
@@ -18,7 +19,6 @@ from warploom.kernel.values import (
     Pointwise,
     Position,
     Size,
-    Spread,
     Store,
     Walk,
 )
@@ -94,7 +94,7 @@ def _number(
             return -(-sizes[axis] // kernel.tensor(tensor).axis(axis).per)
         case Position(var=var):
             return place.get(var)
-        case Spread(arg=arg):
+        case Broadcast(arg=arg):
             return _number(kernel, made, arg, place, sizes)
         case Pointwise(fn=fn, args=args) if fn in _FUNCTIONS:
             a, b = (_number(kernel, made, x, place, sizes) for x in args)

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from warploom.document.rings import Per
 from warploom.ir import operations as ops
 from warploom.ir.expr import Function, IntExpr, Sym, SymKind, evaluate
 from warploom.ir.module import KernelModule, Outside, Role, TensorMap
 from warploom.ir.operations import Operation, Statement, StepLoop
+from warploom.ir.rings import Per
 from warploom.ir.tile_schedule import CTA, CTAS, SMS, TILE, VISIT, expand, let
 from warploom.verify.coverage.declared import declared_elements
 from warploom.verify.coverage.report import Finding

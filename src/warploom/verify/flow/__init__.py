@@ -22,9 +22,8 @@ that are never taken, no op that could write a result.
 from collections.abc import Iterator
 from itertools import pairwise, product
 
-from warploom.document.flow import Flow, FlowOp, FlowOperand, Home, When
-from warploom.document.rings import Per
-from warploom.document.roles import (
+from warploom.ir.dataflow import Flow, FlowOp, FlowOperand, Home, When
+from warploom.ir.mbarrier_dialect import (
     BulkStore,
     Compute,
     Load,
@@ -33,6 +32,7 @@ from warploom.document.roles import (
     RoleProgram,
     RolesDocument,
 )
+from warploom.ir.rings import Per
 from warploom.verify.findings import Code, Finding
 from warploom.verify.flow.judge import check_flow, flow_tiles
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from warploom.document.flow import Flow, FlowOp, FlowOperand, When
-from warploom.document.rings import BufferCopy, SlotRead
-from warploom.document.roles import BulkStore, Compute, Load, Mma, RoleEntry, RolesDocument
 from warploom.errors import DocumentError
+from warploom.ir.dataflow import Flow, FlowOp, FlowOperand, When
+from warploom.ir.mbarrier_dialect import BulkStore, Compute, Load, Mma, RoleEntry, RolesDocument
+from warploom.ir.rings import BufferCopy, SlotRead
 from warploom.verify.agents import Agent, Event, Uses, agents, describe, run, takes
 from warploom.verify.findings import Code, Finding
 

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from warploom.document.checks import check_document
-from warploom.document.flow import Flow
-from warploom.document.roles import RolesDocument
 from warploom.errors import VerificationError
+from warploom.ir.dataflow import Flow
+from warploom.ir.document_checks import check_document
+from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.verify.agents import alike
 from warploom.verify.findings import (
     FLOW_DECLARED,

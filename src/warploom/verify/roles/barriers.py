@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from warploom.document import roles
-from warploom.document.rings import SlotRead
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.rings import SlotRead
 from warploom.verify.agents import Agent, Event, describe
 from warploom.verify.findings import Code, Finding, Severity
-from warploom.verify.roles.order import CLUSTER, Generation, Lap, LapKey, Order
+from warploom.verify.roles.order import CLUSTER, BarrierPhase, BarrierPhaseKey, Generation, Order
 
 MAX_BYTES = (1 << 20) - 1  # what the transaction count of an mbarrier can hold
 SHOWN = 4  # events of a finding
@@ -97,7 +97,7 @@ def check_counts(order: Order) -> Iterator[Finding]:
     yield from _skipped(order, last)
 
 
-def _slot(order: Order, key: LapKey) -> _Slot:
+def _slot(order: Order, key: BarrierPhaseKey) -> _Slot:
     return key[0], key[1], key[2] % order.depth[key[0]]
 
 
@@ -130,7 +130,9 @@ def _skipped(order: Order, last: dict[_Slot, int]) -> Iterator[Finding]:
                 break
 
 
-def _arrivals(order: Order, key: LapKey, lap: Lap, count: int, needed: int) -> Finding:
+def _arrivals(
+    order: Order, key: BarrierPhaseKey, lap: BarrierPhase, count: int, needed: int
+) -> Finding:
     effect = "it never completes" if count < needed else "it completes before the last arrival"
     why = f"{name_of(key)} is initialised for {needed} arrivals and gets {count}: {effect}"
     fix = "one arrival per scope, instance and CTA that uses the slot"
@@ -138,7 +140,7 @@ def _arrivals(order: Order, key: LapKey, lap: Lap, count: int, needed: int) -> F
     return order.finding(Code.ARRIVALS, why, fix, *where[:SHOWN])
 
 
-def _bytes(order: Order, key: LapKey, lap: Lap, landed: int) -> Finding:
+def _bytes(order: Order, key: BarrierPhaseKey, lap: BarrierPhase, landed: int) -> Finding:
     if landed == lap.expected:
         why = f"{landed} bytes are more than an mbarrier can count ({MAX_BYTES})"
         fix = "a smaller slot"
@@ -173,7 +175,7 @@ def check_waits(order: Order) -> Iterator[Finding]:
                 yield _lapped(order, node, why, Severity.RACE)
 
 
-def _unless_met(order: Order, key: LapKey, node: int | None) -> Severity | None:
+def _unless_met(order: Order, key: BarrierPhaseKey, node: int | None) -> Severity | None:
     """None where a lap is over before a node though nobody waited for it.
 
     It completes with its last arrival, so it is enough that all who arrived have met since. What
@@ -241,7 +243,7 @@ def check_deadlock(order: Order) -> Iterator[Finding]:
         yield order.finding(Code.DEADLOCK, "these waits wait for one another", fix, *first.values())
 
 
-def name_of(key: LapKey) -> str:
+def name_of(key: BarrierPhaseKey) -> str:
     """A barrier's lap in words."""
     return f"{key[1]}[{key[0]}] use {key[2]}"
 

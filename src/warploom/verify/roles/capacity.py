@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from warploom.document import roles
-from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram, RolesDocument
 from warploom.verify.findings import Code, Finding
 
 TRIPS = 3  # iterations after which liveness repeats

@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from warploom.document import roles
-from warploom.document.roles import RoleProgram, RolesDocument
 from warploom.errors import VerificationError
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.mbarrier_dialect import RoleProgram, RolesDocument
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.capacity import SHARED_BYTES
 from warploom.verify.roles.induction import NotProven, check_regular

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from warploom.document.flow import Across, Exchange, ExchangeStep, Flow
-from warploom.document.roles import (
+from warploom.ir.dataflow import Across, Exchange, ExchangeStep, Flow
+from warploom.ir.mbarrier_dialect import (
     BulkCommit,
     BulkStore,
     BulkWait,
@@ -82,7 +82,7 @@ def _after(document: RolesDocument, exchange: Exchange) -> Iterator[Finding]:
 
 
 def _in_order(document: RolesDocument, exchange: Exchange) -> Iterator[Finding]:
-    """Turns are taken in the order of the iterations: the usher opens them so."""
+    """Turns are taken in the order of the iterations: the acquire warp opens them so."""
     trips = max(document.minimum_trips, 1) + 3
     agent = next(a for a in agents(document) if a.role == exchange.role)
     mine = [e for e in run(document, agent, (trips,)) if getattr(e.entry, "op", "") == exchange.op]

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
-from warploom.document import roles
-from warploom.document.rings import Scope, Side, SlotRead
-from warploom.document.roles import RoleEntry, RolesDocument
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.mbarrier_dialect import RoleEntry, RolesDocument
+from warploom.ir.rings import Scope, Side, SlotRead
 from warploom.verify.agents import ALL, NOBODY, WARP, Agent, Event, Uses, agents, reach_of, run
-from warploom.verify.roles.order import CLUSTER, WARP_THREADS, Lanes, LapKey, Order
+from warploom.verify.roles.order import CLUSTER, WARP_THREADS, BarrierPhaseKey, Lanes, Order
 
 _LOCAL = (roles.MmaFence, roles.BulkStore, roles.BulkCommit, roles.BulkWait, roles.Commit)
 
@@ -299,7 +299,7 @@ def _reach(order: Order, over: int, came: list[tuple[int, int]]) -> None:
                     came.append((node + other * order.size, n))
 
 
-def waited(order: Order, event: Event) -> LapKey:
+def waited(order: Order, event: Event) -> BarrierPhaseKey:
     """The lap a wait means; the lap before the first is over on a fresh barrier.
 
     A barrier knows the parity of its laps, nothing else. So of the laps that never were, those of

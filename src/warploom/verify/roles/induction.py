@@ -55,9 +55,9 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from warploom.document import roles
-from warploom.document.rings import Per
-from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram, RolesDocument
+from warploom.ir.rings import Per
 from warploom.verify.agents import Event, alike
 from warploom.verify.roles.graph import build_order, shared
 from warploom.verify.roles.order import Order

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise, product
 
-from warploom.document.flow import Across, Counted, Does, Exchange, Reach, Who
+from warploom.ir.dataflow import Across, Counted, Does, Exchange, Reach, Who
 
 _ALONE = (Does.DRAW, Does.PUBLISH, Does.AWAIT, Does.CLEAR)  # done by one thread of an instance
 _Found = tuple[int | None, str, str]
@@ -262,7 +262,7 @@ class _Turns(_Judge):
         yield from wrong
         if wrong:
             return
-        for who in (Who.USHER, Who.CONSUMER, Who.CLERK):
+        for who in (Who.ACQUIRE_WARP, Who.CONSUMER, Who.RELEASE_WARP):
             mine = [i for i, s in enumerate(self.steps) if s.by is who]
             for member in (FIRST, SECOND, LATER):
                 self.in_order(member, 0, mine)

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 
-from warploom.document.roles import Mma, RoleEntry, RolesDocument
+from warploom.ir.mbarrier_dialect import Mma, RoleEntry, RolesDocument
 from warploom.verify.agents import ALL, Agent, Event, Uses, reach_of
 from warploom.verify.findings import Code, Finding, Severity
 
 WARP_THREADS = 32
-LapKey = tuple[str, str, int]  # ring, "full" | "empty", use; of the first CTA
+BarrierPhaseKey = tuple[str, str, int]  # ring, "full" | "empty", use; of the first CTA
 Generation = tuple[str, int, int]  # barrier, turn, generation
 CLUSTER = ""  # the barrier of all CTAs, which has no name
 
@@ -39,7 +39,7 @@ class Lanes:
 
 
 @dataclass(slots=True)
-class Lap:
+class BarrierPhase:
     """What happens in one lap of one mbarrier."""
 
     over: int  # the node of its completion
@@ -65,8 +65,8 @@ class Order:
     nodes: dict[Agent, list[int]] = field(default_factory=dict)  # of an agent's events; some share
     event: dict[int, Event] = field(default_factory=dict)
     retired: dict[int, int] = field(default_factory=dict)  # mma -> the wait after which it is over
-    laps: dict[LapKey, Lap] = field(default_factory=dict)
-    waits: dict[LapKey, list[int]] = field(default_factory=lambda: defaultdict(list))
+    laps: dict[BarrierPhaseKey, BarrierPhase] = field(default_factory=dict)
+    waits: dict[BarrierPhaseKey, list[int]] = field(default_factory=lambda: defaultdict(list))
     generations: dict[Generation, list[int]] = field(default_factory=lambda: defaultdict(list))
     met: dict[Generation, int] = field(default_factory=dict)
     late: dict[int, Event] = field(default_factory=dict)  # waits as the other warps pass them
@@ -115,11 +115,11 @@ class Order:
         event = self.late.get(own) or self.event[own]
         return replace(event, agent=replace(event.agent, cta=cta)) if cta else event
 
-    def lap(self, key: LapKey) -> Lap:
+    def lap(self, key: BarrierPhaseKey) -> BarrierPhase:
         """A lap of a barrier, that something comes to."""
         found = self.laps.get(key)
         if found is None:
-            found = self.laps[key] = Lap(self.new_node())
+            found = self.laps[key] = BarrierPhase(self.new_node())
         return found
 
     def completion(self, ring: str, side: str, use: int) -> int | None:

@@ -10,8 +10,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from warploom.document import roles
-from warploom.document.rings import BufferCopy, Per, Scope
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.rings import BufferCopy, Per, Scope
 from warploom.verify.agents import ALL, NOBODY, WARP, Agent, Event, describe, reach_of, takes
 from warploom.verify.findings import Code, Finding
 from warploom.verify.roles.order import Order

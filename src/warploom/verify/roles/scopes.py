@@ -8,8 +8,7 @@ proof. An arrival of one thread speaks for the others only after such a meeting.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from warploom.document.rings import Scope, Side, SlotRead
-from warploom.document.roles import (
+from warploom.ir.mbarrier_dialect import (
     Arrive,
     ClusterSync,
     Compute,
@@ -21,6 +20,7 @@ from warploom.document.roles import (
     WaitEmpty,
     WaitFull,
 )
+from warploom.ir.rings import Scope, Side, SlotRead
 from warploom.verify.agents import ALL, WARP, Agent, Event, describe, reach_of
 from warploom.verify.findings import Code, Finding, Severity
 from warploom.verify.roles.order import Order

@@ -28,9 +28,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from warploom.document.rings import Per
-from warploom.document.roles import RolesDocument
 from warploom.errors import DocumentError
+from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.rings import Per
 from warploom.verify.roles.induction import Induction, NotProven, prove
 
 MAX_EVENTS = 300_000

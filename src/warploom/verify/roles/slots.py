@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from warploom.document.rings import Part
-from warploom.document.roles import Compute, Load, Mma, ProxyFence
 from warploom.errors import DocumentError
+from warploom.ir.mbarrier_dialect import Compute, Load, Mma, ProxyFence
+from warploom.ir.rings import Part
 from warploom.verify.agents import Agent, describe
 from warploom.verify.findings import Code, Finding, Severity
 from warploom.verify.roles.order import Order

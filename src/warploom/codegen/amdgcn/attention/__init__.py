@@ -1,6 +1,6 @@
 """Kernels of two products on gfx950: emitted, compiled, gated, described, tried in the emulator.
 
-text = attention_text(kernel)
+text = attention_tile_kernel(kernel)
 tile = attention_tile(text)
 made = emit_attention(attention_schedule(text, tile).document, tile, text)
 """
@@ -13,26 +13,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.document import ScheduleDocument
-from warploom.emit.gfx950.attention.lower import attention_ir
-from warploom.emit.gfx950.attention.ops import held_registers, require_registers
-from warploom.emit.gfx950.attention.plan import (
+from warploom.codegen.amdgcn.attention.lower import attention_ir
+from warploom.codegen.amdgcn.attention.ops import held_registers, require_registers
+from warploom.codegen.amdgcn.attention.plan import (
     AttentionPlan,
     AttentionShape,
     attention_plan,
     attention_tile,
 )
-from warploom.emit.gfx950.attention.schedule import AttentionSchedule, attention_schedule
-from warploom.emit.gfx950.attention.text import AttentionText, attention_text
-from warploom.emit.gfx950.emit import EmittedKernel, compiled
-from warploom.emit.gfx950.emulator import Floats, Order, Timing, emulate_launch, encode
-from warploom.emit.gfx950.isa import Resources
-from warploom.emit.gfx950.plan import argument_name
-from warploom.emit.gfx950.sidecar import described
-from warploom.emit.gfx950.tile import GemmTile
+from warploom.codegen.amdgcn.attention.schedule import AttentionSchedule, attention_schedule
+from warploom.codegen.amdgcn.attention.tile_kernel import AttentionTileKernel, attention_tile_kernel
+from warploom.codegen.amdgcn.emit import EmittedKernel, compiled
+from warploom.codegen.amdgcn.emulator import Floats, Order, Timing, emulate_launch, encode
+from warploom.codegen.amdgcn.isa import Resources
+from warploom.codegen.amdgcn.plan import argument_name
+from warploom.codegen.amdgcn.sidecar import described
+from warploom.codegen.amdgcn.tile import GemmTile
 from warploom.errors import ConfigError, SchedulingError
-from warploom.kernel.values import Access, DType, Kernel
-from warploom.order import ModuloOptions
+from warploom.ir import ScheduleDocument
+from warploom.ir.tile import Access, DType, Kernel
+from warploom.modulo import ModuloOptions
 
 # Registers of 256 for values and how to solve, in the order of attempts. The heuristic is quick and
 # knows of no registers while it places; the exact solver does, within some work.
@@ -41,7 +41,7 @@ ATTEMPTS = ((None, None), (224, EXACT), (240, None), (224, None))
 
 
 def emit_attention(
-    document: ScheduleDocument, tile: GemmTile, text: AttentionText, *, insist: bool = True
+    document: ScheduleDocument, tile: GemmTile, text: AttentionTileKernel, *, insist: bool = True
 ) -> EmittedKernel[AttentionPlan]:
     """Emit, compile and check. ``insist=False`` returns a kernel that fails the gate, too."""
     plan = attention_plan(document, tile, text)
@@ -49,7 +49,7 @@ def emit_attention(
 
 
 def fit_attention(
-    text: AttentionText, tile: GemmTile
+    text: AttentionTileKernel, tile: GemmTile
 ) -> tuple[AttentionSchedule, EmittedKernel[AttentionPlan]]:
     """Schedule and emit; where the code does not fit, again with fewer registers for values.
 

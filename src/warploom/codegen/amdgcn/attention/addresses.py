@@ -1,14 +1,14 @@
 """Entry block of an attention kernel: who a lane is, where its tiles lie, which keys it visits."""
 
-from warploom.emit.gfx950.attention.plan import MMA, QUERIES, AttentionPlan, K, Q, V
-from warploom.emit.gfx950.attention.work import Registers, Work, place_in_tile
-from warploom.emit.gfx950.lower.addresses import BUFFER_FLAGS, OUTSIDE, swizzled
-from warploom.emit.gfx950.lower.pointwise import IrText, convert, memory_type, narrow
-from warploom.emit.gfx950.plan import argument_name
-from warploom.emit.gfx950.tile import CHUNK
-from warploom.kernel.values import At, DType, Indices, Position, Store, operands
-from warploom.lower.ranges import Affine
-from warploom.target.mi355x import LANES
+from warploom.codegen.amdgcn.attention.plan import MMA, QUERIES, AttentionPlan, K, Q, V
+from warploom.codegen.amdgcn.attention.work import Registers, Work, place_in_tile
+from warploom.codegen.amdgcn.lower.addresses import BUFFER_FLAGS, OUTSIDE, swizzled
+from warploom.codegen.amdgcn.lower.pointwise import IrText, convert, memory_type, narrow
+from warploom.codegen.amdgcn.plan import argument_name
+from warploom.codegen.amdgcn.tile import CHUNK
+from warploom.ir.tile import At, DType, Indices, Position, Store, operands
+from warploom.passes.loop_bounds import Affine
+from warploom.targets.mi355x import LANES
 
 
 def emit_entry(text: IrText, plan: AttentionPlan, work: Work) -> None:

@@ -7,17 +7,22 @@ and the vector work of a step between two pins.
 
 from collections import Counter
 
-from warploom.document.flow import STORE, FlowOp, When
-from warploom.document.ops import OpDesc, OpRole, ScheduleEntry
-from warploom.emit.gfx950.attention.addresses import early_values, emit_entry, emit_stores, rest_of
-from warploom.emit.gfx950.attention.plan import MMA, AttentionPlan, K, Q, V
-from warploom.emit.gfx950.attention.work import WIDE, Registers, Work
-from warploom.emit.gfx950.lower.function import module_text
-from warploom.emit.gfx950.lower.pointwise import IrText
-from warploom.emit.gfx950.lower.table import DMA_SCOPE, READ_SCOPE, SYNC
-from warploom.emit.gfx950.tile import CHUNK
-from warploom.kernel.values import Fn, Reduce
-from warploom.lower.fuse import Step
+from warploom.codegen.amdgcn.attention.addresses import (
+    early_values,
+    emit_entry,
+    emit_stores,
+    rest_of,
+)
+from warploom.codegen.amdgcn.attention.plan import MMA, AttentionPlan, K, Q, V
+from warploom.codegen.amdgcn.attention.work import WIDE, Registers, Work
+from warploom.codegen.amdgcn.lower.function import module_text
+from warploom.codegen.amdgcn.lower.pointwise import IrText
+from warploom.codegen.amdgcn.lower.table import DMA_SCOPE, READ_SCOPE, SYNC
+from warploom.codegen.amdgcn.tile import CHUNK
+from warploom.ir.dataflow import STORE, FlowOp, When
+from warploom.ir.schedule_ops import OpDesc, OpRole, ScheduleEntry
+from warploom.ir.tile import Fn, Reduce
+from warploom.passes.fuse import Step
 
 Held = dict[str, Registers]
 

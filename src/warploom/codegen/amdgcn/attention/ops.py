@@ -6,19 +6,19 @@ which home each lives, and how many registers it has there.
 
 from dataclasses import dataclass, replace
 
-from warploom.document import Counters
-from warploom.document.flow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
-from warploom.document.ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
-from warploom.emit.gfx950.attention.plan import MMA, READS_V, AttentionPlan, K, Q, V
-from warploom.emit.gfx950.attention.text import AttentionText
-from warploom.emit.gfx950.isa import Resources
-from warploom.emit.gfx950.lower.state import ARCH_REGISTERS
-from warploom.emit.gfx950.sidecar import most_live
-from warploom.emit.gfx950.tile import GemmTile, waves_per_simd
+from warploom.codegen.amdgcn.attention.plan import MMA, READS_V, AttentionPlan, K, Q, V
+from warploom.codegen.amdgcn.attention.tile_kernel import AttentionTileKernel
+from warploom.codegen.amdgcn.isa import Resources
+from warploom.codegen.amdgcn.lower.state import ARCH_REGISTERS
+from warploom.codegen.amdgcn.sidecar import most_live
+from warploom.codegen.amdgcn.tile import GemmTile, waves_per_simd
 from warploom.errors import BackendError
-from warploom.kernel.values import Carried, Fn, Op, Pointwise, Reduce, operands, results
-from warploom.lower.fuse import Step
-from warploom.target.mi355x import LANES, mi355x
+from warploom.ir import Counters
+from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
+from warploom.ir.tile import Carried, Fn, Op, Pointwise, Reduce, operands, results
+from warploom.passes.fuse import Step
+from warploom.targets.mi355x import LANES, mi355x
 
 _SLOW = frozenset({Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.DIV, Fn.TANH, Fn.ERF})
 _PAIRED = frozenset({Fn.ADD, Fn.SUB, Fn.MUL, Fn.CAST})
@@ -33,7 +33,7 @@ _UNIT = {
 class AttentionOps:
     """The ops of one iteration and the values between them."""
 
-    def __init__(self, text: AttentionText, tile: GemmTile) -> None:
+    def __init__(self, text: AttentionTileKernel, tile: GemmTile) -> None:
         self.text, self.tile = text, tile
         self.scores = tile.block_m // MMA[0]
         self.heads = tile.block_k // MMA[0]

@@ -9,14 +9,14 @@ So the tile is that of a product of K (rows: keys) and Q (rows: queries) along t
 from dataclasses import dataclass
 from functools import cached_property
 
-from warploom.document import ScheduleDocument
-from warploom.document.flow import touches
-from warploom.document.ops import OpDesc, OpRole
-from warploom.emit.gfx950.attention.text import AttentionText
-from warploom.emit.gfx950.plan import argument_name, scalar_kind
-from warploom.emit.gfx950.tile import GemmTile, gemm_tile
+from warploom.codegen.amdgcn.attention.tile_kernel import AttentionTileKernel
+from warploom.codegen.amdgcn.plan import argument_name, scalar_kind
+from warploom.codegen.amdgcn.tile import GemmTile, gemm_tile
 from warploom.errors import BackendError
-from warploom.kernel.values import Walk
+from warploom.ir import ScheduleDocument
+from warploom.ir.dataflow import touches
+from warploom.ir.schedule_ops import OpDesc, OpRole
+from warploom.ir.tile import Walk
 
 QUERIES = 32  # of a wave: the columns of one matrix instruction
 MMA = (32, 32, 16)
@@ -110,7 +110,7 @@ class AttentionShape:
 class AttentionPlan(AttentionShape):
     """A document that can be emitted for a tile and a text."""
 
-    text: AttentionText
+    text: AttentionTileKernel
 
     @property
     def name(self) -> str:
@@ -137,13 +137,13 @@ class AttentionPlan(AttentionShape):
         return tuple(reversed(found))
 
 
-def attention_tile(text: AttentionText, keys: int = 64, waves: int = 4) -> GemmTile:
+def attention_tile(text: AttentionTileKernel, keys: int = 64, waves: int = 4) -> GemmTile:
     """The tile of a workgroup of so many waves, each with 32 queries, and so many keys a step."""
     return gemm_tile(keys, QUERIES * waves, text.width, text.element, mma=MMA, waves=(1, waves))
 
 
 def attention_plan(
-    document: ScheduleDocument, tile: GemmTile, text: AttentionText
+    document: ScheduleDocument, tile: GemmTile, text: AttentionTileKernel
 ) -> AttentionPlan:
     """Check that the document can be emitted for tile and text."""
     plan = AttentionPlan(document, tile, text)

@@ -7,21 +7,21 @@ value is written only after the last use of the one before; LDS tiles may have s
 
 from dataclasses import dataclass, replace
 
-from warploom.document import KernelShape, ScheduleDocument
-from warploom.document.flow import FlowOperand
-from warploom.document.machine import MachineCosts, OpTiming
-from warploom.document.ops import DepEdge, OpDesc, OpRole, Phase, ResourceKind, ScheduleEntry
-from warploom.emit.gfx950.attention.ops import AttentionOps
-from warploom.emit.gfx950.attention.plan import MMA, V
-from warploom.emit.gfx950.attention.text import AttentionText
-from warploom.emit.gfx950.tile import GemmTile, waves_per_simd
-from warploom.guard.counters import Synthesis, synthesise
-from warploom.order import ModuloOptions, ModuloResult, model, solve_modulo
-from warploom.order.options import ExactUse
-from warploom.seed.modulo.bridge import BodyProblem
-from warploom.seed.modulo.entries import modulo_phases
+from warploom.codegen.amdgcn.attention.ops import AttentionOps
+from warploom.codegen.amdgcn.attention.plan import MMA, V
+from warploom.codegen.amdgcn.attention.tile_kernel import AttentionTileKernel
+from warploom.codegen.amdgcn.tile import GemmTile, waves_per_simd
+from warploom.ir import KernelShape, ScheduleDocument
+from warploom.ir.dataflow import FlowOperand
+from warploom.ir.machine_costs import MachineCosts, OpTiming
+from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, Phase, ResourceKind, ScheduleEntry
+from warploom.modulo import ModuloOptions, ModuloResult, model, solve_modulo
+from warploom.modulo.options import ExactUse
+from warploom.pipeline.modulo.bridge import BodyProblem
+from warploom.pipeline.modulo.entries import modulo_phases
 from warploom.sim import interval_cost, mi355x_costs
-from warploom.target.mi355x import LANES, mi355x
+from warploom.sync.counters import Synthesis, synthesise
+from warploom.targets.mi355x import LANES, mi355x
 
 MAX_COPIES = 3
 BESIDE = 2  # waves of a SIMD, of one workgroup or of two: one computes while the other multiplies
@@ -45,7 +45,7 @@ class AttentionSchedule:
 
 
 def attention_schedule(
-    text: AttentionText,
+    text: AttentionTileKernel,
     tile: GemmTile,
     *,
     registers: int | None = None,

@@ -1,4 +1,5 @@
-"""``attention_text``: a tile kernel of two products around vector work, as this back end takes it.
+"""``attention_tile_kernel``: a tile kernel of two products around vector work, as this back end
+takes it.
 
 The first product is ``q[s, d] @ k[t, d].T`` with q fetched once a tile, the second adds
 ``p[s, t] @ v[t, d]`` to a carried sum; between them stands any pointwise work and reductions over
@@ -9,22 +10,22 @@ refused at the author's line.
 from dataclasses import dataclass
 from typing import NoReturn
 
-from warploom.document.flow import When
-from warploom.emit.gfx950.text import ELEMENTS, NOT_LOWERED, STORED, refuse
-from warploom.emit.gfx950.tile import ElementType
-from warploom.kernel import values as ir
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import DType, Fn, Kernel, Line, Op, Walk, results
-from warploom.lower.body import Body, body_of
-from warploom.lower.fuse import Step, fuse
-from warploom.lower.ranges import Cut, cut_of
+from warploom.codegen.amdgcn.tile import ElementType
+from warploom.codegen.amdgcn.tile_kernel import ELEMENTS, NOT_LOWERED, STORED, refuse
+from warploom.frontend.simplify import simplify
+from warploom.ir import tile as ir
+from warploom.ir.dataflow import When
+from warploom.ir.tile import DType, Fn, Kernel, Line, Op, Walk, results
+from warploom.passes.body import Body, body_of
+from warploom.passes.fuse import Step, fuse
+from warploom.passes.loop_bounds import Cut, cut_of
 
 HEADS = (64, 128)
-_FREE = (ir.Const, ir.Scalar, ir.Size, ir.Position, ir.Indices, ir.Spread, ir.Pointwise)
+_FREE = (ir.Const, ir.Scalar, ir.Size, ir.Position, ir.Indices, ir.Broadcast, ir.Pointwise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionText:
+class AttentionTileKernel:
     """Two products and the steps between them.
 
     ``q``, ``k`` and ``v`` are the loads, ``row``, ``key`` and ``head`` the variables of queries,
@@ -77,7 +78,7 @@ class AttentionText:
         return tuple(dict.fromkeys(op.parameter for op in ops if isinstance(op, ir.Scalar)))
 
 
-def attention_text(kernel: Kernel) -> AttentionText:
+def attention_tile_kernel(kernel: Kernel) -> AttentionTileKernel:
     """The kernel as two products and steps. Raises ``BackendError`` for any other kernel."""
     kernel = simplify(kernel)
     walks = [kernel.var(v).walk for v in kernel.grid.vars]
@@ -96,7 +97,7 @@ def attention_text(kernel: Kernel) -> AttentionText:
     scores, output = dots[0], dots[1]
     q, k, v = _loads(body, scores, output)
     head = q.at[-1].var
-    text = AttentionText(
+    text = AttentionTileKernel(
         body=body,
         element=ELEMENTS[kernel.tensor(q.tensor).dtype],
         q=q,
@@ -136,7 +137,7 @@ def _loads(body: Body, scores: ir.Dot, output: ir.Dot) -> tuple[ir.Load, ir.Load
     return q, k, v
 
 
-def _check_shapes(text: AttentionText) -> None:
+def _check_shapes(text: AttentionTileKernel) -> None:
     wanted = ((text.q, text.row), (text.k, text.key), (text.v, text.key))
     for load, var in wanted:
         if tuple(at.var for at in load.at[-2:]) != (var, text.head):
@@ -160,7 +161,7 @@ def _check_shapes(text: AttentionText) -> None:
         _refuse(text.output.result.line, "a left side that is no converted tile of scores", "")
 
 
-def _check_walks(text: AttentionText) -> None:
+def _check_walks(text: AttentionTileKernel) -> None:
     """Nothing is listed, and every tensor has an element for each place."""
     loop = text.body.loop
     if loop.lists:
@@ -170,7 +171,7 @@ def _check_walks(text: AttentionText) -> None:
             _refuse(load.result.line, f"blocks of '{load.tensor}'", "an element for each place")
 
 
-def _of_sizes(text: AttentionText, name: str) -> bool:
+def _of_sizes(text: AttentionTileKernel, name: str) -> bool:
     """Whether a number is made of sizes alone: no memory is read for it."""
     op = text.body.ops.get(name)
     if isinstance(op, ir.Pointwise):
@@ -178,7 +179,7 @@ def _of_sizes(text: AttentionText, name: str) -> bool:
     return isinstance(op, ir.Size | ir.Const)
 
 
-def _check_work(text: AttentionText, steps: tuple[Step, ...]) -> None:
+def _check_work(text: AttentionTileKernel, steps: tuple[Step, ...]) -> None:
     body = text.body
     known = (text.q, text.k, text.v, text.scores, text.output)
     for op in (*body.head, *body.loop.body, *body.tail):
@@ -201,7 +202,7 @@ def _check_work(text: AttentionText, steps: tuple[Step, ...]) -> None:
             _refuse(carried.inside.line, "a carried value that starts from loaded data", "")
 
 
-def _check_store(text: AttentionText, op: ir.Store) -> None:
+def _check_store(text: AttentionTileKernel, op: ir.Store) -> None:
     tensor = text.kernel.tensor(op.tensor)
     unit = text.kernel.grid.vars
     ends = ((*unit, text.head), unit)
@@ -211,7 +212,7 @@ def _check_store(text: AttentionText, op: ir.Store) -> None:
         _refuse(op.line, f"a store to {op.tensor} by other indices or of another type", "")
 
 
-def _vars(text: AttentionText, name: str) -> tuple[str, ...]:
+def _vars(text: AttentionTileKernel, name: str) -> tuple[str, ...]:
     return tuple(d.var for d in text.body.values[name].dims)
 
 

@@ -9,12 +9,12 @@ computes two of them at once.
 
 from collections.abc import Callable, Mapping
 
-from warploom.emit.gfx950.attention.plan import AttentionPlan
-from warploom.emit.gfx950.lower.pointwise import IrText, constant, pointwise
-from warploom.emit.gfx950.plan import argument_name
-from warploom.kernel import values as ir
-from warploom.kernel.values import DType, Fn, Op
-from warploom.lower.ranges import moves
+from warploom.codegen.amdgcn.attention.plan import AttentionPlan
+from warploom.codegen.amdgcn.lower.pointwise import IrText, constant, pointwise
+from warploom.codegen.amdgcn.plan import argument_name
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Fn, Op
+from warploom.passes.loop_bounds import moves
 
 TILE = 16  # registers of a lane that hold its part of a 32x32 tile
 WIDE = f"<{TILE} x float>"
@@ -53,7 +53,7 @@ class Work:
         self._first_key = first_key
         self._whole = whole
 
-    def run(self, op: ir.Pointwise | ir.Reduce | ir.Spread) -> Registers:
+    def run(self, op: ir.Pointwise | ir.Reduce | ir.Broadcast) -> Registers:
         """Evaluate one op and keep its registers."""
         name = op.result.name
         if isinstance(op, ir.Reduce):
@@ -187,7 +187,7 @@ class Work:
                 return str(width) if width is not None else f"%dim_{op.axis}"
             case ir.Position():
                 return f"%at_{op.var}"
-            case ir.Spread():
+            case ir.Broadcast():
                 return self.at(op.arg, element)
             case ir.Indices() if op.var == self._plan.text.row:
                 return "%row"

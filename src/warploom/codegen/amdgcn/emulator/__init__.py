@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.emit.gfx950.emulator.machine import RunStatistics, run_kernel
-from warploom.emit.gfx950.emulator.matrix import FP8, Floats, to_fp8
-from warploom.emit.gfx950.emulator.operands import (
+from warploom.codegen.amdgcn.emulator.machine import RunStatistics, run_kernel
+from warploom.codegen.amdgcn.emulator.matrix import FP8, Floats, to_fp8
+from warploom.codegen.amdgcn.emulator.operands import (
     EARLY,
     LATE,
     STARVED,
@@ -29,7 +29,7 @@ from warploom.emit.gfx950.emulator.operands import (
     random_timing,
     timing_named,
 )
-from warploom.emit.gfx950.emulator.transfer import GlobalMemory
+from warploom.codegen.amdgcn.emulator.transfer import GlobalMemory
 
 # Clang appends ".coerce" to pointers it has moved to the global address space.
 _ARGUMENT = re.compile(r"\.name:\s+(\w+)(?:\.coerce)?\s+\.offset:\s+(\d+)\s+\.size:\s+(\d+)")

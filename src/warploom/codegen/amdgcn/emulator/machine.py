@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
-from warploom.emit.gfx950.emulator.matrix import FLOAT, make_mfma
-from warploom.emit.gfx950.emulator.operands import (
+from warploom.codegen.amdgcn.emulator.matrix import FLOAT, make_mfma
+from warploom.codegen.amdgcn.emulator.operands import (
     LANES,
     EmulationError,
     Moment,
@@ -20,9 +20,9 @@ from warploom.emit.gfx950.emulator.operands import (
     Turns,
     Wave,
 )
-from warploom.emit.gfx950.emulator.transfer import Devices, GlobalMemory, make_transfer
-from warploom.emit.gfx950.emulator.vector import SCALAR, VECTOR, Effect
-from warploom.emit.gfx950.isa import Assembly, Instruction, parse_assembly, read_resources
+from warploom.codegen.amdgcn.emulator.transfer import Devices, GlobalMemory, make_transfer
+from warploom.codegen.amdgcn.emulator.vector import SCALAR, VECTOR, Effect
+from warploom.codegen.amdgcn.isa import Assembly, Instruction, parse_assembly, read_resources
 
 MAX_STEPS = 20_000_000
 LDS_FILL = 0xFF  # NaN in every element type

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.emit.gfx950.emulator.operands import LANES, Wave, Words, read_vector, vector_rows
-from warploom.emit.gfx950.emulator.vector import Effect, Make, Reader, compared, computed, put
+from warploom.codegen.amdgcn.emulator.operands import LANES, Wave, Words, read_vector, vector_rows
+from warploom.codegen.amdgcn.emulator.vector import Effect, Make, Reader, compared, computed, put
 
 Floats = NDArray[np.float32]
 

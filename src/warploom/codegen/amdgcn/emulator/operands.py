@@ -17,7 +17,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.emit.gfx950.isa import LGKM_CAPACITY, VM_CAPACITY
+from warploom.codegen.amdgcn.isa import LGKM_CAPACITY, VM_CAPACITY
 from warploom.errors import BackendError
 
 

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.emit.gfx950.emulator import operands as lanes
-from warploom.emit.gfx950.emulator.vector import Effect, lanes_of
+from warploom.codegen.amdgcn.emulator import operands as lanes
+from warploom.codegen.amdgcn.emulator.vector import Effect, lanes_of
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint32]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.emit.gfx950.emulator.operands import (
+from warploom.codegen.amdgcn.emulator.operands import (
     LANES,
     MASK32,
     EmulationError,

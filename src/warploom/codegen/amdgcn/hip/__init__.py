@@ -15,16 +15,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from warploom.document import BarrierKind
-from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleOps
-from warploom.emit.gfx950.gate import GateReport, check_isa
-from warploom.emit.gfx950.hip.template import preamble
-from warploom.emit.gfx950.lower.function import KERNEL_NAME
-from warploom.emit.gfx950.lower.table import encode_wait
-from warploom.emit.gfx950.plan import KernelPlan, Movement
-from warploom.emit.gfx950.tile import waves_per_simd
-from warploom.emit.gfx950.toolchain import find_zig
+from warploom.codegen.amdgcn.hip.template import preamble
+from warploom.codegen.amdgcn.isa_check import GateReport, check_isa
+from warploom.codegen.amdgcn.lower.function import KERNEL_NAME
+from warploom.codegen.amdgcn.lower.table import encode_wait
+from warploom.codegen.amdgcn.plan import KernelPlan, Movement
+from warploom.codegen.amdgcn.tile import waves_per_simd
+from warploom.codegen.amdgcn.toolchain import find_zig
 from warploom.errors import BackendError
+from warploom.ir import BarrierKind
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleOps
 
 Place = tuple[Phase, int]
 

@@ -1,8 +1,8 @@
 """The part of the HIP source that is the same for every schedule of a tile: types, moves, store."""
 
-from warploom.emit.gfx950.lower.state import wants_agprs
-from warploom.emit.gfx950.plan import KernelPlan, Movement
-from warploom.emit.gfx950.tile import ElementType
+from warploom.codegen.amdgcn.lower.state import wants_agprs
+from warploom.codegen.amdgcn.plan import KernelPlan, Movement
+from warploom.codegen.amdgcn.tile import ElementType
 
 _OPERAND = {
     ElementType.BF16: "__bf16 __attribute__((ext_vector_type(8)))",

@@ -14,8 +14,8 @@ from typing import Any
 
 from warploom.check.amdgcn import read_kernel
 from warploom.check.amdgcn.hazards import wait_state_hazards
-from warploom.document import RegisterWaits
-from warploom.emit.gfx950.gate.expected import (
+from warploom.codegen.amdgcn.isa import Resources, parse_assembly, read_resources
+from warploom.codegen.amdgcn.isa_check.expected import (
     Expected,
     Gated,
     Step,
@@ -23,12 +23,8 @@ from warploom.emit.gfx950.gate.expected import (
     observed_paths,
     side_by_side,
 )
-from warploom.emit.gfx950.isa import (
-    Resources,
-    parse_assembly,
-    read_resources,
-)
 from warploom.errors import BackendError
+from warploom.ir import RegisterWaits
 
 
 def matrix_hazards(assembly_text: str) -> list[str]:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Protocol
 
-from warploom.document import BarrierKind, ScheduleDocument
-from warploom.document.ops import OpDesc, Phase, ScheduleEntry, ScheduleOps
-from warploom.emit.gfx950.isa import LGKM_CAPACITY, VM_CAPACITY, Assembly, Instruction
+from warploom.codegen.amdgcn.isa import LGKM_CAPACITY, VM_CAPACITY, Assembly, Instruction
 from warploom.errors import BackendError
+from warploom.ir import BarrierKind, ScheduleDocument
+from warploom.ir.schedule_ops import OpDesc, Phase, ScheduleEntry, ScheduleOps
 
 
 class Gated(Protocol):

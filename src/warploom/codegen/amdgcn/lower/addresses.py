@@ -6,11 +6,11 @@ buffer resource ends with it, so stores after it are dropped. A load outside the
 return at once and could overtake those inside; the waits of a schedule count on their order (A1).
 """
 
-from warploom.emit.gfx950.lower.pointwise import IrText
-from warploom.emit.gfx950.lower.state import emit_ends
-from warploom.emit.gfx950.plan import KernelPlan
-from warploom.emit.gfx950.tile import CHUNK, GemmTile, Operand
-from warploom.target.mi355x import LANES
+from warploom.codegen.amdgcn.lower.pointwise import IrText
+from warploom.codegen.amdgcn.lower.state import emit_ends
+from warploom.codegen.amdgcn.plan import KernelPlan
+from warploom.codegen.amdgcn.tile import CHUNK, GemmTile, Operand
+from warploom.targets.mi355x import LANES
 
 BUFFER_FLAGS = 0x27000  # raw buffer of untyped 32-bit data, swizzling off
 OUTSIDE = 0x80000000  # an offset after every buffer: the hardware drops the store

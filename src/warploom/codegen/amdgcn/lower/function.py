@@ -8,14 +8,19 @@ as the prologue.
 
 from collections.abc import Sequence
 
-from warploom.document.ops import OpRole, Phase, ScheduleEntry
-from warploom.emit.gfx950.lower.addresses import emit_entry
-from warploom.emit.gfx950.lower.pointwise import IrText
-from warploom.emit.gfx950.lower.state import Machine, check_ragged, start_accumulators, wants_agprs
-from warploom.emit.gfx950.lower.store import emit_store
-from warploom.emit.gfx950.lower.table import emit_barrier, emit_wait, lower_op
-from warploom.emit.gfx950.plan import KernelPlan, Slot
-from warploom.emit.gfx950.tile import GemmTile, waves_per_simd
+from warploom.codegen.amdgcn.lower.addresses import emit_entry
+from warploom.codegen.amdgcn.lower.pointwise import IrText
+from warploom.codegen.amdgcn.lower.state import (
+    Machine,
+    check_ragged,
+    start_accumulators,
+    wants_agprs,
+)
+from warploom.codegen.amdgcn.lower.store import emit_store
+from warploom.codegen.amdgcn.lower.table import emit_barrier, emit_wait, lower_op
+from warploom.codegen.amdgcn.plan import KernelPlan, Slot
+from warploom.codegen.amdgcn.tile import GemmTile, waves_per_simd
+from warploom.ir.schedule_ops import OpRole, Phase, ScheduleEntry
 
 KERNEL_NAME = "warploom_gemm"
 _KINDS = {"pointer": "ptr addrspace(1) noalias", "i32": "i32", "f32": "float"}

@@ -8,7 +8,7 @@ import math
 import struct
 
 from warploom.errors import BackendError
-from warploom.kernel.values import DType, Fn
+from warploom.ir.tile import DType, Fn
 
 
 class IrText:

@@ -20,12 +20,12 @@ place where there is no register left for an elsewhere: when accumulators fill a
 from collections import Counter
 from collections.abc import Callable
 
-from warploom.document.ops import KOffsetKind, OpDesc, OpRole, Phase
-from warploom.emit.gfx950.lower.pointwise import IrText
-from warploom.emit.gfx950.plan import KernelPlan, Movement
-from warploom.emit.gfx950.tile import CHUNK, ElementType
+from warploom.codegen.amdgcn.lower.pointwise import IrText
+from warploom.codegen.amdgcn.plan import KernelPlan, Movement
+from warploom.codegen.amdgcn.tile import CHUNK, ElementType
 from warploom.errors import BackendError
-from warploom.target.mi355x import LANES
+from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, Phase
+from warploom.targets.mi355x import LANES
 
 Quadrant = tuple[int, int]
 

@@ -7,8 +7,8 @@ them is used, so that their latencies overlap.
 
 from collections.abc import Iterable, Mapping
 
-from warploom.emit.gfx950.lower.addresses import BUFFER_FLAGS, OUTSIDE
-from warploom.emit.gfx950.lower.pointwise import (
+from warploom.codegen.amdgcn.lower.addresses import BUFFER_FLAGS, OUTSIDE
+from warploom.codegen.amdgcn.lower.pointwise import (
     IrText,
     constant,
     convert,
@@ -17,11 +17,11 @@ from warploom.emit.gfx950.lower.pointwise import (
     pointwise,
     widen,
 )
-from warploom.emit.gfx950.plan import KernelPlan, argument_name, tensor_name
-from warploom.emit.gfx950.text import GemmText
-from warploom.emit.gfx950.tile import Operand
-from warploom.kernel import values as ir
-from warploom.kernel.values import DType, Op, results
+from warploom.codegen.amdgcn.plan import KernelPlan, argument_name, tensor_name
+from warploom.codegen.amdgcn.tile import Operand
+from warploom.codegen.amdgcn.tile_kernel import GemmTileKernel
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Op, results
 
 _IR = {"f32": "float", "i16": "i16", "i8": "i8"}
 Place = tuple[str, ...]  # the variables a value extends over
@@ -30,7 +30,7 @@ Place = tuple[str, ...]  # the variables a value extends over
 class Tail:
     """Emits a text's tail. ``column``/``row`` hold SSA names of the place being written."""
 
-    def __init__(self, text: IrText, plan: KernelPlan, gemm: GemmText) -> None:
+    def __init__(self, text: IrText, plan: KernelPlan, gemm: GemmTileKernel) -> None:
         self._text = text
         self._gemm = gemm
         self._plan = plan
@@ -100,7 +100,7 @@ class Tail:
                 touched = {op.var}
             case ir.Pointwise():
                 touched = {v for a in op.args for v in self._extent[a]}
-            case ir.Spread():
+            case ir.Broadcast():
                 touched = set(self._extent[op.arg])
             case _:
                 touched = set()
@@ -119,7 +119,7 @@ class Tail:
                 return f"%{argument_name(op.parameter, scalar=True)}"
             case ir.Size():
                 return f"%{self._gemm.dimension(op.axis)}"
-            case ir.Spread():
+            case ir.Broadcast():
                 return values[op.arg]
             case ir.Indices() if op.var == self._gemm.row:
                 return text.value(f"add i32 {row}, %first_row0")

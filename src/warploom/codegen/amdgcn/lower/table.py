@@ -9,15 +9,15 @@ tell one LDS slot from another, puts a full ``vmcnt(0)`` before each read.
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from warploom.document import BarrierKind
-from warploom.document.counters import Queue
-from warploom.document.ops import OpDesc, OpRole, ScheduleOps
-from warploom.emit.gfx950.gate import Gated
-from warploom.emit.gfx950.lower.pointwise import IrText
-from warploom.emit.gfx950.lower.state import Machine
-from warploom.emit.gfx950.plan import Movement
-from warploom.emit.gfx950.tile import CHUNK
+from warploom.codegen.amdgcn.isa_check import Gated
+from warploom.codegen.amdgcn.lower.pointwise import IrText
+from warploom.codegen.amdgcn.lower.state import Machine
+from warploom.codegen.amdgcn.plan import Movement
+from warploom.codegen.amdgcn.tile import CHUNK
 from warploom.errors import BackendError
+from warploom.ir import BarrierKind
+from warploom.ir.counter_dialect import Queue
+from warploom.ir.schedule_ops import OpDesc, OpRole, ScheduleOps
 
 NO_EXP = 7
 

@@ -1,6 +1,6 @@
 """Any tile kernel on gfx950: tile IR to LLVM IR, one lowering for all of them."""
 
-from warploom.emit.gfx950.tile_ir.program import (
+from warploom.codegen.amdgcn.tile_ir.program import (
     TileProgram,
     compile_tile_kernel,
     grid_of,

@@ -3,7 +3,7 @@
 from typing import NoReturn
 
 from warploom.errors import BackendError
-from warploom.kernel.values import Line
+from warploom.ir.tile import Line
 
 
 class BudgetError(BackendError):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.emit.gfx950.tile_ir.errors import BudgetError, refuse
-from warploom.emit.gfx950.tile_ir.layout import LANES, count_of
-from warploom.emit.gfx950.tile_ir.lowering import Lowering, Span
-from warploom.emit.gfx950.tile_ir.plan import TilePlan, contracted
-from warploom.emit.gfx950.tile_ir.products import PAD
-from warploom.emit.gfx950.tile_ir.signature import Signature
-from warploom.kernel import values as ir
-from warploom.kernel.values import Walk, is_number
+from warploom.codegen.amdgcn.tile_ir.errors import BudgetError, refuse
+from warploom.codegen.amdgcn.tile_ir.layout import LANES, count_of
+from warploom.codegen.amdgcn.tile_ir.lowering import Lowering, Span
+from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, contracted
+from warploom.codegen.amdgcn.tile_ir.products import PAD
+from warploom.codegen.amdgcn.tile_ir.signature import Signature
+from warploom.ir import tile as ir
+from warploom.ir.tile import Walk, is_number
 
 KERNEL_NAME = "warploom_tile"
 MOST_HELD = 448  # accumulators a lane, of its 512 registers

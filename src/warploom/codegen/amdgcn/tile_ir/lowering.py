@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from warploom.emit.gfx950.lower.pointwise import IrText
-from warploom.emit.gfx950.tile_ir import memory, prefetching, products, reduce
-from warploom.emit.gfx950.tile_ir.errors import refuse
-from warploom.emit.gfx950.tile_ir.layout import LANES, MFMA, AxisMap, Layout, places, run_of
-from warploom.emit.gfx950.tile_ir.numbers import (
+from warploom.codegen.amdgcn.lower.pointwise import IrText
+from warploom.codegen.amdgcn.tile_ir import memory, prefetching, products, reduce
+from warploom.codegen.amdgcn.tile_ir.errors import refuse
+from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, Layout, places, run_of
+from warploom.codegen.amdgcn.tile_ir.numbers import (
     WHOLE,
     build_vector,
     convert,
@@ -24,11 +24,18 @@ from warploom.emit.gfx950.tile_ir.numbers import (
     register_type,
     widen,
 )
-from warploom.emit.gfx950.tile_ir.plan import TilePlan
-from warploom.emit.gfx950.tile_ir.signature import Signature
-from warploom.emit.gfx950.tile_ir.state import Fragment, Region, SavedState, State, packed, scalars
-from warploom.kernel import values as ir
-from warploom.kernel.values import DType, Op, Tensor, Walk, is_number
+from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
+from warploom.codegen.amdgcn.tile_ir.signature import Signature
+from warploom.codegen.amdgcn.tile_ir.state import (
+    Fragment,
+    Region,
+    SavedState,
+    State,
+    packed,
+    scalars,
+)
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Op, Tensor, Walk, is_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +182,7 @@ class Lowering:
                 along = layout[0][1]
                 names = [self.index(op.var, along, i) for i in range(along.count)]
                 return scalars(layout, DType.I32, names)
-            case ir.Spread():
+            case ir.Broadcast():
                 frag = self.get_over(op.arg, layout)
                 names = [self.element(frag, i) for i in range(len(places(layout)))]
                 source = self.plan.values[op.arg].dtype

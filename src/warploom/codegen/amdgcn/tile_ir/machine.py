@@ -6,8 +6,8 @@ have another bias, so tensors of e4m3 and e5m2 are refused there.
 
 from dataclasses import dataclass
 
-from warploom.kernel.values import DType
-from warploom.target.mi355x import mi355x
+from warploom.ir.tile import DType
+from warploom.targets.mi355x import mi355x
 
 HALVES = {DType.BF16: ("bfloat", "bf16"), DType.F16: ("half", "f16")}
 BYTES = {DType.E4M3: "fp8", DType.E5M2: "bf8"}

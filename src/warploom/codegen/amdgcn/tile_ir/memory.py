@@ -15,16 +15,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from warploom.emit.gfx950.tile_ir.errors import refuse
-from warploom.emit.gfx950.tile_ir.layout import Layout, places, run_of
-from warploom.emit.gfx950.tile_ir.numbers import memory_type, narrow, narrow_vector
-from warploom.emit.gfx950.tile_ir.plan import WIDE
-from warploom.emit.gfx950.tile_ir.state import Fragment, packed, scalars
-from warploom.kernel import values as ir
-from warploom.kernel.values import DType, Line, Tensor
+from warploom.codegen.amdgcn.tile_ir.errors import refuse
+from warploom.codegen.amdgcn.tile_ir.layout import Layout, places, run_of
+from warploom.codegen.amdgcn.tile_ir.numbers import memory_type, narrow, narrow_vector
+from warploom.codegen.amdgcn.tile_ir.plan import WIDE
+from warploom.codegen.amdgcn.tile_ir.state import Fragment, packed, scalars
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Line, Tensor
 
 if TYPE_CHECKING:
-    from warploom.emit.gfx950.tile_ir.lowering import Lowering
+    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
 
 
 @dataclass(slots=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from warploom.emit.gfx950.lower import pointwise as common
-from warploom.emit.gfx950.lower.pointwise import IrText, constant
-from warploom.kernel.values import DType, Fn
+from warploom.codegen.amdgcn.lower import pointwise as common
+from warploom.codegen.amdgcn.lower.pointwise import IrText, constant
+from warploom.ir.tile import DType, Fn
 
 WHOLE = (DType.I32, DType.I8, DType.I4)
 _MEMORY = {

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from warploom.emit.gfx950.tile_ir.errors import refuse
-from warploom.emit.gfx950.tile_ir.layout import (
+from warploom.codegen.amdgcn.tile_ir.errors import refuse
+from warploom.codegen.amdgcn.tile_ir.layout import (
     LANES,
     MFMA,
     AxisMap,
@@ -21,19 +21,9 @@ from warploom.emit.gfx950.tile_ir.layout import (
     register_axis,
     vector_axes,
 )
-from warploom.emit.gfx950.tile_ir.machine import MI355X, AmdMachine
-from warploom.kernel import values as ir
-from warploom.kernel.values import (
-    DType,
-    Kernel,
-    Op,
-    Value,
-    Walk,
-    is_number,
-    operands,
-    results,
-    walk,
-)
+from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Kernel, Op, Value, Walk, is_number, operands, results, walk
 
 WIDE = 128  # bits of the widest memory access of a lane
 ROWS, COLUMNS, STEPS = 128, 128, 64

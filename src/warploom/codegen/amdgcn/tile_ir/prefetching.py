@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from warploom.emit.gfx950.tile_ir import memory, products
-from warploom.emit.gfx950.tile_ir.layout import Layout, count_of
-from warploom.emit.gfx950.tile_ir.numbers import memory_type, register_type
-from warploom.emit.gfx950.tile_ir.state import Fragment, packed, scalars
-from warploom.kernel import values as ir
-from warploom.kernel.values import Op, operands, results
+from warploom.codegen.amdgcn.tile_ir import memory, products
+from warploom.codegen.amdgcn.tile_ir.layout import Layout, count_of
+from warploom.codegen.amdgcn.tile_ir.numbers import memory_type, register_type
+from warploom.codegen.amdgcn.tile_ir.state import Fragment, packed, scalars
+from warploom.ir import tile as ir
+from warploom.ir.tile import Op, operands, results
 
 if TYPE_CHECKING:
-    from warploom.emit.gfx950.tile_ir.lowering import Lowering, Span
+    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering, Span
 
 
 @dataclass(frozen=True, slots=True)

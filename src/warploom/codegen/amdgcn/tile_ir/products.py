@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warploom.emit.gfx950.tile_ir.errors import refuse
-from warploom.emit.gfx950.tile_ir.layout import LANES, MFMA, Layout, lane_axis, places, run_of
-from warploom.emit.gfx950.tile_ir.machine import MatrixInstruction
-from warploom.emit.gfx950.tile_ir.numbers import memory_type, narrow, narrow_vector
-from warploom.emit.gfx950.tile_ir.plan import contracted
-from warploom.emit.gfx950.tile_ir.state import Fragment, Region, packed
-from warploom.kernel import values as ir
-from warploom.kernel.values import DType
+from warploom.codegen.amdgcn.tile_ir.errors import refuse
+from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, Layout, lane_axis, places, run_of
+from warploom.codegen.amdgcn.tile_ir.machine import MatrixInstruction
+from warploom.codegen.amdgcn.tile_ir.numbers import memory_type, narrow, narrow_vector
+from warploom.codegen.amdgcn.tile_ir.plan import contracted
+from warploom.codegen.amdgcn.tile_ir.state import Fragment, Region, packed
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType
 
 if TYPE_CHECKING:
-    from warploom.emit.gfx950.tile_ir.lowering import Lowering
+    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
 
 PAD = 16
 

@@ -15,16 +15,16 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from warploom.emit.gfx950.isa import Resources, read_resources
-from warploom.emit.gfx950.tile_ir.errors import BudgetError
-from warploom.emit.gfx950.tile_ir.kernel import KERNEL_NAME, LoweredKernel, lower_kernel
-from warploom.emit.gfx950.tile_ir.machine import BYTES, MI355X, AmdMachine
-from warploom.emit.gfx950.tile_ir.plan import TilePlan, candidates
-from warploom.emit.gfx950.tile_ir.signature import Argument
-from warploom.emit.gfx950.toolchain import compile_ir, compile_object
+from warploom.codegen.amdgcn.isa import Resources, read_resources
+from warploom.codegen.amdgcn.tile_ir.errors import BudgetError
+from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME, LoweredKernel, lower_kernel
+from warploom.codegen.amdgcn.tile_ir.machine import BYTES, MI355X, AmdMachine
+from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, candidates
+from warploom.codegen.amdgcn.tile_ir.signature import Argument
+from warploom.codegen.amdgcn.toolchain import compile_ir, compile_object
 from warploom.errors import BackendError, ConfigError
-from warploom.kernel.simplify import simplify
-from warploom.kernel.values import Access, Kernel, is_number
+from warploom.frontend.simplify import simplify
+from warploom.ir.tile import Access, Kernel, is_number
 
 SCHEMA = "warploom.tile_kernel.gfx950/1"
 PLAIN = "single buffer, not pipelined"

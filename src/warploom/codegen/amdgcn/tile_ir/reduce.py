@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warploom.emit.gfx950.tile_ir.errors import refuse
-from warploom.emit.gfx950.tile_ir.layout import AxisMap, Layout, places
-from warploom.emit.gfx950.tile_ir.numbers import WHOLE, number, pointwise, register_type
-from warploom.emit.gfx950.tile_ir.state import Fragment, scalars
-from warploom.kernel import values as ir
-from warploom.kernel.values import DType, Fn, Line
+from warploom.codegen.amdgcn.tile_ir.errors import refuse
+from warploom.codegen.amdgcn.tile_ir.layout import AxisMap, Layout, places
+from warploom.codegen.amdgcn.tile_ir.numbers import WHOLE, number, pointwise, register_type
+from warploom.codegen.amdgcn.tile_ir.state import Fragment, scalars
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Fn, Line
 
 if TYPE_CHECKING:
-    from warploom.emit.gfx950.tile_ir.lowering import Lowering
+    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
 
 _LEAST = {False: (float("-inf"), float("inf")), True: (-(2**31), 2**31 - 1)}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from warploom.kernel.values import Access, DType, Kernel, Tensor, Walk
+from warploom.ir.tile import Access, DType, Kernel, Tensor, Walk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,11 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from warploom.emit.gfx950.lower.pointwise import IrText
-from warploom.emit.gfx950.tile_ir.errors import BudgetError
-from warploom.emit.gfx950.tile_ir.layout import AxisMap, Layout, Part, count_of, owners
-from warploom.emit.gfx950.tile_ir.plan import TilePlan
-from warploom.kernel.values import DType
+from warploom.codegen.amdgcn.lower.pointwise import IrText
+from warploom.codegen.amdgcn.tile_ir.errors import BudgetError
+from warploom.codegen.amdgcn.tile_ir.layout import AxisMap, Layout, Part, count_of, owners
+from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
+from warploom.ir.tile import DType
 
 LDS_ALIGN = 16
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.emit.gfx950.tile_ir.execute import execute
+from warploom.codegen.amdgcn.tile_ir.execute import execute
 from warploom.errors import ConfigError
-from warploom.kernel import values as ir
-from warploom.kernel.pointwise import rounded
-from warploom.kernel.values import Access, DType, Kernel, results, walk
+from warploom.frontend.pointwise import rounded
+from warploom.ir import tile as ir
+from warploom.ir.tile import Access, DType, Kernel, results, walk
 
 # What rounding and the hardware's functions allow, relative to the largest result; and what values
 # that are rounded on the way allow, since one at a tie may fall to either side.

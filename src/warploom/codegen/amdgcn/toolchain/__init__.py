@@ -29,7 +29,7 @@ _WRITTEN_OUT = re.compile(r'asm (?:sideeffect )?"[^"]')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompiledText:
+class CompiledKernel:
     """Assembly text and the versions that made it."""
 
     assembly: str
@@ -37,7 +37,7 @@ class CompiledText:
     llvmlite: str
 
 
-def compile_ir(ir: str, cpu: str = "gfx950") -> CompiledText:
+def compile_ir(ir: str, cpu: str = "gfx950") -> CompiledKernel:
     """Compile to assembly in a subprocess. Raises ``BackendError`` with LLVM's own message."""
     result = _worker(ir, "assembly", cpu)
     match = re.search(r"([\w.]+)@gotpcrel", result["assembly"])
@@ -46,7 +46,7 @@ def compile_ir(ir: str, cpu: str = "gfx950") -> CompiledText:
             f"LLVM does not know the intrinsic {match[1]!r}; it emitted a call",
             fix="install a newer llvmlite",
         )
-    return CompiledText(**result)
+    return CompiledKernel(**result)
 
 
 def needs_assembler(ir: str) -> bool:

@@ -11,7 +11,7 @@ import sys
 TRIPLE = "amdgcn-amd-amdhsa"
 
 
-def compile_text(ir: str, form: str, cpu: str) -> dict[str, str]:
+def compile_kernel(ir: str, form: str, cpu: str) -> dict[str, str]:
     """A module as ``assembly`` text or base64 ``object``, with the versions used."""
     import llvmlite  # noqa: PLC0415
     import llvmlite.binding as llvm  # noqa: PLC0415
@@ -37,7 +37,7 @@ def compile_text(ir: str, form: str, cpu: str) -> dict[str, str]:
 def main() -> int:
     """Compile stdin. Python-level errors go to stderr as one line."""
     try:
-        result = compile_text(sys.stdin.read(), sys.argv[1], sys.argv[2])
+        result = compile_kernel(sys.stdin.read(), sys.argv[1], sys.argv[2])
     except RuntimeError as error:
         print(str(error).strip(), file=sys.stderr)
         return 1

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 
-from warploom.emit.cuda.tile.expressions import number, pointwise, read_element
-from warploom.emit.cuda.tile.signature import (
+from warploom.codegen.cuda.tile.expressions import number, pointwise, read_element
+from warploom.codegen.cuda.tile.signature import (
     WRAP,
     MapParam,
     OrderParam,
@@ -22,10 +22,11 @@ from warploom.emit.cuda.tile.signature import (
     WorkParam,
 )
 from warploom.ir.module import KernelModule
-from warploom.kernel.values import (
+from warploom.ir.tile import (
     Access,
     At,
     Axis,
+    Broadcast,
     Const,
     Dot,
     DType,
@@ -36,21 +37,20 @@ from warploom.kernel.values import (
     Reduce,
     Scalar,
     Size,
-    Spread,
     Store,
     Tensor,
     Walk,
     Whole,
     operands,
 )
-from warploom.lower.body import Body, refusal
-from warploom.lower.edges import bounded_axis
-from warploom.lower.ends import MOST_AXES
-from warploom.lower.hand_over import share_of
-from warploom.lower.layout import Layout
-from warploom.lower.ranges import cut_of
-from warploom.lower.slots import LINE_BYTES, SlotTile, grouped_vars, list_of
-from warploom.lower.visits import starts_early
+from warploom.passes.body import Body, refusal
+from warploom.passes.boundary_masks import bounded_axis
+from warploom.passes.layout import Layout
+from warploom.passes.loop_bounds import cut_of
+from warploom.passes.loop_ends import MOST_AXES
+from warploom.passes.smem_layout import LINE_BYTES, SlotTile, grouped_vars, list_of
+from warploom.passes.smem_ops import share_of
+from warploom.passes.tile_order import starts_early
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 MOST_BOUNDED = 3  # axes of a tensor whose copies say where they end: two more are needed for that
@@ -227,7 +227,7 @@ class Context:
                 return self.position(op.var, iteration)
             case Whole():
                 return f"({iteration} < whole_{op.var})"
-            case Spread():
+            case Broadcast():
                 return self.uniform(op.arg, iteration, known)
             case Load():
                 return self.one_element(op, iteration)
@@ -278,7 +278,7 @@ class Context:
         op = self.layout.body.ops[name]
         if isinstance(op, Load) and any(a.var == self.layout.body.loop.var for a in op.at):
             yield op
-        elif isinstance(op, Spread | Pointwise):
+        elif isinstance(op, Broadcast | Pointwise):
             for arg in operands(op):
                 yield from self.moving_elements(arg)
 

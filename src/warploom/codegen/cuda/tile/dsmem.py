@@ -9,14 +9,21 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from warploom.emit.cuda.judged import exchange_at, unfaithful_step
-from warploom.emit.cuda.lowering import Site
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.meet import FEW_REGISTERS, quads_text
-from warploom.lower.exchange import NEAR
-from warploom.lower.layout import Layout
-from warploom.lower.meet import BARRIER_BYTES, GROUP_THREADS, MEET, QUAD_BYTES, met_arrays, owned
+from warploom.codegen.cuda.cross_check import exchange_at, unfaithful_step
+from warploom.codegen.cuda.lowering import Site
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.split_k import FEW_REGISTERS, quads_text
+from warploom.passes.cross_cta import NEAR
+from warploom.passes.layout import Layout
+from warploom.passes.split_k import (
+    BARRIER_BYTES,
+    GROUP_THREADS,
+    MEET,
+    QUAD_BYTES,
+    met_arrays,
+    owned,
+)
 
 WARPS = 4
 MANY_REGISTERS = 64  # of a thread: sums of two parts that need more are written as such

@@ -7,26 +7,19 @@ numbers have 32 bits: more rows than that fit in no GPU's memory.
 
 from __future__ import annotations
 
-from warploom.emit.cuda import ptx
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.expressions import (
-    number,
-    pointwise,
-    wrapped,
-)
-from warploom.emit.cuda.tile.helpers import helpers_for
-from warploom.emit.cuda.tile.plain_rows import Rows, name_of, scalar_type, whole_row
-from warploom.emit.cuda.tile.signature import (
-    ScalarParam,
-    SizeParam,
-    StrideParam,
-)
-from warploom.emit.cuda.tile.source import ENTRY, Source
-from warploom.emit.cuda.tile.steps import WHOLE, WHOLE_LEAST
-from warploom.emit.cuda.tile.stores import PACKS
-from warploom.kernel.values import (
+from warploom.codegen.cuda import ptx
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.elementwise_rows import Rows, name_of, scalar_type, whole_row
+from warploom.codegen.cuda.tile.expressions import number, pointwise, wrapped
+from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.signature import ScalarParam, SizeParam, StrideParam
+from warploom.codegen.cuda.tile.source import ENTRY, Source
+from warploom.codegen.cuda.tile.steps import WHOLE, WHOLE_LEAST
+from warploom.codegen.cuda.tile.stores import PACKS
+from warploom.ir.tile import (
     Access,
     At,
+    Broadcast,
     Const,
     Dot,
     DType,
@@ -41,11 +34,10 @@ from warploom.kernel.values import (
     Reduce,
     Scalar,
     Size,
-    Spread,
     Store,
     Walk,
 )
-from warploom.lower.body import line_of, refusal
+from warploom.passes.body import line_of, refusal
 
 THREADS = 256
 WRAPPED = (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
@@ -153,7 +145,7 @@ class _Plain(Rows):
                 return self._indices(op)
             case Load():
                 return self._load(op)
-            case Spread():
+            case Broadcast():
                 return self._each(op.result, self._at(op.arg))
             case Pointwise():
                 types = [self._dtype(a) for a in op.args]
@@ -284,7 +276,7 @@ class _Plain(Rows):
     def _clear(self, op: Store) -> list[str]:
         """A constant into blocks: 16 rows by the lanes of eight pairs, existing or not."""
         source = self._value(op.value)
-        if not isinstance(source, Spread) or not isinstance(self._value(source.arg), Const):
+        if not isinstance(source, Broadcast) or not isinstance(self._value(source.arg), Const):
             raise refusal(
                 "a tensor in blocks is stored to",
                 op.line,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from warploom.emit.cuda.tile.expressions import read_element, written_element
-from warploom.emit.cuda.tile.signature import Param, PointerParam, SizeParam, StrideParam
-from warploom.kernel.values import Access, At, DType, Kernel, Op, Position, Store, Value, Var, Walk
-from warploom.lower.body import refusal
+from warploom.codegen.cuda.tile.expressions import read_element, written_element
+from warploom.codegen.cuda.tile.signature import Param, PointerParam, SizeParam, StrideParam
+from warploom.ir.tile import Access, At, DType, Kernel, Op, Position, Store, Value, Var, Walk
+from warploom.passes.body import refusal
 
 LENGTHS = (64, 128, 256)
 

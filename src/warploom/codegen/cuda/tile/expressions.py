@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.kernel.values import DType, Fn
+from warploom.ir.tile import DType, Fn
 
 BINARY = {
     Fn.ADD: "+",

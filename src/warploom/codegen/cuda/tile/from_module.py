@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.roles import RoleEntry
-from warploom.emit.cuda.lowering import Site
-from warploom.emit.cuda.tile.context import Context
+from warploom.codegen.cuda.lowering import Site
+from warploom.codegen.cuda.tile.context import Context
 from warploom.errors import BackendError
 from warploom.ir import operations as ops
 from warploom.ir.expr import (
@@ -25,6 +24,7 @@ from warploom.ir.expr import (
     substitute,
     symbols,
 )
+from warploom.ir.mbarrier_dialect import RoleEntry
 from warploom.ir.module import KernelModule, TileLoop
 from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.tile_schedule import RANK, VISIT, Expansion, expand

@@ -8,14 +8,14 @@ exist are zeros. Rows that do not begin at 16 bytes are read and written element
 
 from __future__ import annotations
 
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.expressions import pointwise
-from warploom.kernel.values import Indices, Load, Pointwise, Spread
-from warploom.lower.body import refusal
-from warploom.lower.gather import AT_ONCE, CHUNK_BYTES, rounds_of
-from warploom.lower.loop_ops import load_name
-from warploom.lower.slots import LINE_BYTES, SlotRing, SlotTile, list_of
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.expressions import pointwise
+from warploom.ir.tile import Broadcast, Indices, Load, Pointwise
+from warploom.passes.body import refusal
+from warploom.passes.gather import AT_ONCE, CHUNK_BYTES, rounds_of
+from warploom.passes.loop_ops import load_name
+from warploom.passes.smem_layout import LINE_BYTES, SlotRing, SlotTile, list_of
 
 MINE = "(threadIdx.x - 32) / 8"  # the first warp is the producer
 
@@ -126,7 +126,7 @@ def _number(context: Context, name: str, rows: str) -> str:
         return context.uniform(name)
     if isinstance(op, Indices):
         return "row"
-    if isinstance(op, Spread):
+    if isinstance(op, Broadcast):
         return _number(context, op.arg, rows)
     if isinstance(op, Load):
         places = ["row" if a.var == rows else context.index(a, None) for a in op.at]

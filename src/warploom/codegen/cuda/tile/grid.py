@@ -16,15 +16,15 @@ groups until its next tile lies in one, and is done after the last. ``end_VAR`` 
 
 from __future__ import annotations
 
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import Context
-from warploom.kernel.values import Load, Position, Store, Walk
-from warploom.lower.body import only_products
-from warploom.lower.choose import SIDE
-from warploom.lower.layout import Layout
-from warploom.lower.ranges import Cut
-from warploom.lower.slots import grouped_vars
-from warploom.lower.visits import differ
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.context import Context
+from warploom.ir.tile import Load, Position, Store, Walk
+from warploom.passes.body import only_products
+from warploom.passes.heuristics import SIDE
+from warploom.passes.layout import Layout
+from warploom.passes.loop_bounds import Cut
+from warploom.passes.smem_layout import grouped_vars
+from warploom.passes.tile_order import differ
 
 STEP = 8  # elements at whose multiples tiles start: 16 bytes are stored at once
 

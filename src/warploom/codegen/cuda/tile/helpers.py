@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from warploom.emit.cuda import ptx
-from warploom.emit.cuda.tile.number_helpers import NUMBER_HELPERS
+from warploom.codegen.cuda import ptx
+from warploom.codegen.cuda.tile.number_helpers import NUMBER_HELPERS
 
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\s*(?:<[^;(){}]*>)?\s*\(")
 _COORDINATES = "xyzvw"

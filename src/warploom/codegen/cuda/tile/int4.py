@@ -6,8 +6,8 @@ The bits of a number become the last digits of a float whose last digit counts o
 
 from __future__ import annotations
 
-from warploom.kernel.values import Const, DType, Fn, Indices, Load, Op, Pointwise, Spread
-from warploom.lower.body import Body
+from warploom.ir.tile import Broadcast, Const, DType, Fn, Indices, Load, Op, Pointwise
+from warploom.passes.body import Body
 
 LEAST = {DType.BF16: 128, DType.F16: 1024}  # whose last digit counts ones
 MOST = 64  # that may be subtracted
@@ -38,7 +38,7 @@ def _made(body: Body, name: str) -> Op | None:
     """What makes a value, through what leaves whole numbers as they are."""
     op = body.ops.get(name)
     whole = isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.dtype is DType.I32
-    if isinstance(op, Spread):
+    if isinstance(op, Broadcast):
         return _made(body, op.arg)
     return _made(body, op.args[0]) if isinstance(op, Pointwise) and whole else op
 

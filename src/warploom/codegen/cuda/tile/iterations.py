@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import Context
-from warploom.kernel.values import Walk
-from warploom.lower.ranges import Affine, Cut, begins_at, fewest_trips
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.context import Context
+from warploom.ir.tile import Walk
+from warploom.passes.loop_bounds import Affine, Cut, begins_at, fewest_trips
 
 MIRRORED = [  # iterations that lie wholly inside, of a loop that is walked from its end
     "const int last_whole = k_tiles - whole_from;",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from warploom.emit.cuda.tile.columns import COLUMN, columns_text, vector_text
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.from_module import printer
-from warploom.kernel.values import At, Dim, Dot, DType, Load, Value
-from warploom.lower.body import refusal
-from warploom.lower.hand_over import early_vectors
-from warploom.lower.slots import LINE_BYTES
+from warploom.codegen.cuda.tile.columns import COLUMN, columns_text, vector_text
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.from_module import printer
+from warploom.ir.tile import At, Dim, Dot, DType, Load, Value
+from warploom.passes.body import refusal
+from warploom.passes.smem_layout import LINE_BYTES
+from warploom.passes.smem_ops import early_vectors
 
 BYTES = (DType.I8, DType.E4M3, DType.E5M2)
 

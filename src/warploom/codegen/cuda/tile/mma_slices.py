@@ -4,9 +4,33 @@ from __future__ import annotations
 
 import re
 
-from warploom.document.flow import When
-from warploom.document.rings import Per
-from warploom.document.roles import (
+from warploom.codegen.cuda.cross_check import refuse_conditional, refuse_unfaithful
+from warploom.codegen.cuda.lowering import LoweringTable, Site
+from warploom.codegen.cuda.roles import indent, number
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.from_module import printer
+from warploom.codegen.cuda.tile.gathered import gathered_lines
+from warploom.codegen.cuda.tile.grid import NEXT, again_lines, count_lines, finds_early
+from warploom.codegen.cuda.tile.iterations import trip_lines
+from warploom.codegen.cuda.tile.operands import product_functions
+from warploom.codegen.cuda.tile.ops import Ops
+from warploom.codegen.cuda.tile.ordered_reduction import asked_before
+from warploom.codegen.cuda.tile.positions import advance_lines, others_lines, position_lines
+from warploom.codegen.cuda.tile.ptxas_fences import (
+    drawn_after,
+    owned_by,
+    retired_at,
+    summed_after,
+    told_apart,
+)
+from warploom.codegen.cuda.tile.signature import Param
+from warploom.codegen.cuda.tile.smem_stores import put_text
+from warploom.codegen.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
+from warploom.codegen.cuda.tile.steps import step_text
+from warploom.codegen.cuda.tile.stores import fill_text
+from warploom.codegen.cuda.tile.waits import wait_function
+from warploom.ir.dataflow import When
+from warploom.ir.mbarrier_dialect import (
     Compute,
     MmaFence,
     NamedArrive,
@@ -16,46 +40,22 @@ from warploom.document.roles import (
     WaitFull,
     WaitGroup,
 )
-from warploom.emit.cuda.judged import refuse_conditional, refuse_unfaithful
-from warploom.emit.cuda.lowering import LoweringTable, Site
-from warploom.emit.cuda.roles import indent, number
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.from_module import printer
-from warploom.emit.cuda.tile.gathered import gathered_lines
-from warploom.emit.cuda.tile.grid import NEXT, again_lines, count_lines, finds_early
-from warploom.emit.cuda.tile.iterations import trip_lines
-from warploom.emit.cuda.tile.operands import product_functions
-from warploom.emit.cuda.tile.ops import Ops
-from warploom.emit.cuda.tile.positions import advance_lines, others_lines, position_lines
-from warploom.emit.cuda.tile.puts import put_text
-from warploom.emit.cuda.tile.signature import Param
-from warploom.emit.cuda.tile.stamps import StampedRole, stamp_line, stamped_line
-from warploom.emit.cuda.tile.steps import step_text
-from warploom.emit.cuda.tile.stores import fill_text
-from warploom.emit.cuda.tile.ties import (
-    drawn_after,
-    owned_by,
-    retired_at,
-    summed_after,
-    told_apart,
-)
-from warploom.emit.cuda.tile.turns import asked_before
-from warploom.emit.cuda.tile.waits import wait_function
-from warploom.kernel.values import Dot, Fn, Pointwise
-from warploom.lower.body import Body
-from warploom.lower.column import Lowered
-from warploom.lower.fuse import Step
-from warploom.lower.gather import GATHERER
-from warploom.lower.hand_over import early_array, early_vectors, puts
-from warploom.lower.landed import interrupted
-from warploom.lower.layout import Array, Form, Layout
-from warploom.lower.loop_ops import CONSUMER
-from warploom.lower.meet import MEET
-from warploom.lower.module import printed_module
-from warploom.lower.plan import held_loads, part_name, stored
-from warploom.lower.ranges import cut_of, moves
-from warploom.lower.slots import grouped_vars
-from warploom.lower.storage import staged_stores
+from warploom.ir.rings import Per
+from warploom.ir.tile import Dot, Fn, Pointwise
+from warploom.passes.body import Body
+from warploom.passes.build_module import printed_module
+from warploom.passes.driver import Lowered
+from warploom.passes.fuse import Step
+from warploom.passes.gather import GATHERER
+from warploom.passes.hoist_full_wait import interrupted
+from warploom.passes.layout import Array, Form, Layout
+from warploom.passes.loop_bounds import cut_of, moves
+from warploom.passes.loop_ops import CONSUMER
+from warploom.passes.smem_budget import staged_stores
+from warploom.passes.smem_layout import grouped_vars
+from warploom.passes.smem_ops import early_array, early_vectors, puts
+from warploom.passes.split_k import MEET
+from warploom.passes.warp_specialize import held_loads, part_name, stored
 
 MARK = "//@ "  # begins a comment that names the owner of the lines after it; views read them
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from warploom.document.roles import Load as LoadEntry, Mma, RoleEntry
-from warploom.emit.cuda import ptx
-from warploom.emit.cuda.lowering import Site
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.columns import early_text
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.from_module import ModulePrinter, printer
+from warploom.codegen.cuda import ptx
+from warploom.codegen.cuda.lowering import Site
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.columns import early_text
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
+from warploom.ir.mbarrier_dialect import Load as LoadEntry, Mma, RoleEntry
 from warploom.ir.operations import Copy, Mma as MmaOperation, SlotOperand
-from warploom.kernel.values import Dot, DType, Load, Tensor
-from warploom.lower.body import refusal
-from warploom.lower.hand_over import early_array, early_vectors
-from warploom.lower.parted import FIRST, REST
-from warploom.lower.plan import part_name
-from warploom.lower.slots import LINE_BYTES, SlotTile
-from warploom.target.h200 import WGMMA_ROWS
+from warploom.ir.tile import Dot, DType, Load, Tensor
+from warploom.passes.body import refusal
+from warploom.passes.smem_layout import LINE_BYTES, SlotTile
+from warploom.passes.smem_ops import early_array, early_vectors
+from warploom.passes.split_mma import FIRST, REST
+from warploom.passes.warp_specialize import part_name
+from warploom.targets.h200 import WGMMA_ROWS
 
 WGMMA_DTYPES = {DType.BF16: "bf16", DType.F16: "fp16", DType.E4M3: "e4m3", DType.E5M2: "e5m2"}
 STEPS_OF_LINE = 4  # k-steps of 32 bytes in a 128-byte row

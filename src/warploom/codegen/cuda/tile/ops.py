@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from warploom.document.flow import When
-from warploom.document.roles import (
+from warploom.codegen.cuda.lowering import Lowering, LoweringTable, Site, base_table
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.columns import early_text
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.dsmem import near_lines
+from warploom.codegen.cuda.tile.from_module import printer
+from warploom.codegen.cuda.tile.operands import load_lines, product_lines
+from warploom.codegen.cuda.tile.split_k import meet_lines
+from warploom.codegen.cuda.tile.steps import start_text
+from warploom.codegen.cuda.tile.stores import direct_text, module_store, store_call, straight_text
+from warploom.codegen.cuda.tile.vector import Vector
+from warploom.ir.dataflow import When
+from warploom.ir.mbarrier_dialect import (
     BulkStore,
     Compute,
     Expect,
@@ -12,26 +23,16 @@ from warploom.document.roles import (
     RoleEntry,
     WaitFull,
 )
-from warploom.emit.cuda.lowering import Lowering, LoweringTable, Site, base_table
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.columns import early_text
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.from_module import printer
-from warploom.emit.cuda.tile.meet import meet_lines
-from warploom.emit.cuda.tile.near import near_lines
-from warploom.emit.cuda.tile.operands import load_lines, product_lines
-from warploom.emit.cuda.tile.steps import start_text
-from warploom.emit.cuda.tile.stores import direct_text, module_store, store_call, straight_text
-from warploom.emit.cuda.tile.vector import Vector
-from warploom.kernel.values import Dot, DType, Load, Store
-from warploom.lower.column import Lowered
-from warploom.lower.fuse import Step
-from warploom.lower.hand_over import Put, See, early_array, puts, sees
-from warploom.lower.layout import Form
-from warploom.lower.loop_ops import load_name, product_name
-from warploom.lower.meet import MEET
-from warploom.lower.parted import FIRST, REST
-from warploom.lower.plan import (
+from warploom.ir.tile import Dot, DType, Load, Store
+from warploom.passes.driver import Lowered
+from warploom.passes.fuse import Step
+from warploom.passes.layout import Form
+from warploom.passes.loop_ops import load_name, product_name
+from warploom.passes.smem_budget import is_straight, staged_stores
+from warploom.passes.smem_ops import Put, See, early_array, puts, sees
+from warploom.passes.split_k import MEET
+from warploom.passes.split_mma import FIRST, REST
+from warploom.passes.warp_specialize import (
     LEAVE,
     SEE,
     START,
@@ -46,7 +47,6 @@ from warploom.lower.plan import (
     store_name,
     stored,
 )
-from warploom.lower.storage import is_straight, staged_stores
 
 
 class Ops:

@@ -7,16 +7,16 @@ stands between the two waits: they may change places, and asking a barrier takes
 
 from __future__ import annotations
 
-from warploom.document.flow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Who
-from warploom.document.roles import Compute, RoleProgram, RolesDocument, WaitGroup
-from warploom.emit.cuda.judged import unfaithful_step
-from warploom.emit.cuda.lowering import Site
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.iterations import last_row
-from warploom.kernel.values import Access, Store, Walk
-from warploom.lower.ranges import cut_of
-from warploom.lower.visits import turn_rows
+from warploom.codegen.cuda.cross_check import unfaithful_step
+from warploom.codegen.cuda.lowering import Site
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.iterations import last_row
+from warploom.ir.dataflow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Who
+from warploom.ir.mbarrier_dialect import Compute, RoleProgram, RolesDocument, WaitGroup
+from warploom.ir.tile import Access, Store, Walk
+from warploom.passes.loop_bounds import cut_of
+from warploom.passes.tile_order import turn_rows
 
 
 class _Turn:
@@ -60,8 +60,9 @@ def turn_bytes(exchange: Exchange) -> int:
 
 
 def turn_barriers(exchange: Exchange, warps: int) -> list[str]:
-    """Barriers of turns, a ring of them: the usher opens one, warps leave it, the clerk gives it
-    on, and then the usher may open another in its place.
+    """Barriers of turns, a ring of them: the acquire warp opens one, warps leave it, the release
+    warp gives it
+    on, and then the acquire warp may open another in its place.
     """
     arrivals = {Counted.DONE: warps}
     return [
@@ -131,18 +132,22 @@ def asked_before(
     return at[0] - 1, [_wait(exchange, steps[0]), "__syncwarp();"]
 
 
-def usher_tile(context: Context, exchange: Exchange) -> list[str]:
-    """The usher opens turns: it waits until the tiles after this one have added to the rows, as far
+def acquire_tile(context: Context, exchange: Exchange) -> list[str]:
+    """The acquire warp opens turns: it waits until the tiles after this one have added to the
+    rows, as far
     as they do. A spare warp, so that nobody who computes waits for an answer of the L2.
     """
     return _each_turn(
-        context, exchange, Who.USHER, _Turn(context, _turn_store(context), "k").begins
+        context, exchange, Who.ACQUIRE_WARP, _Turn(context, _turn_store(context), "k").begins
     )
 
 
-def clerk_tile(context: Context, exchange: Exchange) -> list[str]:
-    """The clerk gives turns on: a spare warp, so that nobody who computes waits for the fence."""
-    return _each_turn(context, exchange, Who.CLERK, _Turn(context, _turn_store(context), "k").ends)
+def release_tile(context: Context, exchange: Exchange) -> list[str]:
+    """The release warp gives turns on: a spare warp, so that nobody who computes waits for the
+    fence."""
+    return _each_turn(
+        context, exchange, Who.RELEASE_WARP, _Turn(context, _turn_store(context), "k").ends
+    )
 
 
 def _each_turn(context: Context, exchange: Exchange, who: Who, when: str) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from warploom.document.rings import Per, RoleRing
-from warploom.document.roles import RoleProgram, RolesDocument
-from warploom.emit.cuda.roles import cursors, indent
+from warploom.codegen.cuda.roles import cursors, indent
+from warploom.ir.mbarrier_dialect import RoleProgram, RolesDocument
+from warploom.ir.rings import Per, RoleRing
 
 
 def used_rings(document: RolesDocument, program: RoleProgram) -> list[RoleRing]:

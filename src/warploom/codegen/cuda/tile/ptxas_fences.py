@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from warploom.document.roles import (
+from warploom.codegen.cuda.tile.waits import Owned, wait_function
+from warploom.ir.mbarrier_dialect import (
     Commit,
     Compute,
     Mma,
@@ -19,8 +20,7 @@ from warploom.document.roles import (
     RoleProgram,
     WaitGroup,
 )
-from warploom.emit.cuda.tile.waits import Owned, wait_function
-from warploom.lower.layout import Array, Form, Layout
+from warploom.passes.layout import Array, Form, Layout
 
 Place = tuple[str, int]  # list, index
 

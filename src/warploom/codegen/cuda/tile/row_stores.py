@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.expressions import written_element
-from warploom.emit.cuda.tile.steps import tile_loop
-from warploom.emit.cuda.tile.vector import Vector, row_scope
-from warploom.kernel.values import Reduce, Store
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.expressions import written_element
+from warploom.codegen.cuda.tile.steps import tile_loop
+from warploom.codegen.cuda.tile.vector import Vector, row_scope
+from warploom.ir.tile import Reduce, Store
 
 
 def column_sums(context: Context, op: Store, made: Reduce) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.kernel.values import DType
+from warploom.ir.tile import DType
 
 COUNTER_BYTES = 1 << 16  # counters of tiles and consumers, at the start of the work memory
 WRAP, WRAP_STRIDE = 1 << 30, 1 << 34  # elements and bytes: together once around the addresses

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from warploom.emit.cuda import ptx
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.expressions import number, pointwise, wrapped
-from warploom.emit.cuda.tile.helpers import helpers_for
-from warploom.emit.cuda.tile.signature import (
+from warploom.codegen.cuda import ptx
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.expressions import number, pointwise, wrapped
+from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.signature import (
     C_TYPES,
     Param,
     PointerParam,
@@ -22,7 +22,7 @@ from warploom.emit.cuda.tile.signature import (
     SizeParam,
     StrideParam,
 )
-from warploom.emit.cuda.tile.simt_layout import (
+from warploom.codegen.cuda.tile.simt_layout import (
     WARP,
     ThreadAxis,
     ThreadLayout,
@@ -32,10 +32,11 @@ from warploom.emit.cuda.tile.simt_layout import (
     partial_sums,
     used_outside,
 )
-from warploom.emit.cuda.tile.source import ENTRY, Source
-from warploom.kernel.values import (
+from warploom.codegen.cuda.tile.source import ENTRY, Source
+from warploom.ir.tile import (
     Access,
     At,
+    Broadcast,
     Carried,
     Const,
     DType,
@@ -51,7 +52,6 @@ from warploom.kernel.values import (
     Reduce,
     Scalar,
     Size,
-    Spread,
     Store,
     Tensor,
     Tiles,
@@ -64,7 +64,7 @@ from warploom.kernel.values import (
     results,
     walk,
 )
-from warploom.lower.body import refusal
+from warploom.passes.body import refusal
 
 WRAPPED = (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
 INTEGERS = (DType.I32, DType.I8, DType.I4)
@@ -382,7 +382,7 @@ class _Writer:
                 return [self.scalar(op.result, f"pos_{op.var}")]
             case Whole():
                 return [self.scalar(op.result, f"whole_{op.var}")]
-            case Indices() | Spread() | Transpose():
+            case Indices() | Broadcast() | Transpose():
                 return []  # read where they are used
             case Load():
                 return self.load(op)
@@ -456,7 +456,7 @@ class _Writer:
         match op:
             case Indices():
                 return self.index(op.var)
-            case Spread() | Transpose():
+            case Broadcast() | Transpose():
                 return self.at(op.arg)
             case Pointwise() if self.is_same(op):
                 return self.at(op.args[0])
@@ -1061,7 +1061,7 @@ class _Writer:
     def reads(self, name: str) -> set[str]:
         """The arrays that the expression of a value reads."""
         op = self.made.get(name)
-        if isinstance(op, Spread | Transpose):
+        if isinstance(op, Broadcast | Transpose):
             return self.reads(op.arg)
         if isinstance(op, Pointwise) and self.is_same(op):
             return self.reads(op.args[0])

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from warploom.errors import ConfigError
-from warploom.kernel.values import (
+from warploom.ir.tile import (
     Access,
     At,
     Carried,
@@ -36,7 +36,7 @@ from warploom.kernel.values import (
     results,
     walk,
 )
-from warploom.lower.body import refusal
+from warploom.passes.body import refusal
 
 WARP = 32
 THREADS = 256

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from warploom.emit.cuda.tile.context import Context
-from warploom.lower.hand_over import Put
-from warploom.lower.slots import LINE_BYTES
+from warploom.codegen.cuda.tile.context import Context
+from warploom.passes.smem_layout import LINE_BYTES
+from warploom.passes.smem_ops import Put
 
 
 def put_text(context: Context, put: Put) -> list[str]:

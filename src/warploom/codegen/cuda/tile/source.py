@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from warploom.document.flow import Across, Exchange
-from warploom.document.roles import ClusterSync, RolesDocument
-from warploom.emit.cuda import layout as shared_layout, ptx
-from warploom.emit.cuda.judged import (
+from warploom.codegen.cuda import layout as shared_layout, ptx
+from warploom.codegen.cuda.cross_check import (
     refuse_other_exchanges,
     refuse_other_operands,
     refuse_other_registers,
     with_barriers,
 )
-from warploom.emit.cuda.roles import barrier_setup, indent, number
-from warploom.emit.cuda.tile.grid import (
+from warploom.codegen.cuda.roles import barrier_setup, indent, number
+from warploom.codegen.cuda.tile.dsmem import inbox_constants, inbox_setup
+from warploom.codegen.cuda.tile.grid import (
     again_lines,
     count_lines,
     early_lines,
@@ -26,21 +25,27 @@ from warploom.emit.cuda.tile.grid import (
     walk_lines,
     whole_lines,
 )
-from warploom.emit.cuda.tile.helpers import helpers_for
-from warploom.emit.cuda.tile.near import inbox_constants, inbox_setup
-from warploom.emit.cuda.tile.part import Part
-from warploom.emit.cuda.tile.signature import Param, PointerParam
-from warploom.emit.cuda.tile.stamps import NAME, StampedRole, stamped_roles
-from warploom.emit.cuda.tile.turns import clerk_tile, turn_barriers, turn_bytes, usher_tile
-from warploom.kernel.values import Dot, DType
-from warploom.lower.body import only_products
-from warploom.lower.column import Lowered, programs_of
-from warploom.lower.exchange import exchanges_of
-from warploom.lower.gather import GATHERER
-from warploom.lower.loop_ops import takes_turns
-from warploom.lower.meet import inbox_bytes, part_bytes
-from warploom.lower.unroll import adds_products
-from warploom.target.h200 import HopperTarget, h200
+from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.mma_slices import Part
+from warploom.codegen.cuda.tile.ordered_reduction import (
+    acquire_tile,
+    release_tile,
+    turn_barriers,
+    turn_bytes,
+)
+from warploom.codegen.cuda.tile.signature import Param, PointerParam
+from warploom.codegen.cuda.tile.stamps import NAME, StampedRole, stamped_roles
+from warploom.ir.dataflow import Across, Exchange
+from warploom.ir.mbarrier_dialect import ClusterSync, RolesDocument
+from warploom.ir.tile import Dot, DType
+from warploom.passes.body import only_products
+from warploom.passes.cross_cta import exchanges_of
+from warploom.passes.driver import Lowered, programs_of
+from warploom.passes.gather import GATHERER
+from warploom.passes.loop_ops import takes_turns
+from warploom.passes.split_k import inbox_bytes, part_bytes
+from warploom.passes.unroll import adds_products
+from warploom.targets.h200 import HopperTarget, h200
 
 ENTRY = "warploom_kernel"
 ROOMY = 176  # registers of arrays that leave room for numbers of the warp
@@ -312,13 +317,13 @@ class _Writer:
     def attendants(self, turns: Exchange) -> list[str]:
         """Warps of the producer that give turns on, and that open them."""
         trips, context = self.last.trip_lines(), self.last.context
-        clerk = self.tile_loop([[*trips, *clerk_tile(context, turns)]])
-        usher = self.tile_loop([[*trips, *usher_tile(context, turns)]])
+        release = self.tile_loop([[*trips, *release_tile(context, turns)]])
+        acquire = self.tile_loop([[*trips, *acquire_tile(context, turns)]])
         return [
             "} else if (warp == 1 && lane == 0) {",
-            *indent([_FIRST_TURN, *clerk], 2),
+            *indent([_FIRST_TURN, *release], 2),
             "} else if (warp == 2 && lane == 0) {",
-            *indent([_FIRST_TURN, *usher], 2),
+            *indent([_FIRST_TURN, *acquire], 2),
         ]
 
     def gatherer(self) -> list[str]:

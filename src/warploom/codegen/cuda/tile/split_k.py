@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby, product
 
-from warploom.document.flow import Does, Exchange, ExchangeStep, Reach, Who
-from warploom.emit.cuda.judged import exchange_at, group_barrier, unfaithful_step
-from warploom.emit.cuda.lowering import Site
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.signature import COUNTER_BYTES
-from warploom.lower.layout import Array, Form
-from warploom.lower.meet import MEET, QUAD_BYTES, meeting_of, met_arrays, part_bytes, quads_of
+from warploom.codegen.cuda.cross_check import exchange_at, group_barrier, unfaithful_step
+from warploom.codegen.cuda.lowering import Site
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.signature import COUNTER_BYTES
+from warploom.ir.dataflow import Does, Exchange, ExchangeStep, Reach, Who
+from warploom.passes.layout import Array, Form
+from warploom.passes.split_k import MEET, QUAD_BYTES, meeting_of, met_arrays, part_bytes, quads_of
 
 MOST_AHEAD, FEW_AHEAD = 16, 2  # quads of a thread that are on their way at once
 MOST_REGISTERS, FEW_REGISTERS = 200, 32

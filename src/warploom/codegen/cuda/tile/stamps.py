@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.document.roles import RoleProgram, RolesDocument
-from warploom.emit.cuda.roles import number
+from warploom.codegen.cuda.roles import number
+from warploom.ir.mbarrier_dialect import RoleProgram, RolesDocument
 from warploom.sim.roles import entry_label
 
 NAME = "stamps"

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.expressions import number
-from warploom.emit.cuda.tile.loads import called
-from warploom.emit.cuda.tile.nibbles import LEAST as NIBBLE, nibbles
-from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
-from warploom.kernel.values import DType, Fn, Pointwise, Reduce, Spread
-from warploom.lower.body import refusal
-from warploom.lower.fuse import Step, fresh_product
-from warploom.lower.layout import Array, Form, part_sums
-from warploom.lower.price import scaled_rows
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.expressions import number
+from warploom.codegen.cuda.tile.int4 import LEAST as NIBBLE, nibbles
+from warploom.codegen.cuda.tile.loads import called
+from warploom.codegen.cuda.tile.vector import ELEMENTS, Vector, row_scope
+from warploom.ir.tile import Broadcast, DType, Fn, Pointwise, Reduce
+from warploom.passes.body import refusal
+from warploom.passes.fuse import Step, fresh_product
+from warploom.passes.layout import Array, Form, part_sums
+from warploom.passes.op_cost import scaled_rows
 
 LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
 COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + {1}"}
@@ -187,7 +187,7 @@ def _compared_in(context: Context, step: Step, op: Reduce) -> Array | None:
     return array if whole and written == ([arg] if arg in made else []) else None
 
 
-def _unrounded(op: Pointwise | Spread) -> str:
+def _unrounded(op: Pointwise | Broadcast) -> str:
     """The value that a result is written from; packing rounds by itself."""
     last = isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.dtype.bits < 32
     return op.args[0] if last and isinstance(op, Pointwise) else op.result.name

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from warploom.document.roles import RoleEntry
-from warploom.emit.cuda.judged import exchange_at
-from warploom.emit.cuda.lowering import Site
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.context import Context
-from warploom.emit.cuda.tile.expressions import written_element
-from warploom.emit.cuda.tile.from_module import ModulePrinter, printer
-from warploom.emit.cuda.tile.row_stores import column_sums, row_store
-from warploom.emit.cuda.tile.turns import consumer_turn
-from warploom.emit.cuda.tile.vector import ELEMENTS, Vector, row_scope
+from warploom.codegen.cuda.cross_check import exchange_at
+from warploom.codegen.cuda.lowering import Site
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.expressions import written_element
+from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
+from warploom.codegen.cuda.tile.ordered_reduction import consumer_turn
+from warploom.codegen.cuda.tile.row_stores import column_sums, row_store
+from warploom.codegen.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.errors import KernelError
+from warploom.ir.mbarrier_dialect import RoleEntry
 from warploom.ir.operations import (
     BulkStore as BulkStoreOperation,
     Vector as VectorOperation,
 )
-from warploom.kernel.values import DType, Reduce, Store
-from warploom.lower.body import refusal
-from warploom.lower.fuse import is_column_sum
-from warploom.lower.hand_over import by_columns, share_of
-from warploom.lower.plan import store_name
-from warploom.lower.slots import LINE_BYTES
-from warploom.lower.storage import is_turned, scattered
-from warploom.lower.tiling import BLOCK_COLUMNS, BLOCK_ROWS
-from warploom.lower.visits import takes_turns
+from warploom.ir.tile import DType, Reduce, Store
+from warploom.passes.body import refusal
+from warploom.passes.fuse import is_column_sum
+from warploom.passes.kernel_config import BLOCK_COLUMNS, BLOCK_ROWS
+from warploom.passes.smem_budget import is_turned, scattered
+from warploom.passes.smem_layout import LINE_BYTES
+from warploom.passes.smem_ops import by_columns, share_of
+from warploom.passes.tile_order import takes_turns
+from warploom.passes.warp_specialize import store_name
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
 WARP_ROWS = 16

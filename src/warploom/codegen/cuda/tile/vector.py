@@ -8,10 +8,11 @@ extent once for the step.
 
 from __future__ import annotations
 
-from warploom.emit.cuda.roles import indent
-from warploom.emit.cuda.tile.expressions import BINARY, pointwise, wrapped
-from warploom.emit.cuda.tile.loads import Loads, called
-from warploom.kernel.values import (
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.expressions import BINARY, pointwise, wrapped
+from warploom.codegen.cuda.tile.loads import Loads, called
+from warploom.ir.tile import (
+    Broadcast,
     Const,
     DType,
     Fn,
@@ -21,11 +22,10 @@ from warploom.kernel.values import (
     Position,
     Scalar,
     Size,
-    Spread,
 )
-from warploom.lower.body import refusal
-from warploom.lower.layout import Form
-from warploom.lower.ranges import Affine, comparisons, moves, unless_whole
+from warploom.passes.body import refusal
+from warploom.passes.layout import Form
+from warploom.passes.loop_bounds import Affine, comparisons, moves, unless_whole
 
 ELEMENTS = 8  # of a thread in 16 columns of a block
 SMALL = 1 << 16
@@ -93,7 +93,7 @@ class Vector(Loads):
         if inner in self.homes and inner not in self.local:
             return self.homes[inner]
         op = self.body.ops.get(inner)
-        return self.array_of(op.arg) if isinstance(op, Spread) else None
+        return self.array_of(op.arg) if isinstance(op, Broadcast) else None
 
     def _kept(self, name: str) -> str:
         array, form = self.homes[name], self.layout.form_of(name)
@@ -109,7 +109,7 @@ class Vector(Loads):
         value = self.body.values[name]
         if isinstance(op, Const | Scalar | Size) or not value.dims:
             return self._uniform(name)
-        if isinstance(op, Spread):
+        if isinstance(op, Broadcast):
             return self.value(op.arg)
         if isinstance(op, Indices):
             return self.indices(op.var)
@@ -188,7 +188,7 @@ class Vector(Loads):
             return "", self.value(name)
         if isinstance(op, Indices):
             return "1", f"({self.position(op.var)} + lane % 4 * 2)"
-        if isinstance(op, Spread):
+        if isinstance(op, Broadcast):
             return self._rise(op.arg)
         assert isinstance(op, Pointwise)
         rises = [self._rise(a) for a in op.args]

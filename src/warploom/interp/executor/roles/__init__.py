@@ -8,7 +8,7 @@ document means, or ends in a ``Fault``.
     first_fault(document, (1, 2, 3), range(40))     # None, or what went wrong in a random run
 """
 
-from warploom.run.roles.agent import meaning
-from warploom.run.roles.machine import Machine
-from warploom.run.roles.memory import Fault, Plan, Values
-from warploom.run.roles.run import first_fault, replay, role_witness
+from warploom.interp.executor.roles.agent import meaning
+from warploom.interp.executor.roles.machine import Machine
+from warploom.interp.executor.roles.memory import Fault, Plan, Values
+from warploom.interp.executor.roles.run import first_fault, replay, role_witness

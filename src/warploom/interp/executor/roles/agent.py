@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from warploom.document.rings import BufferCopy, SlotRead
-from warploom.document.roles import BulkStore, Compute, Mma, RoleProgram, RolesDocument
-from warploom.run.roles import memory
+from warploom.interp.executor.roles import memory
+from warploom.ir.mbarrier_dialect import BulkStore, Compute, Mma, RoleProgram, RolesDocument
+from warploom.ir.rings import BufferCopy, SlotRead
 
 _T = TypeVar("_T")
 

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
-from warploom.document.flow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
-from warploom.document.roles import RolesDocument
-from warploom.run.roles.memory import Fault, MBarrier
+from warploom.interp.executor.roles.memory import Fault, MBarrier
+from warploom.ir.dataflow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Rows, Who
+from warploom.ir.mbarrier_dialect import RolesDocument
 
 MOST_PARTS, TILES, MOST_TURNS, WARPS, LAUNCHES = 4, 3, 7, 2, 2
 _SPREAD = 10.0
@@ -262,7 +262,7 @@ class _Near(_Run):
 
 
 class _Turns(_Run):
-    """Tiles of one unit; of a CTA an usher, a clerk and two warps of its consumer."""
+    """Tiles of one unit; of a CTA an acquire warp, a release warp and two warps of its consumer."""
 
     def __init__(self, exchange: Exchange, ctas: int, turns: int) -> None:
         self.exchange, self.turns = exchange, range(turns)
@@ -270,7 +270,11 @@ class _Turns(_Run):
         visits = rows if exchange.visits is Rows.UP else rows[::-1]
         order = rows if exchange.turns is Rows.UP else rows[::-1]
         self.place = {row: n for n, row in enumerate(order)}
-        crew = [(Who.USHER, 0), (Who.CLERK, 0), *((Who.CONSUMER, w) for w in range(WARPS))]
+        crew = [
+            (Who.ACQUIRE_WARP, 0),
+            (Who.RELEASE_WARP, 0),
+            *((Who.CONSUMER, w) for w in range(WARPS)),
+        ]
         self.threads = []
         for c in range(ctas):
             for who, n in crew:

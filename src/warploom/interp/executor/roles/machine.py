@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.document import roles
-from warploom.document.rings import Scope, SlotRead
-from warploom.run.roles import agent, memory
+from warploom.interp.executor.roles import agent, memory
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.rings import Scope, SlotRead
 
 
 @dataclass(frozen=True, slots=True)

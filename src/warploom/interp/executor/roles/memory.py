@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from warploom.document import roles
-from warploom.document.rings import Per, RoleRing, Scope
-from warploom.document.roles import RoleEntry, RoleProgram, RolesDocument
+from warploom.ir import mbarrier_dialect as roles
+from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram, RolesDocument
+from warploom.ir.rings import Per, RoleRing, Scope
 
 _MEET_ALL = (roles.NamedSync, roles.ClusterSync)
 _MEET_WARP = (

@@ -1,7 +1,7 @@
 """Random runs, each with its own quick and slow agents, and the order that went wrong, told.
 
 A run follows from its tile lengths and its seed, so a witness can be run again: ``replay`` ends in
-the same fault, or the document was mended.
+the same fault, or the document was repaired.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from warploom.document.roles import RolesDocument
 from warploom.errors import ConfigError
-from warploom.run.roles.agent import Agent, Outputs, Store, meaning
-from warploom.run.roles.exchange import run_exchanges
-from warploom.run.roles.machine import Action, Machine
-from warploom.run.roles.memory import Copy, Fault, Plan, Values
+from warploom.interp.executor.roles.agent import Agent, Outputs, Store, meaning
+from warploom.interp.executor.roles.exchange import run_exchanges
+from warploom.interp.executor.roles.machine import Action, Machine
+from warploom.interp.executor.roles.memory import Copy, Fault, Plan, Values
+from warploom.ir.mbarrier_dialect import RolesDocument
 
 _SPREAD = 20.0  # speeds differ by up to 2 ** 20: whoever is slow waits for all others
 _CHANGES = (0.0, 0.01, 0.05)  # chance of new speeds at a step, one of these a run

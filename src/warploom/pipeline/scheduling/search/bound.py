@@ -9,7 +9,7 @@ a few can come before the next compute, and that compute waits for its own fragm
 from collections.abc import Sequence
 from itertools import pairwise
 
-from warploom.seed.sched.search.problem import NO_UNIT, UNITS, OrderProblem
+from warploom.pipeline.scheduling.search.problem import NO_UNIT, UNITS, OrderProblem
 
 _Job = tuple[int, int, int, int]  # op, bit, tail, hold
 

@@ -14,8 +14,8 @@ from itertools import pairwise
 from operator import le
 from typing import NamedTuple
 
-from warploom.seed.sched.search.bound import UnitBound
-from warploom.seed.sched.search.problem import NO_UNIT, UNITS, OrderProblem
+from warploom.pipeline.scheduling.search.bound import UnitBound
+from warploom.pipeline.scheduling.search.problem import NO_UNIT, UNITS, OrderProblem
 
 
 class WorkLimitReached(Exception):  # noqa: N818 - a signal between the parts of the search

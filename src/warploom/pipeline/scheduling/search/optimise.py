@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from warploom.errors import InfeasibleError, SchedulingError
-from warploom.seed.sched.search.complete import (
+from warploom.pipeline.scheduling.search.complete import (
     Completer,
     State,
     WorkLimitReached,
     WorkMeter,
     start_state,
 )
-from warploom.seed.sched.search.problem import OrderProblem, price
+from warploom.pipeline.scheduling.search.problem import OrderProblem, price
 
 NO_LIMIT = 10**12
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from warploom.document.ops import OpRole, ResourceKind
-from warploom.seed.graph.loop_body import LoopBody, OpNode
-from warploom.seed.sched.greedy import partition_bounds
-from warploom.seed.sched.result import PORT_RESOURCES, Lifetimes, evaluate_schedule
+from warploom.ir.schedule_ops import OpRole, ResourceKind
+from warploom.pipeline.graph_builder.loop_body import LoopBody, OpNode
+from warploom.pipeline.scheduling.greedy import partition_bounds
+from warploom.pipeline.scheduling.result import PORT_RESOURCES, Lifetimes, evaluate_schedule
 
 UNITS = 3
 NO_UNIT = UNITS

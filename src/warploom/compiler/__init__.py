@@ -1,0 +1,1 @@
+"""Compilation: configurations chosen, kernels lowered and built, results cached on disk."""
