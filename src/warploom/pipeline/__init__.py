@@ -1,1 +1,1 @@
-"""The seed's front end: schedules of MMA blocks in the reference's shapes, up to the document."""
+"""The documented schedule API: schedules of MMA blocks, from declared ops to the document."""
