@@ -6,6 +6,15 @@ from tests.kernels.authored import BEGINS, read
 
 LONG = read(
     """
+top1_narrow | x: m k, w: e k -> best which: m f32 | m=100 e=8 k=136 | whole e
+    m = wl.tile(best)
+    acc = wl.zeros(m, w.e)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[:, k].T
+    top = acc.max(axis=1)
+    at = wl.where(acc == top, wl.index(w.e).to(wl.f32), 1.0e9).min(axis=1)
+    best[m] = wl.sigmoid(top)
+    which[m] = at
 gqa_decode_bias | q: h d, k v: t d, bias: h t f32 -> out: h d | h=16 t=200 d=64 | whole d
     h = wl.tile(out, whole="d")
     qs = q[h]
@@ -222,16 +231,6 @@ turned_mlp | x: m d, w: h d, v: h e -> out: e m | m=100 d=64 h=136 e=64 | whole 
 )
 REFUSED = read(
     """
-top1_narrow | x: m k, w: e k -> best which: m f32 | m=100 e=8 k=136 | whole e
-| says a product with 8 columns
-    m = wl.tile(best)
-    acc = wl.zeros(m, w.e)
-    for k in wl.steps(x.k):
-        acc += x[m, k] @ w[:, k].T
-    top = acc.max(axis=1)
-    at = wl.where(acc == top, wl.index(w.e).to(wl.f32), 1.0e9).min(axis=1)
-    best[m] = wl.sigmoid(top)
-    which[m] = at
 conv_1d | x: b p k, w: f n k -> out: b m n | b=2 p=102 m=100 n=72 k=64 f=3 | says wl.index
     b, m, n = wl.tile(out)
     acc = wl.zeros(m, n)

@@ -96,11 +96,24 @@ class Compiled:
         positive: Collection[str] = (),
         target: HopperTarget | None = None,
         measured: Callable[[], Pins] | None = None,
+        warns: bool = True,
     ) -> None:
         self.kernel = kernel
         self.sizes, self._pinned, self._measured = dict(sizes or {}), dict(pins or {}), measured
         self.positive = frozenset(positive)
-        self.target = target or h200()
+        self.target, self.warns = target or h200(), warns
+
+    def _warn_of_spills(self, built: Built) -> None:
+        """Authors can choose other tiles; callers of a public function cannot."""
+        if self.warns:
+            warnings.warn(
+                f"kernel {self.kernel.name}, {built.tiling.name}:"
+                f" {built.cubin.report.spill_bytes} bytes of registers are spilled in every"
+                " configuration that was tried; smaller tiles (.with_config(...)) or shorter whole"
+                " axes avoid it",
+                SpillWarning,
+                stacklevel=3,
+            )
 
     def check(
         self,
@@ -341,14 +354,7 @@ class Compiled:
             )
         if spilled:
             least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
-            warnings.warn(
-                f"kernel {self.kernel.name}, {least.tiling.name}:"
-                f" {least.cubin.report.spill_bytes} bytes of registers are spilled in every"
-                " configuration that was tried; smaller tiles (.with_config(...)) or shorter whole"
-                " axes avoid it",
-                SpillWarning,
-                stacklevel=2,
-            )
+            self._warn_of_spills(least)
             return least
         raise BackendError(
             f"no tiling of kernel {self.kernel.name} can be built",

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 from warploom.compiler.binary import Binary
 from warploom.compiler.cuda_driver import require_hopper
+from warploom.compiler.shipped import is_shipped
 from warploom.errors import (
     BackendError,
     GeometryError,
@@ -478,10 +479,11 @@ def _compiled(
     sizes: tuple[tuple[str, int], ...],
     pins: tuple[tuple[str, object], ...],
     positive: frozenset[str],
+    warns: bool,
 ) -> Compiled:
     from warploom.compiler.compiled import Compiled  # noqa: PLC0415 (loads every pass)
 
-    return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive)
+    return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive, warns=warns)
 
 
 def compiled_or_chosen(request: Request) -> Compiled:
@@ -489,13 +491,14 @@ def compiled_or_chosen(request: Request) -> Compiled:
     place for it: then with another order of its own, or with nothing of it.
     """
     kernel, sizes, pins, positive = request.kernel, request.sizes, request.pins, request.positive
+    warns = not is_shipped(request.origin.text)
     if pins:
-        return _compiled(kernel, sizes, pins, positive)
+        return _compiled(kernel, sizes, pins, positive, warns)
     from warploom.compiler.compiled import alternatives  # noqa: PLC0415 (loads every pass)
 
     for mine in alternatives(request.measured()):
-        made = _compiled(kernel, sizes, mine, positive)
+        made = _compiled(kernel, sizes, mine, positive, warns)
         with suppress(BackendError, GeometryError, KernelError, SchedulingError):
             made.built  # noqa: B018 (kept)
             return made
-    return _compiled(kernel, sizes, (), positive)
+    return _compiled(kernel, sizes, (), positive, warns)
