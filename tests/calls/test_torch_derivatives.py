@@ -12,7 +12,10 @@ from torch.nn.attention.bias import causal_lower_right, causal_upper_left
 import warploom.torch as ours
 from warploom.errors import BackendError
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:FutureWarning")
+pytestmark = [  # what torch says of its own decompositions
+    pytest.mark.filterwarnings("ignore:.*torch.jit.script:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning"),
+]
 OPS = torch.ops.warploom
 F64 = torch.float64
 STARTS = torch.tensor([0, 3, 3, 8], dtype=torch.int32)
