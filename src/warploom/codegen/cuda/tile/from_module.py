@@ -183,14 +183,17 @@ class ModulePrinter:
         ends = {
             p.a: p.b for p in _conjuncts(load.predicate) if isinstance(p, Binary) and p.op is Op.LT
         }
-        if any(at not in ends for at in load.at):
+        if any(at not in ends for at in load.at if _of_element(at)):
             raise BackendError(
-                f"a load of {load.tensor} without a predicate for each axis", where=self.module.name
+                f"a load of {load.tensor} without a predicate for each axis of its tile",
+                where=self.module.name,
             )
-        return (
-            [_bracketed(x, self.text(x)) for x in load.at],
-            [self.text(ends[x]) for x in load.at],
-        )
+        axes = self.module.tensor(load.tensor).axes
+        limits = [
+            self.text(ends[at]) if at in ends else self.context.size_of(load.tensor, axis.name)
+            for at, axis in zip(load.at, axes, strict=True)
+        ]
+        return [_bracketed(x, self.text(x)) for x in load.at], limits
 
     def _condition(self, part: IntExpr) -> str:
         assert isinstance(part, Binary)
