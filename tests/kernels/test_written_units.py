@@ -1,7 +1,5 @@
 """Tiles of the tail that lie in a batch: the batch's axis needs no condition of its own."""
 
-from __future__ import annotations
-
 import pytest
 
 import warploom as wl
