@@ -139,7 +139,7 @@ def _group_lines(made: ModulePrinter, groups: Groups, none: str = "break;") -> l
 
 def finds_early(layout: Layout) -> bool:
     """Whether consumers look for their next tile while the first product of one runs."""
-    kernel, shared = layout.body.kernel, layout.tiling.pingpong == 1
+    kernel, shared = layout.body.kernel, layout.config.pingpong == 1
     return kernel.grid.kind == "groups" and only_products(layout.body) and shared
 
 
