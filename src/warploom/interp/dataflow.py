@@ -68,7 +68,7 @@ def verify_dataflow(
     seed: int = 0,
     sizes_tried: Sequence[Mapping[str, int]] = (),
 ) -> DataflowReport:
-    """Whether a module computes its tile IR, for enumerated size classes, or for ``sizes_tried``."""
+    """Whether a module computes its tile IR, for enumerated size classes, or ``sizes_tried``."""
     tried: list[tuple[tuple[str, int], ...]] = []
     findings: list[str] = []
     for n, sizes in enumerate(sizes_tried or size_classes(module, classes, seed)):
