@@ -162,9 +162,9 @@ def test_what_cannot_be_read_is_an_error_of_its_own(name):
 
 
 def test_unsupported_names_the_first_instruction_and_its_line():
-    report = verdict_of("\ts_nop 0\n\tv_smfmac_f32_16x16x32_f16 v[0:3], v[4:5], v[6:9], v10\n")
+    report = verdict_of("\ts_nop 0\n\tv_cubeid_f32 v0, v1, v2, v3\n")
     assert report.verdict is Verdict.UNSUPPORTED
-    assert "v_smfmac_f32_16x16x32_f16" in report.unsupported
+    assert "v_cubeid_f32" in report.unsupported
     assert "line 16" in report.unsupported
 
 

@@ -130,6 +130,7 @@ class Kernel:
     metadata: Mapping[str, Any]
     symbols: Mapping[str, int] = field(default_factory=dict)
     data: Mapping[str, bytes] = field(default_factory=dict)
+    keeps_halves: bool = False  # loads of half a register keep the other half: no ECC of registers
 
     def target_of(self, instruction: Instruction) -> int:
         """The instruction that a branch jumps to."""
@@ -197,6 +198,7 @@ def read_kernel(text: str, entry: str | None = None) -> Kernel:
         metadata=metadata,
         symbols=parser.symbols,
         data=parser.data,
+        keeps_halves="sramecc-" in target,
     )
 
 
