@@ -340,10 +340,26 @@ class Machine:
 
     def _resolved(self, instruction: Instruction, at: int) -> Instruction:
         """Operands that name code or data relative to the program counter as numbers."""
+        if instruction.mnemonic in ("s_add_i32", "s_add_u32"):
+            instruction = self._from_here(instruction, at)
         if not any("@rel32" in t or "@gotpcrel32" in t or "-.L" in t for t in instruction.operands):
             return instruction
         found = tuple(self._relative(text, at) for text in instruction.operands)
         return dataclasses.replace(instruction, operands=found)
+
+    def _from_here(self, instruction: Instruction, at: int) -> Instruction:
+        """A label as a number is its distance from the literal, four bytes behind ``s_getpc``."""
+        to, *sources = instruction.operands
+        labels = self.kernel.labels
+        if not any(t in labels for t in sources):
+            return instruction
+        if at == 0 or self._code[at - 1].mnemonic != "s_getpc_b64":
+            raise UnsupportedError("a label as a number that does not follow s_getpc_b64")
+        found = tuple(
+            str((CODE_STEP * (labels[t] - at) - 4) & 0xFFFFFFFF) if t in labels else t
+            for t in sources
+        )
+        return dataclasses.replace(instruction, operands=(to, *found))
 
     def _relative(self, text: str, at: int) -> str:
         match = re.match(r"([\w.$]+)@(rel32|gotpcrel32)@(lo|hi)(?:\+\d+)?$", text)
