@@ -131,6 +131,44 @@ def test_a_ticket_between_workgroups(name):
     assert report.verdict is verdict, str(report)
 
 
+SCALAR_FLAG = """
+	s_cmp_eq_u32 s2, 0
+	s_cbranch_scc0 .Lread
+	global_store_dword v1, v1, s[6:7] offset:512{stored}
+	{wait}
+	s_barrier
+	s_cmp_eq_u32 s3, 0
+	s_cbranch_scc0 .Lend
+	s_mov_b32 s12, 1
+	s_store_dword s12, s[6:7], 0x0 glc
+	s_branch .Lend
+.Lread:
+	s_load_dword s12, s[6:7], 0x0 glc
+	s_waitcnt lgkmcnt(0)
+	s_cmp_eq_u32 s12, 1
+	s_cbranch_scc0 .Lread
+	global_load_dword v4, v2, s[6:7] offset:512{loaded}
+	s_waitcnt vmcnt(0)
+	global_store_dword v1, v4, s[6:7] offset:2048
+.Lend:
+"""
+
+
+@pytest.mark.parametrize(
+    ("stored", "wait", "loaded", "verdict"),
+    [
+        (" sc0 sc1", WAIT, " sc0 sc1", CLEAN),
+        (" sc0 sc1", WAIT, "", RACE),
+        ("", WAIT, " sc0 sc1", RACE),
+        (" sc0 sc1", NOTHING, " sc0 sc1", RACE),
+    ],
+)
+def test_a_flag_that_the_scalar_unit_sets_and_polls(stored, wait, loaded, verdict):
+    body = SCALAR_FLAG.format(stored=stored, wait=wait, loaded=loaded)
+    report = verdict_of(body, grid=2, axioms={"cu_order": False})
+    assert report.verdict is verdict, str(report)
+
+
 def test_an_atomic_without_a_result_acquires_nothing():
     """Nobody looked at a value, so nothing says that the other workgroup was there before."""
     body = FLAG.format(**{**FLAG_PARTS, "polled": " sc1"}).replace(

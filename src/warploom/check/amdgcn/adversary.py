@@ -131,7 +131,7 @@ class TimedMachine(Machine):
         w.accesses += 1
         self._changes += kind != "r"
 
-    def synchronise(self, w: Wave, offsets: Addresses, kind: str) -> None:
+    def synchronise(self, w: Wave, offsets: Addresses, kind: str, *, scalar: bool = False) -> None:
         """Order is not asked here."""
 
     def _end(self, w: Wave) -> None:

@@ -797,7 +797,7 @@ class Machine:
             kind, offsets, size, w, self._group_index(), number, at, known[number][1],
             snapshot_of(w), data, scalar, bypass,
         )  # fmt: skip
-        if scalar and kind == "w":
+        if scalar and kind == "w" and not bypass:
             access.number = INFINITE
             w.cached.append(access)
         self.journal.add(access)
@@ -809,7 +809,7 @@ class Machine:
                 access.number = number
         w.cached = []
 
-    def synchronise(self, w: Wave, offsets: Addresses, kind: str) -> None:
+    def synchronise(self, w: Wave, offsets: Addresses, kind: str, *, scalar: bool = False) -> None:
         """An access that can carry order from workgroup to workgroup.
 
         A release hands on what its wave knows to be complete and written back; an acquire is of
@@ -835,7 +835,7 @@ class Machine:
         for place in np.unique(offsets).tolist():
             message = self._messages.get(place)
             if message and kind in ("r", "a"):
-                self._receive(w, dict(message))
+                self._receive(w, w.lgkm if scalar else w.vm, dict(message))
             if kind in ("w", "a"):
                 sent = self._messages.setdefault(place, {})
                 merge(sent, w.known)
@@ -850,9 +850,9 @@ class Machine:
                     merge(sent, {key: number for key, number in marks.items() if number})
 
     @staticmethod
-    def _receive(w: Wave, message: dict[int, int]) -> None:
+    def _receive(w: Wave, queue: Queue, message: dict[int, int]) -> None:
         """What a location hands on is known when the access that reads it has come back."""
-        operation = w.vm.items[-1]
+        operation = queue.items[-1]
         before = operation.done
 
         def back() -> None:
@@ -959,6 +959,8 @@ class _Flow:
 
 def _is_poll(instruction: Instruction) -> bool:
     """A load of device scope that brings a value to registers."""
+    if instruction.mnemonic.startswith(("s_load_", "s_buffer_load_")):
+        return instruction.flag("glc")
     return (
         "_load_" in instruction.mnemonic
         and is_vector_memory(instruction.mnemonic)

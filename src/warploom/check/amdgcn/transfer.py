@@ -74,7 +74,7 @@ class Machine(Protocol):
     def write_back(self, w: Wave, number: int) -> None:
         """Scalar stores of the wave are in memory when this operation is complete."""
 
-    def synchronise(self, w: Wave, offsets: Addresses, kind: str) -> None:
+    def synchronise(self, w: Wave, offsets: Addresses, kind: str, *, scalar: bool = False) -> None:
         """An access that can carry order from workgroup to workgroup."""
 
     def disturb(self, w: Wave, at: int, number: int, where: Addresses, data: Bytes) -> Bytes:
@@ -197,6 +197,7 @@ def _scalar(
     constant = literal(instruction.operands[2]) if len(instruction.operands) > 2 else 0
     extra = instruction.number("offset")
     buffered = bool(match[1])
+    coherent = instruction.flag("glc")
     registers = tuple(range(SGPR + to, SGPR + to + count))
 
     def effect(w: Wave) -> None:
@@ -215,7 +216,9 @@ def _scalar(
         place = place - (1 << 64) if place >> 63 else place
         where = machine.memory.offsets(np.array([place], np.int64), size)
         number = machine.issue_lgkm(w, at, registers, scalar=True)
-        machine.touch_global(w, at, where, size, "r", number, scalar=True)
+        if coherent:
+            machine.synchronise(w, where, "r", scalar=True)
+        machine.touch_global(w, at, where, size, "r", number, scalar=True, bypass=coherent)
         w.s[to : to + count] = machine.memory.gather(where, size).view(np.uint32)[0].tolist()
 
     return effect
@@ -225,11 +228,12 @@ def _scalar_store(
     instruction: Instruction, at: int, machine: Machine, symbols: Mapping[str, int], count: int,
     buffered: bool,
 ) -> Effect:  # fmt: skip
-    """To the scalar cache: in memory only after ``s_dcache_wb``, and a wait for that."""
+    """To the scalar cache: in memory after ``s_dcache_wb`` only, but where it is coherent."""
     source, held = scalar_row(instruction.operands[0])
     base, _ = scalar_row(instruction.operands[1])
     offset = read_scalar(instruction.operands[2], symbols)
     extra, size = instruction.number("offset"), 4 * count
+    coherent = instruction.flag("glc")
     if held != count:
         raise UnsupportedError(f"{instruction.mnemonic} of {held} registers")
 
@@ -244,7 +248,9 @@ def _scalar_store(
                 return
         data = np.array([w.s[source : source + count]], np.uint32).view(np.uint8)
         where = machine.memory.offsets(np.array([start + more & ~3], np.int64), size, write=True)
-        machine.touch_global(w, at, where, size, "w", number, data, scalar=True)
+        machine.touch_global(w, at, where, size, "w", number, data, scalar=True, bypass=coherent)
+        if coherent:
+            machine.synchronise(w, where, "w", scalar=True)
         machine.memory.scatter(where, data)
 
     return effect
