@@ -13,6 +13,7 @@ ends with it.
 |---|---|---|
 | roles, counters | small programs, half of them edited | every interleaving |
 | sequences | tile sequences on rings of up to 24 slots | runs with one step held back |
+| attacks | hand-made documents of every known class, edited | runs with one step held back |
 | larger | deep rings and clusters, edited | random runs |
 | exchanges | CTAs that meet in global memory, edited | every interleaving |
 | kernels | random kernels of nine forms | NumPy, in the interpreter |
@@ -136,6 +137,7 @@ CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
     "roles": (oracle("roles"), 20_000, 50),
     "counters": (oracle("counters"), 20_000, 100),
     "sequences": (oracle("sequences"), 20_000, 100),
+    "attacks": (oracle("attacks"), 10_000, 50),
     "larger": (oracle("larger"), 5_000, 100),
     "exchanges": (oracle("exchanges"), 5_000, 100),
     "kernels": (kernels, 5_000, 20),
