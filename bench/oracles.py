@@ -14,11 +14,12 @@
 ``roles``: small role programs, every second one edited, against every interleaving
 (``tests/modelcheck``). ``counters``: counter schedules, every second one with loads written twice,
 against the executor's complete exploration. ``sequences``: rings of up to 24 slots and random
-sequences of tiles, against runs with one step after the other held back. ``attacks``: the hand-made
-right documents of every class that was once judged wrongly, edited up to three times, against the
-same runs. ``larger``: deep rings and clusters, edited up to three times, against random runs. ``exchanges``: how CTAs meet in global
-memory, edited up to four times, against every interleaving. ``shipped``: schedules of the shipped
-texts (of `bench/role_mutants.py --write FOLDER`), edited up to three times, against random runs.
+sequences of tiles, against runs with one step after the other held back. ``attacks``: the
+hand-made right documents of every class that was once judged wrongly, edited up to three times,
+against the same runs. ``larger``: deep rings and clusters, edited up to three times, against random
+runs. ``exchanges``: how CTAs meet in global memory, edited up to four times, against every
+interleaving. ``shipped``: schedules of the shipped texts (of
+`bench/role_mutants.py --write FOLDER`), edited up to three times, against random runs.
 ``structure``: shipped schedules with consistent edits of several places (``tests/mutation``).
 ``modulo``: bodies with distances, values, budgets, roles and isolation, solved and enumerated
 (``tests/modulo/full_oracle.py``). Prints each disagreement, and the figures.

@@ -1,7 +1,5 @@
 """Random kernels as authors write them: in the interpreter and as emitted CUDA, against NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

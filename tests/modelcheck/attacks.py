@@ -1,10 +1,10 @@
 """Hand-made documents of every class that was once judged wrongly, edited at random.
 
-The bases are the right twins of ``tests/verify/test_document_classes.py``: deep rings, hand-over and
-release through another ring or a named barrier, waits in ``setup``, parts of warps, staging under two
-scopes, turns. Each is edited up to three times, also by what no other generator changes: threads,
-peels, uses a whole ring away, barriers of other rings. Runs with one step held back show what is
-wrong; they share no code with the verifier.
+The bases are the right twins of ``tests/verify/test_document_classes.py``: deep rings, hand-over
+and release through another ring or a named barrier, waits in ``setup``, parts of warps, staging
+under two scopes, turns. Each is edited up to three times, also by what no other generator changes:
+threads, peels, uses a whole ring away, barriers of other rings. Runs with one step held back show
+what is wrong; they share no code with the verifier.
 """
 
 from __future__ import annotations

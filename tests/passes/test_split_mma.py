@@ -1,7 +1,5 @@
 """Products in two parts: only where the work between them neither needs nor changes them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
