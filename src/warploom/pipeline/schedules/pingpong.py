@@ -10,9 +10,6 @@ from warploom.ir.schedule_ops import DepEdge, KOffsetKind, OpDesc
 from warploom.ir.validation import boolean, instance, integer
 from warploom.pipeline.amd_target.cost import (
     PingPongOps,
-    TargetCostModel,
-    TargetProfile,
-    annotate_ops,
     mi355x_target,
 )
 from warploom.pipeline.amd_target.geometry import KernelGeometry, agreeing_target, agreeing_units
@@ -20,6 +17,13 @@ from warploom.pipeline.body import PipelineBody
 from warploom.pipeline.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.pipeline.config.pipeline import PipelineConfig, SchedulingStrategy
 from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.config.target import (
+    TargetProfile,
+)
+from warploom.pipeline.cost_model import (
+    TargetCostModel,
+    annotate_ops,
+)
 from warploom.pipeline.graph_builder.edges import derive_edges_from_ops
 from warploom.pipeline.graph_builder.partitions import partition_edges
 from warploom.pipeline.schedule import PipelineSchedule
