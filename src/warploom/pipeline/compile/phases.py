@@ -29,6 +29,7 @@ from warploom.pipeline.graph_builder.named import (
     named_flow,
     named_phases,
     needs_names,
+    require_names,
     with_names,
 )
 from warploom.pipeline.graph_builder.partitions import edge_choices
@@ -209,6 +210,8 @@ def single_buffer_phases(
     """
     if is_named(body) or (needs_names(body) and not to_the_letter):
         return _named_phases(schedule, body, edges)
+    if not to_the_letter:
+        require_names(body)
     return Phases(
         prologue=default_prologue(body, config, first_only=to_the_letter),
         kernel=schedule.transform_kernel(default_kernel(body), body),

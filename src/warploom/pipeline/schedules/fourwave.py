@@ -91,8 +91,9 @@ class Pipeline4Wave(PipelineSchedule):
                 instance(value, kind, name, "Pipeline4Wave")
         self.geometry = geometry
         self.target = agreeing_target("Pipeline4Wave", geometry, target, max_globals=1)
-        self._schedule_config = _forced(config or self._default_schedule_config())
-        if config is not None:  # what the caller states is his, and warns where it does nothing
+        usual = self._default_schedule_config()
+        self._schedule_config = _forced(config or usual)
+        if config not in (None, usual):  # what the caller states is his, and warns where idle
             self.forced_settings = tuple(n for n in _FORCED if not _stated(config, n))
         depth = max(self.target.pipeline.depth, 2)
         geometry.require_depth(depth)
