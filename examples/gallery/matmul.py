@@ -165,9 +165,7 @@ def mlp(
 
 
 @wl.kernel
-def conv3x3(
-    x: wl.In["b", "y", "z", "c"], w: wl.In["t", "o", "c"], out: wl.Out["b", "y", "z", "o"]
-):
+def conv3x3(x: wl.In["b", "y", "z", "c"], w: wl.In["t", "o", "c"], out: wl.Out["b", "y", "z", "o"]):
     b, y, z, o = wl.tile(out)
     acc = wl.zeros(z, o)
     for c in wl.steps(x.c):
@@ -180,9 +178,7 @@ def conv3x3(
 def conv3x3_wanted(x, w):
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
     h, v = x.shape[1:3]
-    return sum(
-        padded[:, t // 3 : t // 3 + h, t % 3 : t % 3 + v] @ w[t].T for t in range(9)
-    )
+    return sum(padded[:, t // 3 : t // 3 + h, t % 3 : t % 3 + v] @ w[t].T for t in range(9))
 
 
 @wl.kernel
@@ -335,10 +331,9 @@ CASES = (
             "bias": normal(rng, 72),
             "residual": normal(rng, 104, 72),
         },
-        wanted=lambda a, b, rows, columns, bias, residual: gelu(
-            (a.T @ b.T) * rows[:, None] * columns + bias
-        )
-        + residual,
+        wanted=lambda a, b, rows, columns, bias, residual: (
+            gelu((a.T @ b.T) * rows[:, None] * columns + bias) + residual
+        ),
         trial=1,
     ),
     Case(

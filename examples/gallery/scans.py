@@ -15,9 +15,7 @@ def cumsum_rows(x: wl.In["m", "n"], out: wl.Out["m", "n", wl.f32]):
 
 
 @wl.kernel
-def chunk_cumsum(
-    g: wl.In["b", "c", "t", "h", wl.f32], out: wl.Out["b", "c", "t", "h", wl.f32]
-):
+def chunk_cumsum(g: wl.In["b", "c", "t", "h", wl.f32], out: wl.Out["b", "c", "t", "h", wl.f32]):
     """Log gates summed inside each chunk, along time: the heads lie beside one another."""
     b, c, h = wl.tile(out, whole="t")
     out[b, c, :, h] = wl.cumsum(g[b, c, :, h], axis=0)

@@ -28,9 +28,7 @@ def grouped_gemm_wanted(x, w, starts):
 
 
 @wl.kernel
-def jagged_softmax(
-    x: wl.In["t", "n"], starts: wl.Starts["b"], out: wl.Out["t", "n"]
-):
+def jagged_softmax(x: wl.In["t", "n"], starts: wl.Starts["b"], out: wl.Out["t", "n"]):
     """Along the rows of each group, column by column: three walks over them."""
     b, n = wl.tile("b", "n", unit="b")
     first, end = starts[b], starts[b + 1]

@@ -57,7 +57,9 @@ def wanted(case, arrays):
 def near(case, found):
     """What differs, in words; '' where nothing does."""
     arrays = inputs(case)
-    for t, got, want in zip(case.kernel.signature.outputs, found, wanted(case, arrays), strict=True):
+    for t, got, want in zip(
+        case.kernel.signature.outputs, found, wanted(case, arrays), strict=True
+    ):
         got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
         if got.shape != want.shape:
             return f"{t.name} has shape {got.shape}, not {want.shape}"

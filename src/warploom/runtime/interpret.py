@@ -235,14 +235,14 @@ def _ptx(
     kernel: Kernel,
     emitted: Kernel,
     source: Source,
-    tiling: KernelConfig,
+    config: KernelConfig,
     arrays: Mapping[str, Named],
     scalars: Mapping[str, float],
     lengths: Mapping[str, int],
     state: Interpreting,
 ) -> dict[str, Named]:
     """What the CUDA of a kernel without products computes: its PTX, executed warp by warp."""
-    binary = described(emitted, source, tiling, b"")
+    binary = described(emitted, source, config, b"")
     own = {t.name: tuple(a.name for a in t.axes) for t in kernel.tensors}
     contents, shapes = {}, {}
     for t in kernel.tensors:
@@ -311,13 +311,13 @@ def _module_for(
             continue
         for choice in choices:
             try:
-                lowered = compiled.lower(choice.tiling)
+                lowered = compiled.lower(choice.config)
             except (GeometryError, SchedulingError, KernelError, OrderError) as error:
                 last = error
                 continue
             module = build_module(kernel, lowered)
-            return module, partial(visit_list, lowered.kernel, choice.tiling)
-    raise last or GeometryError(f"no tiling of kernel {kernel.name}", fix="pin smaller extents")
+            return module, partial(visit_list, lowered.kernel, choice.config)
+    raise last or GeometryError(f"no config of kernel {kernel.name}", fix="pin smaller extents")
 
 
 def _has_wave_module(kernel: Kernel, config: object) -> bool:

@@ -101,9 +101,7 @@ def _check_branches(frame: Frame, node: ast.If, test: Value) -> None:
             if test.dtype is DType.BOOL
             else "'if' on a number that is only known on the GPU",
             why="all elements of a tile go the same way: an if asks one condition, of no axes",
-            fix="wl.where(condition, a, b)"
-            if test.dims
-            else "a comparison: if count > 0:",
+            fix="wl.where(condition, a, b)" if test.dims else "a comparison: if count > 0:",
         )
     if frame.build.grid is None or frame.depth > 0:
         frame.wrong_syntax(
