@@ -317,11 +317,7 @@ class Compiled:
     @cached_property
     def built(self) -> Built:
         """The first candidate that ptxas keeps; else, of those not serialised, the least spilt."""
-        if not has_products(self.simplified):
-            found = self._build_without_products()
-            if found is not None:
-                return found
-        return self._build_pipelined()
+        return self._build_without_products() or self._build_pipelined()
 
     def _build_pipelined(self) -> Built:
         said: list[str] = []
@@ -353,11 +349,22 @@ class Compiled:
         )
 
     def _build_without_products(self) -> Built | None:
+        found = self.without_products()
+        if found is None:
+            return None
+        source, config = found
+        cubin = compile_source(source.text, name=self.kernel.name, judged=False)
+        return Built(config=config, source=source, cubin=cubin)
+
+    def without_products(self) -> tuple[Source, KernelConfig] | None:
         """A kernel without matrix products has no schedule: threads hold elements of its tiles.
 
-        None where the author pinned choices of the pipelined form, or where only that can do it.
+        None where it has products, where the author pinned choices of the pipelined form, or where
+        only that can do it.
         """
         kernel = self.simplified
+        if has_products(kernel):
+            return None
         looped = any(isinstance(op, Loop) for op in kernel.ops)
         if looped and set(self.pins) - {v.name for v in kernel.vars}:
             return None
@@ -374,9 +381,7 @@ class Compiled:
                 if not looped:
                     raise
                 return None
-        cubin = compile_source(source.text, name=self.kernel.name, judged=False)
-        config = config_of(kernel, consumer_warpgroups=0, **extents)
-        return Built(config=config, source=source, cubin=cubin)
+        return source, config_of(kernel, consumer_warpgroups=0, **extents)
 
     def build(self, config: KernelConfig, *, stamps: bool = False) -> Built:
         """Schedule, prove, emit and compile a config, or recall it; ptxas' verdict is left open.
