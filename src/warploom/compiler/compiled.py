@@ -391,7 +391,7 @@ class Compiled:
                     raise
                 return None
         cubin = compile_source(source.text, name=self.kernel.name, judged=False)
-        config = config_of(kernel, consumers=0, **extents)
+        config = config_of(kernel, consumer_warpgroups=0, **extents)
         return Built(config=config, source=source, cubin=cubin)
 
     def build(self, config: KernelConfig, *, stamps: bool = False) -> Built:
