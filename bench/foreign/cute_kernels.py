@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 os.environ.setdefault("CUTE_DSL_ARCH", "sm_90a")
 os.environ["CUTE_DSL_KEEP"] = "ptx,ir"
+os.environ["CUTE_DSL_DUMP_DIR"] = tempfile.mkdtemp()
 
 import cutlass
 import cutlass.pipeline as pipeline
