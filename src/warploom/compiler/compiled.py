@@ -129,11 +129,11 @@ class Compiled:
         """
         from warploom.check import check  # noqa: PLC0415 (needs a CUDA compiler)
         from warploom.compiler.described import binary_of  # noqa: PLC0415
-        from warploom.runtime.check_launch import launch_of, ptx_of  # noqa: PLC0415
+        from warploom.runtime.check_launch import launch_of  # noqa: PLC0415
 
         open_ = [s.name for s in binary_of(self).scalars if getattr(s, "default", None) is None]
         values = {**dict.fromkeys(open_, 1.0), **(scalars or {})}
-        return check(ptx_of(self.cuda), launch_of(self, sizes, scalars=values), axioms=axioms)
+        return check(self.ptx_with_lines, launch_of(self, sizes, scalars=values), axioms=axioms)
 
     def require_checked(self, sizes: Mapping[str, int]) -> None:
         """``CheckError`` where the machine code is not clean for a small launch."""
@@ -262,6 +262,11 @@ class Compiled:
     def ptx(self) -> str:
         """The PTX of the kernel that is built."""
         return ptx_of(self.built.source.text)
+
+    @property
+    def ptx_with_lines(self) -> str:
+        """The PTX with the lines of the CUDA source, as ``check`` reads it."""
+        return ptx_of(self.cuda, options=("-lineinfo",))
 
     @property
     def sass(self) -> str:
