@@ -72,7 +72,7 @@ def emit_h200_command(
 
     Example: warploom emit h200 gemm --tile 128x256x64 -o out
     """
-    if (Path(source) / "passes.json").is_file():
+    if pass_list.is_dump(source):
         return _resumed(Path(source), output, build=build)
     subject = load(source, request)
     text = cuda_text(subject, races=races)
