@@ -32,6 +32,7 @@ from warploom.ir.module import Dialect, KernelModule, Role
 from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.rings import Per
 from warploom.ir.tile_schedule import let
+from warploom.verify.coverage.effects import verify_effects
 from warploom.verify.coverage.enumerate import find_wrong, size_classes
 from warploom.verify.coverage.induction import trips_cover
 from warploom.verify.coverage.report import Claim, CoverageReport, Finding, How
@@ -55,7 +56,7 @@ def verify_coverage(module: KernelModule) -> CoverageReport:
     findings: list[Finding] = []
     product = is_product(module)
     every = (_schedules, _agreement, verify_positions, verify_trips, verify_stores, verify_loads)
-    for check in (*every, _bytes, *((_steps,) if product else ())):
+    for check in (*every, verify_effects, _bytes, *((_steps,) if product else ())):
         for made in check(module):
             (claims if isinstance(made, Claim) else findings).append(made)
     if not product:

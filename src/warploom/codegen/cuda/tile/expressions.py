@@ -52,9 +52,9 @@ def number(value: float | int | bool, dtype: DType) -> str:
 
 
 def pointwise(  # noqa: C901, PLR0911, PLR0912 (one line a function)
-    fn: Fn, args: list[str], dtype: DType, types: list[DType]
+    fn: Fn, args: list[str], dtype: DType, types: list[DType], *, once: bool = False
 ) -> str:
-    """A function of expressions."""
+    """A function of expressions; ``once``: of a number, which may be computed outside a loop."""
     whole = all(t in (DType.I32, DType.BOOL) for t in types)
     if fn is Fn.SHR and not args[1].isdecimal():
         return f"shifted_right({args[0]}, {args[1]})"
@@ -82,7 +82,7 @@ def pointwise(  # noqa: C901, PLR0911, PLR0912 (one line a function)
         case Fn.CAST:
             return _cast(args[0], dtype, types[0])
         case _:
-            return FUNCTIONS[fn].format(args[0])
+            return (ONCE if once and fn in ONCE else FUNCTIONS)[fn].format(args[0])
 
 
 def wrapped(fn: Fn, args: list[str]) -> str:
@@ -102,6 +102,10 @@ def _rounded_down(fn: Fn, a: str, b: str) -> str:
     return f"{'divided_down' if fn is Fn.FLOORDIV else 'remainder_of'}({a}, {b})"
 
 
+ONCE = {
+    Fn.EXP: "exp2_once({} * 1.4426950408889634f)",
+    Fn.EXP2: "exp2_once({})",
+}
 FUNCTIONS = {
     Fn.EXP: "exp2_approx({} * 1.4426950408889634f)",
     Fn.EXP2: "exp2_approx({})",
