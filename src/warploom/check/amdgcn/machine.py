@@ -107,6 +107,7 @@ class Machine:
         self._touched = [u.all for u in self._uses]
         self._reads = [u.reads for u in self._uses]
         self._loads = [_returns_in_order(i) for i in self._code]
+        self._counted = [_counter_of(i.mnemonic) for i in self._code]
         self._program: list[Effect | None] = [None] * len(self._code)
         self._group: Group | None = None
         self._messages: dict[int, dict[int, int]] = {}  # what a location hands to its readers
@@ -122,7 +123,7 @@ class Machine:
         self.unwritten: tuple[int, Wave, int] | None = None  # a read of LDS that nobody wrote
         self._flows = [_Flow.of(i, u) for i, u in zip(self._code, self._uses, strict=True)]
         self._in_order = settings.axioms.get("vm_order", True)
-        self._stalls = settings.axioms.get("counter_stall", False)
+        self._stalls = settings.axioms.get("counter_stall", True)
 
     # Running.
 
@@ -579,8 +580,11 @@ class Machine:
 
     def _make_room(self, w: Wave, queue: Queue) -> None:
         """A full counter: the oldest retires before the next can issue."""
-        self.overflowed |= len(queue.items) >= queue.capacity
-        if self._stalls and len(queue.items) >= queue.capacity and not queue.scalars:
+        if len(queue.items) < queue.capacity:
+            return
+        self.overflowed = True
+        ordered = not queue.scalars and (self._in_order or not queue.dmas)
+        if self._stalls and ordered:
             self.used.add("counter_stall")
             self._retire(w, queue, queue.capacity - 1)
             self._publish(w)
@@ -659,6 +663,8 @@ class Machine:
 
     def _in_flight(self, w: Wave, at: int, registers: frozenset[int]) -> None:
         """Registers that an instruction names while a load is on its way to them."""
+        if self._stalls and self._counted[at]:  # it is held back before it reads its operands
+            self._make_room(w, w.vm if self._counted[at] == "vm" else w.lgkm)
         hit = [r for r in registers if r in w.flying]
         for register in hit:
             operation = w.flying[register]
@@ -1032,6 +1038,14 @@ _BRANCHES: dict[str, Callable[[Wave], bool]] = {
     "s_cbranch_cdbgsys": lambda w: False,
     "s_cbranch_cdbguser": lambda w: False,
 }
+
+
+def _counter_of(mnemonic: str) -> str:
+    """The counter that counts an instruction of vector memory or LDS; flat ones count twice."""
+    if is_vector_memory(mnemonic):
+        uncounted = mnemonic.startswith(("flat_", "buffer_inv", "buffer_wb"))
+        return "" if uncounted else "vm"
+    return "lgkm" if mnemonic.startswith("ds_") and mnemonic != "ds_nop" else ""
 
 
 def _returns_in_order(instruction: Instruction) -> str:
