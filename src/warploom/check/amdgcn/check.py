@@ -118,7 +118,7 @@ class _Check:
         if any(f.code == "no-such-instruction" for f in self.findings):
             self._unsupported = ""  # what the target does not have cannot be run, and need not be
         made = self._made()
-        if machine.overflowed and not self._unsupported and self.axioms.get("counter_stall", True):
+        if "counter_stall" in self.used and not self._unsupported:
             return self._without_stalls(made, schedules)
         return made
 

@@ -100,7 +100,6 @@ class Machine:
         self.steps = 0
         self.used: set[str] = set()  # axioms that a verdict rests on
         self.draws: set[str] = set()
-        self.overflowed = False  # more operations in flight than a counter can count
         self.ran = np.zeros(len(kernel.instructions), np.bool_)
         self._code = kernel.instructions
         self._uses = [uses_of(i) for i in self._code]
@@ -521,8 +520,9 @@ class Machine:
         elif len(marks) < 4096:
             marks.add(state)
 
-    @staticmethod
-    def _at_barrier(w: Wave) -> None:
+    def _at_barrier(self, w: Wave) -> None:
+        if w.vm.stalled or w.lgkm.stalled:
+            self.used.add("counter_stall")
         w.at_barrier = True
         w.barriers += 1
         w.accesses_at_barrier = w.accesses
@@ -582,10 +582,9 @@ class Machine:
         """A full counter: the oldest retires before the next can issue."""
         if len(queue.items) < queue.capacity:
             return
-        self.overflowed = True
         ordered = not queue.scalars and (self._in_order or not queue.dmas)
         if self._stalls and ordered:
-            self.used.add("counter_stall")
+            queue.stalled += list(queue.items)[: len(queue.items) - queue.capacity + 1]
             self._retire(w, queue, queue.capacity - 1)
             self._publish(w)
 
@@ -598,6 +597,8 @@ class Machine:
     def _wait_queue(self, w: Wave, queue: Queue, count: int) -> None:
         if count >= queue.capacity:
             return
+        if queue.stalled:
+            queue.stalled = [o for o in queue.stalled if o.number > queue.issued - count]
         if queue is w.vm and w.loads_off:
             self._retire_off(w, count)
         if count and queue.scalars and len(queue.items) > count:
@@ -665,6 +666,9 @@ class Machine:
         """Registers that an instruction names while a load is on its way to them."""
         if self._stalls and self._counted[at]:  # it is held back before it reads its operands
             self._make_room(w, w.vm if self._counted[at] == "vm" else w.lgkm)
+        for queue in (w.vm, w.lgkm):
+            if queue.stalled and any(r in registers for o in queue.stalled for r in o.registers):
+                self.used.add("counter_stall")
         hit = [r for r in registers if r in w.flying]
         for register in hit:
             operation = w.flying[register]
