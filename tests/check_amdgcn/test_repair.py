@@ -22,7 +22,9 @@ def test_every_bug_of_the_bench_is_repaired(name):
     found = repair(text, Launch.read(FOLDER / name / "launch.json"))
     assert found.clean, found.report.text()
     assert 1 <= len(found.inserted) <= 4
-    assert all(t.startswith(("s_waitcnt", "s_barrier", "s_nop")) for _, t in found.inserted)
+    assert all(
+        t.startswith(("s_waitcnt", "s_barrier", "s_nop", "buffer_inv")) for _, t in found.inserted
+    )
     kept = [line for line in found.text.split("\n") if line in text.split("\n")]
     assert len(kept) >= len(text.split("\n"))
 

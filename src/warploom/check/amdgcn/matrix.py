@@ -168,11 +168,7 @@ def make_mfma(instruction: Instruction, target: str) -> Effect | None:
         blocks = groups * held // depth
         if blocks < 1 or groups % blocks or right.shape[0] != held:
             raise UnsupportedError(f"the register counts of {instruction.mnemonic}")
-        left, right = broadcast(left, right, blocks)
-        if wide and m == 4:
-            layout = _double_blocks(left, right)
-        else:
-            layout = _spread(_product(left, right, m, blocks), m, wide)
+        layout = _multiplied(*broadcast(left, right, blocks), m, blocks, wide)
         if layout.shape[0] * (2 if wide else 1) != count:
             raise UnsupportedError(f"the destination of {instruction.mnemonic}")
         _store(w, to, layout, addend, match[2])
@@ -298,6 +294,15 @@ def _product(left: NDArray[Any], right: NDArray[Any], m: int, blocks: int) -> ND
     b = right.reshape(held, blocks, inner, m).transpose(1, 2, 0, 3).reshape(blocks, inner * held, m)
     result: NDArray[Any] = np.matmul(a, b)
     return result
+
+
+def _multiplied(
+    left: NDArray[Any], right: NDArray[Any], m: int, blocks: int, wide: bool
+) -> NDArray[Any]:
+    """Products as accumulator registers ``[register, lane]``."""
+    if wide and m == 4:
+        return _double_blocks(left, right)
+    return _spread(_product(left, right, m, blocks), m, wide)
 
 
 def _double_blocks(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
