@@ -262,9 +262,9 @@ def run(folder: Path, jobs: int, seconds: float, only: list[str], commit: str) -
 NOT_SHOWN = (
     "Reported, but not shown by the runs that were tried, by code:",
     "",
-    "- ARRIVALS, BYTES: a barrier is initialised for, or told of, something else than comes. It shows"
-    " when the difference has gone round, or never, where nobody waits for that phase.",
-    "- LAPPED, PHASE, DEADLOCK: a wait names a use that is over, or comes with the parity of another"
+    "- ARRIVALS, BYTES: a barrier is initialised for, or told of, something else than comes. It"
+    " shows when the difference has gone round, or never, where nobody waits for that phase.",
+    "- LAPPED, PHASE, DEADLOCK: a wait names a use that is over, or has the parity of another"
     " one. The documents say which use is meant; the hardware sees a parity that may be the same.",
     "- RAW-SLOT, WAR-SLOT, DRAIN: the order rests on such a wait.",
     "- SCOPE: a product of less than a warpgroup, which the runs do not know about.",
