@@ -54,6 +54,11 @@ class Dtype(StrEnum):
     BF16 = "bf16"
     FP16 = "fp16"
     FP8 = "fp8"
+    MXFP8 = "mxfp8"
+    MXFP8_E5M2 = "mxfp8_e5m2"
+    MXFP6 = "mxfp6"
+    MXFP6_E3M2 = "mxfp6_e3m2"
+    MXFP4 = "mxfp4"
 
     @classmethod
     def _missing_(cls, value: object) -> "Dtype | None":
