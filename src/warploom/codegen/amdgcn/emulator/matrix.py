@@ -54,7 +54,9 @@ def decode_fp16(words: Words) -> Floats:
 _DECODE: dict[str, Callable[[Words], Floats]] = {"bf16": decode_bf16, "f16": decode_fp16}
 
 
-def make_mfma(mnemonic: str, operands: Sequence[str], modifiers: Sequence[str]) -> Effect | None:
+def make_mfma(
+    mnemonic: str, operands: Sequence[str], modifiers: Sequence[str] = ()
+) -> Effect | None:
     """The effect of a matrix instruction, or None for other mnemonics."""
     match = _NAME.match(mnemonic)
     if match is None:
