@@ -162,8 +162,8 @@ DtypeOption = Annotated[
     Dtype | None,
     typer.Option(
         parser=element_type,
-        metavar="|".join(Dtype),
-        help="Element type.",
+        metavar="bf16|fp16|fp8|mxfp8|..",
+        help="Element type; also mxfp6, mxfp4, mxfp8_e5m2, mxfp6_e3m2.",
         show_default="bf16",
     ),
 ]
