@@ -46,6 +46,7 @@ from warploom.kernels.swiglu import swiglu
 from warploom.passes.driver import Lowered
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
 from warploom.pipeline.amd_target.cost import AMDScheduleHints
+from warploom.pipeline.amd_target.geometry import MICROSCALED
 from warploom.pipeline.schedule import PipelineSchedule
 from warploom.pipeline.schedules.shipped import shipped
 from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
@@ -62,7 +63,7 @@ TILES = {"single_buffer": (128, 128, 64)}  # default tiles other than the double
 def parse_tile(text: str | None, dtype: str, default: Tile | None = None) -> Tile:
     """``256x256x64`` as numbers; by default the shipped tile of the dtype."""
     if text is None:
-        return default or DEFAULT["fp8" if dtype == "fp8" else "bf16"]
+        return default or DEFAULT["fp8" if dtype in ("fp8", *MICROSCALED) else "bf16"]
     parts = text.lower().split("x")
     if len(parts) != 3 or not all(p.isdigit() and int(p) for p in parts):
         raise ConfigError(f"{text!r} is no tile", where="--tile", fix="write it as 256x256x64")
@@ -159,6 +160,13 @@ class TileKernel:
     @property
     def element(self) -> str:
         """The element type of its inputs, as the language calls it."""
+        if self.dtype in MICROSCALED:
+            raise ConfigError(
+                f"tile kernels have no tensors of {self.dtype}",
+                where="--dtype",
+                why="its blocks share scales; the shipped MI355X schedules multiply them",
+                fix=f"warploom emit gfx950 fourwave --dtype {self.dtype}",
+            )
         return _DTYPES.get(self.dtype, self.dtype)
 
     @cached_property

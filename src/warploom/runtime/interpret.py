@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from warploom.check.axioms import resolve
+from warploom.axioms import resolve
 from warploom.check.formats import decode, encode
 from warploom.check.ptx.check import check_ptx
 from warploom.codegen.amdgcn.module import module_of_kernel
