@@ -886,10 +886,10 @@ class MachineBase:
         elif self.order.startswith("starve"):
             victim = int(self.order[6:] or 0)
             others = [w for w in warps if w.index != victim]
-            before = self.steps
+            changes = self.changes
             for warp in others:
                 self._advance(warp, quantum)
-            if self.steps != before:
+            if self.changes != changes:  # who only polls would go on for ever
                 return
         for warp in warps:
             self._advance(warp, quantum)

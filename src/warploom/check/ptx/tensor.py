@@ -935,6 +935,9 @@ class Tensors(Maps):
         source: Array,
         placed: Callable[[int], Array],
         held: Array | None = None,
+        *,
+        proxy: str = "async",
+        atomic: bool = False,
     ) -> None:
         """Bytes land in one or more CTAs and count on the barrier at the same offset there."""
         cta = g.warp.cta
@@ -974,10 +977,12 @@ class Tensors(Maps):
                 instr,
                 pc,
                 write=True,
-                proxy="async",
+                proxy=proxy,
                 components=component,
                 values=value,
-                what="bulk load",
+                what="bulk load" if proxy == "async" else "asynchronous store",
+                atomic=atomic,
+                scope="cluster",
             )
             if not first:
                 g.warp.visits[pc] -= 1
@@ -1255,6 +1260,8 @@ class Tensors(Maps):
                     int(barrier(g)[lane]),
                     np.zeros(0, np.int64),
                     partial(_same, index),
+                    proxy="generic",  # relaxed stores: no part of the async proxy
+                    atomic=bool(op),
                 )
 
         return run
