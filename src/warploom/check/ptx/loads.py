@@ -558,7 +558,7 @@ class Loads(MachineBase):
 
     def _atomic(self, instr: Instr, pc: int, *, returns: bool) -> Run:
         operands = list(instr.operands)
-        kind = instr.parts[-1]
+        kind = next((p for p in reversed(instr.parts) if p in TYPE_BYTES), "")
         n = next((int(p[1:]) for p in instr.parts if p in ("v2", "v4", "v8")), 1)
         d = operands.pop(0) if returns else Sink()
         a, *given = operands

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.check.launch import Launch, Param, TensorMap
-from warploom.check.ptx.alu import LANES, Alu, dtype_of, getter, refuse, stored
+from warploom.check.ptx.alu import LANES, dtype_of, getter, refuse, stored
 from warploom.check.ptx.clocks import Clocks, Stamp
 from warploom.check.ptx.memory import Conflict, Event, Memory
 from warploom.check.ptx.parse import (
@@ -34,6 +34,7 @@ from warploom.check.ptx.parse import (
 )
 from warploom.check.ptx.program import Program
 from warploom.check.ptx.results import Findings
+from warploom.check.ptx.video import Video
 from warploom.errors import CheckError, UnsupportedCodeError
 from warploom.report import Verdict
 
@@ -261,7 +262,7 @@ class MachineBase:
         self._place_global(seed)
         self._place_params()
         self.clock = 0
-        self.alu = Alu(self.get)
+        self.alu = Video(self.get)
         self.code: list[Run] = []
 
     # -- memory layout

@@ -1447,5 +1447,7 @@ def _reduced(old: Array, new: Array, op: str, element: str) -> Array:
     ops: dict[str, Any] = {
         "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and,
         "or": np.bitwise_or, "xor": np.bitwise_xor,
+        "inc": lambda x, y: np.where(x >= y, 0, x + 1),
+        "dec": lambda x, y: np.where((x == 0) | (x > y), y, x - 1),
     }  # fmt: skip
     return encode(ops[op](a, b), element)
