@@ -143,10 +143,8 @@ class ExecutingDriver(fake_driver.FakeDriver):
         wait = any("COOPERATIVE" in a.id for a in config.attrs)
         table = ctypes.cast(ctypes.c_void_p(block), ctypes.POINTER(ctypes.c_void_p))
         library = host_cuda.built(text, entry)
-        host_cuda.shuffle(0 if wait else self.seed)
-        if wait and config.gridDimX > 1:
-            self.fault = "CTAs that wait for one another run one at a time here: sms=1"
-            return (FAULT,)
+        host_cuda.shuffle(self.seed)
+        host_cuda.together(config.gridDimX if wait else self.seed % (self.sms + 1))
         given = (config.gridDimX, config.blockDimX, config.sharedMemBytes, cluster, self.seed)
         said = host_cuda.host_run(library, table, *given)
         self.kernels.append(entry)
