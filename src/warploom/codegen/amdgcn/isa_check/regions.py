@@ -81,7 +81,7 @@ class _Region:
         ]
         while stack and not self.wrong:
             block, first, steps, past = stack.pop()
-            if past.count(block) > MAX_VISITS:
+            if past.count(block) >= MAX_VISITS:
                 continue
             done, steps = self._follow(block, first, steps)
             if done:

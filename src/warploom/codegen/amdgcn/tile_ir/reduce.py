@@ -86,7 +86,7 @@ def _tree(low: Lowering, fn: Fn, kind: DType, values: list[str]) -> str:
 def _shuffled(low: Lowering, name: str, step: int, kind: DType) -> str:
     """The value of the lane whose number differs in one bit."""
     state = low.state
-    other = state.at_entry(("other", step), f"xor i32 %lane, {step}")
+    other = state.at_entry(("other", step), f"xor i32 {state.lane}, {step}")
     at = state.at_entry(("other byte", step), f"shl i32 {other}, 2")
     if kind is DType.I32:
         return low.text.value(f"call i32 @llvm.amdgcn.ds.bpermute(i32 {at}, i32 {name})")

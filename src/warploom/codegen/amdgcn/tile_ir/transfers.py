@@ -96,7 +96,7 @@ def _turned(
 
     Sixteen lanes read four rows of sixteen columns, four lanes a row.
     """
-    lane = _entry(low, f"and i32 %lane, {MFMA - 1}")
+    lane = _entry(low, f"and i32 {low.state.lane}, {MFMA - 1}")
     down = _entry(low, f"lshr i32 {lane}, 2")
     row = _entry(low, f"add i32 {low.state.base(along)}, {down}")
     row = _entry(low, f"add i32 {row}, {offset}")
@@ -230,7 +230,8 @@ class Source:
         """The bytes from the buffer's start that a lane moves in a load."""
         low, text, transfer = self.low, self.low.text, self.transfer
         chunks, threads = transfer.chunks, transfer.threads
-        tid = "%tid" if not i else _entry(low, f"add i32 %tid, {i * threads}")
+        tid = low.state.tid
+        tid = tid if not i else _entry(low, f"add i32 {tid}, {i * threads}")
         row = tid if chunks == 1 else _entry(low, f"udiv i32 {tid}, {chunks}")
         byte = "0"
         if transfer.wide:
