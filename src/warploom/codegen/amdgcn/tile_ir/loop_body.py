@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, Layout, count_of
 from warploom.codegen.amdgcn.tile_ir.machine import MatrixInstruction
+from warploom.codegen.amdgcn.tile_ir.numbers import PAIRED
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, contracted
 from warploom.ir import tile as ir
 from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
@@ -807,7 +808,8 @@ class _Builder:
         chip, count = mi355x(), count_of(restricted(layout, value.vars))
         if isinstance(op, ir.Pointwise) and op.fn in _SLOW:
             return count * chip.transcendental
-        return count * chip.issue
+        paired = op.fn in PAIRED if value.dtype is DType.F32 else op.fn is Fn.CAST
+        return count * chip.issue // (2 if paired else 1)
 
     # Carried values, and the whole.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap
@@ -39,9 +40,10 @@ TICK = 16  # cycles: what the solver counts in; a finer clock finds the same ord
 MAX_COPIES = 4
 MAX_UNROLL = 4
 TILES = (  # rows, columns, steps of a tile, waves: the largest first
-    (256, 256, 64, 8), (256, 128, 64, 8), (128, 256, 64, 8), (128, 128, 64, 8), (128, 64, 64, 8),
+    (256, 256, 64, 8), (256, 192, 64, 8), (256, 128, 64, 8), (128, 256, 64, 8), (128, 128, 64, 8), (128, 64, 64, 8),
     (64, 64, 64, 4), (64, 64, 32, 4),
 )  # fmt: skip
+NEAR = 0.03  # how much busier a unit may be in another division among waves
 BARRIER_SETS = 24  # sets of barriers that are compared
 # The heuristic is quick and knows of no registers while it places; the exact solver does.
 FAST = ModuloOptions(exact=ExactUse.NEVER)
@@ -408,6 +410,12 @@ class ScheduledKernel:
     by_loop: Mapping[int, LoopSchedule]
     plain: tuple[str, ...]
 
+    @property
+    def cycles(self) -> float:
+        """Simulated cycles of one step of all loops."""
+        paces = [s.pace() for s in self.by_loop.values()]
+        return sum(p.per_tile if p is not None else inf for p in paces)
+
 
 def schedule_kernel(plan: TilePlan, registers: int | None = None) -> ScheduledKernel:
     """Schedules of all loops that can have one. Raises ``Unscheduled`` where none can."""
@@ -480,8 +488,10 @@ def pipelined_plans(
             load = busiest(plan)
             if load is not None:
                 found.append((load, across, plan))
-        if found:
-            yield min(found, key=lambda each: each[:2])[2]
+        least = min((load for load, _, _ in found), default=0)
+        for load, across, plan in sorted(found, key=lambda each: each[:2]):
+            if load <= least * (1 + NEAR) and across:
+                yield plan
 
 
 def busiest(plan: TilePlan) -> int | None:

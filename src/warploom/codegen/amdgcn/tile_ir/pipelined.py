@@ -299,7 +299,9 @@ class _Pipelined:
         share = self.low.state.at_entry(
             ("share", transfer.moved), f"mul i32 %wave, {64 * transfer.moved}"
         )
-        for i, offset in enumerate(source.offsets):
+        for i in range(transfer.instructions):
+            offset, more = source.place(i)
+            total = text.value(f"add i32 {along}, {more}") if more != "0" else along
             self.pin()
             start = desc.stage * transfer.slot_bytes + i * transfer.threads * transfer.moved
             slot = self.low.state.lds(self.regions[transfer.channel], str(start))
@@ -307,7 +309,7 @@ class _Pipelined:
             text.add(
                 "call void @llvm.amdgcn.raw.ptr.buffer.load.lds("
                 f"ptr addrspace(8) {source.resource}, ptr addrspace(3) {to}, "
-                f"i32 {transfer.moved}, i32 {offset}, i32 {along}, i32 0, i32 0){DMA_SCOPE}"
+                f"i32 {transfer.moved}, i32 {offset}, i32 {total}, i32 0, i32 0){DMA_SCOPE}"
             )
 
     def _read(self, op: BodyOp, desc: OpDesc) -> None:

@@ -25,6 +25,7 @@ from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME, LoweredKernel, l
 from warploom.codegen.amdgcn.tile_ir.loop_body import Unscheduled
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import (
     LoopSchedule,
+    ScheduledKernel,
     gated_loop,
     loop_sidecar,
     pipelined_plans,
@@ -47,8 +48,8 @@ VARIANTS = (  # (reuse, prefetch), tried in order for each tile
     (True, False),
 )
 MOST_GROUPS = 2**31 - 1
-REGISTER_BUDGETS = (None, 216, 192)  # registers of a lane that may hold values
-MOST_TRIED = 6  # compilations
+REGISTER_BUDGETS = (None, 208)  # registers of a lane that may hold values
+MOST_TRIED = 8  # compilations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,13 +270,12 @@ def _pipelined(
     why: dict[str, None] = {}
     tried = 0
     for plan in pipelined_plans(own, pinned, machine):
-        for registers in REGISTER_BUDGETS:
+        for scheduled in _orders(plan, why):
             try:
-                scheduled = schedule_kernel(plan, registers)
                 lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
             except (Unscheduled, BudgetError) as error:
                 why[str(getattr(error, "what", "") or error)] = None
-                break
+                continue
             made = compile_ir(lowered.ir, machine.cpu)
             program = TileProgram(
                 kernel=own,
@@ -292,6 +292,17 @@ def _pipelined(
             if tried == MOST_TRIED:
                 return tuple(why)
     return tuple(why)
+
+
+def _orders(plan: TilePlan, why: dict[str, None]) -> list[ScheduledKernel]:
+    """Schedules of a plan for several budgets of registers, the fastest first."""
+    found = []
+    for registers in REGISTER_BUDGETS:
+        try:
+            found.append(schedule_kernel(plan, registers))
+        except Unscheduled as error:
+            why[str(error)] = None
+    return sorted(found, key=lambda each: each.cycles)
 
 
 def _require(own: Kernel, machine: AmdMachine) -> None:
