@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,7 +32,7 @@ from warploom.codegen.amdgcn.sidecar import plan_of_sidecar
 from warploom.codegen.amdgcn.tile_ir import is_tile_sidecar
 from warploom.codegen.amdgcn.tile_ir.execute import ExecutionError
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import gated_from
-from warploom.codegen.amdgcn.tile_ir.trial import compare, random_case
+from warploom.codegen.amdgcn.tile_ir.trial import PADDING, compare, random_case
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.codegen.amdgcn.trial import try_product
 from warploom.errors import ConfigError
@@ -180,10 +181,14 @@ def _execute(
     kernel = simplify(_kernel(values))
     case = random_case(kernel, values, sizes)
     runs = []
-    for by in order or [Order.FORWARD, Order.REVERSE]:
-        found: dict[str, Any] = {"timing": "every", "order": by.value}
+    # Rows at multiples of 16 bytes take the pipelined loops, odd ones the plain loops.
+    orders = order or [Order.FORWARD, Order.REVERSE]
+    for by, padding in product(orders, reversed(PADDING)) if order else zip(
+        orders, reversed(PADDING), strict=True
+    ):
+        found: dict[str, Any] = {"timing": "every", "order": by.value, "padding": padding}
         try:
-            errors = compare(kernel, text, values, case, order=by.value)
+            errors = compare(kernel, text, values, case, order=by.value, padding=padding)
         except ExecutionError as fault:
             runs.append(found | {"right": False, "fault": str(fault)})
             continue

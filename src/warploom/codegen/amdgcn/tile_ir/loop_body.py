@@ -28,6 +28,7 @@ CHUNK = 16  # bytes a lane moves at a time
 WORD = 4
 FIRST_CHANNEL = 2  # further channels carry their own counts
 MOST_PRODUCTS = 32  # matrix instructions of an op, about
+FEW_TILES = 4  # of a piece that vector work takes part by part
 SWIZZLED = 8  # rows after which the order of chunks repeats
 _SLOW = frozenset({Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.DIV, Fn.TANH, Fn.ERF})
 _SHORT = (DType.BF16, DType.F16)
@@ -367,7 +368,8 @@ class _Builder:
             if isinstance(op, ir.Reduce) and frozenset(self.plan.values[op.arg].vars) == pair
         }
         parts = [1, 1]
-        while down * across // (parts[0] * parts[1]) > MOST_PRODUCTS // 2:
+        most = FEW_TILES if self._crowded() else MOST_PRODUCTS // 2
+        while down * across // (parts[0] * parts[1]) > most:
             if lane not in reduced and down // parts[0] % 2 == 0 and down > parts[0]:
                 parts[0] *= 2
             elif register not in reduced and across // parts[1] % 2 == 0 and across > parts[1]:
@@ -376,6 +378,12 @@ class _Builder:
                 break
         self.pieces[pair] = parts[0], parts[1]
         return self.pieces[pair]
+
+    def _crowded(self) -> bool:
+        """Whether vector work stands between products: then pieces are small, so that waves of a
+        SIMD do not keep each other waiting for long.
+        """
+        return any(isinstance(op, ir.Reduce) and self._heavy(op.arg) for op in self.loop.body)
 
     def _multiply(self, p: Product) -> None:
         plan, dot = self.plan, p.dot

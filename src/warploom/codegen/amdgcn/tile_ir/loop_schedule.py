@@ -40,14 +40,14 @@ TICK = 16  # cycles: what the solver counts in; a finer clock finds the same ord
 MAX_COPIES = 4
 MAX_UNROLL = 4
 TILES = (  # rows, columns, steps of a tile, waves: the largest first
-    (256, 256, 64, 8), (256, 192, 64, 8), (256, 128, 64, 8), (128, 256, 64, 8), (128, 128, 64, 8), (128, 64, 64, 8),
-    (64, 64, 64, 4), (64, 64, 32, 4),
+    (256, 256, 64, 8), (256, 192, 64, 8), (256, 128, 64, 8), (128, 256, 64, 8), (256, 128, 32, 8),
+    (128, 128, 64, 8), (128, 64, 64, 8), (64, 64, 64, 4), (64, 64, 32, 4),
 )  # fmt: skip
 NEAR = 0.03  # how much busier a unit may be in another division among waves
 BARRIER_SETS = 24  # sets of barriers that are compared
 # The heuristic is quick and knows of no registers while it places; the exact solver does.
 FAST = ModuloOptions(exact=ExactUse.NEVER)
-EXACT = ModuloOptions(goals=(), work=8.0, prove_work=10.0, gap=0.02)
+EXACT = ModuloOptions(goals=(), find_work=12.0, work=20.0, prove_work=2.0, gap=0.03)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +58,7 @@ class LoopSchedule:
     document: ScheduleDocument
     order: ModuloResult
     guard: Synthesis
+    axis: str = ""  # that the loop walks along
 
     @property
     def copies(self) -> dict[int, int]:
@@ -385,8 +386,11 @@ def loop_sidecar(schedule: LoopSchedule) -> dict[str, Any]:
     kinds: dict[str, list[list[list[Any]]]] = {}
     for (name, _), found in gated.kinds.items():
         kinds.setdefault(name, []).append([list(f) for f in found])
+    protocol = schedule.document.protocol
     return {
         "schedule": schedule.document.name,
+        "axis": schedule.axis,
+        "steps": protocol.kernel_k_base + 2 * protocol.k_tiles_per_iteration + 1,
         "instructions": kinds,
         "copies": {str(c): n for c, n in sorted(schedule.copies.items())},
     }
@@ -437,10 +441,11 @@ def schedule_kernel(plan: TilePlan, registers: int | None = None) -> ScheduledKe
         tiles = "x".join(str(plan.padded[v]) for v in dict.fromkeys(_named(body)))
         number = f"_{len(found)}" if found else ""
         try:
-            found[key] = schedule_loop(
+            made = schedule_loop(
                 plan, body, name=f"{plan.kernel.name}_{tiles}{number}", registers=registers,
                 lds=plan.machine.lds_bytes,
             )  # fmt: skip
+            found[key] = replace(made, axis=plan.kernel.var(loop.var).axis)
         except Unscheduled as error:
             why.append(f"the loop over '{loop.var}': {error}")
     if not found:
