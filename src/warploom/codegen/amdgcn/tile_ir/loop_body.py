@@ -236,13 +236,14 @@ class _Builder:
         self.sizes: dict[str, int] = {}
         self.names: dict[str, int] = {}
         self.static: dict[Key, int] = {}
-        self.products = {op.result.name: self._product(op) for op in self._dots()}
+        self.products: dict[str, Product] = {}
         self.pieces: dict[frozenset[str], tuple[int, int]] = {}
         self.step_of: dict[str, tuple[object, ...]] = {}
 
     def build(self) -> LoopBody:
         """Everything, in the order of dependences."""
         self._check()
+        self.products = {op.result.name: self._product(op) for op in self._dots()}
         self._group()
         units = self._units()
         for unit in units:
@@ -269,7 +270,7 @@ class _Builder:
             raise Unscheduled("it walks a list of tiles, or one element at a time")
         if any(isinstance(op, ir.Loop | ir.Store | ir.Whole | ir.Given) for op in loop.body):
             raise Unscheduled("a loop or a store stands in it")
-        if not self.products:
+        if not any(True for _ in self._dots()):
             raise Unscheduled("it has no product")
         if len({c.last for c in loop.carried}) < len(loop.carried):
             raise Unscheduled("two carried values end as one")
@@ -486,8 +487,9 @@ class _Builder:
         index = self._next(label)
         value = f"{name}#{index}"
         self._define((name, layout), value)
-        self._set_home(value, value)
-        self.sizes[value] = max(1, count_of(layout) * self.plan.values[name].dtype.bits // 32)
+        home = f"{name}_{index}"
+        self._set_home(value, home)
+        self.sizes[home] = max(1, count_of(layout) * self.plan.values[name].dtype.bits // 32)
         self._add(
             BodyOp(
                 name=label, index=index, role=OpRole.VALU_COMPUTE, takes=tuple(inputs.takes),
@@ -806,7 +808,7 @@ class _Builder:
                 if p.dot.into == name:
                     return self._home_of(p.dot.result.name, piece, None)
         number = self._number(carried.inside.name if carried else name, piece)
-        return f"{carried.inside.name}#{number}" if carried else f"{name}#{number}"
+        return f"{carried.inside.name if carried else name}_{number}"
 
     def _cost(self, op: Op, layout: Layout) -> int:
         """Cycles of one op of vector work on a piece."""
@@ -857,7 +859,7 @@ class _Builder:
                 for key in keys:
                     value = self.values[key]
                     takes.append(
-                        FlowOperand(value=value, back=1, before=f"{self.homes[value]}_first")
+                        FlowOperand(value=value, back=1, before=f"{self.homes[value]}#first")
                     )
                     taken.append((name, key[1]))
                     sources.append(len(takes) - 1)
@@ -878,10 +880,10 @@ class _Builder:
         return found
 
     def _flow(self, carried: tuple[CarriedPieces, ...]) -> Flow:
-        firsts = [f"{home}_first" for own in carried for home in own.homes]
+        firsts = [f"{home}#first" for own in carried for home in own.homes]
         for own in carried:
             for home in own.homes:
-                self.homes[f"{home}_first"] = home
+                self.homes[f"{home}#first"] = home
         ops = [FlowOp(name="start", role=SETUP, when=When.HEAD, results=tuple(firsts))]
         ops += [
             FlowOp(

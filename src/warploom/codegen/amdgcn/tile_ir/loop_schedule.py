@@ -26,7 +26,7 @@ from warploom.errors import SchedulingError, SyncError
 from warploom.ir import Counters, KernelShape, ScheduleDocument, tile as ir
 from warploom.ir.machine_costs import MachineCosts, OpTiming
 from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ResourceKind
-from warploom.ir.tile import Kernel, walk
+from warploom.ir.tile import Kernel
 from warploom.modulo import ModuloOptions, ModuloResult, model, solve_modulo
 from warploom.modulo.options import ExactUse
 from warploom.pipeline.modulo.bridge import BodyProblem
@@ -475,7 +475,8 @@ def pipelined_plans(
 
     Waves divide both axes of accumulators so that the busiest unit has least to do.
     """
-    if not any(isinstance(op, ir.Dot) for loop in kernel.loops for op in walk((loop,))):
+    loops = _loops(kernel.ops)
+    if not any(isinstance(op, ir.Dot) for loop in loops for op in loop.body):
         return
     seen = []
     for rows, columns, step, waves in TILES:
@@ -497,6 +498,21 @@ def pipelined_plans(
         for load, across, plan in sorted(found, key=lambda each: each[:2]):
             if load <= least * (1 + NEAR) and across:
                 yield plan
+
+
+def why_plain(kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine) -> tuple[str, ...]:
+    """Why no loop of products of a kernel can be pipelined, by its smallest tile."""
+    *_, (rows, columns, step, waves) = TILES
+    extents = tile_extents(kernel, pinned, rows, columns, step)
+    found = []
+    for loop in _loops(kernel.ops):
+        if not any(isinstance(op, ir.Dot) for op in loop.body):
+            continue
+        try:
+            loop_body(TilePlan(kernel=kernel, extents=extents, waves=waves, machine=machine), loop)
+        except Unscheduled as error:
+            found.append(f"the loop over '{loop.var}': {error}")
+    return tuple(found)
 
 
 def busiest(plan: TilePlan) -> int | None:

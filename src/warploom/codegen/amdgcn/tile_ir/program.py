@@ -30,6 +30,7 @@ from warploom.codegen.amdgcn.tile_ir.loop_schedule import (
     loop_sidecar,
     pipelined_plans,
     schedule_kernel,
+    why_plain,
 )
 from warploom.codegen.amdgcn.tile_ir.machine import BYTES, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, candidates
@@ -291,7 +292,7 @@ def _pipelined(
             why[f"the code of {dict(plan.extents)} is not its schedule"] = None
             if tried == MOST_TRIED:
                 return tuple(why)
-    return tuple(why)
+    return tuple(why) or why_plain(own, pinned, machine)
 
 
 def _orders(plan: TilePlan, why: dict[str, None]) -> list[ScheduledKernel]:
