@@ -516,7 +516,7 @@ class _Method:
     of: Value
     name: str
 
-    def call(self, call: Call) -> Symbol:
+    def call(self, call: Call) -> Symbol:  # noqa: PLR0911 (one line a kind of method)
         args, kwargs = call.args, call.kwargs
         if self.name in FILLED:
             return self._new(call)
