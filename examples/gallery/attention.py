@@ -1,7 +1,5 @@
 """Attention in its forms."""
 
-from __future__ import annotations
-
 import numpy as np
 from examples.gallery.case import Case, normal
 
@@ -10,12 +8,12 @@ import warploom as wl
 
 @wl.kernel
 def attention(
-    q: wl.In[b, h, s, d],
-    k: wl.In[b, g, t, d],
-    v: wl.In[b, g, t, d],
-    sink: wl.In[h, wl.f32],
-    bias: wl.In[h, s, t, wl.f32],
-    out: wl.Out[b, h, s, d],
+    q: wl.In["b", "h", "s", "d"],
+    k: wl.In["b", "g", "t", "d"],
+    v: wl.In["b", "g", "t", "d"],
+    sink: wl.In["h", wl.f32],
+    bias: wl.In["h", "s", "t", wl.f32],
+    out: wl.Out["b", "h", "s", "d"],
     *,
     scale: float,
     cap: float,
@@ -49,12 +47,12 @@ def attention_wanted(q, k, v, sink, bias, scale, cap, window):
 
 @wl.kernel
 def mla_decode(
-    q: wl.In[b, h, c],
-    q_rope: wl.In[b, h, r],
-    kv: wl.In[b, t, c],
-    k_rope: wl.In[b, t, r],
-    length: wl.In[b, wl.i32],
-    out: wl.Out[b, h, c],
+    q: wl.In["b", "h", "c"],
+    q_rope: wl.In["b", "h", "r"],
+    kv: wl.In["b", "t", "c"],
+    k_rope: wl.In["b", "t", "r"],
+    length: wl.In["b", wl.i32],
+    out: wl.Out["b", "h", "c"],
     *,
     scale: float,
 ):
@@ -80,11 +78,11 @@ def mla_decode_wanted(q, q_rope, kv, k_rope, length, scale):
 
 @wl.kernel
 def decode(
-    q: wl.In[b, h, d],
-    k: wl.In[b, t, d],
-    v: wl.In[b, t, d],
-    out: wl.Out[b, h, d],
-    lse: wl.Out[b, h, wl.f32],
+    q: wl.In["b", "h", "d"],
+    k: wl.In["b", "t", "d"],
+    v: wl.In["b", "t", "d"],
+    out: wl.Out["b", "h", "d"],
+    lse: wl.Out["b", "h", wl.f32],
     *,
     scale: float,
 ):
@@ -110,8 +108,8 @@ def decode_wanted(q, k, v, scale):
 
 @wl.kernel
 def linear_attention(
-    q: wl.In[b, s, d], k: wl.In[b, t, d], v: wl.In[b, t, e],
-    out: wl.Out[b, s, e],
+    q: wl.In["b", "s", "d"], k: wl.In["b", "t", "d"], v: wl.In["b", "t", "e"],
+    out: wl.Out["b", "s", "e"],
 ):  # fmt: skip
     b, s, e = wl.tile(out)
     qs, acc, total = q[b, s, :], wl.zeros(s, e), wl.zeros(s)

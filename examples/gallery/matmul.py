@@ -1,7 +1,5 @@
 """Products of matrices with what is fused into them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -20,13 +18,13 @@ def silu(x):
 
 @wl.kernel
 def gemm_epilogue(
-    a: wl.In[k, m],
-    b: wl.In[n, k],
-    rows: wl.In[m, wl.f32],
-    columns: wl.In[n, wl.f32],
-    bias: wl.In[n, wl.f32],
-    residual: wl.In[m, n],
-    out: wl.Out[m, n],
+    a: wl.In["k", "m"],
+    b: wl.In["n", "k"],
+    rows: wl.In["m", wl.f32],
+    columns: wl.In["n", wl.f32],
+    bias: wl.In["n", wl.f32],
+    residual: wl.In["m", "n"],
+    out: wl.Out["m", "n"],
 ):
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
@@ -36,7 +34,7 @@ def gemm_epilogue(
 
 
 @wl.kernel
-def batched(x: wl.In[b, h, m, k], w: wl.In[h, n, k], out: wl.Out[b, h, m, n]):
+def batched(x: wl.In["b", "h", "m", "k"], w: wl.In["h", "n", "k"], out: wl.Out["b", "h", "m", "n"]):
     b, h, m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     for k in wl.steps(x.k):
@@ -46,11 +44,11 @@ def batched(x: wl.In[b, h, m, k], w: wl.In[h, n, k], out: wl.Out[b, h, m, n]):
 
 @wl.kernel
 def layer_norm_gemm(
-    x: wl.In[m, k],
-    gamma: wl.In[k],
-    beta: wl.In[k],
-    w: wl.In[n, k],
-    out: wl.Out[m, n],
+    x: wl.In["m", "k"],
+    gamma: wl.In["k"],
+    beta: wl.In["k"],
+    w: wl.In["n", "k"],
+    out: wl.Out["m", "n"],
     *,
     eps: float,
 ):
@@ -76,10 +74,10 @@ def layer_norm_gemm_wanted(x, gamma, beta, w, eps):
 
 @wl.kernel
 def linear_cross_entropy(
-    x: wl.In[m, d],
-    w: wl.In[v, d],
-    label: wl.In[m, wl.i32],
-    loss: wl.Out[m, wl.f32],
+    x: wl.In["m", "d"],
+    w: wl.In["v", "d"],
+    label: wl.In["m", wl.i32],
+    loss: wl.Out["m", wl.f32],
 ):
     m = wl.tile(loss)
     total, top, hit = wl.zeros(m), wl.full(m, -1.0e30), wl.zeros(m)
@@ -100,7 +98,9 @@ def linear_cross_entropy_wanted(x, w, label):
 
 
 @wl.kernel
-def router(x: wl.In[m, k], w: wl.In[e, k], weight: wl.Out[m, wl.f32], expert: wl.Out[m, wl.i32]):
+def router(
+    x: wl.In["m", "k"], w: wl.In["e", "k"], weight: wl.Out["m", wl.f32], expert: wl.Out["m", wl.i32]
+):
     m = wl.tile(weight)
     z = wl.zeros(m, w.e)
     for k in wl.steps(x.k):
@@ -118,11 +118,11 @@ def router_wanted(x, w):
 
 @wl.kernel
 def streamed_top2(
-    x: wl.In[m, d],
-    w: wl.In[v, d],
-    first: wl.Out[m, wl.f32],
-    second: wl.Out[m, wl.f32],
-    place: wl.Out[m, wl.i32],
+    x: wl.In["m", "d"],
+    w: wl.In["v", "d"],
+    first: wl.Out["m", wl.f32],
+    second: wl.Out["m", wl.f32],
+    place: wl.Out["m", wl.i32],
 ):
     m = wl.tile(first)
     xs = x[m, :]
@@ -145,11 +145,11 @@ def streamed_top2_wanted(x, w):
 
 @wl.kernel
 def mlp(
-    x: wl.In[m, d],
-    gate: wl.In[f, d],
-    up: wl.In[f, d],
-    down: wl.In[e, f],
-    out: wl.Out[m, e],
+    x: wl.In["m", "d"],
+    gate: wl.In["f", "d"],
+    up: wl.In["f", "d"],
+    down: wl.In["e", "f"],
+    out: wl.Out["m", "e"],
 ):
     m = wl.tile(out, whole="e")
     acc = wl.zeros(m, down.e)
@@ -163,7 +163,7 @@ def mlp(
 
 
 @wl.kernel
-def conv3x3(x: wl.In[b, y, z, c], w: wl.In[t, o, c], out: wl.Out[b, y, z, o]):
+def conv3x3(x: wl.In["b", "y", "z", "c"], w: wl.In["t", "o", "c"], out: wl.Out["b", "y", "z", "o"]):
     b, y, z, o = wl.tile(out)
     acc = wl.zeros(z, o)
     for c in wl.steps(x.c):
@@ -180,7 +180,9 @@ def conv3x3_wanted(x, w):
 
 
 @wl.kernel
-def gemm_fp8_out(x: wl.In[m, k], w: wl.In[n, k], q: wl.Out[m, n, wl.e4m3], s: wl.Out[m, wl.f32]):
+def gemm_fp8_out(
+    x: wl.In["m", "k"], w: wl.In["n", "k"], q: wl.Out["m", "n", wl.e4m3], s: wl.Out["m", wl.f32]
+):
     m = wl.tile(q, whole="n")
     acc = wl.zeros(m, w.n)
     for k in wl.steps(x.k):
@@ -197,7 +199,7 @@ def gemm_fp8_out_wanted(x, w):
 
 
 @wl.kernel
-def syrk(x: wl.In[m, k], y: wl.In[n, k], out: wl.Out[m, n, wl.f32]):
+def syrk(x: wl.In["m", "k"], y: wl.In["n", "k"], out: wl.Out["m", "n", wl.f32]):
     """Of x @ x.T the lower triangle; x is given twice."""
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
@@ -209,11 +211,11 @@ def syrk(x: wl.In[m, k], y: wl.In[n, k], out: wl.Out[m, n, wl.f32]):
 
 @wl.kernel
 def int8_weights(
-    x: wl.In[m, k],
-    w: wl.In[n, k, wl.i8],
-    scale: wl.In[n, k / 128, wl.f32],
-    zero: wl.In[n, k / 128, wl.f32],
-    out: wl.Out[m, n],
+    x: wl.In["m", "k"],
+    w: wl.In["n", "k", wl.i8],
+    scale: wl.In["n", "k/128", wl.f32],
+    zero: wl.In["n", "k/128", wl.f32],
+    out: wl.Out["m", "n"],
 ):
     m, n = wl.tile(out)
     acc = wl.zeros(n, m)
@@ -228,7 +230,7 @@ def int8_weights_wanted(x, w, scale, zero):
 
 
 @wl.kernel
-def accumulate(x: wl.In[m, k], w: wl.In[n, k], out: wl.Out[m, n, wl.f32]):
+def accumulate(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n", wl.f32]):
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     for k in wl.steps(x.k):
@@ -238,11 +240,11 @@ def accumulate(x: wl.In[m, k], w: wl.In[n, k], out: wl.Out[m, n, wl.f32]):
 
 @wl.kernel
 def lora(
-    x: wl.In[m, k],
-    w: wl.In[n, k],
-    a: wl.In[r, k],
-    b: wl.In[n, r],
-    out: wl.Out[m, n],
+    x: wl.In["m", "k"],
+    w: wl.In["n", "k"],
+    a: wl.In["r", "k"],
+    b: wl.In["n", "r"],
+    out: wl.Out["m", "n"],
     *,
     scale: float,
 ):
@@ -255,7 +257,7 @@ def lora(
 
 
 @wl.kernel
-def chain(a: wl.In[m, k], b: wl.In[r, k], c: wl.In[n, r], out: wl.Out[m, n]):
+def chain(a: wl.In["m", "k"], b: wl.In["r", "k"], c: wl.In["n", "r"], out: wl.Out["m", "n"]):
     m = wl.tile("m")
     low = wl.zeros(m, b.r)
     for k in wl.steps(a.k):
@@ -266,11 +268,11 @@ def chain(a: wl.In[m, k], b: wl.In[r, k], c: wl.In[n, r], out: wl.Out[m, n]):
 
 @wl.kernel
 def qkv_rope(
-    x: wl.In[m, k],
-    w: wl.In[h, d, k],
-    cos: wl.In[m, d, wl.f32],
-    sin: wl.In[m, d, wl.f32],
-    out: wl.Out[h, m, d],
+    x: wl.In["m", "k"],
+    w: wl.In["h", "d", "k"],
+    cos: wl.In["m", "d", wl.f32],
+    sin: wl.In["m", "d", wl.f32],
+    out: wl.Out["h", "m", "d"],
 ):
     h, m = wl.tile(out, whole="d")
     acc, turned = wl.zeros(m, w.d), wl.zeros(m, w.d)
@@ -290,12 +292,12 @@ def qkv_rope_wanted(x, w, cos, sin):
 
 @wl.kernel
 def several(
-    x: wl.In[m, k],
-    w: wl.In[n, k],
-    out: wl.Out[m, n],
-    pre: wl.Out[m, n, wl.f32],
-    norms: wl.Out[m, wl.f32],
-    columns: wl.Out[n, wl.f32],
+    x: wl.In["m", "k"],
+    w: wl.In["n", "k"],
+    out: wl.Out["m", "n"],
+    pre: wl.Out["m", "n", wl.f32],
+    norms: wl.Out["m", wl.f32],
+    columns: wl.Out["n", wl.f32],
 ):
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)

@@ -1,7 +1,5 @@
 """Normalisations of rows, forward and backward."""
 
-from __future__ import annotations
-
 import numpy as np
 from examples.gallery.case import Case, normal
 
@@ -9,7 +7,7 @@ import warploom as wl
 
 
 @wl.kernel
-def softmax(x: wl.In[m, n], out: wl.Out[m, n]):
+def softmax(x: wl.In["m", "n"], out: wl.Out["m", "n"]):
     m = wl.tile(out, whole="n")
     v = x[m]
     e = wl.exp(v - v.max(axis=1))
@@ -22,14 +20,14 @@ def softmax_wanted(x):
 
 
 @wl.kernel
-def softmax_grad(y: wl.In[m, n], dy: wl.In[m, n], dx: wl.Out[m, n]):
+def softmax_grad(y: wl.In["m", "n"], dy: wl.In["m", "n"], dx: wl.Out["m", "n"]):
     m = wl.tile(dx, whole="n")
     p, g = y[m], dy[m]
     dx[m] = p * (g - (p * g).sum(axis=1))
 
 
 @wl.kernel
-def rms_norm(x: wl.In[m, n], weight: wl.In[n], out: wl.Out[m, n], *, eps: float):
+def rms_norm(x: wl.In["m", "n"], weight: wl.In["n"], out: wl.Out["m", "n"], *, eps: float):
     m = wl.tile(out, whole="n")
     v = x[m]
     out[m] = v * wl.rsqrt((v * v).sum(axis=1) / x.n + eps) * weight[:]
@@ -37,11 +35,11 @@ def rms_norm(x: wl.In[m, n], weight: wl.In[n], out: wl.Out[m, n], *, eps: float)
 
 @wl.kernel
 def rms_norm_residual(
-    x: wl.In[m, n],
-    residual: wl.In[m, n],
-    weight: wl.In[n],
-    out: wl.Out[m, n],
-    new_residual: wl.Out[m, n],
+    x: wl.In["m", "n"],
+    residual: wl.In["m", "n"],
+    weight: wl.In["n"],
+    out: wl.Out["m", "n"],
+    new_residual: wl.Out["m", "n"],
     *,
     eps: float,
 ):
@@ -53,11 +51,11 @@ def rms_norm_residual(
 
 @wl.kernel
 def rms_norm_grad(
-    dy: wl.In[m, n],
-    x: wl.In[m, n],
-    weight: wl.In[n],
-    dx: wl.Out[m, n],
-    dw: wl.Out[n, wl.f32],
+    dy: wl.In["m", "n"],
+    x: wl.In["m", "n"],
+    weight: wl.In["n"],
+    dx: wl.Out["m", "n"],
+    dw: wl.Out["n", wl.f32],
     *,
     eps: float,
 ):
@@ -70,12 +68,12 @@ def rms_norm_grad(
 
 @wl.kernel
 def layer_norm(
-    x: wl.In[m, n],
-    weight: wl.In[n],
-    bias: wl.In[n],
-    out: wl.Out[m, n],
-    mean: wl.Out[m, wl.f32],
-    rstd: wl.Out[m, wl.f32],
+    x: wl.In["m", "n"],
+    weight: wl.In["n"],
+    bias: wl.In["n"],
+    out: wl.Out["m", "n"],
+    mean: wl.Out["m", wl.f32],
+    rstd: wl.Out["m", wl.f32],
     *,
     eps: float,
 ):
@@ -96,14 +94,14 @@ def layer_norm_wanted(x, weight, bias, eps):
 
 @wl.kernel
 def layer_norm_grad(
-    dy: wl.In[m, n],
-    x: wl.In[m, n],
-    weight: wl.In[n],
-    mean: wl.In[m, wl.f32],
-    rstd: wl.In[m, wl.f32],
-    dx: wl.Out[m, n],
-    dw: wl.Out[n, wl.f32],
-    db: wl.Out[n, wl.f32],
+    dy: wl.In["m", "n"],
+    x: wl.In["m", "n"],
+    weight: wl.In["n"],
+    mean: wl.In["m", wl.f32],
+    rstd: wl.In["m", wl.f32],
+    dx: wl.Out["m", "n"],
+    dw: wl.Out["n", wl.f32],
+    db: wl.Out["n", wl.f32],
 ):
     m = wl.tile(dx, whole="n")
     g = dy[m] * weight[:]
@@ -121,10 +119,10 @@ def layer_norm_grad_wanted(dy, x, weight, mean, rstd):
 
 @wl.kernel
 def group_norm(
-    x: wl.In[b, g, c, s],
-    weight: wl.In[g, c],
-    bias: wl.In[g, c],
-    out: wl.Out[b, g, c, s],
+    x: wl.In["b", "g", "c", "s"],
+    weight: wl.In["g", "c"],
+    bias: wl.In["g", "c"],
+    out: wl.Out["b", "g", "c", "s"],
     *,
     eps: float,
 ):
@@ -141,7 +139,7 @@ def group_norm_wanted(x, weight, bias, eps):
 
 
 @wl.kernel
-def l2_norm(x: wl.In[m, n], out: wl.Out[m, n], *, eps: float):
+def l2_norm(x: wl.In["m", "n"], out: wl.Out["m", "n"], *, eps: float):
     m = wl.tile(out, whole="n")
     v = x[m]
     out[m] = v / wl.sqrt((v * v).sum(axis=1) + eps)

@@ -1,7 +1,5 @@
 """Element by element: activations, rotations, dropout, quantisation, lookups."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,24 +9,24 @@ import warploom as wl
 
 
 @wl.kernel
-def add(x: wl.In[b, m, n], y: wl.In[b, m, n], out: wl.Out[b, m, n]):
+def add(x: wl.In["b", "m", "n"], y: wl.In["b", "m", "n"], out: wl.Out["b", "m", "n"]):
     b, m, n = wl.tile(out)
     out[b, m, n] = x[b, m, n] + y[b, m, n]
 
 
 @wl.kernel
-def swiglu(gate: wl.In[m, n], up: wl.In[m, n], out: wl.Out[m, n]):
+def swiglu(gate: wl.In["m", "n"], up: wl.In["m", "n"], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)
     out[m, n] = wl.silu(gate[m, n]) * up[m, n]
 
 
 @wl.kernel
 def geglu_grad(
-    dy: wl.In[m, n],
-    gate: wl.In[m, n],
-    up: wl.In[m, n],
-    dgate: wl.Out[m, n],
-    dup: wl.Out[m, n],
+    dy: wl.In["m", "n"],
+    gate: wl.In["m", "n"],
+    up: wl.In["m", "n"],
+    dgate: wl.Out["m", "n"],
+    dup: wl.Out["m", "n"],
 ):
     m, n = wl.tile(dgate)
     g = gate[m, n].to(wl.f32)
@@ -45,7 +43,9 @@ def geglu_grad_wanted(dy, gate, up):
 
 
 @wl.kernel
-def rope_halves(x: wl.In[s, h, d], cos: wl.In[s, d], sin: wl.In[s, d], out: wl.Out[s, h, d]):
+def rope_halves(
+    x: wl.In["s", "h", "d"], cos: wl.In["s", "d"], sin: wl.In["s", "d"], out: wl.Out["s", "h", "d"]
+):
     s, h = wl.tile(out, whole="d")
     i = wl.index(x.d)
     other = x[s, h, (i + x.d // 2) % x.d]
@@ -53,7 +53,9 @@ def rope_halves(x: wl.In[s, h, d], cos: wl.In[s, d], sin: wl.In[s, d], out: wl.O
 
 
 @wl.kernel
-def rope_pairs(x: wl.In[s, h, d], cos: wl.In[s, d], sin: wl.In[s, d], out: wl.Out[s, h, d]):
+def rope_pairs(
+    x: wl.In["s", "h", "d"], cos: wl.In["s", "d"], sin: wl.In["s", "d"], out: wl.Out["s", "h", "d"]
+):
     s, h = wl.tile(out, whole="d")
     i = wl.index(x.d)
     other = x[s, h, i ^ 1]
@@ -69,7 +71,7 @@ def rope_wanted(x, cos, sin, *, pairs):
 
 
 @wl.kernel
-def dropout(x: wl.In[n], out: wl.Out[n], *, keep: float, seed: int):
+def dropout(x: wl.In["n"], out: wl.Out["n"], *, keep: float, seed: int):
     n = wl.tile(out)
     kept = wl.uniform(seed, wl.index(n)) < keep
     out[n] = wl.where(kept, x[n] / keep, 0.0)
@@ -94,7 +96,7 @@ def dropout_wanted(x, keep, seed):
 
 
 @wl.kernel
-def quantise_rows(x: wl.In[m, n], q: wl.Out[m, n, wl.e4m3], scale: wl.Out[m, wl.f32]):
+def quantise_rows(x: wl.In["m", "n"], q: wl.Out["m", "n", wl.e4m3], scale: wl.Out["m", wl.f32]):
     m = wl.tile(q, whole="n")
     v = x[m]
     s = wl.maximum(wl.abs(v).max(axis=1), 1e-12) / 448.0
@@ -103,7 +105,7 @@ def quantise_rows(x: wl.In[m, n], q: wl.Out[m, n, wl.e4m3], scale: wl.Out[m, wl.
 
 
 @wl.kernel
-def quantise_int8(x: wl.In[m, n], q: wl.Out[m, n, wl.i8], scale: wl.Out[m, wl.f32]):
+def quantise_int8(x: wl.In["m", "n"], q: wl.Out["m", "n", wl.i8], scale: wl.Out["m", wl.f32]):
     m = wl.tile(q, whole="n")
     v = x[m]
     s = wl.maximum(wl.abs(v).max(axis=1), 1e-12) / 127.0
@@ -117,19 +119,19 @@ def quantise_int8_wanted(x):
 
 
 @wl.kernel
-def transpose(x: wl.In[n, m], out: wl.Out[m, n]):
+def transpose(x: wl.In["n", "m"], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)
     out[m, n] = x[n, m].T
 
 
 @wl.kernel
-def embedding(ids: wl.In[t, wl.i32], table: wl.In[v, d], out: wl.Out[t, d]):
+def embedding(ids: wl.In["t", wl.i32], table: wl.In["v", "d"], out: wl.Out["t", "d"]):
     t, d = wl.tile(out)
     out[t, d] = table[ids[t], d]
 
 
 @wl.kernel
-def embedding_grad(ids: wl.In[t, wl.i32], dy: wl.In[t, d], dtable: wl.Out[v, d, wl.f32]):
+def embedding_grad(ids: wl.In["t", wl.i32], dy: wl.In["t", "d"], dtable: wl.Out["v", "d", wl.f32]):
     t, d = wl.tile("t", "d")
     dtable[ids[t], d] += dy[t, d]
 
@@ -141,7 +143,9 @@ def embedding_grad_wanted(ids, dy):
 
 
 @wl.kernel
-def append_cache(new: wl.In[t, h, d], place: wl.In[t, wl.i32], cache: wl.Out[page, h, d]):
+def append_cache(
+    new: wl.In["t", "h", "d"], place: wl.In["t", wl.i32], cache: wl.Out["page", "h", "d"]
+):
     t, h = wl.tile("t", "h", "d", whole="d")
     cache[place[t], h, :] = new[t, h, :]
 
@@ -153,7 +157,7 @@ def append_cache_wanted(new, place):
 
 
 @wl.kernel
-def token_shift(x: wl.In[b, t, d], mix: wl.In[d], out: wl.Out[b, t, d]):
+def token_shift(x: wl.In["b", "t", "d"], mix: wl.In["d"], out: wl.Out["b", "t", "d"]):
     b, t, d = wl.tile(out)
     before = x[b, wl.index(t) - 1, d]
     out[b, t, d] = x[b, t, d] + (before - x[b, t, d]) * mix[d]
@@ -165,7 +169,9 @@ def token_shift_wanted(x, mix):
 
 
 @wl.kernel
-def causal_conv(x: wl.In[b, t, d], w: wl.In[k, d], bias: wl.In[d], out: wl.Out[b, t, d]):
+def causal_conv(
+    x: wl.In["b", "t", "d"], w: wl.In["k", "d"], bias: wl.In["d"], out: wl.Out["b", "t", "d"]
+):
     b, t, d = wl.tile(out)
     acc = wl.zeros(t, d) + bias[d]
     for i in range(4):

@@ -1,7 +1,5 @@
 """Reductions: losses, sums over columns and over everything, routing."""
 
-from __future__ import annotations
-
 import numpy as np
 from examples.gallery.case import Case, normal
 
@@ -9,7 +7,7 @@ import warploom as wl
 
 
 @wl.kernel
-def column_sum(x: wl.In[m, n], out: wl.Out[n, wl.f32]):
+def column_sum(x: wl.In["m", "n"], out: wl.Out["n", wl.f32]):
     n = wl.tile(out)
     acc = wl.zeros(n)
     for m in wl.steps(x.m):
@@ -18,23 +16,23 @@ def column_sum(x: wl.In[m, n], out: wl.Out[n, wl.f32]):
 
 
 @wl.kernel
-def sum_of_squares(x: wl.In[m, n], out: wl.Out[one, wl.f32]):
+def sum_of_squares(x: wl.In["m", "n"], out: wl.Out["one", wl.f32]):
     m, n = wl.tile("m", "n")
     out[0] += (x[m, n] * x[m, n]).sum()
 
 
 @wl.kernel
-def greatest(x: wl.In[m, n], out: wl.Out[one, wl.f32]):
+def greatest(x: wl.In["m", "n"], out: wl.Out["one", wl.f32]):
     m, n = wl.tile("m", "n")
     wl.atomic_max(out[0], wl.abs(x[m, n]).max())
 
 
 @wl.kernel
 def cross_entropy(
-    x: wl.In[m, n],
-    label: wl.In[m, wl.i32],
-    loss: wl.Out[m, wl.f32],
-    dx: wl.Out[m, n],
+    x: wl.In["m", "n"],
+    label: wl.In["m", wl.i32],
+    loss: wl.Out["m", wl.f32],
+    dx: wl.Out["m", "n"],
     *,
     scale: float,
 ):
@@ -59,7 +57,7 @@ def cross_entropy_wanted(x, label, scale):
 
 
 @wl.kernel
-def kl_divergence(p: wl.In[m, n], log_q: wl.In[m, n], loss: wl.Out[m, wl.f32]):
+def kl_divergence(p: wl.In["m", "n"], log_q: wl.In["m", "n"], loss: wl.Out["m", wl.f32]):
     m = wl.tile(loss)
     acc = wl.zeros(m)
     for n in wl.steps(p.n):
@@ -69,7 +67,9 @@ def kl_divergence(p: wl.In[m, n], log_q: wl.In[m, n], loss: wl.Out[m, wl.f32]):
 
 
 @wl.kernel
-def jensen_shannon(x: wl.In[m, n], y: wl.In[m, n], loss: wl.Out[one, wl.f32], dx: wl.Out[m, n]):
+def jensen_shannon(
+    x: wl.In["m", "n"], y: wl.In["m", "n"], loss: wl.Out["one", wl.f32], dx: wl.Out["m", "n"]
+):
     m, n = wl.tile(dx)
     a, b = x[m, n], y[m, n]
     p, q = wl.exp(a), wl.exp(b)
@@ -85,13 +85,13 @@ def jensen_shannon_wanted(x, y):
 
 
 @wl.kernel
-def total_variation(p: wl.In[m, n], q: wl.In[m, n], loss: wl.Out[m, wl.f32]):
+def total_variation(p: wl.In["m", "n"], q: wl.In["m", "n"], loss: wl.Out["m", wl.f32]):
     m = wl.tile(loss)
     loss[m] = 0.5 * wl.abs(p[m, :] - q[m, :]).sum(axis=1)
 
 
 @wl.kernel
-def welford(x: wl.In[m, n], mean: wl.Out[m, wl.f32], variance: wl.Out[m, wl.f32]):
+def welford(x: wl.In["m", "n"], mean: wl.Out["m", wl.f32], variance: wl.Out["m", wl.f32]):
     m = wl.tile(mean)
     count, mu, s = wl.zeros(m), wl.zeros(m), wl.zeros(m)
     for n in wl.steps(x.n, 128):
@@ -107,7 +107,7 @@ def welford(x: wl.In[m, n], mean: wl.Out[m, wl.f32], variance: wl.Out[m, wl.f32]
 
 
 @wl.kernel
-def route(x: wl.In[t, e], weight: wl.Out[t, k, wl.f32], expert: wl.Out[t, k, wl.i32]):
+def route(x: wl.In["t", "e"], weight: wl.Out["t", "k", wl.f32], expert: wl.Out["t", "k", wl.i32]):
     t = wl.tile("t")
     v = x[t, :]
     p = wl.exp(v - v.max(axis=1))
@@ -128,12 +128,12 @@ def route_wanted(x):
 
 @wl.kernel
 def merge_states(
-    a: wl.In[t, h, d],
-    lse_a: wl.In[t, h, wl.f32],
-    b: wl.In[t, h, d],
-    lse_b: wl.In[t, h, wl.f32],
-    out: wl.Out[t, h, d],
-    lse: wl.Out[t, h, wl.f32],
+    a: wl.In["t", "h", "d"],
+    lse_a: wl.In["t", "h", wl.f32],
+    b: wl.In["t", "h", "d"],
+    lse_b: wl.In["t", "h", wl.f32],
+    out: wl.Out["t", "h", "d"],
+    lse: wl.Out["t", "h", wl.f32],
 ):
     t, h = wl.tile(out, whole="d")
     x, y = lse_a[t, h], lse_b[t, h]
@@ -149,7 +149,7 @@ def merge_states_wanted(a, lse_a, b, lse_b):
 
 
 @wl.kernel
-def sample(p: wl.In[m, n], u: wl.In[m, wl.f32], token: wl.Out[m, wl.i32]):
+def sample(p: wl.In["m", "n"], u: wl.In["m", wl.f32], token: wl.Out["m", wl.i32]):
     m = wl.tile(token)
     reached = wl.cumsum(p[m, :], axis=1) > u[m]
     token[m] = wl.where(reached, wl.index(p.n), p.n - 1).min(axis=1)
@@ -160,7 +160,7 @@ def sample_wanted(p, u):
 
 
 @wl.kernel
-def top_p(p: wl.In[m, n], out: wl.Out[m, n], *, share: float):
+def top_p(p: wl.In["m", "n"], out: wl.Out["m", "n"], *, share: float):
     """The least threshold by bisection whose larger elements hold ``share``, renormalised."""
     m = wl.tile(out, whole="n")
     v = p[m]

@@ -1,7 +1,5 @@
 """Running sums and recurrences: gated linear attention, delta rule, Mamba's scan."""
 
-from __future__ import annotations
-
 import numpy as np
 from examples.gallery.case import Case, normal
 
@@ -9,20 +7,20 @@ import warploom as wl
 
 
 @wl.kernel
-def cumsum_rows(x: wl.In[m, n], out: wl.Out[m, n, wl.f32]):
+def cumsum_rows(x: wl.In["m", "n"], out: wl.Out["m", "n", wl.f32]):
     m = wl.tile(out, whole="n")
     out[m] = wl.cumsum(x[m], axis=1)
 
 
 @wl.kernel
-def chunk_cumsum(g: wl.In[b, c, t, h, wl.f32], out: wl.Out[b, c, t, h, wl.f32]):
+def chunk_cumsum(g: wl.In["b", "c", "t", "h", wl.f32], out: wl.Out["b", "c", "t", "h", wl.f32]):
     """Log gates summed inside each chunk, along time: the heads lie beside one another."""
     b, c, h = wl.tile(out, whole="t")
     out[b, c, :, h] = wl.cumsum(g[b, c, :, h], axis=0)
 
 
 @wl.kernel
-def long_cumsum(x: wl.In[m, n], out: wl.Out[m, n, wl.f32]):
+def long_cumsum(x: wl.In["m", "n"], out: wl.Out["m", "n", wl.f32]):
     m = wl.tile("m")
     before = wl.zeros(m)
     for n in wl.steps(x.n, 256):
@@ -33,12 +31,12 @@ def long_cumsum(x: wl.In[m, n], out: wl.Out[m, n, wl.f32]):
 
 @wl.kernel
 def recurrent_gla(
-    q: wl.In[b, t, k],
-    key: wl.In[b, t, k],
-    v: wl.In[b, t, e],
-    gate: wl.In[b, t, k, wl.f32],
-    out: wl.Out[b, t, e],
-    state: wl.Out[b, k, e, wl.f32],
+    q: wl.In["b", "t", "k"],
+    key: wl.In["b", "t", "k"],
+    v: wl.In["b", "t", "e"],
+    gate: wl.In["b", "t", "k", wl.f32],
+    out: wl.Out["b", "t", "e"],
+    state: wl.Out["b", "k", "e", wl.f32],
 ):
     b, e = wl.tile(state, whole="k")
     s = wl.zeros(q.k, e)
@@ -59,13 +57,13 @@ def recurrent_gla_wanted(q, key, v, gate):
 
 @wl.kernel
 def delta_rule(
-    q: wl.In[b, t, k],
-    key: wl.In[b, t, k],
-    v: wl.In[b, t, e],
-    beta: wl.In[b, t, wl.f32],
-    gate: wl.In[b, t, wl.f32],
-    out: wl.Out[b, t, e],
-    state: wl.Out[b, k, e, wl.f32],
+    q: wl.In["b", "t", "k"],
+    key: wl.In["b", "t", "k"],
+    v: wl.In["b", "t", "e"],
+    beta: wl.In["b", "t", wl.f32],
+    gate: wl.In["b", "t", wl.f32],
+    out: wl.Out["b", "t", "e"],
+    state: wl.Out["b", "k", "e", wl.f32],
 ):
     b, e = wl.tile(state, whole="k")
     s = wl.zeros(q.k, e)
@@ -91,12 +89,12 @@ def delta_rule_wanted(q, key, v, beta, gate):
 
 @wl.kernel
 def selective_scan(
-    x: wl.In[b, t, d],
-    dt: wl.In[b, t, d],
-    a: wl.In[n, d, wl.f32],
-    bs: wl.In[b, t, n],
-    cs: wl.In[b, t, n],
-    out: wl.Out[b, t, d],
+    x: wl.In["b", "t", "d"],
+    dt: wl.In["b", "t", "d"],
+    a: wl.In["n", "d", wl.f32],
+    bs: wl.In["b", "t", "n"],
+    cs: wl.In["b", "t", "n"],
+    out: wl.Out["b", "t", "d"],
 ):
     b, d = wl.tile("b", "n", "d", whole="n")
     h = wl.zeros(a.n, d)
@@ -118,14 +116,14 @@ def selective_scan_wanted(x, dt, a, bs, cs):
 
 @wl.kernel
 def chunk_gla(
-    q: wl.In[b, c, t, d],
-    k: wl.In[b, c, j, d],
-    v: wl.In[b, c, j, e],
-    grown: wl.In[b, c, t, wl.f32],
-    seen: wl.In[b, c, j, wl.f32],
-    all: wl.In[b, c, wl.f32],
-    out: wl.Out[b, c, t, e],
-    state: wl.Out[b, d, e, wl.f32],
+    q: wl.In["b", "c", "t", "d"],
+    k: wl.In["b", "c", "j", "d"],
+    v: wl.In["b", "c", "j", "e"],
+    grown: wl.In["b", "c", "t", wl.f32],
+    seen: wl.In["b", "c", "j", wl.f32],
+    all: wl.In["b", "c", wl.f32],
+    out: wl.Out["b", "c", "t", "e"],
+    state: wl.Out["b", "d", "e", wl.f32],
 ):
     b, e = wl.tile(state, whole="d")
     s = wl.zeros(q.d, e)

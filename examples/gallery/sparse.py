@@ -1,7 +1,5 @@
 """Groups, jagged rows and lists of tiles."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -11,7 +9,9 @@ import warploom as wl
 
 
 @wl.kernel
-def grouped_gemm(x: wl.In[t, k], w: wl.In[e, n, k], starts: wl.Starts[e], out: wl.Out[t, n]):
+def grouped_gemm(
+    x: wl.In["t", "k"], w: wl.In["e", "n", "k"], starts: wl.Starts["e"], out: wl.Out["t", "n"]
+):
     e, t, n = wl.tile(out, groups=starts)
     acc = wl.zeros(t, n)
     for k in wl.steps(x.k):
@@ -28,7 +28,7 @@ def grouped_gemm_wanted(x, w, starts):
 
 
 @wl.kernel
-def jagged_softmax(x: wl.In[t, n], starts: wl.Starts[b], out: wl.Out[t, n]):
+def jagged_softmax(x: wl.In["t", "n"], starts: wl.Starts["b"], out: wl.Out["t", "n"]):
     """Along the rows of each group, column by column: three walks over them."""
     b, n = wl.tile("b", "n", unit="b")
     first, end = starts[b], starts[b + 1]
@@ -51,7 +51,7 @@ def jagged_softmax_wanted(x, starts):
 
 
 @wl.kernel
-def jagged_mean(x: wl.In[t, n], starts: wl.Starts[b], out: wl.Out[b, n]):
+def jagged_mean(x: wl.In["t", "n"], starts: wl.Starts["b"], out: wl.Out["b", "n"]):
     b, n = wl.tile(out, unit="b")
     first, end = starts[b], starts[b + 1]
     acc = wl.zeros(n)
@@ -66,18 +66,18 @@ def jagged_mean_wanted(x, starts):
 
 
 @wl.kernel
-def segment_sum(x: wl.In[t, n], segment: wl.In[t, wl.i32], out: wl.Out[s, n, wl.f32]):
+def segment_sum(x: wl.In["t", "n"], segment: wl.In["t", wl.i32], out: wl.Out["s", "n", wl.f32]):
     t, n = wl.tile("t", "n")
     out[segment[t], n] += x[t, n]
 
 
 @wl.kernel
 def block_sparse(
-    x: wl.In[m, k],
-    w: wl.In[n, k],
-    tiles: wl.In[m / 64, l, wl.i32],
-    counts: wl.In[m / 64, wl.i32],
-    out: wl.Out[m, n],
+    x: wl.In["m", "k"],
+    w: wl.In["n", "k"],
+    tiles: wl.In["m/64", "l", wl.i32],
+    counts: wl.In["m/64", wl.i32],
+    out: wl.Out["m", "n"],
 ):
     m, n = wl.tile(out, rows=64)
     acc = wl.zeros(m, n)
@@ -98,12 +98,12 @@ def block_sparse_wanted(x, w, tiles, counts):
 
 @wl.kernel
 def moe(
-    x: wl.In[t, k],
-    w: wl.In[e, n, k],
-    rows: wl.In[r, wl.i32],
-    weight: wl.In[r, wl.f32],
-    starts: wl.Starts[e],
-    out: wl.Out[t, n, wl.f32],
+    x: wl.In["t", "k"],
+    w: wl.In["e", "n", "k"],
+    rows: wl.In["r", wl.i32],
+    weight: wl.In["r", wl.f32],
+    starts: wl.Starts["e"],
+    out: wl.Out["t", "n", wl.f32],
 ):
     """Rows gathered by a list sorted by expert, results added back to their tokens."""
     e, r, n = wl.tile("r", "n", groups=starts)

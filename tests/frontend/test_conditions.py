@@ -1,7 +1,5 @@
 """Tiles that end early, stores under a condition, extents and units of the grid, groups of rows."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -15,7 +13,7 @@ pytestmark = NEEDS_COMPILER
 
 
 @wl.kernel
-def ragged(x: wl.In[b, t, n], length: wl.In[b, wl.i32], out: wl.Out[b, t, n]):
+def ragged(x: wl.In["b", "t", "n"], length: wl.In["b", wl.i32], out: wl.Out["b", "t", "n"]):
     b, t, n = wl.tile(out, rows=16)
     if wl.index(t).min() >= length[b]:
         return
@@ -23,7 +21,7 @@ def ragged(x: wl.In[b, t, n], length: wl.In[b, wl.i32], out: wl.Out[b, t, n]):
 
 
 @wl.kernel
-def ragged_sums(x: wl.In[b, n], length: wl.In[b, wl.i32], out: wl.Out[b, wl.f32]):
+def ragged_sums(x: wl.In["b", "n"], length: wl.In["b", wl.i32], out: wl.Out["b", wl.f32]):
     b = wl.tile(out, unit="b")
     acc = wl.zeros()
     if length[b] < 0:
@@ -34,8 +32,8 @@ def ragged_sums(x: wl.In[b, n], length: wl.In[b, wl.i32], out: wl.Out[b, wl.f32]
 
 
 @wl.kernel
-def either(x: wl.In[b, n], flag: wl.In[b, wl.i32], low: wl.Out[b, n],
-           high: wl.Out[b, n]):  # fmt: skip
+def either(x: wl.In["b", "n"], flag: wl.In["b", wl.i32], low: wl.Out["b", "n"],
+           high: wl.Out["b", "n"]):  # fmt: skip
     b, n = wl.tile(low, unit="b")
     v = x[b, n] * 1.0
     if flag[b] > 0:
@@ -45,14 +43,14 @@ def either(x: wl.In[b, n], flag: wl.In[b, wl.i32], low: wl.Out[b, n],
 
 
 @wl.kernel
-def square_tiles(x: wl.In[m, n], out: wl.Out[m, n], sums: wl.Out[i, j, wl.f32]):
+def square_tiles(x: wl.In["m", "n"], out: wl.Out["m", "n"], sums: wl.Out["i", "j", wl.f32]):
     m, n = wl.tile(out, rows=16, cols=32)
     out[m, n] = x[m, n]
     sums[wl.index(m).min() // 16, wl.index(n).min() // 32] += x[m, n].sum()
 
 
 @wl.kernel
-def groups(x: wl.In[t, n], starts: wl.Starts[b], out: wl.Out[t, n, wl.f32]):
+def groups(x: wl.In["t", "n"], starts: wl.Starts["b"], out: wl.Out["t", "n", wl.f32]):
     b, n = wl.tile("b", "n", unit="b")
     total = wl.zeros(n)
     for t in wl.steps(x.t, start=starts[b], until=starts[b + 1]):
@@ -141,7 +139,7 @@ def test_what_is_refused_says_so(body, says):
 
 
 @wl.kernel
-def product_rows(x: wl.In[m, k], y: wl.In[n, k], out: wl.Out[m, n, wl.f32]):
+def product_rows(x: wl.In["m", "k"], y: wl.In["n", "k"], out: wl.Out["m", "n", wl.f32]):
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     low = wl.index(n).min() <= wl.index(m).max()
@@ -167,7 +165,7 @@ def test_products_of_tiles_that_do_not_count_are_not_made():
 
 
 @wl.kernel
-def conditional_product(x: wl.In[m, k], y: wl.In[n, k], out: wl.Out[m, n, wl.f32]):
+def conditional_product(x: wl.In["m", "k"], y: wl.In["n", "k"], out: wl.Out["m", "n", wl.f32]):
     m, n = wl.tile(out)
     if wl.index(n).min() > wl.index(m).max():
         return
