@@ -35,7 +35,7 @@ from warploom.passes.loop_bounds import fewest_trips
 from warploom.passes.loop_ops import CONSUMER, takes_turns
 from warploom.passes.loops import each_loop
 from warploom.passes.smem_budget import less_memory
-from warploom.passes.split_k import refuse_split
+from warploom.passes.split_k import drained, refuse_split
 from warploom.passes.split_mma import parted, parted_flow
 from warploom.passes.warp_specialize import plan_of
 from warploom.sync.mbarrier import Plan, derive_roles
@@ -164,7 +164,7 @@ def _on_document(
 
 def _check_split_k(state: LoopState) -> LoopState:
     refuse_split(state.layout, state.document)
-    return state
+    return replace(state, document=drained(state.document))
 
 
 def _assign_registers(state: LoopState) -> LoopState:
@@ -247,7 +247,10 @@ LOOP_PASSES = (
         "the last MMA instructions after other work",
     ),
     LoopPass(
-        "split_k", _check_split_k, "document", "refuse split-K where partial sums have no place"
+        "split_k",
+        _check_split_k,
+        "document",
+        "refuse split-K where partial sums have no place; end copies out before parts meet",
     ),
     LoopPass("registers", _assign_registers, "document", "registers of every role (setmaxnreg)"),
     LoopPass("dataflow", _declare_dataflow, "document", "which values every op reads and writes"),
