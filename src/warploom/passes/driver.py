@@ -302,7 +302,18 @@ def lower(
         cache=keep,
     )
     made = run_passes(start, observe)
-    return replace(made, kernel=kernel, config=config, earlier=tuple(earlier))
+    alike = tuple(replace(x, document=_launched_as(made.document, x.document)) for x in earlier)
+    return replace(made, kernel=kernel, config=config, earlier=alike)
+
+
+def _launched_as(last: RolesDocument, document: RolesDocument) -> RolesDocument:
+    """An earlier loop of a tile runs in the CTAs, and with the registers, of the last one."""
+    registers = {p.name: p.most_registers for p in last.programs}
+    programs = tuple(
+        replace(p, most_registers=registers.get(p.name, p.most_registers))
+        for p in document.programs
+    )
+    return replace(document, cluster=last.cluster, programs=programs)
 
 
 def run_passes(state: LoopState, observe: Observer | None = None) -> Lowered:
