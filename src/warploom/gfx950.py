@@ -1,4 +1,4 @@
-"""MI355X: emit a schedule as a gfx950 kernel and emulate it; functions. Public; its package is not."""
+"""MI355X: schedules as gfx950 kernels, emulation, functions. Public; its package is not."""
 
 from warploom.codegen.amdgcn import ElementType, EmittedKernel, emit_kernel
 from warploom.codegen.amdgcn.emulator import emulate_gemm, integer_matrix, random_timing
