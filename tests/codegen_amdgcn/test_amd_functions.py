@@ -9,6 +9,7 @@ pytest.importorskip("llvmlite")
 
 from tests.cli.runner import warploom
 from tests.codegen_amdgcn.hip_standin import RocmArray
+from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X
 from warploom.errors import ConfigError, KernelCallError
 from warploom.gfx950 import conv2d, split_k_gemm
 from warploom.runtime import amd_functions, mi355x
@@ -155,3 +156,30 @@ def test_the_commands_know_the_kernels(name, more, tmp_path):
     done = warploom("run", name, "--on", "mi355x", "--host", *more, "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["right"]
+
+
+def test_mi300x_from_the_command_line(tmp_path):
+    """Another chip is another value: the same kernel, its assembly, its LDS."""
+    tile = ["--tile", "64x32x32"]
+    done = warploom("emit", "gfx942", "gemm", *tile, "-o", str(tmp_path), "--json")
+    assert done.returncode == 0, done.stderr
+    sidecar = json.loads((tmp_path / "kernel.json").read_text())
+    assert sidecar["target"] == "gfx942"
+    assert "v_mfma_f32_16x16x16" in (tmp_path / "kernel.s").read_text()
+    done = warploom("emulate", str(tmp_path / "kernel.s"), "--m", "70", "--json")
+    assert done.returncode == 0, done.stdout
+    done = warploom("emit", "gfx942", "pingpong", "-o", str(tmp_path))
+    assert done.returncode == 2
+    assert "no tile kernel" in done.stderr
+    done = warploom("emit", "gfx942", "gemm", "--dtype", "fp8", "-o", str(tmp_path))
+    assert done.returncode == 2
+    assert "another bias" in done.stderr
+
+
+def test_figures_of_mi300x():
+    found = {
+        f["name"]: f["value"] for f in json.loads(warploom("costs", "mi300x", "--json").stdout)
+    }
+    assert found["lds_bytes"] == MI300X.lds_bytes == 65536
+    assert found["compute_units"] == 304
+    assert MI355X.lds_bytes == 163840

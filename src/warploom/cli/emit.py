@@ -37,6 +37,7 @@ from warploom.codegen.amdgcn.attention import attention_tile_kernel, fit_attenti
 from warploom.codegen.amdgcn.emit import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgcn.tile import ElementType, element_type
+from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel, products
 from warploom.compiler import pass_list
 from warploom.compiler.cubin import compile_source, find_toolchain
@@ -269,11 +270,48 @@ def why_not_pipelined(kernel: TileKernel) -> BackendError | None:
     return None
 
 
+@with_request(without=("target", "sync", "knobs"))
+def emit_gfx942_command(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="KERNEL",
+            help="A tile kernel by name, or file.py:kernel.",
+            autocompletion=complete_source,
+        ),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = FOLDER,
+    choose: Annotated[
+        list[str] | None, typer.Option("--set", "--choose", help="A choice, as causal=true.")
+    ] = None,
+    *,
+    request: Request,
+) -> Answer:
+    """Compile a tile kernel for MI300X; write assembly, object, sidecar and a host program.
+
+    Example: warploom emit gfx942 swiglu --tile 64x32x32 -o out
+    """
+    named = _named(source, str(request.dtype or "bf16"), choose)
+    if named is None:
+        raise ConfigError(
+            f"{source} is no tile kernel",
+            where="emit gfx942",
+            why="the shipped schedules load 16 bytes a lane straight to LDS, which gfx942 cannot",
+            fix="a tile kernel, or warploom emit gfx950",
+        )
+    return emit_tile_kernel(named, source, request.tile, output, None, MI300X)
+
+
 def emit_tile_kernel(
-    kernel: TileKernel, spec: str, tile: str | None, output: Path, why: BackendError
+    kernel: TileKernel,
+    spec: str,
+    tile: str | None,
+    output: Path,
+    why: BackendError | None,
+    machine: AmdMachine = MI355X,
 ) -> Answer:
     """Compile a kernel by the general lowering and write it."""
-    made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile))
+    made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile), machine)
     with working(f"compiling {kernel.text.name}"):
         listing = made.listing()
     made.sidecar["text"] = _source(kernel, spec)
@@ -281,9 +319,12 @@ def emit_tile_kernel(
         paths = [str(p) for p in made.write(output)]
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
-    lines = [listing, f"no schedule of its own: {why.what}"]
-    lines += [f"  {why.where}"] if why.where else []
-    data = {"files": paths, "sidecar": made.sidecar, "why_no_schedule": why.what}
+    lines = [listing]
+    data = {"files": paths, "sidecar": made.sidecar}
+    if why is not None:
+        lines.append(f"no schedule of its own: {why.what}")
+        lines += [f"  {why.where}"] if why.where else []
+        data["why_no_schedule"] = why.what
     return Answer(lambda: "\n".join([*lines, "wrote " + ", ".join(paths)]), lambda: data)
 
 
@@ -418,5 +459,6 @@ group = typer.Typer(
     no_args_is_help=True,
 )
 group.command("gfx950", short_help="A checked MI355X kernel")(spoken(emit_gfx950_command))
+group.command("gfx942", short_help="A tile kernel for MI300X")(spoken(emit_gfx942_command))
 group.command("h100", short_help="The same for the H100")(spoken(_for_h100()))
 group.command("h200", short_help="A Hopper kernel: CUDA source, cubin")(spoken(emit_h200_command))
