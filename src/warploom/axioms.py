@@ -141,9 +141,10 @@ AXIOMS: tuple[Axiom, ...] = (
         name="counter_stall",
         statement="Issuing beyond the capacity of a counter waits until the oldest operation "
         "retires, so what is older than the capacity is complete.",
-        source="CDNA ISA documents: counters saturate and issue stalls.",
-        doubt="No kernel should need it.",
-        default=False,
+        source="CDNA ISA documents: counters saturate and issue stalls; generated kernels of "
+        "hipBLASLt rely on it (ROCm/rocm-systems#11202).",
+        doubt="With scalar loads or flat accesses in flight nothing says which one retires, and "
+        "nothing is derived then. The report gives the verdict without the stall as well.",
         used_by="check (AMDGCN); verify of counter schedules (A3)",
     ),
     Axiom(

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,10 +27,12 @@ from warploom.codegen.amdgcn.emulator import (
     normal_matrix,
     timing_named,
 )
+from warploom.codegen.amdgcn.isa_check.regions import check_regions
 from warploom.codegen.amdgcn.sidecar import plan_of_sidecar
 from warploom.codegen.amdgcn.tile_ir import is_tile_sidecar
 from warploom.codegen.amdgcn.tile_ir.execute import ExecutionError
-from warploom.codegen.amdgcn.tile_ir.trial import compare, random_case
+from warploom.codegen.amdgcn.tile_ir.loop_schedule import gated_from
+from warploom.codegen.amdgcn.tile_ir.trial import PADDING, compare, random_case
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.codegen.amdgcn.trial import try_product
 from warploom.errors import ConfigError
@@ -62,6 +65,10 @@ def check_isa_command(
     """
     text = read_text(assembly)
     beside = sidecar or assembly.with_suffix(".json")
+    if is_tile_sidecar(read_text(beside)):
+        loops = json.loads(read_text(beside)).get("loops")
+        if loops:
+            return _check_loops(assembly, schedule, loops, text)
     if schedule is None and is_tile_sidecar(read_text(beside)):
         raise ConfigError(
             "this kernel has no schedule to compare with",
@@ -79,6 +86,20 @@ def check_isa_command(
         else AttentionShape(document, tile_of_sidecar(values))
     )
     report = check_isa(plan, text)
+    return Answer(report.text, report.to_json, 0 if report.exact else 1)
+
+
+def _check_loops(
+    assembly: Path, schedule: Path | None, loops: Sequence[dict[str, Any]], text: str
+) -> Answer:
+    """The pipelined loops of a tile kernel, each against its schedule."""
+    first = schedule or assembly.with_suffix(".schedule.json")
+    plans = []
+    for number, loop in enumerate(loops):
+        name = first.name if not number else first.name.replace(".json", f".{number}.json")
+        document = counter_document_of(read_schedule(read_text(first.with_name(name))))
+        plans.append(gated_from(document, loop))
+    report = check_regions(plans, text)
     return Answer(report.text, report.to_json, 0 if report.exact else 1)
 
 
@@ -160,10 +181,14 @@ def _execute(
     kernel = simplify(_kernel(values))
     case = random_case(kernel, values, sizes)
     runs = []
-    for by in order or [Order.FORWARD, Order.REVERSE]:
-        found: dict[str, Any] = {"timing": "every", "order": by.value}
+    # Rows at multiples of 16 bytes take the pipelined loops, odd ones the plain loops.
+    orders = order or [Order.FORWARD, Order.REVERSE]
+    for by, padding in (
+        product(orders, reversed(PADDING)) if order else zip(orders, reversed(PADDING), strict=True)
+    ):
+        found: dict[str, Any] = {"timing": "every", "order": by.value, "padding": padding}
         try:
-            errors = compare(kernel, text, values, case, order=by.value)
+            errors = compare(kernel, text, values, case, order=by.value, padding=padding)
         except ExecutionError as fault:
             runs.append(found | {"right": False, "fault": str(fault)})
             continue

@@ -48,7 +48,7 @@ from warploom.ir.module import KernelModule
 from warploom.ir.tile import Kernel, Load, Loop, Store, results
 from warploom.kernels.measured import ORDER, Pins
 from warploom.modulo import ModuloOptions
-from warploom.passes.build_module import build_module, printed_module
+from warploom.passes.build_module import build_module
 from warploom.passes.driver import Lowered, Observer, lower
 from warploom.passes.heuristics import Choice, check_pins, choose
 from warploom.passes.kernel_config import KernelConfig, config_of
@@ -399,7 +399,7 @@ class Compiled:
             for document in lowered.documents:
                 require_clean(document)
             require_composed(lowered.documents)
-            require_covered(printed_module(lowered))
+            require_covered(build_module(self.kernel, lowered))
             source = emit_kernel(lowered, self.target, stamps=stamps)
             keep_source(self.rewritten, config, self.target, source)
         return self._built(config, source)

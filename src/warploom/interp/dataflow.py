@@ -186,6 +186,30 @@ def size_classes(  # noqa: C901 (one line a kind of axis)
         yield sizes
 
 
+def compile_sizes(module: KernelModule) -> dict[str, int]:
+    """The sizes that every compilation tries: rows of a tile and one more (of a batch: one less), a
+    ragged tile of columns, several steps of which the last is ragged, two of each unit of the grid.
+    """
+    kernel, tiles = module.kernel, module.roles[0].tiles
+    (sizes,) = size_classes(module, 1, 0)
+    steps = {kernel.var(loop.var).axis for loop in kernel.loops}
+    tiled = [a for a in tiles.schedule.axes if a.extent > 1]
+    fixed = {a.name for a in _axes(kernel) if a.size is not None}
+    fixed |= {v.axis for v in kernel.vars if v.walk is Walk.WHOLE and v.extent}
+    units = sizes.keys() & {a.axis for a in tiles.schedule.axes if a.extent == 1} - fixed
+    for axis in units:
+        sizes[axis] = 2
+    for n, a in enumerate(tiled):
+        if a.axis not in fixed:
+            several = n == 0 and len(units) < 2  # else there are several tiles anyway
+            sizes[a.axis] = a.extent + 1 if several else max(1, a.extent - 1)
+    pers = {a.name: a.per for t in kernel.tensors for a in t.axes if a.per > 1}
+    for axis in steps - fixed - {a.axis for a in tiled}:
+        step, per = _step(module), pers.get(axis, 1)
+        sizes[axis] = -(-(step * (tiles.schedule.split + 1) + 3) // per) * per if step > 1 else 3
+    return sizes
+
+
 def _nth(choices: tuple[int, ...], n: int, before: Mapping[str, int]) -> int:
     """Another combination for every class."""
     return choices[(n + len(before)) % len(choices)]

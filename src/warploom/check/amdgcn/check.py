@@ -118,22 +118,23 @@ class _Check:
         if any(f.code == "no-such-instruction" for f in self.findings):
             self._unsupported = ""  # what the target does not have cannot be run, and need not be
         made = self._made()
-        if machine.overflowed and made.verdict is not Verdict.CLEAN and not self._unsupported:
-            return self._with_stalls(made, schedules)
+        if "counter_stall" in self.used and not self._unsupported:
+            return self._without_stalls(made, schedules)
         return made
 
-    def _with_stalls(self, made: CodeReport, schedules: tuple[str, ...]) -> CodeReport:
-        """Say what the verdict is where a full counter holds the next access back."""
-        if self.axioms.get("counter_stall"):
-            return made
+    def _without_stalls(self, made: CodeReport, schedules: tuple[str, ...]) -> CodeReport:
+        """Say what the verdict is where a full counter does not hold the next access back."""
         other = _Check(
-            self.kernel, self.launch, {**self.axioms, "counter_stall": True}, None, self.seed,
+            self.kernel, self.launch, {**self.axioms, "counter_stall": False}, None, self.seed,
             self.file, self.max_steps, None,
         ).report(schedules)  # fmt: skip
+        if other.verdict is made.verdict:
+            return made
         line = (
-            f"{stated('counter_stall', on=False)} Turned on, the verdict is {other.verdict.value}."
+            f"{stated('counter_stall', on=True)} Turned off, the verdict is {other.verdict.value}."
         )
-        return dataclasses.replace(made, assumes=(*made.assumes, line))
+        kept = tuple(a for a in made.assumes if not a.startswith("counter_stall"))
+        return dataclasses.replace(made, assumes=(*kept, line))
 
     def _drawn(self, machine: Machine) -> bool:
         """Whether values depend on the order of waves by design."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, Layout, count_of
 from warploom.codegen.amdgcn.tile_ir.machine import MatrixInstruction
+from warploom.codegen.amdgcn.tile_ir.numbers import PAIRED
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, contracted
 from warploom.ir import tile as ir
 from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
@@ -27,6 +28,7 @@ CHUNK = 16  # bytes a lane moves at a time
 WORD = 4
 FIRST_CHANNEL = 2  # further channels carry their own counts
 MOST_PRODUCTS = 32  # matrix instructions of an op, about
+FEW_TILES = 4  # of a piece that vector work takes part by part
 SWIZZLED = 8  # rows after which the order of chunks repeats
 _SLOW = frozenset({Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.DIV, Fn.TANH, Fn.ERF})
 _SHORT = (DType.BF16, DType.F16)
@@ -234,13 +236,14 @@ class _Builder:
         self.sizes: dict[str, int] = {}
         self.names: dict[str, int] = {}
         self.static: dict[Key, int] = {}
-        self.products = {op.result.name: self._product(op) for op in self._dots()}
+        self.products: dict[str, Product] = {}
         self.pieces: dict[frozenset[str], tuple[int, int]] = {}
         self.step_of: dict[str, tuple[object, ...]] = {}
 
     def build(self) -> LoopBody:
         """Everything, in the order of dependences."""
         self._check()
+        self.products = {op.result.name: self._product(op) for op in self._dots()}
         self._group()
         units = self._units()
         for unit in units:
@@ -267,7 +270,7 @@ class _Builder:
             raise Unscheduled("it walks a list of tiles, or one element at a time")
         if any(isinstance(op, ir.Loop | ir.Store | ir.Whole | ir.Given) for op in loop.body):
             raise Unscheduled("a loop or a store stands in it")
-        if not self.products:
+        if not any(True for _ in self._dots()):
             raise Unscheduled("it has no product")
         if len({c.last for c in loop.carried}) < len(loop.carried):
             raise Unscheduled("two carried values end as one")
@@ -366,7 +369,8 @@ class _Builder:
             if isinstance(op, ir.Reduce) and frozenset(self.plan.values[op.arg].vars) == pair
         }
         parts = [1, 1]
-        while down * across // (parts[0] * parts[1]) > MOST_PRODUCTS // 2:
+        most = FEW_TILES if self._crowded() else MOST_PRODUCTS // 2
+        while down * across // (parts[0] * parts[1]) > most:
             if lane not in reduced and down // parts[0] % 2 == 0 and down > parts[0]:
                 parts[0] *= 2
             elif register not in reduced and across // parts[1] % 2 == 0 and across > parts[1]:
@@ -375,6 +379,12 @@ class _Builder:
                 break
         self.pieces[pair] = parts[0], parts[1]
         return self.pieces[pair]
+
+    def _crowded(self) -> bool:
+        """Whether vector work stands between products: then pieces are small, so that waves of a
+        SIMD do not keep each other waiting for long.
+        """
+        return any(isinstance(op, ir.Reduce) and self._heavy(op.arg) for op in self.loop.body)
 
     def _multiply(self, p: Product) -> None:
         plan, dot = self.plan, p.dot
@@ -477,8 +487,9 @@ class _Builder:
         index = self._next(label)
         value = f"{name}#{index}"
         self._define((name, layout), value)
-        self._set_home(value, value)
-        self.sizes[value] = max(1, count_of(layout) * self.plan.values[name].dtype.bits // 32)
+        home = f"{name}_{index}"
+        self._set_home(value, home)
+        self.sizes[home] = max(1, count_of(layout) * self.plan.values[name].dtype.bits // 32)
         self._add(
             BodyOp(
                 name=label, index=index, role=OpRole.VALU_COMPUTE, takes=tuple(inputs.takes),
@@ -797,7 +808,7 @@ class _Builder:
                 if p.dot.into == name:
                     return self._home_of(p.dot.result.name, piece, None)
         number = self._number(carried.inside.name if carried else name, piece)
-        return f"{carried.inside.name}#{number}" if carried else f"{name}#{number}"
+        return f"{carried.inside.name if carried else name}_{number}"
 
     def _cost(self, op: Op, layout: Layout) -> int:
         """Cycles of one op of vector work on a piece."""
@@ -807,7 +818,8 @@ class _Builder:
         chip, count = mi355x(), count_of(restricted(layout, value.vars))
         if isinstance(op, ir.Pointwise) and op.fn in _SLOW:
             return count * chip.transcendental
-        return count * chip.issue
+        paired = op.fn in PAIRED if value.dtype is DType.F32 else op.fn is Fn.CAST
+        return count * chip.issue // (2 if paired else 1)
 
     # Carried values, and the whole.
 
@@ -847,7 +859,7 @@ class _Builder:
                 for key in keys:
                     value = self.values[key]
                     takes.append(
-                        FlowOperand(value=value, back=1, before=f"{self.homes[value]}_first")
+                        FlowOperand(value=value, back=1, before=f"{self.homes[value]}#first")
                     )
                     taken.append((name, key[1]))
                     sources.append(len(takes) - 1)
@@ -868,10 +880,10 @@ class _Builder:
         return found
 
     def _flow(self, carried: tuple[CarriedPieces, ...]) -> Flow:
-        firsts = [f"{home}_first" for own in carried for home in own.homes]
+        firsts = [f"{home}#first" for own in carried for home in own.homes]
         for own in carried:
             for home in own.homes:
-                self.homes[f"{home}_first"] = home
+                self.homes[f"{home}#first"] = home
         ops = [FlowOp(name="start", role=SETUP, when=When.HEAD, results=tuple(firsts))]
         ops += [
             FlowOp(

@@ -17,12 +17,14 @@ from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, Layout,
 from warploom.codegen.amdgcn.tile_ir.loop_body import Unscheduled
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import LoopSchedule
 from warploom.codegen.amdgcn.tile_ir.numbers import (
+    PAIRED,
     WHOLE,
     build_vector,
     convert,
     memory_type,
     narrow_vector,
     number,
+    pair,
     pointwise,
     register_type,
     widen,
@@ -191,13 +193,16 @@ class Lowering:
 
     def stored_vector(self, frag: Fragment, start: int, count: int, kind: DType) -> str | None:
         """Neighbours as they lie in memory, where the fragment has just them."""
-        found = frag.vectors.get(start)
-        if found is None or found[1] < count or found[2] is not kind or count == 1:
+        begin = next((s for s, v in frag.vectors.items() if s <= start < s + v[1]), None)
+        if begin is None or count == 1:
             return None
-        name, have, _ = found
+        name, have, own = frag.vectors[begin]
+        if begin + have < start + count or own is not kind:
+            return None
         if have == count:
             return name
-        form, chosen = memory_type(kind), ", ".join(f"i32 {i}" for i in range(count))
+        form = memory_type(kind)
+        chosen = ", ".join(f"i32 {start - begin + i}" for i in range(count))
         return self.text.value(
             f"shufflevector <{have} x {form}> {name}, <{have} x {form}> poison, "
             f"<{count} x i32> <{chosen}>"
@@ -247,6 +252,13 @@ class Lowering:
     def _pointwise(self, op: ir.Pointwise, layout: Layout) -> Fragment:
         args = [self.get_over(a, layout) for a in op.args]
         kinds = [self.plan.values[a].dtype for a in op.args]
+        count = len(places(layout))
+        if op.fn in PAIRED and count % 2 == 0 and {op.result.dtype, *kinds} == {DType.F32}:
+            pairs = {
+                i: (pair(self.text, op.fn, *(self.vector(a, i, 2) for a in args)), 2, DType.F32)
+                for i in range(0, count, 2)
+            }
+            return packed(layout, DType.F32, pairs)
         names = [
             pointwise(self.text, op.fn, [self.element(a, i) for a in args], kinds, op.result.dtype)
             for i in range(len(places(layout)))

@@ -219,19 +219,27 @@ def candidates(kernel: Kernel, pinned: Mapping[str, int]) -> Iterator[dict[str, 
         (ROWS, COLUMNS, STEPS), (ROWS, 64, STEPS), (64, 64, STEPS), (64, 64, 32), (64, 32, 32),
         (64, 16, 32),
     ):  # fmt: skip
-        found: dict[str, int] = {}
-        tiles = [v for v in kernel.grid.vars if kernel.var(v).walk is Walk.TILE]
-        for var in kernel.vars:
-            if is_number(var):
-                continue
-            given = pinned.get(var.name) or pinned.get(var.axis) or var.extent
-            usual = step if var.walk is Walk.STEP else columns
-            if var.walk is Walk.TILE and var.name == tiles[0]:
-                usual = rows
-            found[var.name] = given or usual
+        found = tile_extents(kernel, pinned, rows, columns, step)
         if found not in seen:
             seen.append(found)
             yield found
+
+
+def tile_extents(
+    kernel: Kernel, pinned: Mapping[str, int], rows: int, columns: int, step: int
+) -> dict[str, int]:
+    """Extents of all variables; what the author or the caller says stays."""
+    found: dict[str, int] = {}
+    tiles = [v for v in kernel.grid.vars if kernel.var(v).walk is Walk.TILE]
+    for var in kernel.vars:
+        if is_number(var):
+            continue
+        given = pinned.get(var.name) or pinned.get(var.axis) or var.extent
+        usual = step if var.walk is Walk.STEP else columns
+        if var.walk is Walk.TILE and var.name == tiles[0]:
+            usual = rows
+        found[var.name] = given or usual
+    return found
 
 
 def _without_products(kernel: Kernel, pinned: Mapping[str, int]) -> dict[str, int]:
