@@ -35,6 +35,7 @@ from warploom.codegen import amdgcn as gfx950
 from warploom.codegen.amdgcn.emit import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgcn.tile import ElementType, element_type
+from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.compiler import pass_list
 from warploom.compiler.cubin import compile_source, find_toolchain
@@ -248,9 +249,43 @@ def emit_gfx950_command(
     return replace(answer, data=lambda: answer.data() | {"hip": verdict}) if hip else answer
 
 
-def emit_tile_kernel(kernel: TileKernel, spec: str, tile: str | None, output: Path) -> Answer:
+@with_request(without=("target", "sync", "knobs"))
+def emit_gfx942_command(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="KERNEL",
+            help="A tile kernel by name, or file.py:kernel.",
+            autocompletion=complete_source,
+        ),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = FOLDER,
+    choose: Annotated[
+        list[str] | None, typer.Option("--set", "--choose", help="A choice, as causal=true.")
+    ] = None,
+    *,
+    request: Request,
+) -> Answer:
+    """Compile a tile kernel for MI300X; write assembly, object, sidecar and a host program.
+
+    Example: warploom emit gfx942 swiglu --tile 64x32x32 -o out
+    """
+    named = _named(source, str(request.dtype or "bf16"), choose)
+    if named is None:
+        raise ConfigError(
+            f"{source} is no tile kernel",
+            where="emit gfx942",
+            why="the shipped schedules load 16 bytes a lane straight to LDS, which gfx942 cannot",
+            fix="a tile kernel, or warploom emit gfx950",
+        )
+    return emit_tile_kernel(named, source, request.tile, output, MI300X)
+
+
+def emit_tile_kernel(
+    kernel: TileKernel, spec: str, tile: str | None, output: Path, machine: AmdMachine = MI355X
+) -> Answer:
     """Compile a kernel, prove the schedules of its loops, and write it."""
-    made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile))
+    made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile), machine)
     with working(f"compiling {kernel.text.name}"):
         listing = made.listing()
     subjects = [Subject(spec=spec, document=d, dtype=kernel.dtype) for d in made.documents]
@@ -384,5 +419,6 @@ group = typer.Typer(
     no_args_is_help=True,
 )
 group.command("gfx950", short_help="A checked MI355X kernel")(spoken(emit_gfx950_command))
+group.command("gfx942", short_help="A tile kernel for MI300X")(spoken(emit_gfx942_command))
 group.command("h100", short_help="The same for the H100")(spoken(_for_h100()))
 group.command("h200", short_help="A Hopper kernel: CUDA source, cubin")(spoken(emit_h200_command))

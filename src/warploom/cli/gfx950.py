@@ -183,8 +183,8 @@ def _execute(
     runs = []
     # Rows at multiples of 16 bytes take the pipelined loops, odd ones the plain loops.
     orders = order or [Order.FORWARD, Order.REVERSE]
-    for by, padding in product(orders, reversed(PADDING)) if order else zip(
-        orders, reversed(PADDING), strict=True
+    for by, padding in (
+        product(orders, reversed(PADDING)) if order else zip(orders, reversed(PADDING), strict=True)
     ):
         found: dict[str, Any] = {"timing": "every", "order": by.value, "padding": padding}
         try:

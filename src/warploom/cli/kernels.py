@@ -27,6 +27,7 @@ from warploom.ir.tile import Access, DType, Walk, is_number
 from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.attention_grad import attention_grad, packed_grad, packed_values, values_grad
 from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
+from warploom.kernels.conv2d import conv2d
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import (
     gathered_swiglu,
@@ -42,6 +43,7 @@ from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.measured import LONG
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
+from warploom.kernels.split_k import split_product, summed_parts
 from warploom.kernels.swiglu import swiglu
 from warploom.passes.driver import Lowered
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
@@ -94,6 +96,7 @@ TEXTS = {
         *(scan_parts, attention_grad, values_grad, packed_grad, packed_values),
     )
 }
+AMD_TEXTS = {t.name: t for t in (conv2d, split_product, summed_parts)}  # Hopper refuses these
 USUAL = dict.fromkeys(
     ("block_scaled", "block_scaled_pair", "grouped_scaled"), "fp8"
 )  # element types other than bf16
@@ -319,10 +322,10 @@ def kernel_named(spec: str, tile: str | None = None, dtype: str | None = None) -
 
 
 def _named(spec: str, tile: str | None, dtype: str | None) -> TileKernel | None:
-    if spec.partition("@")[0] in TEXTS and not _NAME.fullmatch(spec):
+    if spec.partition("@")[0] in TEXTS | AMD_TEXTS and not _NAME.fullmatch(spec):
         name, said = split_spec(spec)
         kind = dtype or USUAL.get(name, "bf16")
-        return with_tile(told(TileKernel(TEXTS[name], kind), said, spec), tile)
+        return with_tile(told(TileKernel((TEXTS | AMD_TEXTS)[name], kind), said, spec), tile)
     name, found = spec, _NAME.fullmatch(spec)
     if found is None or found["text"] not in TEXTS:
         return None
