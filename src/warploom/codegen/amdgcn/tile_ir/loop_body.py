@@ -19,8 +19,9 @@ from warploom.codegen.amdgcn.tile_ir.machine import MatrixInstruction
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, contracted
 from warploom.ir import tile as ir
 from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
+from warploom.ir.elementwise import functions
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
-from warploom.ir.tile import DType, Fn, Op, Walk, is_number, operands, results
+from warploom.ir.tile import DType, Op, Walk, is_number, operands, results
 from warploom.targets.mi355x import mi355x
 
 CHUNK = 16  # bytes a lane moves at a time
@@ -28,7 +29,7 @@ WORD = 4
 FIRST_CHANNEL = 2  # further channels carry their own counts
 MOST_PRODUCTS = 32  # matrix instructions of an op, about
 SWIZZLED = 8  # rows after which the order of chunks repeats
-_SLOW = frozenset({Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.DIV, Fn.TANH, Fn.ERF})
+_SLOW = functions(lambda row: row.cost.mufu)
 _SHORT = (DType.BF16, DType.F16)
 _UNIT = {
     OpRole.GLOBAL_LOAD: ResourceKind.GLOBAL_MEM,
