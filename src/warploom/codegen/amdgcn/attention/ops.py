@@ -15,12 +15,13 @@ from warploom.codegen.amdgcn.tile import GemmTile, waves_per_simd
 from warploom.errors import BackendError
 from warploom.ir import Counters
 from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
+from warploom.ir.elementwise import functions
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
 from warploom.ir.tile import Carried, Fn, Op, Pointwise, Reduce, operands, results
 from warploom.passes.fuse import Step
 from warploom.targets.mi355x import LANES, mi355x
 
-_SLOW = frozenset({Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.DIV, Fn.TANH, Fn.ERF})
+_SLOW = functions(lambda row: row.cost.mufu)
 _PAIRED = frozenset({Fn.ADD, Fn.SUB, Fn.MUL, Fn.CAST})
 _UNIT = {
     OpRole.GLOBAL_LOAD: ResourceKind.GLOBAL_MEM,
