@@ -18,7 +18,6 @@ from warploom.cli.kernels import (
     assignments,
     parse_tile,
     tile_extents,
-    two_products,
 )
 from warploom.cli.knobs import Request, with_request
 from warploom.cli.screen import (

@@ -91,9 +91,7 @@ def _general(source: str, request: Request) -> TileKernel | None:
 
 def _compiled_text(made: CompiledMi355x, source: str, details: bool) -> str:
     """A kernel on an AMD chip: what was chosen, its pipelined loops entry by entry, its ops."""
-    loops = [
-        _text(Subject(spec=source, document=document), details) for document in made.documents
-    ]
+    loops = [_text(Subject(spec=source, document=document), details) for document in made.documents]
     return "\n\n".join([made.listing(), *loops, str(made.simplified)])
 
 

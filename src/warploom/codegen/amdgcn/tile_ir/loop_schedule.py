@@ -16,7 +16,7 @@ from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap
 from warploom.codegen.amdgcn.tile_ir.loop_body import (
     BodyOp,
     LoopBody,
-    Unscheduled,
+    UnscheduledError,
     loop_body,
     reads_of,
 )
@@ -101,7 +101,7 @@ def schedule_loop(
     a lane may hold values at once, where that must be bounded. Addresses and temporaries come on
     top, and only the compiler knows how many.
 
-    Raises ``Unscheduled`` where no order fits the budgets.
+    Raises ``UnscheduledError`` where no order fits the budgets.
     """
     ops = body.described()
     machine = machine_of(body, ops)
@@ -113,12 +113,12 @@ def schedule_loop(
         try:
             order = solve_modulo(problem.problem, options)
         except SchedulingError as error:
-            raise Unscheduled(f"no order was found: {error.what}") from None
+            raise UnscheduledError(f"no order was found: {error.what}") from None
         phases = modulo_phases(problem, order)
         if phases.k_tiles_per_iteration <= MAX_UNROLL:
             break
     else:
-        raise Unscheduled("tiles do not fit LDS, or its order repeats after many steps only")
+        raise UnscheduledError("tiles do not fit LDS, or its order repeats after many steps only")
     bare = ScheduleDocument(
         name=name,
         target=mi355x().name,
@@ -138,7 +138,7 @@ def schedule_loop(
         cost = interval_cost(machine, trips=6, waves=max(1, plan.waves // mi355x().simds))
         guard = synthesise(bare, cost=cost, limit=BARRIER_SETS)
     except SyncError as error:
-        raise Unscheduled(f"it cannot be synchronised: {error.what}") from None
+        raise UnscheduledError(f"it cannot be synchronised: {error.what}") from None
     return LoopSchedule(body=body, document=guard.document, order=order, guard=guard)
 
 
@@ -218,9 +218,7 @@ class _Storage:
         for value in sorted(self.maker, key=lambda v: self.maker[v]):
             self.places.setdefault(body.homes[value], []).append(value)
 
-    def problem(
-        self, name: str, lds: int, registers: int | None, copies: int
-    ) -> BodyProblem:
+    def problem(self, name: str, lds: int, registers: int | None, copies: int) -> BodyProblem:
         """The modulo problem: units, edges, one home a value, rings of LDS tiles."""
         waves = self.plan.waves
         beside = max(1, waves // mi355x().simds)
@@ -354,6 +352,7 @@ def gated_loop(schedule: LoopSchedule) -> GatedLoop:
     """What the gate compares code with."""
     kinds: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
     for op in schedule.body.ops:
+        found: tuple[tuple[str, int], ...]
         match op.role:
             case OpRole.GLOBAL_LOAD:
                 found = (("dma", op.count),)
@@ -422,20 +421,20 @@ class ScheduledKernel:
 
 
 def schedule_kernel(plan: TilePlan, registers: int | None = None) -> ScheduledKernel:
-    """Schedules of all loops that can have one. Raises ``Unscheduled`` where none can."""
+    """Schedules of all loops that can have one. Raises ``UnscheduledError`` where none can."""
     bodies: dict[int, tuple[ir.Loop, LoopBody]] = {}
     why: list[str] = []
     vectors: dict[str, AxisMap] = {}
     for loop in _loops(plan.kernel.ops):
         try:
             body = loop_body(plan, loop)
-        except Unscheduled as error:
+        except UnscheduledError as error:
             why.append(f"the loop over '{loop.var}': {error}")
             continue
         bodies[id(loop)] = loop, body
         vectors |= body.vectors
     if not bodies:
-        raise Unscheduled("; ".join(why) or "it has no loop")
+        raise UnscheduledError("; ".join(why) or "it has no loop")
     found: dict[int, LoopSchedule] = {}
     for key, (loop, body) in bodies.items():
         tiles = "x".join(str(plan.padded[v]) for v in dict.fromkeys(_named(body)))
@@ -446,13 +445,11 @@ def schedule_kernel(plan: TilePlan, registers: int | None = None) -> ScheduledKe
                 lds=plan.machine.lds_bytes,
             )  # fmt: skip
             found[key] = replace(made, axis=plan.kernel.var(loop.var).axis)
-        except Unscheduled as error:
+        except UnscheduledError as error:
             why.append(f"the loop over '{loop.var}': {error}")
     if not found:
-        raise Unscheduled("; ".join(why))
-    return ScheduledKernel(
-        plan=replace(plan, vectors=vectors), by_loop=found, plain=tuple(why)
-    )
+        raise UnscheduledError("; ".join(why))
+    return ScheduledKernel(plan=replace(plan, vectors=vectors), by_loop=found, plain=tuple(why))
 
 
 def _named(body: LoopBody) -> Iterator[str]:
@@ -510,7 +507,7 @@ def why_plain(kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine) ->
             continue
         try:
             loop_body(TilePlan(kernel=kernel, extents=extents, waves=waves, machine=machine), loop)
-        except Unscheduled as error:
+        except UnscheduledError as error:
             found.append(f"the loop over '{loop.var}': {error}")
     return tuple(found)
 
@@ -523,7 +520,7 @@ def busiest(plan: TilePlan) -> int | None:
     for loop in _loops(plan.kernel.ops):
         try:
             body = loop_body(plan, loop)
-        except Unscheduled:
+        except UnscheduledError:
             continue
         total += max(unit_cycles(plan, body).values())
     return total or None

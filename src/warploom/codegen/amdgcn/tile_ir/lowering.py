@@ -14,7 +14,7 @@ from warploom.codegen.amdgcn.lower.pointwise import IrText
 from warploom.codegen.amdgcn.tile_ir import memory, pipelined, prefetching, products, reduce
 from warploom.codegen.amdgcn.tile_ir.errors import refuse
 from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, Layout, places, run_of
-from warploom.codegen.amdgcn.tile_ir.loop_body import Unscheduled
+from warploom.codegen.amdgcn.tile_ir.loop_body import UnscheduledError
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import LoopSchedule
 from warploom.codegen.amdgcn.tile_ir.numbers import (
     PAIRED,
@@ -131,7 +131,7 @@ class Lowering:
     def forbid(self, what: str) -> None:
         """What a pipelined loop must not contain."""
         if self.pipelining:
-            raise Unscheduled(f"{what} stands in it")
+            raise UnscheduledError(f"{what} stands in it")
 
     def operand_words(self, name: str, layout: Layout) -> list[tuple[int, int, tuple[str, str]]]:
         """A value as an operand of matrix instructions: first element, count, type and name."""

@@ -560,7 +560,7 @@ class _Pipelined:
 
 def _width(kind: str) -> int:
     """Words of a register group's type."""
-    return int(kind[1:].split(" ")[0]) if kind.startswith("<") else 1
+    return int(kind[1:].split(" ", maxsplit=1)[0]) if kind.startswith("<") else 1
 
 
 __all__ = ["Key", "emit_pipelined"]
