@@ -76,15 +76,16 @@ def rows_of(name: str, dtype: str) -> list[str]:
 
 
 def main() -> None:
-    """Compile, simulate, write."""
+    """Compile, simulate, write; lines of kernels that were not asked for stay."""
     wanted = sys.argv[1:]
+    before = OUT.read_text().splitlines() if OUT.exists() else []
     lines = []
     for name, dtype in KERNELS:
-        if wanted and name not in wanted:
-            continue
-        lines += rows_of(name, dtype)
-        print("\n".join(lines[-2:]), flush=True)
-    if not wanted:
+        found = [x for x in before if x.startswith(f"| {name} |")]
+        if not wanted or name in wanted:
+            found = rows_of(name, dtype)
+            print("\n".join(found), flush=True)
+        lines += found
         OUT.write_text(HEAD + "\n".join(lines) + "\n")
 
 

@@ -118,7 +118,7 @@ def test_machine_readable_output(folder, tmp_path):
 def attention(tmp_path_factory):
     folder = tmp_path_factory.mktemp("attention")
     done = warploom(
-        "emit", "gfx950", "attention@d=64", "--tile", "64x32x64", "--choose", "causal=true",
+        "emit", "gfx950", "attention@d=64", "--tile", "64x32", "--choose", "causal=true",
         "-o", str(folder),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -28,6 +28,7 @@ CHUNK = 16  # bytes a lane moves at a time
 WORD = 4
 FIRST_CHANNEL = 2  # further channels carry their own counts
 MOST_PRODUCTS = 32  # matrix instructions of an op, about
+MOST_HELD = 192  # accumulators of a lane
 FEW_TILES = 4  # of a piece that vector work takes part by part
 SWIZZLED = 8  # rows after which the order of chunks repeats
 _SLOW = frozenset({Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.DIV, Fn.TANH, Fn.ERF})
@@ -337,6 +338,8 @@ class _Builder:
             raise UnscheduledError("no matrix instruction takes its operands")
         if any(plan.padded[v] != plan.extents[v] for v in (lane, register, k)):
             raise UnscheduledError("its tiles are no whole matrix instructions")
+        if count_of(plan.layout(dot.result.vars)) > MOST_HELD:
+            raise UnscheduledError("its accumulators do not fit registers")
         along = operand_map(matrix, plan.padded[k])
         for var, name in sides.items():
             if self._heavy(name):
@@ -756,11 +759,8 @@ class _Builder:
                 if frozenset((var, p.k)) == variables:
                     axis = dict(plan.layout(p.dot.result.vars))[var]
                     tiles = axis.count if var == p.lane else axis.count // 4
-                    parts = self._pieces(frozenset(p.dot.result.vars))[var == p.register]
-                    each = tiles // parts
                     return [
-                        ((var, operand_rows(axis, range(i * each, (i + 1) * each))), (p.k, p.along))
-                        for i in range(parts)
+                        ((var, operand_rows(axis, (i,))), (p.k, p.along)) for i in range(tiles)
                     ]
         raise UnscheduledError("vector work on tiles that no product has")
 
@@ -1015,6 +1015,8 @@ def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
         channel=channel, load=load, row=row, column=last, rows=plan.padded[row],
         row_bytes=columns * size // per, threads=threads, per=per, columns=columns,
     )  # fmt: skip
+    if made.slot_bytes > plan.machine.lds_bytes:
+        raise UnscheduledError(f"a tile of '{load.tensor}' does not fit LDS")
     if gathered and (LANES % made.chunks or made.chunks & (made.chunks - 1)):
         raise UnscheduledError(f"gathered rows of '{load.tensor}' are too long")
     return made

@@ -22,7 +22,7 @@ from warploom.codegen.amdgcn.tile_ir.loop_body import (
 )
 from warploom.codegen.amdgcn.tile_ir.machine import AmdMachine
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, tile_extents
-from warploom.errors import SchedulingError, SyncError
+from warploom.errors import WarploomError
 from warploom.ir import Counters, KernelShape, ScheduleDocument, tile as ir
 from warploom.ir.machine_costs import MachineCosts, OpTiming
 from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ResourceKind
@@ -35,6 +35,7 @@ from warploom.sim import interval_cost, mi355x_costs, simulate
 from warploom.sim.pace import Pace, find_pace
 from warploom.sync.counters import Synthesis, synthesise
 from warploom.targets.mi355x import mi355x
+from warploom.verify import verify
 
 TICK = 16  # cycles: what the solver counts in; a finer clock finds the same orders, later
 MAX_COPIES = 4
@@ -112,7 +113,7 @@ def schedule_loop(
         problem = storage.problem(name, lds, registers, copies)
         try:
             order = solve_modulo(problem.problem, options)
-        except SchedulingError as error:
+        except WarploomError as error:
             raise UnscheduledError(f"no order was found: {error.what}") from None
         phases = modulo_phases(problem, order)
         if phases.k_tiles_per_iteration <= MAX_UNROLL:
@@ -137,8 +138,11 @@ def schedule_loop(
     try:
         cost = interval_cost(machine, trips=6, waves=max(1, plan.waves // mi355x().simds))
         guard = synthesise(bare, cost=cost, limit=BARRIER_SETS)
-    except SyncError as error:
+    except WarploomError as error:
         raise UnscheduledError(f"it cannot be synchronised: {error.what}") from None
+    report = verify(guard.document)
+    if not report.clean:
+        raise UnscheduledError(f"its schedule is not proven: {report.trouble}")
     return LoopSchedule(body=body, document=guard.document, order=order, guard=guard)
 
 
