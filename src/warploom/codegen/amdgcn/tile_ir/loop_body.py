@@ -253,6 +253,8 @@ class _Builder:
             else:
                 self._vector(unit)
         carried = tuple(self._carried(c) for c in self.loop.carried)
+        if sum(self.sizes[home] for own in carried for home in set(own.homes)) > MOST_HELD:
+            raise UnscheduledError("its accumulators do not fit registers")
         self._rename(carried)
         return LoopBody(
             ops=tuple(self.ops),

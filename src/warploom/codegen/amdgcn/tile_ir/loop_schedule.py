@@ -48,7 +48,9 @@ NEAR = 0.03  # how much busier a unit may be in another division among waves
 BARRIER_SETS = 24  # sets of barriers that are compared
 # The heuristic is quick and knows of no registers while it places; the exact solver does.
 FAST = ModuloOptions(exact=ExactUse.NEVER)
-EXACT = ModuloOptions(goals=(), find_work=12.0, work=20.0, prove_work=2.0, gap=0.03)
+EXACT = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=2.0, gap=0.03)
+ROUGH = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=1.0, gap=0.1)
+MANY_OPS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,9 @@ def schedule_loop(
     ops = body.described()
     machine = machine_of(body, ops)
     storage = _Storage(plan, body, ops, machine)
-    options = options or (FAST if registers is None else EXACT)
+    if options is None:
+        exact = EXACT if len(ops) <= MANY_OPS else ROUGH
+        options = FAST if registers is None else exact
     deepest = min(MAX_COPIES, lds // sum(t.slot_bytes for t in body.transfers))
     for copies in sorted({deepest, min(2, deepest)}, reverse=True):
         problem = storage.problem(name, lds, registers, copies)
