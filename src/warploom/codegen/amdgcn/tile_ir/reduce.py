@@ -256,9 +256,7 @@ def _summed(low: Lowering, fn: Fn, kind: DType, values: list[str]) -> str:
         pairs = [
             pair(low.text, fn, pairs[i], pairs[i + 1]) for i in range(0, len(pairs) - 1, 2)
         ] + last
-    halves = [
-        low.text.value(f"extractelement <2 x float> {pairs[0]}, i32 {i}") for i in (0, 1)
-    ]
+    halves = [low.text.value(f"extractelement <2 x float> {pairs[0]}, i32 {i}") for i in (0, 1)]
     return _join(low, fn, kind, *halves)
 
 
