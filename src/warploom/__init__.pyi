@@ -126,11 +126,7 @@ from warploom.pipeline.amd_target.cost import (
     AMDScheduleHints as AMDScheduleHints,
     DefaultMatmulOps as DefaultMatmulOps,
     FourWaveOps as FourWaveOps,
-    OpCost as OpCost,
     PingPongOps as PingPongOps,
-    TargetCostModel as TargetCostModel,
-    TargetProfile as TargetProfile,
-    annotate_ops as annotate_ops,
     mi355x_cost_model as mi355x_cost_model,
     mi355x_double_buffer as mi355x_double_buffer,
     mi355x_single_buffer as mi355x_single_buffer,
@@ -171,6 +167,14 @@ from warploom.pipeline.config.schedule import (
     LoadStrategy as LoadStrategy,
     ScheduleConfig as ScheduleConfig,
     WaitStrategy as WaitStrategy,
+)
+from warploom.pipeline.config.target import (
+    TargetProfile as TargetProfile,
+)
+from warploom.pipeline.cost_model import (
+    OpCost as OpCost,
+    TargetCostModel as TargetCostModel,
+    annotate_ops as annotate_ops,
 )
 from warploom.pipeline.graph_builder.edges import (
     EdgeRule as EdgeRule,

@@ -1,13 +1,12 @@
 """Launches through HIP, against a stand-in library that executes them from machine code."""
 
 import ctypes as c
-import os
 
 import numpy as np
 import pytest
 
 from tests.codegen_amdgcn import tile_kernels as own
-from tests.codegen_amdgcn.hip_standin import RocmArray, StandIn, compiled
+from tests.codegen_amdgcn.hip_standin import RocmArray, compiled
 from warploom.codegen.amdgcn.tile_ir.host import host_source
 from warploom.codegen.amdgcn.toolchain import find_linker
 from warploom.errors import BackendError, KernelCallError
@@ -18,17 +17,8 @@ pytest.importorskip("llvmlite")
 
 
 @pytest.fixture(scope="module")
-def standin(tmp_path_factory):
-    made = StandIn(tmp_path_factory.mktemp("hip"))
-    before = os.environ.get(hip.VARIABLE)
-    os.environ[hip.VARIABLE] = str(made.path)
-    hip.library.cache_clear()
-    yield made
-    hip.library.cache_clear()
-    if before is None:
-        del os.environ[hip.VARIABLE]
-    else:
-        os.environ[hip.VARIABLE] = before
+def standin(hip_standin):
+    return hip_standin
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from warploom.codegen.amdgcn.attention import (
     attention_tile_kernel,
 )
 from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler import pass_list
 from warploom.compiler.compiled import Compiled, compile_kernel
 from warploom.compiler.pricing import role_costs
 from warploom.compiler.tuned import tuned_pins
@@ -42,10 +43,10 @@ from warploom.kernels.measured import LONG
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
-from warploom.passes.build_module import build_module
 from warploom.passes.driver import Lowered
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
 from warploom.pipeline.amd_target.cost import AMDScheduleHints
+from warploom.pipeline.amd_target.geometry import MICROSCALED
 from warploom.pipeline.schedule import PipelineSchedule
 from warploom.pipeline.schedules.shipped import shipped
 from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
@@ -62,7 +63,7 @@ TILES = {"single_buffer": (128, 128, 64)}  # default tiles other than the double
 def parse_tile(text: str | None, dtype: str, default: Tile | None = None) -> Tile:
     """``256x256x64`` as numbers; by default the shipped tile of the dtype."""
     if text is None:
-        return default or DEFAULT["fp8" if dtype == "fp8" else "bf16"]
+        return default or DEFAULT["fp8" if dtype in ("fp8", *MICROSCALED) else "bf16"]
     parts = text.lower().split("x")
     if len(parts) != 3 or not all(p.isdigit() and int(p) for p in parts):
         raise ConfigError(f"{text!r} is no tile", where="--tile", fix="write it as 256x256x64")
@@ -159,6 +160,13 @@ class TileKernel:
     @property
     def element(self) -> str:
         """The element type of its inputs, as the language calls it."""
+        if self.dtype in MICROSCALED:
+            raise ConfigError(
+                f"tile kernels have no tensors of {self.dtype}",
+                where="--dtype",
+                why="its blocks share scales; the shipped MI355X schedules multiply them",
+                fix=f"warploom emit gfx950 fourwave --dtype {self.dtype}",
+            )
         return _DTYPES.get(self.dtype, self.dtype)
 
     @cached_property
@@ -242,13 +250,10 @@ class TileKernel:
 
     def after(self, name: str) -> str:
         """What the kernel is after a pass, as text; of the config shown."""
-        if name == "schedule":
-            return "\n\n".join(str(x.result) for x in (*self.lowered.earlier, self.lowered))
-        if name == "module" and not self.compiled.loops:
-            return str(self.compiled.module)
-        if name == "module":
-            return str(build_module(self.compiled.kernel, self.lowered))
-        return self.source(self.lowered.document) if name == "emit" else self.compiled.after(name)
+        name = pass_list.ALIASES.get(name, name)
+        if name == "codegen" and self.compiled.loops:
+            return self.source(self.lowered.document)
+        return pass_list.after(self.compiled, name, self.config if self.compiled.loops else None)
 
     def source(self, document: RolesDocument) -> str:
         """The kernel with a document's programs as one CUDA source."""

@@ -169,6 +169,7 @@ class Access:
 
 def load(low: Lowering, op: ir.Load, layout: Layout) -> Fragment:
     """A tile of a tensor in registers."""
+    low.forbid(f"a load of '{op.tensor}'")
     tensor = low.plan.kernel.tensor(op.tensor)
     access = Access(low, tensor, op.at, layout, op.result.line)
     end = None if op.end is None else low.element(low.get(op.end, ()), 0)
