@@ -59,8 +59,7 @@ def verify_effects(module: KernelModule) -> Made:
     """What operations declare, storage and roles."""
     number = 0
     for role in module.roles:
-        named = {name for facts in _registers(module, role) for name, _ in facts}
-        for row in _rows(role):
+        for named, row in _rows(module, role):
             touched = _Touched()
             for op in row:
                 wrong = _wrong(module, op)
@@ -84,21 +83,17 @@ def verify_effects(module: KernelModule) -> Made:
     )
 
 
-def _registers(module: KernelModule, role: Role) -> Iterator[tuple[tuple[str, int], ...]]:
-    """Register arrays that entries of a role's loops speak of."""
-    for registers in (module.registers, *(facts.registers for facts in module.earlier)):
-        yield dict(registers).get(role.name, ())
-
-
-def _rows(role: Role) -> Iterator[tuple[Statement, ...]]:
-    lists = [role.setup, role.finish]
-    for part in role.earlier:
-        lists += [part.setup, part.finish]
-    for body in [*(p.body for p in role.earlier), role.tiles.body]:
+def _rows(module: KernelModule, role: Role) -> Iterator[tuple[set[str], tuple[Statement, ...]]]:
+    """Lists of operations of every loop, with the register arrays that its entries speak of."""
+    facts = [*(x.registers for x in module.earlier), module.registers]
+    loops = [(p.setup, p.body, p.finish) for p in role.earlier]
+    loops.append((role.setup, role.tiles.body, role.finish))
+    for registers, (setup, body, finish) in zip(facts, loops, strict=True):
+        named = {name for name, _ in dict(registers).get(role.name, ())}
         at = next((i for i, s in enumerate(body) if isinstance(s, StepLoop)), len(body))
-        lists += [body[:at], body[at + 1 :]]
-        lists += [s.body for s in body[at : at + 1] if isinstance(s, StepLoop)]
-    yield from lists
+        inner = [s.body for s in body[at : at + 1] if isinstance(s, StepLoop)]
+        for row in (setup, body[:at], *inner, body[at + 1 :], finish):
+            yield named, row
 
 
 def _undeclared(op: ops.Vector, touched: _Touched, named: set[str]) -> str:
