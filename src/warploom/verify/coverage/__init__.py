@@ -7,7 +7,7 @@ module and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -39,6 +39,7 @@ from warploom.verify.coverage.report import Claim, CoverageReport, Finding, How
 from warploom.verify.coverage.schedules import kind_of, visits_every_tile
 from warploom.verify.coverage.stores import verify_loads, verify_positions, verify_stores
 from warploom.verify.coverage.trips import verify_trips
+from warploom.verify.coverage.values import NotFollowedError
 
 __all__ = ["Claim", "CoverageReport", "Finding", "How", "require_covered", "verify_coverage"]
 
@@ -57,8 +58,8 @@ def verify_coverage(module: KernelModule) -> CoverageReport:
     product = is_product(module)
     every = (_schedules, _agreement, verify_positions, verify_trips, verify_stores, verify_loads)
     for check in (*every, verify_effects, _bytes, *((_steps,) if product else ())):
-        for made in check(module):
-            (claims if isinstance(made, Claim) else findings).append(made)
+        for made in _followed(check, module):
+            (claims if isinstance(made, Claim) else findings).append(made)  # type: ignore[arg-type]
     if not product:
         claims.append(
             Claim(
@@ -71,6 +72,18 @@ def verify_coverage(module: KernelModule) -> CoverageReport:
     elif not findings:
         claims += list(_elements(module, findings))
     return CoverageReport(module=module.name, claims=tuple(claims), findings=tuple(findings))
+
+
+def _followed(check: Callable[[KernelModule], Made], module: KernelModule) -> Made:
+    """What a check says; of what it cannot follow, that it does not."""
+    try:
+        yield from check(module)
+    except (NotFollowedError, LookupError, StopIteration, RuntimeError) as error:
+        yield Claim(
+            what=f"{check.__name__.lstrip('_').replace('_', ' ')}: not followed here",
+            how=How.NOT,
+            argument=f"{type(error).__name__}: {error}; executed by verify_dataflow",
+        )
 
 
 _POINTWISE = (
