@@ -273,9 +273,13 @@ class ModulePrinter:
         found: dict[IntExpr, str] = {}
         bodies = (s.body for s in self._body("producer") if isinstance(s, StepLoop))
         for op in (x for body in bodies for x in body if isinstance(x, ops.Copy)):
-            for expr in (x for box in op.boxes for x in box.at):
-                if _is_quotient(expr):
-                    found.setdefault(expr, f"at_{len(found)}")
+            axes = self.module.tensor(self.module.map(op.tensor_map).tensor).axes
+            for axis, expr in (
+                (a.name, x) for box in op.boxes for a, x in zip(axes, box.at, strict=True)
+            ):
+                if _is_quotient(expr) and expr not in found:
+                    name = f"at_{axis}"
+                    found[expr] = name if name not in found.values() else f"{name}_{len(found)}"
         return found
 
     def quotient_lines(self) -> list[str]:
