@@ -18,12 +18,14 @@ from warploom.ir.expr import (
     Apply,
     Binary,
     Const,
+    Element,
     IntExpr,
     Select,
     Sym,
     SymKind,
     inlined,
     linear,
+    nodes,
     rewrite,
     size,
     substitute,
@@ -98,7 +100,7 @@ _POINTWISE = (
 )
 
 
-def is_product(module: KernelModule) -> bool:  # noqa: C901, PLR0911 (one line a form)
+def is_product(module: KernelModule) -> bool:  # noqa: C901, PLR0911, PLR0912 (one line a form)
     """Whether a module is a product with a pointwise tail, whose elements can be followed."""
     schedule = module.roles[0].tiles.schedule
     if module.earlier or schedule.groups or schedule.listed or schedule.order or schedule.rows:
@@ -106,6 +108,13 @@ def is_product(module: KernelModule) -> bool:  # noqa: C901, PLR0911 (one line a
     if schedule.split > 1 or any(len(r.tiles.functions) != 1 for r in module.roles):
         return False
     if any(x for r in module.roles for x in r.tiles.ranges):
+        return False
+    loops = [r.tiles for r in module.roles]
+    if any(isinstance(n, Element) for t in loops for f in t.functions for n in nodes(f.value)):
+        return False  # steps that a list names
+    if any([x.value == Const(0) for x in t.bounds] != [True, False] for t in loops):
+        return False  # a loop of a part of its axis
+    if any(not isinstance(t.bounds[1].value, Sym) for t in loops):
         return False
     if any(a.form != "tile" for r in module.roles for a in r.arrays):
         return False
@@ -118,12 +127,25 @@ def is_product(module: KernelModule) -> bool:  # noqa: C901, PLR0911 (one line a
             return False
         if isinstance(op, ops.Copy) and any(b.end is not None for b in op.boxes):
             return False
+        if isinstance(op, ops.Copy) and any(_is_data(x) for b in op.boxes for x in b.at):
+            return False
         if isinstance(op, ops.Vector):
             if op.within or op.writes or not all(isinstance(x, _POINTWISE) for x in op.body):
                 return False
             if any(isinstance(x, ops.VectorStore) and x.add for x in op.body):
                 return False
+            places = [x for x in op.body if isinstance(x, ops.VectorLoad | ops.VectorStore)]
+            if any(_is_data(at) for x in places for at in x.at):
+                return False
     return not any(r.per is Per.TILE for r in module.storage.rings)
+
+
+def _is_data(expr: IntExpr) -> bool:
+    """Whether data of the call decides an index."""
+    kinds = (SymKind.VALUE, SymKind.SCALAR)
+    return any(
+        isinstance(x, Element) or (isinstance(x, Sym) and x.kind in kinds) for x in nodes(expr)
+    )
 
 
 def require_covered(module: KernelModule | None) -> None:
