@@ -195,7 +195,8 @@ def _lse_grads(
         x = x.masked_fill(~seen, -torch.inf)
     nothing = torch.isneginf(lse)[..., None]  # a query that sees no key
     p = x.softmax(-1).masked_fill(nothing, 0.0) * grad.to(wide)[..., None] * factor
-    dk = (p.mT @ queries).unflatten(-3, (groups, share)).sum(-3)
+    each = p.mT @ queries
+    dk = each.reshape(*each.shape[:-3], groups, share, *each.shape[-2:]).sum(-3)
     return (p @ keys).to(q.dtype), dk.to(k.dtype)
 
 
