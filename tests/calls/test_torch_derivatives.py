@@ -337,3 +337,17 @@ def test_gradients_through_checkpoints(name):
     )
     for x, y in zip(found, wanted, strict=True):
         torch.testing.assert_close(x, y, atol=1e-8, rtol=1e-8)
+
+
+def test_flex_attention_refuses_a_gradient_of_its_log_sum_exp(monkeypatch):
+    from warploom.torch import flex
+
+    monkeypatch.setattr(flex, "attention", lambda q, k, v, **_: (q * 1.0, q.sum(-1)))
+    monkeypatch.setattr(flex, "attention_backward", lambda g, q, *_, **__: (g, g, g))
+    q = wide(1, 2, 5, 8).requires_grad_()
+    out, lse = flex._Flexible.apply(q, q, q, None, None, None)
+    (grad,) = torch.autograd.grad(out.sum(), q, retain_graph=True)
+    assert (grad == 3).all()
+    for loss in (lse.sum(), out.sum() + lse.sum()):
+        with pytest.raises(BackendError, match="log-sum-exp"):
+            torch.autograd.grad(loss, q, retain_graph=True)
