@@ -88,7 +88,9 @@ def _source(
 ) -> tuple[PipelineSchedule, GemmTile]:
     fp8 = element.bits <= 8
     if schedule == "single_buffer":
-        tile = gemm_tile(*block, element, mma=mma, waves=(2, 2))
+        full = block[0] * block[1] >= 256 * 256  # accumulators that fill the AGPRs
+        wide = (32, 32, 64 if fp8 else 16) if full else None
+        tile = gemm_tile(*block, element, mma=mma or wide, waves=(2, 2))
         tiles, mma_m, mma_n = [o.tiles(1) for o in tile.operands], tile.mfma.m, tile.mfma.n
         loads = tile.loads(0, 1), tile.loads(1, 1)
         hints = AMDScheduleHints(tiles[0], tiles[1], tile.k_steps, mma_m, mma_n, *loads)
