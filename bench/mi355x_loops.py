@@ -14,9 +14,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from warploom.cli.kernels import kernel_named
 from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import unit_cycles
-from warploom.cli.kernels import kernel_named
 from warploom.ir.schedule_ops import ResourceKind
 from warploom.verify import verify
 
@@ -48,11 +48,11 @@ def rows_of(name: str, dtype: str) -> list[str]:
     """Lines of the table for one kernel."""
     kernel = kernel_named(name, None, dtype)
     if kernel is None:
-        return [f"| {name} | – | no such kernel |"]
+        return [f"| {name} | - | no such kernel |"]
     try:
         program = compile_tile_kernel(kernel.compiled.kernel)
-    except Exception as error:  # noqa: BLE001 (a line of the table)
-        return [f"| {name} | – | refused: {str(error).splitlines()[0]} |"]
+    except Exception as error:
+        return [f"| {name} | - | refused: {str(error).splitlines()[0]} |"]
     found = program.resources
     lines = []
     for schedule in program.schedules:
@@ -71,20 +71,21 @@ def rows_of(name: str, dtype: str) -> list[str]:
             f"{code}, {clean}",
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    lines += [f"| {name} | – | not pipelined: {why} |" for why in program.not_pipelined]
-    return lines or [f"| {name} | – | no loop of products |"]
+    lines += [f"| {name} | - | not pipelined: {why} |" for why in program.not_pipelined]
+    return lines or [f"| {name} | - | no loop of products |"]
 
 
 def main() -> None:
-    """Compile, simulate, write."""
+    """Compile, simulate, write; lines of kernels that were not asked for stay."""
     wanted = sys.argv[1:]
+    before = OUT.read_text().splitlines() if OUT.exists() else []
     lines = []
     for name, dtype in KERNELS:
-        if wanted and name not in wanted:
-            continue
-        lines += rows_of(name, dtype)
-        print("\n".join(lines[-2:]), flush=True)
-    if not wanted:
+        found = [x for x in before if x.startswith(f"| {name} |")]
+        if not wanted or name in wanted:
+            found = rows_of(name, dtype)
+            print("\n".join(found), flush=True)
+        lines += found
         OUT.write_text(HEAD + "\n".join(lines) + "\n")
 
 

@@ -7,11 +7,12 @@ are no multiple of 16 bytes, and too few steps, take the plain loop of the same 
 import numpy as np
 import pytest
 
+import warploom as wl
 from tests.codegen_amdgcn import tile_kernels as own
 from tests.codegen_amdgcn.tile_cases import made_for, random_arrays, try_kernel
 from warploom.codegen.amdgcn.isa_check.regions import check_regions
 from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
-from warploom.codegen.amdgcn.tile_ir.loop_body import Unscheduled, loop_body
+from warploom.codegen.amdgcn.tile_ir.loop_body import UnscheduledError, loop_body
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import gated_from, gated_loop, loop_sidecar
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
 from warploom.frontend.simplify import simplify
@@ -29,6 +30,15 @@ GROUPS = {"t": 150, "k": 328, "n": 40, "e": 4, "s": 60}
 STARTS = {"starts": [0, 70, 70, 75, 150]}
 SOME = np.random.default_rng(1).integers(0, 60, 150)
 SCALED = {"m": 64, "n": 64, "k": 128}
+
+
+def capped(x, b, h, s, t):
+    return 20.0 * wl.tanh(x * 0.05) - 0.01 * wl.abs(s - t).to(wl.f32)
+
+
+def window(b, h, s, t):
+    return (t <= s) & (s - t < 70)
+
 
 # text, types, sizes, constants, without, arrays, extents
 CASES = {
@@ -61,6 +71,14 @@ CASES = {
     "int4": (int4_gemm.int4_gemm, "bf16", {"m": 72, "n": 72, "k": 1056}, {}, [], {}, SCALED),
     "attention": (
         attention.attention, "bf16", HEADS, {"causal": True}, [], {"lengths": [388]},
+        {"s": 64, "t": 32},
+    ),
+    "attention_functions": (
+        attention.attention, "f16", HEADS, {"score": capped, "visible": window},
+        ["lengths", "lse"], {}, {"s": 64, "t": 32},
+    ),
+    "attention_256": (
+        attention.attention, "bf16", HEADS | {"d": 256, "h": 1}, {}, ["lengths"], {},
         {"s": 64, "t": 32},
     ),
     "attention_128": (
@@ -134,9 +152,7 @@ def test_gathered_rows_that_do_not_exist():
     kernel, program, arrays, sizes = compiled("gathered")
     tokens = SOME.copy()
     tokens[[3, 80]] = -1, 60
-    done = try_kernel(
-        kernel, arrays | {"tokens": tokens}, sizes=sizes, program=program, padding=16
-    )
+    done = try_kernel(kernel, arrays | {"tokens": tokens}, sizes=sizes, program=program, padding=16)
     assert not done.wrong
 
 
@@ -144,7 +160,7 @@ def test_the_pipelined_loop_is_taken(product):
     """Aligned rows run the scheduled loop: fewer instructions than odd rows."""
     from warploom.codegen.amdgcn.tile_ir.execute import execute
 
-    kernel, program = product
+    program = product[1]
     arrays = {"a": np.ones((64, 640)), "b": np.ones((64, 640))}
 
     def steps(padding):
@@ -154,6 +170,22 @@ def test_the_pipelined_loop_is_taken(product):
 
     assert steps(8) < steps(1)
     assert "buffer_load_dwordx4" in program.assembly
+
+
+def test_steps_that_a_condition_hides_are_left_out():
+    from warploom.codegen.amdgcn.tile_ir.execute import execute
+
+    sizes = {"b": 1, "h": 1, "g": 1, "s": 64, "t": 512, "d": 64}
+    counts = []
+    for causal in (True, False):
+        kernel = made_for(
+            attention.attention, "bf16", sizes, {"causal": causal}, ["lengths", "lse"]
+        )
+        program = compile_tile_kernel(kernel, extents={"s": 64, "t": 32}, pipelined=False)
+        arrays = random_arrays(kernel, sizes)
+        done = execute(program.assembly, program.sidecar(), arrays, {"scale": 0.5})
+        counts.append(done.instructions)
+    assert counts[0] < counts[1] / 2
 
 
 @pytest.mark.parametrize(
@@ -186,7 +218,7 @@ def test_files_are_enough_for_the_gate(product):
 def test_why_a_loop_is_not_pipelined():
     kernel = simplify(made_for(own.listed, "bf16", {}))
     plan = TilePlan(kernel=kernel, extents={v.name: 64 for v in kernel.vars})
-    with pytest.raises(Unscheduled, match="list of tiles"):
+    with pytest.raises(UnscheduledError, match="list of tiles"):
         loop_body(plan, kernel.loops[0])
     program = compile_tile_kernel(made_for(own.listed, "bf16", {}))
     assert any("list of tiles" in why for why in program.not_pipelined)

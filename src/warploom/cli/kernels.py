@@ -9,12 +9,6 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from warploom.cli.author import user_object
-from warploom.codegen.amdgcn import GemmTile
-from warploom.codegen.amdgcn.attention import (
-    AttentionTileKernel,
-    attention_tile,
-    attention_tile_kernel,
-)
 from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler import pass_list
 from warploom.compiler.compiled import Compiled, compile_kernel
@@ -374,19 +368,6 @@ def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:
         )
     pins: Mapping[str, object] = dict(zip(free, (int(p) for p in parts), strict=False))
     return replace(kernel, pins=tuple(pins.items()))
-
-
-def two_products(kernel: TileKernel, tile: str | None) -> tuple[AttentionTileKernel, GemmTile]:
-    """A kernel of two products for gfx950, and its tile there, queries x keys x head."""
-    text = attention_tile_kernel(kernel.compiled.kernel)
-    made = attention_tile(text)
-    if tile is not None:
-        parts = [int(p) for p in tile.lower().split("x") if p.isdigit()]
-        if len(parts) != 3 or parts[2] != text.width or parts[0] % 32 or not all(parts):
-            fix = f"queries in steps of 32, keys and the head, e.g. 128x64x{text.width}"
-            raise ConfigError(f"{tile!r} is no tile of {kernel.text.name}", where="--tile", fix=fix)
-        made = attention_tile(text, keys=parts[1], waves=parts[0] // 32)
-    return text, made
 
 
 def tile_extents(kernel: TileKernel, tile: str | None) -> dict[str, int]:

@@ -16,13 +16,13 @@ from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap
 from warploom.codegen.amdgcn.tile_ir.loop_body import (
     BodyOp,
     LoopBody,
-    Unscheduled,
+    UnscheduledError,
     loop_body,
     reads_of,
 )
 from warploom.codegen.amdgcn.tile_ir.machine import AmdMachine
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, tile_extents
-from warploom.errors import SchedulingError, SyncError
+from warploom.errors import WarploomError
 from warploom.ir import Counters, KernelShape, ScheduleDocument, tile as ir
 from warploom.ir.machine_costs import MachineCosts, OpTiming
 from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ResourceKind
@@ -35,6 +35,7 @@ from warploom.sim import interval_cost, mi355x_costs, simulate
 from warploom.sim.pace import Pace, find_pace
 from warploom.sync.counters import Synthesis, synthesise
 from warploom.targets.mi355x import mi355x
+from warploom.verify import verify
 
 TICK = 16  # cycles: what the solver counts in; a finer clock finds the same orders, later
 MAX_COPIES = 4
@@ -47,7 +48,9 @@ NEAR = 0.03  # how much busier a unit may be in another division among waves
 BARRIER_SETS = 24  # sets of barriers that are compared
 # The heuristic is quick and knows of no registers while it places; the exact solver does.
 FAST = ModuloOptions(exact=ExactUse.NEVER)
-EXACT = ModuloOptions(goals=(), find_work=12.0, work=20.0, prove_work=2.0, gap=0.03)
+EXACT = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=2.0, gap=0.03)
+ROUGH = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=1.0, gap=0.1)
+MANY_OPS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,24 +104,26 @@ def schedule_loop(
     a lane may hold values at once, where that must be bounded. Addresses and temporaries come on
     top, and only the compiler knows how many.
 
-    Raises ``Unscheduled`` where no order fits the budgets.
+    Raises ``UnscheduledError`` where no order fits the budgets.
     """
     ops = body.described()
     machine = machine_of(body, ops)
     storage = _Storage(plan, body, ops, machine)
-    options = options or (FAST if registers is None else EXACT)
+    if options is None:
+        exact = EXACT if len(ops) <= MANY_OPS else ROUGH
+        options = FAST if registers is None else exact
     deepest = min(MAX_COPIES, lds // sum(t.slot_bytes for t in body.transfers))
     for copies in sorted({deepest, min(2, deepest)}, reverse=True):
         problem = storage.problem(name, lds, registers, copies)
         try:
             order = solve_modulo(problem.problem, options)
-        except SchedulingError as error:
-            raise Unscheduled(f"no order was found: {error.what}") from None
+        except WarploomError as error:
+            raise UnscheduledError(f"no order was found: {error.what}") from None
         phases = modulo_phases(problem, order)
         if phases.k_tiles_per_iteration <= MAX_UNROLL:
             break
     else:
-        raise Unscheduled("tiles do not fit LDS, or its order repeats after many steps only")
+        raise UnscheduledError("tiles do not fit LDS, or its order repeats after many steps only")
     bare = ScheduleDocument(
         name=name,
         target=mi355x().name,
@@ -137,8 +142,11 @@ def schedule_loop(
     try:
         cost = interval_cost(machine, trips=6, waves=max(1, plan.waves // mi355x().simds))
         guard = synthesise(bare, cost=cost, limit=BARRIER_SETS)
-    except SyncError as error:
-        raise Unscheduled(f"it cannot be synchronised: {error.what}") from None
+    except WarploomError as error:
+        raise UnscheduledError(f"it cannot be synchronised: {error.what}") from None
+    report = verify(guard.document)
+    if not report.clean:
+        raise UnscheduledError(f"its schedule is not proven: {report.trouble}")
     return LoopSchedule(body=body, document=guard.document, order=order, guard=guard)
 
 
@@ -218,9 +226,7 @@ class _Storage:
         for value in sorted(self.maker, key=lambda v: self.maker[v]):
             self.places.setdefault(body.homes[value], []).append(value)
 
-    def problem(
-        self, name: str, lds: int, registers: int | None, copies: int
-    ) -> BodyProblem:
+    def problem(self, name: str, lds: int, registers: int | None, copies: int) -> BodyProblem:
         """The modulo problem: units, edges, one home a value, rings of LDS tiles."""
         waves = self.plan.waves
         beside = max(1, waves // mi355x().simds)
@@ -354,6 +360,7 @@ def gated_loop(schedule: LoopSchedule) -> GatedLoop:
     """What the gate compares code with."""
     kinds: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
     for op in schedule.body.ops:
+        found: tuple[tuple[str, int], ...]
         match op.role:
             case OpRole.GLOBAL_LOAD:
                 found = (("dma", op.count),)
@@ -422,20 +429,20 @@ class ScheduledKernel:
 
 
 def schedule_kernel(plan: TilePlan, registers: int | None = None) -> ScheduledKernel:
-    """Schedules of all loops that can have one. Raises ``Unscheduled`` where none can."""
+    """Schedules of all loops that can have one. Raises ``UnscheduledError`` where none can."""
     bodies: dict[int, tuple[ir.Loop, LoopBody]] = {}
     why: list[str] = []
     vectors: dict[str, AxisMap] = {}
     for loop in _loops(plan.kernel.ops):
         try:
             body = loop_body(plan, loop)
-        except Unscheduled as error:
+        except UnscheduledError as error:
             why.append(f"the loop over '{loop.var}': {error}")
             continue
         bodies[id(loop)] = loop, body
         vectors |= body.vectors
     if not bodies:
-        raise Unscheduled("; ".join(why) or "it has no loop")
+        raise UnscheduledError("; ".join(why) or "it has no loop")
     found: dict[int, LoopSchedule] = {}
     for key, (loop, body) in bodies.items():
         tiles = "x".join(str(plan.padded[v]) for v in dict.fromkeys(_named(body)))
@@ -446,13 +453,11 @@ def schedule_kernel(plan: TilePlan, registers: int | None = None) -> ScheduledKe
                 lds=plan.machine.lds_bytes,
             )  # fmt: skip
             found[key] = replace(made, axis=plan.kernel.var(loop.var).axis)
-        except Unscheduled as error:
+        except UnscheduledError as error:
             why.append(f"the loop over '{loop.var}': {error}")
     if not found:
-        raise Unscheduled("; ".join(why))
-    return ScheduledKernel(
-        plan=replace(plan, vectors=vectors), by_loop=found, plain=tuple(why)
-    )
+        raise UnscheduledError("; ".join(why))
+    return ScheduledKernel(plan=replace(plan, vectors=vectors), by_loop=found, plain=tuple(why))
 
 
 def _named(body: LoopBody) -> Iterator[str]:
@@ -510,7 +515,7 @@ def why_plain(kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine) ->
             continue
         try:
             loop_body(TilePlan(kernel=kernel, extents=extents, waves=waves, machine=machine), loop)
-        except Unscheduled as error:
+        except UnscheduledError as error:
             found.append(f"the loop over '{loop.var}': {error}")
     return tuple(found)
 
@@ -523,7 +528,7 @@ def busiest(plan: TilePlan) -> int | None:
     for loop in _loops(plan.kernel.ops):
         try:
             body = loop_body(plan, loop)
-        except Unscheduled:
+        except UnscheduledError:
             continue
         total += max(unit_cycles(plan, body).values())
     return total or None

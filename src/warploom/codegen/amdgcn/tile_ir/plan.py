@@ -22,8 +22,12 @@ from warploom.codegen.amdgcn.tile_ir.layout import (
     vector_axes,
 )
 from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
+from warploom.errors import WarploomError
 from warploom.ir import tile as ir
 from warploom.ir.tile import DType, Kernel, Op, Value, Walk, is_number, operands, results, walk
+from warploom.passes.body import body_of
+from warploom.passes.fuse import fuse
+from warploom.passes.loop_bounds import Cut, cut_of
 
 WIDE = 128  # bits of the widest memory access of a lane
 ROWS, COLUMNS, STEPS = 128, 128, 64
@@ -50,6 +54,18 @@ class TilePlan:
     def threads(self) -> int:
         """Work items of a workgroup."""
         return self.waves * LANES
+
+    @cached_property
+    def seen(self) -> dict[int, Cut]:
+        """What hides elements along a loop, by the loop's identity, where that is known."""
+        if len(self.kernel.loops) != 1 or self.kernel.loops[0].lists:
+            return {}
+        try:
+            body = body_of(self.kernel)
+            found = cut_of(body, fuse(body))
+        except WarploomError:  # a form that only other passes refuse
+            return {}
+        return {} if found is None else {id(self.kernel.loops[0]): found}
 
     @cached_property
     def made(self) -> dict[str, Op]:

@@ -22,7 +22,7 @@ from warploom.codegen.amdgcn.isa_check import GateReport
 from warploom.codegen.amdgcn.isa_check.regions import check_regions
 from warploom.codegen.amdgcn.tile_ir.errors import BudgetError
 from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME, LoweredKernel, lower_kernel
-from warploom.codegen.amdgcn.tile_ir.loop_body import Unscheduled
+from warploom.codegen.amdgcn.tile_ir.loop_body import UnscheduledError
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import (
     LoopSchedule,
     ScheduledKernel,
@@ -203,7 +203,7 @@ def grid_of(rule: Mapping[str, Any], sizes: Mapping[str, int]) -> int:
     return total
 
 
-def compile_tile_kernel(
+def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
     kernel: Kernel,
     *,
     extents: Mapping[str, int] | None = None,
@@ -274,7 +274,7 @@ def _pipelined(
         for scheduled in _orders(plan, why):
             try:
                 lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
-            except (Unscheduled, BudgetError) as error:
+            except (UnscheduledError, BudgetError) as error:
                 why[str(getattr(error, "what", "") or error)] = None
                 continue
             made = compile_ir(lowered.ir, machine.cpu)
@@ -301,7 +301,7 @@ def _orders(plan: TilePlan, why: dict[str, None]) -> list[ScheduledKernel]:
     for registers in REGISTER_BUDGETS:
         try:
             found.append(schedule_kernel(plan, registers))
-        except Unscheduled as error:
+        except UnscheduledError as error:
             why[str(error)] = None
     return sorted(found, key=lambda each: each.cycles)
 
