@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.check.axioms import stated
+from warploom.axioms import stated
 from warploom.check.formats import decode
 from warploom.check.launch import Launch
 from warploom.check.ptx.machine import Halt
