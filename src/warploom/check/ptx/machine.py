@@ -129,6 +129,7 @@ class Warp:
         self.joins: list[Join] = []
         self.forced = False
         self.looked = False  # some lane waited since the lanes last executed something together
+        self.awaited: dict[int, Array] = {}  # lanes that others waited for, by instruction
         self.carry: list[int] = [0] * LANES
         self.visits: dict[int, int] = {}
         # wgmma
