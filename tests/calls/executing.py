@@ -13,10 +13,10 @@ import hashlib
 import re
 import struct
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from unittest import mock
 
 import numpy as np
-import pytest
 
 from tests import host_cuda
 from tests.calls import arrays
@@ -216,13 +216,17 @@ def executing(sms=4, seed=1):
     made = ExecutingDriver(sms, seed)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "compile_source", compile_source)
-        patch.setattr(driver, "bindings", lambda part="driver": made)
-        patch.setattr(tensors, "_from_torch", view)
+    with ExitStack() as stack:
+
+        def replaced(module, name, by):
+            stack.enter_context(mock.patch.object(module, name, by))
+
+        replaced(compiled, "compile_source", compile_source)
+        replaced(driver, "bindings", lambda part="driver": made)
+        replaced(tensors, "_from_torch", view)
         for module in (runner, fit, fused, attention_grad):
-            patch.setattr(module, "allocator", poisoned)
-        patch.setattr(work, "_torch_piece", piece)
+            replaced(module, "allocator", poisoned)
+        replaced(work, "_torch_piece", piece)
         forget()
         driver.ensure_context(0)
         try:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from warploom.axioms import stated
 from warploom.check.amdgcn.findings import Findings, register_name
 from warploom.check.amdgcn.hazards import wait_state_hazards
 from warploom.check.amdgcn.launching import (
@@ -19,7 +20,6 @@ from warploom.check.amdgcn.memory import GlobalMemory
 from warploom.check.amdgcn.reader import TARGETS, Kernel, read_kernel
 from warploom.check.amdgcn.targets import foreign_instructions
 from warploom.check.amdgcn.uses import is_dma
-from warploom.check.axioms import stated
 from warploom.check.formats import decode
 from warploom.check.launch import Launch, Tensor
 from warploom.errors import CheckError, UnsupportedCodeError, WarploomError

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MethodType
 from typing import Any, NoReturn
 
@@ -114,6 +115,8 @@ def call(
     if isinstance(function, Lifted):
         function, frame = function.function, replace(frame, foreign=True)
     made = Call(frame, node, args, kwargs)
+    if _hashable(function) and function in CONTAINERS:
+        return _of_container(made, function)
     if _hashable(function) and function in BUILTINS:
         if made.is_static:
             return _python(made, function)
@@ -129,6 +132,27 @@ def call(
         fix = "index tensors with [ ]; a choice that is None needs 'if ... is not None:'"
         made.fail(f"{what} is called", "only functions can be called", fix)
     return _python(made, function) if made.is_static else _alike_or_inlined(made, function)
+
+
+CONTAINERS = (enumerate, zip, reversed, len, tuple, list, sum)
+"""What Python does with tuples of values while a kernel is read."""
+
+
+def _of_container(call: Call, function: Callable[..., Any]) -> Symbol:
+    for arg in call.args[:1] if function is not zip else call.args:
+        if not isinstance(arg, tuple | list | range):
+            name = function.__name__
+            call.fail(
+                f"{name} of something that is no tuple",
+                "it goes through a tuple or range while the kernel is read",
+                f"{name}((a, b, c))"
+                + (", or x.sum(axis=1) along an axis of a tile" if function is sum else ""),
+            )
+    if function is sum and not call.is_static:
+        parts = [*call.args[0], *call.args[1:]]
+        return functools.reduce(partial(call.op, Fn.ADD), parts) if parts else 0
+    made = _python(call, function)
+    return made if function is len or function is sum else tuple(made)
 
 
 def _alike_or_inlined(call: Call, function: Symbol) -> Symbol:
@@ -498,7 +522,7 @@ class _Method:
     of: Value
     name: str
 
-    def call(self, call: Call) -> Symbol:
+    def call(self, call: Call) -> Symbol:  # noqa: PLR0911 (one line a kind of method)
         args, kwargs = call.args, call.kwargs
         if self.name in FILLED:
             return self._new(call)

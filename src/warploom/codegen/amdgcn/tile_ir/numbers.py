@@ -11,6 +11,7 @@ from warploom.codegen.amdgcn.lower import pointwise as common
 from warploom.codegen.amdgcn.lower.pointwise import IrText, constant
 from warploom.ir.tile import DType, Fn
 
+PAIRED = {Fn.ADD: "fadd", Fn.SUB: "fsub", Fn.MUL: "fmul"}  # two at once
 WHOLE = (DType.I32, DType.I8, DType.I4)
 _MEMORY = {
     DType.F32: "float", DType.I32: "i32", DType.BF16: "i16", DType.F16: "i16", DType.E4M3: "i8",
@@ -200,3 +201,8 @@ def _floats(text: IrText, fn: Fn, args: list[str]) -> str | None:
         minus = text.value(f"fneg float {down}")
         return text.value(f"call float @llvm.fma.f32(float {minus}, float {b}, float {a})")
     return None
+
+
+def pair(text: IrText, fn: Fn, a: str, b: str) -> str:
+    """A function of two neighbours at once."""
+    return text.value(f"{PAIRED[fn]} <2 x float> {a}, {b}")

@@ -218,7 +218,7 @@ def page() -> str:
         "# Axioms",
         "",
         "Everything a verdict of `warploom verify` or `warploom check` takes for granted about",
-        "hardware and tools. Generated from `warploom.check.axioms`; a report names the axioms its",
+        "hardware and tools. Generated from `warploom.axioms`; a report names the axioms its",
         "verdict used, and `warploom check --axiom NAME=off` turns one off where it has a switch.",
         "",
     ]
