@@ -22,7 +22,7 @@ from warploom.ir import tile as ir
 from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
 from warploom.ir.elementwise import functions
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
-from warploom.ir.tile import DType, Op, Walk, is_number, operands, results
+from warploom.ir.tile import DType, Fn, Op, Walk, is_number, operands, results
 from warploom.targets.mi355x import mi355x
 
 CHUNK = 16  # bytes a lane moves at a time
@@ -762,9 +762,7 @@ class _Builder:
                 if frozenset((var, p.k)) == variables:
                     axis = dict(plan.layout(p.dot.result.vars))[var]
                     tiles = axis.count if var == p.lane else axis.count // 4
-                    return [
-                        ((var, operand_rows(axis, (i,))), (p.k, p.along)) for i in range(tiles)
-                    ]
+                    return [((var, operand_rows(axis, (i,))), (p.k, p.along)) for i in range(tiles)]
         raise UnscheduledError("vector work on tiles that no product has")
 
     def _outer_leaves(self, name: str, own: set[str]) -> set[str]:
