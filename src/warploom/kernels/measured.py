@@ -61,7 +61,7 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
 # Where a search over tiles would solve schedules for many minutes, the tile that was measured.
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "deferred_mmas": 1}}
 # Of short sequences with at least so many keys and so many rows of tiles of 128 queries.
-MEDIUM, MANY = 512, 4 * 132
+MEDIUM, MANY = 512, 528  # four of them for each SM of the chip that was measured
 _ENDS = {
     "tile_prefetch": 2,
     "store_from_registers": False,

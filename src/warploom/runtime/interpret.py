@@ -317,7 +317,9 @@ def _module_for(
                 last = error
                 continue
             module = build_module(kernel, lowered)
-            return module, partial(visit_list, lowered.kernel, choice.config)
+            return module, partial(
+                visit_list, lowered.kernel, choice.config, target=compiled.target
+            )
     raise last or GeometryError(f"no config of kernel {kernel.name}", fix="pin smaller extents")
 
 
