@@ -126,7 +126,7 @@ def try_meaning(made, kernel):
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda t: t.__name__.rpartition(".")[2])
-def test_damaged_texts(text):
+def test_damaged_sources(text):
     tree = ast.parse(inspect.getsource(text))
     rng = random.Random(text.__name__)
     few = text in (attention_tile_kernel, attention_grad, grouped)  # long ones
@@ -136,7 +136,7 @@ def test_damaged_texts(text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
-def test_many_damaged_texts(seed):
+def test_many_damaged_sources(seed):
     rng = random.Random(seed)
     trees = [ast.parse(inspect.getsource(t)) for t in TEXTS]
     for _ in range(1500):
