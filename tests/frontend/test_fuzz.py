@@ -12,6 +12,7 @@ from tests.frontend.sources import run_source
 from tests.frontend.well_formed import check_kernel
 from warploom import KernelError
 from warploom.frontend.simplify import simplify
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.kernels import (
     attention as attention_tile_kernel,
     attention_grad,
@@ -91,7 +92,7 @@ def try_text(text):
     except (KernelError, SyntaxError):
         return 0
     read = 0
-    for made in [v for v in space.values() if type(v).__name__ == "Text"]:
+    for made in [v for v in space.values() if isinstance(v, TileKernel)]:
         types = {t.name: "bf16" for t in made.signature.tensors if t.dtype is None}
         try:
             kernel = made.specialise(types, sizes={"d": 8} if _has(made, "d") else {})

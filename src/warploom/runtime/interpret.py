@@ -72,7 +72,7 @@ def interpret(
     scalars: Mapping[str, float],
     initial: Mapping[str, Any],
 ) -> Any:  # noqa: ANN401 (arrays of the caller's library)
-    """``Text.interpret``."""
+    """``TileKernel.interpret``."""
     if timing not in TIMINGS:
         raise ConfigError(f"timing={timing!r}", where="interpret", fix=", ".join(TIMINGS))
     if target not in TARGETS:
