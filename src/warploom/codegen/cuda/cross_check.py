@@ -1,4 +1,4 @@
-"""What the back end emits exactly as it is judged; everything else is refused.
+"""What the back end emits exactly as it is checked; everything else is refused.
 
 A role of one thread is an elected lane: it cannot meet its warp or a named barrier, which count
 whole warps. Copies and announced bytes are one thread's, but for copies by threads: there
@@ -41,7 +41,7 @@ _SHARED = (WaitFull, WaitEmpty, Expect, Load, Arrive, NamedSync, NamedArrive)  #
 
 
 def refuse_unfaithful(entry: RoleEntry, document: RolesDocument, program: RoleProgram) -> None:
-    """``BackendError`` for an entry whose code would not do what the judge took it for."""
+    """``BackendError`` for an entry whose code would not do what the verifier took it for."""
     why = _why(entry, document, program)
     if why:
         raise _refused(entry, document, program, why)
@@ -121,8 +121,8 @@ def _meets_last(program: RoleProgram) -> bool:
 def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> None:
     """``BackendError`` for an op whose operands are not those of the kernel it is emitted from.
 
-    Code of an op is made from the kernel's text, by name; a document that gives the name other
-    registers, slots or memory is judged for what it says, so nothing else may be emitted. So for
+    Code of an op is made from the kernel's source, by name; a document that gives the name other
+    registers, slots or memory is checked for what it says, so nothing else may be emitted. So for
     the threads of a role, and for positions that start anew with every tile.
     """
     known = {_operands(e) for p in derived.programs for _, row in p.phases() for e in row}
