@@ -245,7 +245,7 @@ class Compiled:
 
     @property
     def cuda(self) -> str:
-        """The CUDA text."""
+        """The CUDA source."""
         return self.built.source.text
 
     @property
@@ -475,7 +475,7 @@ def compile_kernel(
     target: object = None,
     free: bool = False,
 ) -> Compiled | CompiledMi355x:
-    """``Text.compile``. ``free``: nothing that was measured is taken."""
+    """``TileKernel.compile``. ``free``: nothing that was measured is taken."""
     amd = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
     if amd is not None:
         kernel = text.value_for(text.spell(types, without), sizes, constants, without)

@@ -1,4 +1,4 @@
-"""From role programs to CUDA text: what every warp-specialised kernel shares."""
+"""From role programs to CUDA source: what every warp-specialised kernel shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of run-time facts in the emitted text, and the parameters they need.
+"""Names of run-time facts in the emitted source, and the parameters they need.
 
 A context collects parameters as they are asked for; printing stays a function of the kernel.
 """

@@ -1,4 +1,4 @@
-"""Parts of a split loop that meet in the shared memory of their cluster, as CUDA text.
+"""Parts of a split loop that meet in the shared memory of their cluster, as CUDA source.
 
 Every CTA of the cluster finishes the sums of some of the consumers: of consumer i the CTA of part
 i modulo the parts. The same consumer of every other part sends its registers into an inbox there,

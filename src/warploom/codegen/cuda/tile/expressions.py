@@ -9,13 +9,13 @@ BINARY = {fn: row.symbol for fn, row in ELEMENTWISE.items() if row.symbol and no
 
 
 def read_element(dtype: DType, place: str) -> str:
-    """An element of memory as a number of the text."""
+    """An element of memory as a number of the source."""
     convert = {DType.BF16: "from_bf16", DType.F16: "from_f16"}
     return f"{convert[dtype]}({place})" if dtype in convert else place
 
 
 def written_element(dtype: DType, text: str) -> str:
-    """A number of the text as an element of memory: rounded, whole numbers of 8 bits held."""
+    """A number of the source as an element of memory: rounded, whole numbers of 8 bits held."""
     if dtype is DType.I8:
         return f"(signed char)min(max((int)({text}), -128), 127)"
     convert = {t: f"to_{t}" for t in (DType.BF16, DType.F16, DType.E4M3, DType.E5M2)}

@@ -1,4 +1,4 @@
-"""CUDA text of a kernel module's expressions: tile schedule, trip counts, coordinates, predicates.
+"""CUDA source of a module's expressions: tile schedule, trip counts, coordinates, predicates.
 
 These facts are printed from the module and computed nowhere else.
 """

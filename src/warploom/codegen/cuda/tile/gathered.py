@@ -1,4 +1,4 @@
-"""Rows that a list picks, as CUDA text: copies of 16 bytes a thread from memory to slots.
+"""Rows that a list picks, as CUDA source: copies of 16 bytes a thread from memory to slots.
 
 Eight threads take a line of 128 bytes of a row, all of them 12 rows at a time; a thread remembers
 where its rows begin for the tile. Copies land by themselves and arrive for their thread; who

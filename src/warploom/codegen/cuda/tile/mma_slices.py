@@ -1,4 +1,4 @@
-"""One loop of a tile as CUDA text: what its roles declare, and what they run for every tile."""
+"""One loop of a tile as CUDA source: what its roles declare, and what they run for every tile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ring positions as CUDA text: rings that move together share one where registers are short."""
+"""Ring positions as CUDA source: rings that move together share one where registers are short."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a split loop meeting, as CUDA text: the steps of an exchange, as they are judged.
+"""Parts of a split loop meeting, as CUDA source: the steps of an exchange, as they are checked.
 
 The last part takes what the others left, adds it up in the order of the parts, its own where it
 belongs, and goes on with the tile. Rows outside the tensor are neither written nor read.

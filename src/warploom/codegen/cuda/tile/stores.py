@@ -1,4 +1,4 @@
-"""Stores as CUDA text: chunks through staging copies, tiles from registers, vectors of rows."""
+"""Stores as CUDA source: chunks through staging copies, tiles from registers, vectors of rows."""
 
 from __future__ import annotations
 
