@@ -1,5 +1,6 @@
 """Further rules: each right form is clean, the changed one is found."""
 
+import numpy as np
 import pytest
 
 from warploom.report import Verdict
@@ -211,11 +212,30 @@ def test_the_order_of_dma_is_named_wherever_there_is_dma():
     assert any("Turned off, the verdict is the same" in a for a in report.assumes)
 
 
-def test_a_buffer_access_that_straddles_the_end_is_not_guessed_at():
-    body = BUFFER.replace("0x10000", "0x1fc") + (
-        "\tbuffer_load_dwordx4 v[4:7], v3, s[8:11], 0 offen\n\ts_waitcnt vmcnt(0)" + STORE
+def test_every_dword_of_a_buffer_access_has_its_own_range():
+    """Ranges are checked dword by dword; half a dword behind the end is not guessed at."""
+    load = "\tbuffer_load_dwordx4 v[4:7], v3, s[8:11], 0 offen\n\ts_waitcnt vmcnt(0)\n"
+    wide = (
+        BUFFER.replace("0x10000", "0x1fc") + load + ("\tglobal_store_dwordx4 v3, v[4:7], s[6:7]\n")
     )
-    assert verdict_of(body).verdict is Verdict.UNSUPPORTED
+
+    def expected(x, y):
+        return np.where(np.arange(4096) < 127, x, 0)
+
+    report = verdict_of(wide, against=expected)
+    assert report.verdict is Verdict.CLEAN, str(report)
+    assert report.figures["bytes read"] < 16 * 128
+    to_y = BUFFER.replace("s4", "s6").replace("s5", "s7").replace("0x10000", "0x1fc")
+    store = (
+        "\tglobal_load_dwordx4 v[4:7], v3, s[4:5]\n\ts_waitcnt vmcnt(0)\n"
+        + to_y
+        + ("\tbuffer_store_dwordx4 v[4:7], v3, s[8:11], 0 offen\n")
+    )
+    assert verdict_of(store, against=expected).verdict is Verdict.CLEAN
+    half = BUFFER.replace("0x10000", "0x1fd") + load.replace("dwordx4 v[4:7]", "dword v4")
+    assert verdict_of(half + STORE).verdict is Verdict.CLEAN  # sixteen bytes apart: none straddles
+    short = BUFFER.replace("0x10000", "0x1fe") + load.replace("dwordx4 v[4:7], v3", "dword v4, v1")
+    assert verdict_of(short + STORE).verdict is Verdict.UNSUPPORTED
 
 
 @pytest.mark.parametrize(
@@ -241,9 +261,18 @@ def test_more_reads_than_the_counter_counts_give_both_verdicts():
     reads = "".join(f"\tds_read_b32 v{20 + i}, v1\n" for i in range(16))
     body = "\tds_write_b32 v1, v1\n" + reads + "\tv_mov_b32_e32 v4, v20" + STORE
     report = verdict_of(body)
-    assert report.verdict is Verdict.RACE
-    assert any("counter_stall=off" in a and a.endswith("is clean.") for a in report.assumes)
-    assert verdict_of(body, axioms={"counter_stall": True}).verdict is Verdict.CLEAN
+    assert report.verdict is Verdict.CLEAN
+    assert any("counter_stall=on" in a and a.endswith("is race.") for a in report.assumes)
+    assert verdict_of(body, axioms={"counter_stall": False}).verdict is Verdict.RACE
+    assert verdict_of(body.replace("v4, v20", "v4, v21")).verdict is Verdict.RACE
+    # fifteen in flight: the next one is held back before it reads its operand
+    data = "\tds_write_b32 v1, v1\n\ts_waitcnt lgkmcnt(0)\n" + "".join(reads.splitlines(True)[:15])
+    end = "\ts_waitcnt lgkmcnt(0)\n\tv_mov_b32_e32 v4, v20" + STORE
+    assert verdict_of(data + "\tds_write_b32 v1, v20 offset:1024\n" + end).verdict is Verdict.CLEAN
+    assert verdict_of(data + "\tds_write_b32 v1, v21 offset:1024\n" + end).verdict is Verdict.RACE
+    # a scalar load among them: nobody knows which one has retired
+    mixed = body.replace("\tds_read_b32 v21, v1\n", "\ts_load_dword s12, s[4:5], 0x0\n")
+    assert verdict_of(mixed).verdict is Verdict.RACE
 
 
 def test_a_failed_assertion_of_the_kernel_is_invalid():

@@ -52,6 +52,32 @@ def norm_then_product(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "
     out[m, n] = acc * wl.rsqrt(total + eps)
 
 
+@kernel
+def step_parts(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], out: wl.Out["p", "m", "n"]):
+    """Parts of a loop of single steps, which CTAs may split once more."""
+    p, m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for c in wl.steps(x.c, 1, part=p):
+        acc += x[c, m] @ w[c, n].T
+    out[p, m, n] = acc
+
+
+@kernel
+def counted_rows(
+    x: wl.In["t", "k"],
+    w: wl.In["e", "n", "k"],
+    starts: wl.Starts["e"],
+    rows: wl.In["t", wl.i32],
+    out: wl.Out["s", "n", wl.f32],
+):
+    """Rows of groups that a list scatters; what is added differs from 0 where there is no row."""
+    e, t, n = wl.tile("t", "n", groups=starts)
+    acc = wl.zeros(t, n)
+    for k in wl.steps(x.k):
+        acc += x[t, k] @ w[e, n, k].T
+    out[rows[t], n] += acc + 1.0
+
+
 @dataclass(frozen=True)
 class Case:
     """A kernel, its inputs, and the options of ``interpret`` and ``reference`` alike."""

@@ -35,7 +35,9 @@ from warploom.codegen import amdgcn as gfx950
 from warploom.codegen.amdgcn.emit import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgcn.tile import ElementType, element_type
+from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
+from warploom.compiler import pass_list
 from warploom.compiler.cubin import compile_source, find_toolchain
 from warploom.errors import BackendError, ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
@@ -64,14 +66,16 @@ def emit_h200_command(
 
     A cubin is kept only when ptxas kept the schedule: no spills, no serialised products.
 
+    A folder that `show KERNEL --dump-passes DIR` wrote is a source too: emission goes on from the
+    role programs there, after they are verified.
+
     Example: warploom emit h200 gemm --tile 128x256x64 -o out
     """
+    if pass_list.is_dump(source):
+        return _resumed(Path(source), output, build=build)
     subject = load(source, request)
     text = cuda_text(subject, races=races)
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    _make_folder(output)
     *earlier, last = subject.loops
     files: dict[str, str | bytes] = {"kernel.cu": text, "kernel.schedule.json": last.text()}
     files |= {f"kernel.loop{part.loop}.schedule.json": part.text() for part in earlier}
@@ -95,6 +99,31 @@ def emit_h200_command(
         lines.append(f"pace{f' of loop {part.loop}' if part.loop else ''}: {part.pace_text()}")
     lines += [f"build: {_words(built)}", "wrote " + ", ".join(paths)]
     return Answer(lambda: "\n".join(lines), lambda: report)
+
+
+def _make_folder(output: Path) -> None:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+
+
+def _resumed(folder: Path, output: Path, *, build: bool) -> Answer:
+    """Emit what was dumped, from its role programs as they are there now."""
+    with working(f"resuming from {folder}"):
+        text = pass_list.resume(folder)
+    _make_folder(output)
+    built: dict[str, Any] = {"compiler": None, "note": "not compiled, as asked"}
+    files: dict[str, str | bytes] = {"kernel.cu": text}
+    if build:
+        built, cubin = _built(text)
+        files |= {"kernel.cubin": cubin} if cubin is not None else {}
+    for name, content in files.items():
+        write_file(output / name, content)
+    paths = [str(output / name) for name in files]
+    lines = [f"{folder}: {len(text.splitlines())} lines of CUDA", f"build: {_words(built)}"]
+    report = {"files": paths, "build": built}
+    return Answer(lambda: "\n".join([*lines, "wrote " + ", ".join(paths)]), lambda: report)
 
 
 def _for_h100() -> Command:
@@ -220,9 +249,43 @@ def emit_gfx950_command(
     return replace(answer, data=lambda: answer.data() | {"hip": verdict}) if hip else answer
 
 
-def emit_tile_kernel(kernel: TileKernel, spec: str, tile: str | None, output: Path) -> Answer:
+@with_request(without=("target", "sync", "knobs"))
+def emit_gfx942_command(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="KERNEL",
+            help="A tile kernel by name, or file.py:kernel.",
+            autocompletion=complete_source,
+        ),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = FOLDER,
+    choose: Annotated[
+        list[str] | None, typer.Option("--set", "--choose", help="A choice, as causal=true.")
+    ] = None,
+    *,
+    request: Request,
+) -> Answer:
+    """Compile a tile kernel for MI300X; write assembly, object, sidecar and a host program.
+
+    Example: warploom emit gfx942 swiglu --tile 64x32x32 -o out
+    """
+    named = _named(source, str(request.dtype or "bf16"), choose)
+    if named is None:
+        raise ConfigError(
+            f"{source} is no tile kernel",
+            where="emit gfx942",
+            why="the shipped schedules load 16 bytes a lane straight to LDS, which gfx942 cannot",
+            fix="a tile kernel, or warploom emit gfx950",
+        )
+    return emit_tile_kernel(named, source, request.tile, output, MI300X)
+
+
+def emit_tile_kernel(
+    kernel: TileKernel, spec: str, tile: str | None, output: Path, machine: AmdMachine = MI355X
+) -> Answer:
     """Compile a kernel, prove the schedules of its loops, and write it."""
-    made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile))
+    made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile), machine)
     with working(f"compiling {kernel.text.name}"):
         listing = made.listing()
     subjects = [Subject(spec=spec, document=d, dtype=kernel.dtype) for d in made.documents]
@@ -356,5 +419,6 @@ group = typer.Typer(
     no_args_is_help=True,
 )
 group.command("gfx950", short_help="A checked MI355X kernel")(spoken(emit_gfx950_command))
+group.command("gfx942", short_help="A tile kernel for MI300X")(spoken(emit_gfx942_command))
 group.command("h100", short_help="The same for the H100")(spoken(_for_h100()))
 group.command("h200", short_help="A Hopper kernel: CUDA source, cubin")(spoken(emit_h200_command))

@@ -10,6 +10,7 @@ from typing import Any
 
 from warploom.cli.author import user_object
 from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler import pass_list
 from warploom.compiler.compiled import Compiled, compile_kernel
 from warploom.compiler.pricing import role_costs
 from warploom.compiler.tuned import tuned_pins
@@ -20,6 +21,7 @@ from warploom.ir.tile import Access, DType, Walk, is_number
 from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.attention_grad import attention_grad, packed_grad, packed_values, values_grad
 from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
+from warploom.kernels.conv2d import conv2d
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import (
     gathered_swiglu,
@@ -35,11 +37,12 @@ from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.measured import LONG
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
+from warploom.kernels.split_k import split_product, summed_parts
 from warploom.kernels.swiglu import swiglu
-from warploom.passes.build_module import build_module
 from warploom.passes.driver import Lowered
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
 from warploom.pipeline.amd_target.cost import AMDScheduleHints
+from warploom.pipeline.amd_target.geometry import MICROSCALED
 from warploom.pipeline.schedule import PipelineSchedule
 from warploom.pipeline.schedules.shipped import shipped
 from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
@@ -56,7 +59,7 @@ TILES = {"single_buffer": (128, 128, 64)}  # default tiles other than the double
 def parse_tile(text: str | None, dtype: str, default: Tile | None = None) -> Tile:
     """``256x256x64`` as numbers; by default the shipped tile of the dtype."""
     if text is None:
-        return default or DEFAULT["fp8" if dtype == "fp8" else "bf16"]
+        return default or DEFAULT["fp8" if dtype in ("fp8", *MICROSCALED) else "bf16"]
     parts = text.lower().split("x")
     if len(parts) != 3 or not all(p.isdigit() and int(p) for p in parts):
         raise ConfigError(f"{text!r} is no tile", where="--tile", fix="write it as 256x256x64")
@@ -87,6 +90,7 @@ TEXTS = {
         *(scan_parts, attention_grad, values_grad, packed_grad, packed_values),
     )
 }
+AMD_TEXTS = {t.name: t for t in (conv2d, split_product, summed_parts)}  # Hopper refuses these
 USUAL = dict.fromkeys(
     ("block_scaled", "block_scaled_pair", "grouped_scaled"), "fp8"
 )  # element types other than bf16
@@ -153,6 +157,13 @@ class TileKernel:
     @property
     def element(self) -> str:
         """The element type of its inputs, as the language calls it."""
+        if self.dtype in MICROSCALED:
+            raise ConfigError(
+                f"tile kernels have no tensors of {self.dtype}",
+                where="--dtype",
+                why="its blocks share scales; the shipped MI355X schedules multiply them",
+                fix=f"warploom emit gfx950 fourwave --dtype {self.dtype}",
+            )
         return _DTYPES.get(self.dtype, self.dtype)
 
     @cached_property
@@ -236,13 +247,10 @@ class TileKernel:
 
     def after(self, name: str) -> str:
         """What the kernel is after a pass, as text; of the config shown."""
-        if name == "schedule":
-            return "\n\n".join(str(x.result) for x in (*self.lowered.earlier, self.lowered))
-        if name == "module" and not self.compiled.loops:
-            return str(self.compiled.module)
-        if name == "module":
-            return str(build_module(self.compiled.kernel, self.lowered))
-        return self.source(self.lowered.document) if name == "emit" else self.compiled.after(name)
+        name = pass_list.ALIASES.get(name, name)
+        if name == "codegen" and self.compiled.loops:
+            return self.source(self.lowered.document)
+        return pass_list.after(self.compiled, name, self.config if self.compiled.loops else None)
 
     def source(self, document: RolesDocument) -> str:
         """The kernel with a document's programs as one CUDA source."""
@@ -308,10 +316,10 @@ def kernel_named(spec: str, tile: str | None = None, dtype: str | None = None) -
 
 
 def _named(spec: str, tile: str | None, dtype: str | None) -> TileKernel | None:
-    if spec.partition("@")[0] in TEXTS and not _NAME.fullmatch(spec):
+    if spec.partition("@")[0] in TEXTS | AMD_TEXTS and not _NAME.fullmatch(spec):
         name, said = split_spec(spec)
         kind = dtype or USUAL.get(name, "bf16")
-        return with_tile(told(TileKernel(TEXTS[name], kind), said, spec), tile)
+        return with_tile(told(TileKernel((TEXTS | AMD_TEXTS)[name], kind), said, spec), tile)
     name, found = spec, _NAME.fullmatch(spec)
     if found is None or found["text"] not in TEXTS:
         return None

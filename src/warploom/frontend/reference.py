@@ -21,6 +21,7 @@ from warploom.ir import tile as ir
 from warploom.ir.tile import Access, Fn, Kernel, Op, Walk, is_number
 
 STEP = 64
+IN_MEMORY: dict[Fn, Any] = {Fn.ADD: np.add, Fn.MAX: np.fmax, Fn.MIN: np.fmin}
 Span = tuple[int, int]  # the elements of its axis a variable covers: first, and one after the last
 
 
@@ -140,8 +141,10 @@ class Run:
                 return np.broadcast_to(made, shape)
             case ir.Reduce():
                 return self.reduce(op)
+            case ir.Scan():
+                return self.scan(op)
             case ir.Dot():
-                made = self.values[op.a][1] @ self.values[op.b][1]
+                made = product(self.values[op.a][1], self.values[op.b][1])
                 return made + self.values[op.into][1] if op.into else made
             case _:
                 raise AssertionError(op)
@@ -193,6 +196,14 @@ class Run:
         else:
             made = np.fmin.reduce(array, axis=axis, initial=most)
         return made
+
+    def scan(self, op: ir.Scan) -> Array:
+        """A running sum or extreme along one axis."""
+        dims, array = self.values[op.arg]
+        axis = [d.var for d in dims].index(op.over)
+        array = np.flip(array, axis) if op.reverse else array
+        made: Array = IN_MEMORY[op.fn].accumulate(array, axis=axis)
+        return np.flip(made, axis) if op.reverse else made
 
     # ---- memory ------------------------------------------------------------------------------
 
@@ -259,6 +270,8 @@ class Run:
 
     def store(self, op: ir.Store) -> None:
         """Write the elements that exist."""
+        if op.when is not None and not self.values[op.when][1]:
+            return
         tensor = self.kernel.tensor(op.tensor)
         array = self.memory[op.tensor]
         shapes = {name: dims for name, (dims, _) in self.values.items()}
@@ -272,7 +285,7 @@ class Run:
         value = np.broadcast_to(value.reshape(inside.shape), inside.shape)
         where = tuple(n[inside] for n in np.meshgrid(*numbers, indexing="ij"))
         if op.add:
-            np.add.at(array, where, value[inside])
+            IN_MEMORY[op.fn].at(array, where, value[inside])
         else:
             array[where] = value[inside]
         if not self.exact:
@@ -290,7 +303,7 @@ class Run:
             inside &= (n >= 0) & (n < size)
         where = tuple(n[inside] for n in numbers)
         if op.add:
-            np.add.at(array, where, value[inside])
+            IN_MEMORY[op.fn].at(array, where, value[inside])
         else:
             array[where] = value[inside]
         if not self.exact:
@@ -362,3 +375,18 @@ def _product(run: Run, names: list[str], bounds: Mapping[str, Span]) -> Iterator
         parts.append([(at, min(at + step, end)) for at in range(first, end, max(1, step))])
     for spans in itertools.product(*parts):
         yield dict(zip(names, spans, strict=True))
+
+
+ONE_THREAD = 64 * 64 * 64  # products of a matrix product that BLAS computes without threads
+
+
+def product(left: Array, right: Array) -> Array:
+    """``left @ right`` in parts that this thread computes: tiles of a kernel are small and many,
+    and threads that wait for each other take longer than the work.
+    """
+    rows, inner = left.shape
+    columns = max(1, ONE_THREAD // max(1, rows * inner))
+    if columns >= right.shape[1]:
+        return np.asarray(left @ right)
+    parts = [left @ right[:, n : n + columns] for n in range(0, right.shape[1], columns)]
+    return np.concatenate(parts, axis=1)

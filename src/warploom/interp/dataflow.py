@@ -11,7 +11,7 @@ tile, a tile, one more, several; integer tensors (offsets, lengths, lists, page 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,12 +61,17 @@ class DataflowReport:
 
 
 def verify_dataflow(
-    module: KernelModule, *, classes: int = CLASSES, timing: str = "in_order", seed: int = 0
+    module: KernelModule,
+    *,
+    classes: int = CLASSES,
+    timing: str = "in_order",
+    seed: int = 0,
+    sizes_tried: Sequence[Mapping[str, int]] = (),
 ) -> DataflowReport:
-    """Whether a module computes its tile IR, for enumerated size classes."""
+    """Whether a module computes its tile IR, for enumerated size classes, or ``sizes_tried``."""
     tried: list[tuple[tuple[str, int], ...]] = []
     findings: list[str] = []
-    for n, sizes in enumerate(size_classes(module, classes, seed)):
+    for n, sizes in enumerate(sizes_tried or size_classes(module, classes, seed)):
         tried.append(tuple(sorted(sizes.items())))
         wrong = _difference(module, sizes, timing, seed + n)
         if wrong:
@@ -179,6 +184,30 @@ def size_classes(  # noqa: C901 (one line a kind of axis)
             if axis_name not in extents and axis_name not in whole:
                 sizes[axis_name] = int(rng.integers(5, 40))
         yield sizes
+
+
+def compile_sizes(module: KernelModule) -> dict[str, int]:
+    """The sizes that every compilation tries: rows of a tile and one more (of a batch: one less), a
+    ragged tile of columns, several steps of which the last is ragged, two of each unit of the grid.
+    """
+    kernel, tiles = module.kernel, module.roles[0].tiles
+    (sizes,) = size_classes(module, 1, 0)
+    steps = {kernel.var(loop.var).axis for loop in kernel.loops}
+    tiled = [a for a in tiles.schedule.axes if a.extent > 1]
+    fixed = {a.name for a in _axes(kernel) if a.size is not None}
+    fixed |= {v.axis for v in kernel.vars if v.walk is Walk.WHOLE and v.extent}
+    units = sizes.keys() & {a.axis for a in tiles.schedule.axes if a.extent == 1} - fixed
+    for axis in units:
+        sizes[axis] = 2
+    for n, a in enumerate(tiled):
+        if a.axis not in fixed:
+            several = n == 0 and len(units) < 2  # else there are several tiles anyway
+            sizes[a.axis] = a.extent + 1 if several else max(1, a.extent - 1)
+    pers = {a.name: a.per for t in kernel.tensors for a in t.axes if a.per > 1}
+    for axis in steps - fixed - {a.axis for a in tiled}:
+        step, per = _step(module), pers.get(axis, 1)
+        sizes[axis] = -(-(step * (tiles.schedule.split + 1) + 3) // per) * per if step > 1 else 3
+    return sizes
 
 
 def _nth(choices: tuple[int, ...], n: int, before: Mapping[str, int]) -> int:

@@ -72,12 +72,13 @@ class Operation:
 class Queue:
     """Operations that one counter counts, oldest first."""
 
-    __slots__ = ("capacity", "dmas", "issued", "items", "log", "scalars")
+    __slots__ = ("capacity", "dmas", "issued", "items", "log", "scalars", "stalled")
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.items: deque[Operation] = deque()
         self.issued = 0
+        self.stalled: list[Operation] = []  # complete by a full counter, and not waited for yet
         self.scalars = 0  # in flight and out of order: scalar loads, flat accesses
         self.dmas = 0
         self.log: list[tuple[int, int]] = [(0, 0)]  # instruction and visit of every operation
@@ -111,6 +112,9 @@ class Wave:
         self.flying_off: dict[int, Operation] = {}  # as if LDS-DMA completed in any order
         self.loads_off: deque[Operation] = deque()
         self.tainted: dict[int, list[object]] = {}  # registers with the result of a racing read
+        self.cached: list[object] = []  # scalar stores that are in the scalar cache only
+        self.halves: dict[int, tuple[int, str]] = {}  # registers of which a load left one half
+        self.brought: dict[int, frozenset[int]] = {}  # registers that depend on polling loads
         # Operations of every wave of the workgroup that are known to be complete; own entries of
         # the ``seen`` clocks are infinite, since one queue serves a wave in order.
         self.know_lgkm: Clock = np.zeros(size, np.int64)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -58,12 +57,22 @@ def size_classes(module: KernelModule) -> list[dict[str, int]]:
         else:
             choices[axis] = (2,) if axis in units else (step + 1,)
     rest = sorted(axes - set(walked) - units)
-    found = [dict(zip(choices, v, strict=True)) for v in product(*choices.values())]
+    found = list(_paired(choices))
     middle = {a: c[len(c) // 2] for a, c in choices.items()}
     for axis in rest:
         found += [middle | {axis: n} for n in (0, 1, step - 1, step, 3 * step + 5)]
     found += [middle | {axis: 0} for axis in sorted(walked)]
     return found
+
+
+def _paired(choices: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, int]]:
+    """Every choice of every axis twice, each time with others of the other axes: where a tile lies
+    along an axis depends on that axis alone, and only its direction on both.
+    """
+    longest = max(len(c) for c in choices.values())
+    for apart in (1, 2) if longest > 1 else (0,):
+        for n in range(longest):
+            yield {axis: c[(n + apart * i) % len(c)] for i, (axis, c) in enumerate(choices.items())}
 
 
 def _step_extent(module: KernelModule) -> int:

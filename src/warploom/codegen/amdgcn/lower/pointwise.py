@@ -179,10 +179,16 @@ def _integer(text: IrText, fn: Fn, args: list[str]) -> str:  # noqa: PLR0911 (on
     match fn:
         case Fn.FLOORDIV:  # of sizes and positions, which are never negative
             return text.value(f"udiv i32 {args[0]}, {args[1]}")
-        case Fn.SHR:
-            return text.value(f"ashr i32 {args[0]}, {args[1]}")
-        case Fn.BITS:
-            return text.value(f"and i32 {args[0]}, {args[1]}")
+        case Fn.SHR | Fn.SHL:
+            return _shifted(text, fn, *args)
+        case Fn.BITS | Fn.BITOR | Fn.XOR:
+            word = {Fn.BITS: "and", Fn.BITOR: "or", Fn.XOR: "xor"}[fn]
+            return text.value(f"{word} i32 {args[0]}, {args[1]}")
+        case Fn.MULHI:
+            wide = [text.value(f"zext i32 {a} to i64") for a in args]
+            product = text.value(f"mul i64 {wide[0]}, {wide[1]}")
+            high = text.value(f"lshr i64 {product}, 32")
+            return text.value(f"trunc i64 {high} to i32")
         case Fn.MIN | Fn.MAX:
             return text.value(f"call i32 @llvm.s{fn.value}.i32(i32 {args[0]}, i32 {args[1]})")
         case Fn.NEG:
@@ -190,6 +196,20 @@ def _integer(text: IrText, fn: Fn, args: list[str]) -> str:  # noqa: PLR0911 (on
         case Fn.ABS:
             return text.value(f"call i32 @llvm.abs.i32(i32 {args[0]}, i1 false)")
     raise BackendError(f"gfx950 has no lowering for {fn.value} of whole numbers")
+
+
+def _shifted(text: IrText, fn: Fn, x: str, by: str) -> str:
+    """From 32 on, and by negative numbers, all bits are shifted out."""
+    word = "ashr" if fn is Fn.SHR else "shl"
+    if by.isdigit() and int(by) < 32:
+        return text.value(f"{word} i32 {x}, {by}")
+    few = text.value(f"icmp ult i32 {by}, 32")
+    if fn is Fn.SHR:
+        held = text.value(f"select i1 {few}, i32 {by}, i32 31")
+        return text.value(f"ashr i32 {x}, {held}")
+    held = text.value(f"select i1 {few}, i32 {by}, i32 0")
+    made = text.value(f"shl i32 {x}, {held}")
+    return text.value(f"select i1 {few}, i32 {made}, i32 0")
 
 
 def convert(text: IrText, value: str, source: DType, to: DType) -> str:

@@ -282,6 +282,8 @@ class Lowering:
                     self.fragments[op.result.name] = products.dot(self, op)
                 case ir.Reduce():
                     self.fragments[op.result.name] = reduce.reduced(self, op)
+                case ir.Scan():
+                    self.fragments[op.result.name] = reduce.scanned(self, op)
 
     def _loop(self, op: ir.Loop) -> None:
         var = self.plan.kernel.var(op.var)
