@@ -180,8 +180,8 @@ def test_damaged_waits_of_attention_are_found():
     plans = [gated_loop(each) for each in program.schedules]
     mutants = [m for m in text_mutants(program.assembly) if not check_regions(plans, m.text).exact]
     assert len(mutants) > 10
-    clean = [m for m in mutants if judge(m.text, launch).clean]
-    # What a full counter proves needs no wait: dropping one is found where nothing stalls.
-    assert all("lgkmcnt(14)" in m.what for m in clean)
-    for mutant in clean:
-        assert not judge(mutant.text, launch, axioms={"counter_stall": False}).clean, mutant.what
+    for mutant in mutants:
+        # What a full counter proves needs no wait: such a one is found where nothing stalls.
+        if judge(mutant.text, launch).clean:
+            bare = judge(mutant.text, launch, axioms={"counter_stall": False})
+            assert not bare.clean, (mutant.line, mutant.what)

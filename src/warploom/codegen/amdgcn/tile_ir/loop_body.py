@@ -20,8 +20,9 @@ from warploom.codegen.amdgcn.tile_ir.numbers import PAIRED
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, contracted
 from warploom.ir import tile as ir
 from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
+from warploom.ir.elementwise import functions
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
-from warploom.ir.tile import DType, Fn, Op, Walk, is_number, operands, results
+from warploom.ir.tile import DType, Op, Walk, is_number, operands, results
 from warploom.targets.mi355x import mi355x
 
 CHUNK = 16  # bytes a lane moves at a time
@@ -32,7 +33,7 @@ MOST_REGISTERS = 256  # that hold the values of an iteration, all of them at onc
 MOST_HELD = 192  # accumulators of a lane
 FEW_TILES = 4  # of a piece that vector work takes part by part
 SWIZZLED = 8  # rows after which the order of chunks repeats
-_SLOW = frozenset({Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.DIV, Fn.TANH, Fn.ERF})
+_SLOW = functions(lambda row: row.cost.mufu)
 _SHORT = (DType.BF16, DType.F16)
 _UNIT = {
     OpRole.GLOBAL_LOAD: ResourceKind.GLOBAL_MEM,

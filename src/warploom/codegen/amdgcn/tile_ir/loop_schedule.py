@@ -49,7 +49,7 @@ BARRIER_SETS = 24  # sets of barriers that are compared
 # The heuristic is quick and knows of no registers while it places; the exact solver does.
 FAST = ModuloOptions(exact=ExactUse.NEVER)
 EXACT = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=2.0, gap=0.03)
-ROUGH = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=1.0, gap=0.1)
+ROUGH = ModuloOptions(goals=(), find_work=12.5, work=25.0, prove_work=2.0, gap=0.1)
 MANY_OPS = 16
 
 
