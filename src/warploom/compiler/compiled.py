@@ -298,6 +298,27 @@ class Compiled:
         sim = simulate_roles(self.document, role_costs(self.lowered, self.target), trips=trips)
         return draw(sim, form)
 
+    def export(self, folder: str | Path, *, name: str = "") -> tuple[Path, ...]:
+        """A folder that runs without this package: cubin, description, C header with a launcher."""
+        from warploom.compiler.export import export  # noqa: PLC0415 (it describes this class)
+
+        return export(self, folder, name=name)
+
+    @property
+    def llvm(self) -> str:
+        """``BackendError``: CUDA's compilers show none; ``ptx``, ``sass`` and ``cuda`` exist."""
+        raise BackendError(
+            f"no LLVM IR of kernel {self.kernel.name}",
+            where="compiled.llvm",
+            why="CUDA's compilers do not show it; for MI355X code goes through LLVM",
+            fix="compiled.ptx, compiled.sass or compiled.cuda",
+        )
+
+    @property
+    def asm(self) -> str:
+        """The assembly that is shown everywhere: PTX; ``sass`` is what the chip executes."""
+        return self.ptx
+
     def after(self, name: str) -> str:
         """What the kernel is after a pass (``compiler.pass_list``), as text."""
         return pass_list.after(self, name)

@@ -155,6 +155,34 @@ class Text:
             made.require_checked(check)
         return made
 
+    def export(
+        self,
+        folder: Any,  # noqa: ANN401 (a path or its text)
+        types: Types | None = None,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+        positive: Collection[str] = (),
+        target: object = None,
+        name: str = "",
+    ) -> tuple[Any, ...]:
+        """Compile it ahead of time into files that need no warploom; gives their paths.
+
+        For Hopper: a cubin, a JSON of arguments, grid and tensor maps, a C header with a launcher.
+        For MI355X: code object, assembly, JSON and a host program. All else as in ``compile``.
+        """
+        made = self.compile(
+            types,
+            sizes=sizes,
+            constants=constants,
+            without=without,
+            positive=positive,
+            target=target,
+        )
+        found: tuple[Any, ...] = made.export(folder, name=name)
+        return found
+
     def interpret(
         self,
         *arrays: Any,  # noqa: ANN401 (arrays of any library)
