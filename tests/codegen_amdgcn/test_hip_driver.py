@@ -44,7 +44,7 @@ def test_a_launch_through_dlpack(standin, product):
     a, b, out, (ra, rb, ro) = arrays(standin)
     assert product.run(ra, rb, out=ro, alpha=0.5) is ro
     assert np.array_equal(out, 0.5 * a.astype(np.float32) @ b.T.astype(np.float32))
-    assert standin.launches[-1] == ("warploom_tile", 2 * 2, 256)
+    assert standin.launches[-1] == ("warploom_tile", 2 * 2, product.sidecar["block_size"][0])
 
 
 def test_another_device_and_stream(standin, product):
@@ -150,8 +150,9 @@ def test_host_source_of_groups():
     from warploom.kernels.grouped import grouped
 
     kernel = grouped.specialise({"x": "bf16", "w": "bf16", "out": "bf16"})
-    source = host_source(compile_tile_kernel(kernel).sidecar())
-    assert "groups *= n0 ? n0 / 128 + " in source
+    sidecar = compile_tile_kernel(kernel).sidecar()
+    extent = sidecar["grid"]["rows"]["extent"]
+    assert f"groups *= n0 ? n0 / {extent} + " in host_source(sidecar)
 
 
 def test_compile_listing_and_check():

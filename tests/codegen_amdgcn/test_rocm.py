@@ -69,7 +69,9 @@ def test_run_launches_through_hip(standin):
     found = json.loads(done.stdout)
     assert found["why_not_gpu"] is None
     assert "through HIP" in found["where"]
-    assert standin.launches[before:] == [("warploom_tile", 4, 256)]
+    ((name, grid, threads),) = standin.launches[before:]
+    assert (name, grid) == ("warploom_tile", 4)
+    assert threads % 64 == 0
     assert standin.library.standin_live() == 0  # all memory was given back
 
 

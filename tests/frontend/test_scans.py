@@ -11,19 +11,19 @@ pytestmark = NEEDS_COMPILER
 
 
 @wl.kernel
-def along_rows(x: wl.In[m, n], out: wl.Out[m, n], *, fn=wl.cumsum, reverse=False):
+def along_rows(x: wl.In["m", "n"], out: wl.Out["m", "n"], *, fn=wl.cumsum, reverse=False):
     m = wl.tile(out, whole="n")
     out[m] = fn(x[m] * 1, axis=1, reverse=reverse)
 
 
 @wl.kernel
-def along_columns(x: wl.In[m, n], out: wl.Out[m, n], *, fn=wl.cumsum, reverse=False):
+def along_columns(x: wl.In["m", "n"], out: wl.Out["m", "n"], *, fn=wl.cumsum, reverse=False):
     n = wl.tile("n")
     out[:, n] = fn(x[:, n], axis=0, reverse=reverse)
 
 
 @wl.kernel
-def both(x: wl.In[m, n], out: wl.Out[n, wl.f32], last: wl.Out[m, wl.f32]):
+def both(x: wl.In["m", "n"], out: wl.Out["n", wl.f32], last: wl.Out["m", wl.f32]):
     """A running sum is summed again along the other axis, and reduced along its own."""
     m = wl.tile("m")
     v = x[m, :].cumsum(axis=1)
@@ -32,7 +32,7 @@ def both(x: wl.In[m, n], out: wl.Out[n, wl.f32], last: wl.Out[m, wl.f32]):
 
 
 @wl.kernel
-def from_step_to_step(x: wl.In[m, n], out: wl.Out[m, n]):
+def from_step_to_step(x: wl.In["m", "n"], out: wl.Out["m", "n"]):
     m = wl.tile("m")
     before = wl.zeros(m)
     for n in wl.steps(x.n, 96):
@@ -41,7 +41,7 @@ def from_step_to_step(x: wl.In[m, n], out: wl.Out[m, n]):
 
 
 @wl.kernel
-def rows_by_steps(x: wl.In[m, n], out: wl.Out[m, n]):
+def rows_by_steps(x: wl.In["m", "n"], out: wl.Out["m", "n"]):
     n = wl.tile("n")
     before = wl.zeros(n)
     for m in wl.steps(x.m, 48):
@@ -51,10 +51,10 @@ def rows_by_steps(x: wl.In[m, n], out: wl.Out[m, n]):
 
 @wl.kernel
 def extremes(
-    x: wl.In[m, n],
-    most: wl.Out[one, wl.f32],
-    least: wl.Out[n, wl.f32],
-    place: wl.Out[m, wl.i32],
+    x: wl.In["m", "n"],
+    most: wl.Out["one", wl.f32],
+    least: wl.Out["n", wl.f32],
+    place: wl.Out["m", wl.i32],
 ):
     m, n = wl.tile("m", "n")
     v = x[m, n]
@@ -157,7 +157,7 @@ def test_extremes_in_memory_of_either_sign(shift):
 
 
 @wl.kernel
-def beside_products(x: wl.In[m, k], w: wl.In[n, k], out: wl.Out[m, n]):
+def beside_products(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     for k in wl.steps(x.k):
@@ -166,7 +166,7 @@ def beside_products(x: wl.In[m, k], w: wl.In[n, k], out: wl.Out[m, n]):
 
 
 @wl.kernel
-def most_of_products(x: wl.In[m, k], w: wl.In[n, k], out: wl.Out[m, wl.f32]):
+def most_of_products(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", wl.f32]):
     m, n = wl.tile("m", "n")
     acc = wl.zeros(m, n)
     for k in wl.steps(x.k):
@@ -175,20 +175,20 @@ def most_of_products(x: wl.In[m, k], w: wl.In[n, k], out: wl.Out[m, wl.f32]):
 
 
 @wl.kernel
-def two_ways(x: wl.In[m, n], out: wl.Out[one, wl.f32]):
+def two_ways(x: wl.In["m", "n"], out: wl.Out["one", wl.f32]):
     m, n = wl.tile("m", "n")
     wl.atomic_max(out[0], x[m, n].max())
     out[0] += 1.0
 
 
 @wl.kernel
-def of_halves(x: wl.In[m, n], out: wl.Out[one, wl.bf16]):
+def of_halves(x: wl.In["m", "n"], out: wl.Out["one", wl.bf16]):
     m, n = wl.tile("m", "n")
     wl.atomic_max(out[0], x[m, n].max())
 
 
 @wl.kernel
-def as_a_value(x: wl.In[m, n], out: wl.Out[m, n]):
+def as_a_value(x: wl.In["m", "n"], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)
     out[m, n] = wl.atomic_max(x[m, n], 1.0)
 

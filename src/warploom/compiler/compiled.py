@@ -42,7 +42,7 @@ from warploom.errors import (
 )
 from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import Text, Types
-from warploom.interp.dataflow import DataflowReport, verify_dataflow
+from warploom.interp.dataflow import DataflowReport, require_computed, verify_dataflow
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.module import KernelModule
 from warploom.ir.tile import Kernel, Load, Loop, Store, results
@@ -420,8 +420,10 @@ class Compiled:
             for document in lowered.documents:
                 require_clean(document)
             require_composed(lowered.documents)
-            require_covered(build_module(self.kernel, lowered))
+            module = build_module(self.kernel, lowered)
+            require_covered(module)
             source = emit_kernel(lowered, self.target, stamps=stamps)
+            require_computed(module)
             keep_source(self.rewritten, config, self.target, source)
         return self._built(config, source)
 

@@ -39,7 +39,7 @@ def check_ptx(
     seed: int = 0,
     file: str = "<source>",
     orders: tuple[str, ...] | None = None,
-    budget: int = 4_000_000,
+    budget: int = 2_000_000,
     outputs: dict[str, Array] | None = None,
 ) -> CodeReport:
     """The report on one entry point of a PTX file under one launch.

@@ -234,7 +234,7 @@ class MachineBase:
         findings: Findings,
         seed: int = 0,
         order: str = "forward",
-        budget: int = 4_000_000,
+        budget: int = 2_000_000,
     ) -> None:
         self.module, self.program, self.launch = module, program, launch
         self.axioms, self.findings, self.order = axioms, findings, order
@@ -371,6 +371,10 @@ class MachineBase:
             self.memory.data[start : start + raw.size] = raw
         for start, v in inits:
             held = bytearray(v.init.ljust(v.size, b"\0"))
+            if max(len(held), *(offset + 8 for offset, _, _ in v.refs), 0) > v.size:
+                raise CheckError(
+                    f"the variable {v.name[:40]} has more initial values than room", where="file"
+                )
             for offset, name, more in v.refs:
                 where = self.names.get(name, ("", 0))
                 held[offset : offset + 8] = (where[1] + more).to_bytes(8, "little")

@@ -37,6 +37,7 @@ from warploom.frontend.parser.grid import tile
 from warploom.frontend.parser.memory import whole_axis
 from warploom.frontend.parser.state import Frame, SizeOf, Symbol, is_static, nearest, shape
 from warploom.frontend.printing import Printed, printed
+from warploom.ir.elementwise import BUILTINS as ELEMENTWISE_BUILTINS
 from warploom.ir.tile import (
     Access,
     At,
@@ -97,12 +98,6 @@ class Call:
 
 Handler = Callable[[Call, Word], Symbol]
 
-UNARY = {
-    name: Fn(name)
-    for name in (
-        "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "floor", "abs",
-    )
-}  # fmt: skip
 BUILTINS: dict[object, str] = {
     builtins.abs: "abs",
     builtins.max: "maximum",
@@ -209,37 +204,24 @@ def _hashable(symbol: object) -> bool:
     return True
 
 
-def _python(call: Call, function: Callable[..., Any]) -> Symbol:
+def _python(call: Call, function: Callable[..., Any], name: str = "") -> Symbol:
     try:
         return function(*call.args, **call.kwargs)
     except Exception as problem:
-        name = getattr(function, "__name__", str(function))
+        name = name or getattr(function, "__name__", str(function))
         why = "calls with known arguments are made while the kernel is read"
         call.fail(f"calling '{name}' failed: {problem}", why, "correct the call", KernelError)
 
 
 def _word(call: Call, word: Word) -> Symbol:
-    if word.name not in UNARY:
+    row = ELEMENTWISE_BUILTINS.get(word.name)
+    if row is None:
         return HANDLERS[word.name](call, word)
     call.arity(word, 1, 1)
-    x, fn = known(call.frame, call.args[0]), UNARY[word.name]
-    return _PYTHON[fn](x) if is_static(x) and isinstance(x, int | float) else call.op(fn, x)
-
-
-_PYTHON: dict[Fn, Callable[[float], float]] = {
-    Fn.EXP: math.exp,
-    Fn.EXP2: lambda x: 2.0**x,
-    Fn.LOG: math.log,
-    Fn.LOG2: math.log2,
-    Fn.SQRT: math.sqrt,
-    Fn.RSQRT: lambda x: 1.0 / math.sqrt(x),
-    Fn.TANH: math.tanh,
-    Fn.ERF: math.erf,
-    Fn.SIN: math.sin,
-    Fn.COS: math.cos,
-    Fn.FLOOR: lambda x: float(math.floor(x)),
-    Fn.ABS: abs,
-}
+    x = known(call.frame, call.args[0])
+    if row.python is None or not (is_static(x) and isinstance(x, int | float)):
+        return call.op(row.fn, x)
+    return _python(replace(call, args=[x]), row.python, f"wl.{word.name}")
 
 
 def _fold(fn: Fn) -> Handler:

@@ -105,8 +105,7 @@ class Sum:
     axes: tuple[str, str] = ("", "")
     rows: Any = None
     cols: Any = None
-    along: str = ""
-    used: Any = None
+    used: dict[tuple[str, str, str], Any] = field(default_factory=dict)  # by axis and operands
     order: tuple[int, ...] = ()
 
 
@@ -296,21 +295,25 @@ class _Run:
             if op.accumulate:
                 raise WrongError("an MMA adds to a sum that was never begun", f"{where}, {op.op}")
             made.axes, made.rows, made.cols = (row_axis, col_axis), rows, cols
-            made.along, made.used, made.order = along, np.zeros(length, np.int64), ()
+            made.used, made.order = {}, ()
         if np.any(made.rows != rows) or np.any(made.cols != cols):
             raise WrongError("an MMA adds another tile to a sum", f"{where}, {op.op}")
-        inside = left[(left >= 0) & (left < length)]
-        np.add.at(made.used, inside, 1)
-        made.order = (*made.order, int(left[0]))
+        begin, end = op.inner or (0, len(left))
+        inside = left[begin:end]
+        inside = inside[(inside >= 0) & (inside < length)]
+        counted = made.used.setdefault((along, op.a.part, op.b.part), np.zeros(length, np.int64))
+        np.add.at(counted, inside, 1)
+        made.order = (*made.order, int(left[begin]))
 
     def _whole(self, made: Sum, name: str, where: str) -> None:
         if made.rows is None:
             raise WrongError(f"{name} is stored before it is computed", where)
-        if np.any(made.used != 1):
-            k = int(np.nonzero(made.used != 1)[0][0])
-            raise WrongError(
-                f"element {k} of '{made.along}' is used {int(made.used[k])} times in a sum", where
-            )
+        for (along, *_), used in made.used.items():
+            if np.any(used != 1):
+                k = int(np.nonzero(used != 1)[0][0])
+                raise WrongError(
+                    f"element {k} of '{along}' is used {int(used[k])} times in a sum", where
+                )
 
     def _fragment(self, layout: ops.FragmentLayout, role: Role, tile: Tile) -> dict[Sym, Any]:
         warps = role.threads // LANES

@@ -133,9 +133,14 @@ def _tried(sequences: tuple[tuple[int, ...], ...]) -> str:
 
 
 def _keep(found: dict[tuple[object, ...], Finding], more: Iterable[Finding]) -> None:
-    """Findings, each once: as the first run shows it."""
+    """Findings, each once: as the first run shows it, or the first one that shows it as a race.
+
+    Another instance of the same entry may race where the first one rests on a stated latency.
+    """
     for finding in more:
-        found.setdefault(_identity(finding), finding)
+        known = found.setdefault(_identity(finding), finding)
+        if known.severity is not Severity.RACE and finding.severity is Severity.RACE:
+            found[_identity(finding)] = finding
 
 
 def _assumed(document: RolesDocument, flow: Flow | None) -> tuple[str, ...]:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from warploom.codegen.amdgcn.tile_ir.errors import refuse
 from warploom.codegen.amdgcn.tile_ir.layout import AxisMap, Layout, places
-from warploom.codegen.amdgcn.tile_ir.numbers import WHOLE, number, pointwise, register_type
+from warploom.codegen.amdgcn.tile_ir.numbers import (
+    WHOLE,
+    build_vector,
+    number,
+    pair,
+    pointwise,
+    register_type,
+)
 from warploom.codegen.amdgcn.tile_ir.state import Fragment, scalars
 from warploom.ir import tile as ir
 from warploom.ir.tile import DType, Fn, Line
@@ -40,7 +47,8 @@ def reduced(low: Lowering, op: ir.Reduce, layout: Layout | None = None) -> Fragm
             form = register_type(kind)
             value = low.text.value(f"select i1 {test}, {form} {value}, {form} {none}")
         groups[tuple(x for n, x in enumerate(at) if n != where)].append(value)
-    names = [_tree(low, op.fn, kind, values) for values in groups.values()]
+    paired = op.fn is Fn.ADD and kind is DType.F32
+    names = [(_summed if paired else _tree)(low, op.fn, kind, v) for v in groups.values()]
     divisor, modulus, factor = along.lane
     if modulus > 1 and factor:
         step = divisor
@@ -224,7 +232,7 @@ def _tree(low: Lowering, fn: Fn, kind: DType, values: list[str]) -> str:
 def _shuffled(low: Lowering, name: str, step: int, kind: DType) -> str:
     """The value of the lane whose number differs in one bit."""
     state = low.state
-    other = state.at_entry(("other", step), f"xor i32 %lane, {step}")
+    other = state.at_entry(("other", step), f"xor i32 {state.lane}, {step}")
     at = state.at_entry(("other byte", step), f"shl i32 {other}, 2")
     return _permuted(low, name, at, kind)
 
@@ -236,6 +244,20 @@ def _permuted(low: Lowering, name: str, at: str, kind: DType) -> str:
     bits = low.text.value(f"bitcast float {name} to i32")
     moved = low.text.value(f"call i32 @llvm.amdgcn.ds.bpermute(i32 {at}, i32 {bits})")
     return low.text.value(f"bitcast i32 {moved} to float")
+
+
+def _summed(low: Lowering, fn: Fn, kind: DType, values: list[str]) -> str:
+    """A sum, two at a time."""
+    if len(values) < 4 or len(values) % 2:
+        return _tree(low, fn, kind, values)
+    pairs = [build_vector(low.text, values[i : i + 2], "float") for i in range(0, len(values), 2)]
+    while len(pairs) > 1:
+        last = pairs[-1:] if len(pairs) % 2 else []
+        pairs = [
+            pair(low.text, fn, pairs[i], pairs[i + 1]) for i in range(0, len(pairs) - 1, 2)
+        ] + last
+    halves = [low.text.value(f"extractelement <2 x float> {pairs[0]}, i32 {i}") for i in (0, 1)]
+    return _join(low, fn, kind, *halves)
 
 
 def _exchanged(low: Lowering, fn: Fn, name: str, step: int, kind: DType) -> str:

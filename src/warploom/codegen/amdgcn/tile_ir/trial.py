@@ -20,6 +20,8 @@ from warploom.ir.tile import Access, DType, Kernel, results, walk
 ALLOWED = {"f32": 2e-5, "bf16": 1.2e-2, "f16": 2e-3, "e4m3": 0.08, "e5m2": 0.16}
 INNER = {"bf16": 2e-3, "f16": 2.5e-4, "e4m3": 2e-2, "e5m2": 4e-2}
 SCALE = 0.4
+ODD_STEP = 8  # elements of a last step
+PADDING = (3, 16)  # elements between rows: odd ones, and whole runs of 16 bytes of every type
 NUMBER = 0.5
 
 
@@ -35,7 +37,9 @@ class Case:
 def random_case(
     kernel: Kernel, sidecar: Mapping[str, Any], sizes: Mapping[str, int], seed: int = 0
 ) -> Case:
-    """Inputs for a kernel: one element more than a tile along every axis that is not said."""
+    """Inputs for a kernel: one element more than a tile along every axis that is not said; along
+    those of pipelined loops enough for all of their phases, and some that are left over.
+    """
     lengths = _sizes(kernel, sidecar, sizes)
     rng = np.random.default_rng(seed)
     found = {}
@@ -95,6 +99,8 @@ def _sizes(kernel: Kernel, sidecar: Mapping[str, Any], sizes: Mapping[str, int])
         )
     extents = {kernel.var(n).axis: e for n, e in sidecar["extents"].items()}
     usual = {a: extents[a] + 1 if a in extents else 2 for a in sorted(axes)}
+    for loop in sidecar.get("loops", ()):
+        usual[loop["axis"]] = loop["steps"] * extents[loop["axis"]] + ODD_STEP
     return usual | fixed | dict(sizes)
 
 
