@@ -7,9 +7,8 @@ product serialised. What came out is kept on disk by content.
 
 from __future__ import annotations
 
-import difflib
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,7 +35,6 @@ from warploom.errors import (
     CheckError,
     ConfigError,
     GeometryError,
-    KernelCallError,
     KernelError,
     SchedulingError,
 )
@@ -467,24 +465,6 @@ def _gathers(kernel: Kernel) -> bool:
     return any(i.value is not None and shapes[i.value] for op in accesses for i in op.at)
 
 
-def _check_known(
-    text: Text, option: str, given: Iterable[str], known: Iterable[str], what: str
-) -> None:
-    """``KernelCallError`` for a name that the kernel has not, with the nearest one."""
-    names = sorted(known)
-    for name in given:
-        if name not in names:
-            near = [n for n in names if n.lower() == str(name).lower()]
-            near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
-            hint = f"did you mean '{near[0]}'? " if near else ""
-            raise KernelCallError(
-                f"{option}= names '{name}'",
-                where=str(text.source.line(text.source.tree)),
-                why=f"it names {what}",
-                fix=hint + f"known: {', '.join(names) or 'none'}",
-            )
-
-
 def compile_kernel(
     text: Text,
     types: Types,
@@ -497,9 +477,12 @@ def compile_kernel(
     free: bool = False,
 ) -> Compiled | CompiledMi355x:
     """``Text.compile``. ``free``: nothing that was measured is taken."""
+    text.check_names("sizes", sizes, text.axes, "axes of the kernel")
+    text.check_names("positive", positive, text.signature.scalars, "scalars of the kernel")
     amd = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
     if amd is not None:
         kernel = text.value_for(text.spell(types, without), sizes, constants, without)
+        check_pins(kernel, text.pins)
         return CompiledMi355x(kernel, extents_of(kernel, dict(text.pins)), amd)
     if isinstance(target, str) and target in _HOPPER:
         target = _HOPPER[target]()
@@ -509,9 +492,6 @@ def compile_kernel(
             where="target",
             fix="'h200', 'h100', 'mi355x', 'mi300x', or a HopperTarget by dataclasses.replace",
         )
-    axes = {a.name for t in text.signature.tensors for a in t.axes}
-    _check_known(text, "sizes", sizes, axes, "axes of the kernel")
-    _check_known(text, "positive", positive, text.signature.scalars, "scalars of the kernel")
     wanted = text.spell(types, without)
     kernel = text.value_for(wanted, sizes, constants, without)
     whole = not free and {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -349,7 +350,14 @@ class Text:
             for axis, size in zip(t.axes, a.shape, strict=False)
             if axis.per == 1 and t.access is not Access.STARTS
         }
+        self.check_arguments(given.get("sizes") or {}, given.get("initial") or {}, types)
         kernel = self.value_for(kinds, sizes, choices, left_out)
+        extents = given.get("extents") or {}
+        variables = [v.name for v in kernel.vars]
+        self.check_names("extents", extents, variables, "variables of the kernel")
+        scalars = [n for n in given if n not in ("sizes", "initial", "extents", "exact")]
+        known = [*self.signature.scalars, *self.signature.choices]
+        self.check_names("an argument", scalars, known, "scalars and choices of the kernel")
         built_in = {n: v for n, v in self.signature.scalar_defaults.items() if n not in choices}
         return kernel, [a for _, a in pairs if a is not None], built_in | given
 
@@ -458,6 +466,41 @@ class Text:
                 fix="the type of the text",
             )
         return dtype
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """The names of all axes of its tensors."""
+        return frozenset(a.name for t in self.signature.tensors for a in t.axes)
+
+    def check_names(
+        self, option: str, given: Collection[str], known: Collection[str], what: str
+    ) -> None:
+        """``KernelCallError`` for a name that the kernel has not, with the nearest one."""
+        names = sorted(known)
+        for name in given:
+            if name not in names:
+                near = [n for n in names if n.lower() == str(name).lower()]
+                near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
+                hint = f"did you mean '{near[0]}'? " if near else ""
+                self._fail(
+                    f"{option}{'=' * option.isidentifier()} names '{name}'",
+                    why=f"it names {what}",
+                    fix=hint + f"known: {', '.join(names) or 'none'}",
+                )
+
+    def check_arguments(
+        self,
+        sizes: Mapping[str, int],
+        initial: Mapping[str, Any],
+        types: Types | None,
+    ) -> None:
+        """Names that an evaluation takes: of axes, outputs and tensors."""
+        self.check_names("sizes", sizes, self.axes, "axes of the kernel")
+        outputs = [t.name for t in self.signature.outputs]
+        self.check_names("initial", initial, outputs, "outputs of the kernel")
+        if isinstance(types, Mapping):
+            tensors = [t.name for t in self.signature.tensors]
+            self.check_names("types", types, tensors, "tensors of the kernel")
 
     def _fail(self, what: str, *, why: str, fix: str) -> NoReturn:
         self.source.fail(KernelCallError, self.source.tree, what, why=why, fix=fix)

@@ -762,9 +762,7 @@ class _Builder:
                 if frozenset((var, p.k)) == variables:
                     axis = dict(plan.layout(p.dot.result.vars))[var]
                     tiles = axis.count if var == p.lane else axis.count // 4
-                    return [
-                        ((var, operand_rows(axis, (i,))), (p.k, p.along)) for i in range(tiles)
-                    ]
+                    return [((var, operand_rows(axis, (i,))), (p.k, p.along)) for i in range(tiles)]
         raise UnscheduledError("vector work on tiles that no product has")
 
     def _outer_leaves(self, name: str, own: set[str]) -> set[str]:
