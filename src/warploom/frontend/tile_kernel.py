@@ -85,6 +85,21 @@ class Text:
             raise self._no_back_end("cannot run here")
         return hooks.launcher(self, args, kwargs)
 
+    def benchmark(
+        self,
+        *args: Any,  # noqa: ANN401 (arrays of any library)
+        against: Mapping[str, Callable[..., object]] | None = None,
+        rounds: int = 5,
+        **given: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401 (``warploom.runtime.autotuning.Benchmark``, a package above)
+        """Median milliseconds of a call with these arguments, on the GPU.
+
+        ``against``: functions of the same tensors by name, timed in turn with it.
+        """
+        if hooks.benchmark is None:
+            raise self._no_back_end("cannot be timed here")
+        return hooks.benchmark(self, args, given, against=against, rounds=rounds)
+
     def with_config(self, **pins: object) -> Text:
         """The same kernel with a part of its configuration pinned.
 
