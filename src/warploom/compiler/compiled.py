@@ -105,9 +105,14 @@ class Compiled:
     def _warn_of_spills(self, built: Built) -> None:
         """Authors can choose other tiles; callers of a public function cannot."""
         if self.warns:
+            report = built.cubin.report
+            what = (
+                "the assembler waits for every product"
+                if report.serialised
+                else f"{report.spill_bytes} bytes of registers are spilled"
+            )
             warnings.warn(
-                f"kernel {self.kernel.name}, {built.config.name}:"
-                f" {built.cubin.report.spill_bytes} bytes of registers are spilled in every"
+                f"kernel {self.kernel.name}, {built.config.name}: {what} in every"
                 " configuration that was tried; smaller tiles (.with_config(...)) or shorter whole"
                 " axes avoid it",
                 SpillWarning,
@@ -346,6 +351,7 @@ class Compiled:
     def _build_pipelined(self) -> Built:
         said: list[str] = []
         spilled: list[Built] = []
+        serialised: list[Built] = []
         configs = [choice.config for choice in self.choices[:MOST_TRIED]]
         for config in (*configs, *(replace(t, drain_mma=True) for t in configs if not t.drain_mma)):
             try:
@@ -356,13 +362,13 @@ class Compiled:
             if found.cubin.report.kept:
                 return found
             report = found.cubin.report
-            spilled += [] if report.serialised else [found]
+            (serialised if report.serialised else spilled).append(found)
             said.append(
                 f"{config.name}: {report.spill_bytes} bytes spilled"
                 + "".join(f", {m}" for m in report.messages)
             )
-        if spilled:
-            least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
+        if spilled or serialised:  # right, and slower: products wait, or registers lie in memory
+            least = min(spilled or serialised, key=lambda b: b.cubin.report.spill_bytes)
             self._warn_of_spills(least)
             return least
         raise BackendError(
