@@ -224,6 +224,7 @@ from warploom.runtime.attention_grad import (
     attention_backward as attention_backward,
     attention_packed_backward as attention_packed_backward,
 )
+from warploom.runtime.autotuning import autotune as autotune
 from warploom.runtime.fused import (
     gemm_block_scaled as gemm_block_scaled,
     gemm_quantised as gemm_quantised,

@@ -40,7 +40,7 @@ _SHARED = (WaitFull, WaitEmpty, Expect, Load, Arrive, NamedSync, NamedArrive)  #
 
 
 def refuse_unfaithful(entry: RoleEntry, document: RolesDocument, program: RoleProgram) -> None:
-    """``BackendError`` for an entry whose code would not do what the verifier took it for."""
+    """``BackendError`` for an entry whose code would not do what the judge took it for."""
     why = _why(entry, document, program)
     if why:
         raise _refused(entry, document, program, why)
