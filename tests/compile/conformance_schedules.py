@@ -117,7 +117,7 @@ PIPELINE_SCHEDULE = [
     better(
         "hooks return values of their documented types",
         PS,
-        VALUES + "test_what_a_hook_returns_is_judged",
+        VALUES + "test_what_a_hook_returns_is_checked",
         "anything else is a typed error naming the hook",
     ),
     same(
