@@ -71,7 +71,7 @@ MARGIN = 45  # seconds before the end, after which nobody is waited for
 SPENT = 20  # seconds of a range, after which the rest of it is another range
 
 
-class Hung(BaseException):  # noqa: N818 (judges that catch what fails must not catch it)
+class Hung(BaseException):
     """A seed took too long."""
 
 
