@@ -124,7 +124,7 @@ SPARSE = """ mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f0, %f1, %f2
 """
 
 
-def test_the_order_of_sparse_products_is_judged_and_their_values_are_not():
+def test_the_order_of_sparse_products_is_checked_and_their_values_are_not():
     text = kernel(LOADS + SPARSE)
     report = check(text, launch(y={"dtype": "f32"}))
     assert report.clean
