@@ -178,6 +178,28 @@ def test_a_shuffle_that_reads_lanes_that_do_not_exist_is_a_note():
     assert {f.code for f in report.findings} == {"SHUFFLE"}
 
 
+HALVES = """ .shared .align 4 .b8 s[128];
+ mov.u32 %r5, s;
+ shl.b32 %r6, %r1, 2;
+ add.u32 %r7, %r5, %r6;
+ st.shared.u32 [%r7], %r2;
+ setp.lt.u32 %p1, %r1, 16;
+ selp.b32 %r8, 0xffff, 0xffff0000, %p1;
+ bar.warp.sync %r8;
+ xor.b32 %r9, %r6, {turn};
+ add.u32 %r9, %r5, %r9;
+ ld.shared.u32 %r10, [%r9];
+ st.global.u32 [%d5], %r10;
+"""
+
+
+def test_halves_of_a_warp_that_meet_apart():
+    inside = check(kernel(LOADS + HALVES.replace("{turn}", "60")), launch())
+    assert inside.clean, inside.text()
+    across = check(kernel(LOADS + HALVES.replace("{turn}", "124")), launch())
+    assert across.verdict is Verdict.RACE
+
+
 SPIN = """ ld.param.u64 %d2, [y];
  mov.u32 %r1, %tid.x;
  setp.lt.u32 %p1, %r1, 32;

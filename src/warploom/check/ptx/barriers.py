@@ -724,6 +724,11 @@ class Barriers(Loads):
 
     def _warp_sync(self, instr: Instr, pc: int) -> Run:
         mask = self._mask_of(instr.operands[0], instr, pc)
+        given = self.get(instr.operands[0], "u32", instr)
+
+        def masks(g: Lanes) -> list[Array]:
+            bits = np.unique(given(g)[g.lanes]).tolist()
+            return [np.array([b >> i & 1 for i in range(LANES)], np.bool_) for b in bits]
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             need = mask(g) & g.warp.live
@@ -744,10 +749,11 @@ class Barriers(Loads):
                     self, "waits for the other lanes of its warp at bar.warp.sync", aligned=False
                 )
                 return BLOCK
-            threads = g.warp.threads[need & have]
             clocks = g.warp.cta.cluster.clocks
-            clocks.join(threads, clocks.stamp(threads))
-            clocks.tick(threads)
+            for named in masks(g):  # lanes of different masks do not meet
+                threads = g.warp.threads[named & have & need]
+                clocks.join(threads, clocks.stamp(threads))
+                clocks.tick(threads)
             for h in mates:
                 assert h.wait is not None
                 h.wait.go = True
