@@ -169,6 +169,15 @@ OUT:
     assert "SHUFFLE" in {f.code for f in report.findings}
 
 
+def test_a_shuffle_that_reads_lanes_that_do_not_exist_is_a_note():
+    body = """ shfl.sync.down.b32 %r5, %r2, 8, 31, 0xffffffff;
+ st.global.u32 [%d5], %r5;
+"""
+    report = check(kernel(LOADS + body), launch(block=16))
+    assert report.clean
+    assert {f.code for f in report.findings} == {"SHUFFLE"}
+
+
 SPIN = """ ld.param.u64 %d2, [y];
  mov.u32 %r1, %tid.x;
  setp.lt.u32 %p1, %r1, 32;

@@ -127,7 +127,6 @@ def test_a_hopper_target_names_itself_in_a_kernel(chip):
 @pytest.mark.parametrize(
     ("source", "target", "said"),
     [
-        ("gemm", "mi355x", "is a Hopper kernel"),
         ("pingpong", "h100", "is a counter schedule"),
         ("pingpong", "chip.py:schedule", "is a DeclarativeSchedule"),
         ("pingpong", "nothing", "there is no target"),

@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from tests.mbarrier.samples import SHIPPED, lowered
-from warploom.codegen.cuda.cross_check import group_barrier, with_barriers
+from warploom.codegen.cuda.legality import group_barrier, with_barriers
 from warploom.codegen.cuda.lowering import Site, base_table
 from warploom.codegen.cuda.tile.source import _Writer, emit_kernel
 from warploom.errors import BackendError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -84,6 +85,21 @@ class TileKernel:
             raise self._no_back_end("cannot run here")
         return hooks.launcher(self, args, kwargs)
 
+    def benchmark(
+        self,
+        *args: Any,  # noqa: ANN401 (arrays of any library)
+        against: Mapping[str, Callable[..., object]] | None = None,
+        rounds: int = 5,
+        **given: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401 (``warploom.runtime.autotuning.Benchmark``, a package above)
+        """Median milliseconds of a call with these arguments, on the GPU.
+
+        ``against``: functions of the same tensors by name, timed in turn with it.
+        """
+        if hooks.benchmark is None:
+            raise self._no_back_end("cannot be timed here")
+        return hooks.benchmark(self, args, given, against=against, rounds=rounds)
+
     def with_config(self, **pins: object) -> TileKernel:
         """The same kernel with a part of its configuration pinned.
 
@@ -154,6 +170,34 @@ class TileKernel:
         if check is not None:
             made.require_checked(check)
         return made
+
+    def export(
+        self,
+        folder: Any,  # noqa: ANN401 (a path or its text)
+        types: Types | None = None,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+        positive: Collection[str] = (),
+        target: object = None,
+        name: str = "",
+    ) -> tuple[Any, ...]:
+        """Compile it ahead of time into files that need no warploom; gives their paths.
+
+        For Hopper: a cubin, a JSON of arguments, grid and tensor maps, a C header with a launcher.
+        For MI355X: code object, assembly, JSON and a host program. All else as in ``compile``.
+        """
+        made = self.compile(
+            types,
+            sizes=sizes,
+            constants=constants,
+            without=without,
+            positive=positive,
+            target=target,
+        )
+        found: tuple[Any, ...] = made.export(folder, name=name)
+        return found
 
     def interpret(
         self,
@@ -321,7 +365,14 @@ class TileKernel:
             for axis, size in zip(t.axes, a.shape, strict=False)
             if axis.per == 1 and t.access is not Access.STARTS
         }
+        self.check_arguments(given.get("sizes") or {}, given.get("initial") or {}, types)
         kernel = self.value_for(kinds, sizes, choices, left_out)
+        extents = given.get("extents") or {}
+        variables = [v.name for v in kernel.vars]
+        self.check_names("extents", extents, variables, "variables of the kernel")
+        scalars = [n for n in given if n not in ("sizes", "initial", "extents", "exact")]
+        known = [*self.signature.scalars, *self.signature.choices]
+        self.check_names("an argument", scalars, known, "scalars and choices of the kernel")
         built_in = {n: v for n, v in self.signature.scalar_defaults.items() if n not in choices}
         return kernel, [a for _, a in pairs if a is not None], built_in | given
 
@@ -430,6 +481,41 @@ class TileKernel:
                 fix="the type of the text",
             )
         return dtype
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """The names of all axes of its tensors."""
+        return frozenset(a.name for t in self.signature.tensors for a in t.axes)
+
+    def check_names(
+        self, option: str, given: Collection[str], known: Collection[str], what: str
+    ) -> None:
+        """``KernelCallError`` for a name that the kernel has not, with the nearest one."""
+        names = sorted(known)
+        for name in given:
+            if name not in names:
+                near = [n for n in names if n.lower() == str(name).lower()]
+                near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
+                hint = f"did you mean '{near[0]}'? " if near else ""
+                self._fail(
+                    f"{option}{'=' * option.isidentifier()} names '{name}'",
+                    why=f"it names {what}",
+                    fix=hint + f"known: {', '.join(names) or 'none'}",
+                )
+
+    def check_arguments(
+        self,
+        sizes: Mapping[str, int],
+        initial: Mapping[str, Any],
+        types: Types | None,
+    ) -> None:
+        """Names that an evaluation takes: of axes, outputs and tensors."""
+        self.check_names("sizes", sizes, self.axes, "axes of the kernel")
+        outputs = [t.name for t in self.signature.outputs]
+        self.check_names("initial", initial, outputs, "outputs of the kernel")
+        if isinstance(types, Mapping):
+            tensors = [t.name for t in self.signature.tensors]
+            self.check_names("types", types, tensors, "tensors of the kernel")
 
     def _fail(self, what: str, *, why: str, fix: str) -> NoReturn:
         self.source.fail(KernelCallError, self.source.tree, what, why=why, fix=fix)

@@ -79,6 +79,8 @@ def interpret(
         raise ConfigError(f"target={target!r}", where="interpret", fix=", ".join(TARGETS))
     if config is not None and target == "h200":
         _pins(config)
+    text.check_arguments(sizes, initial, types)
+    text.check_names("scalars", scalars, text.signature.scalars, "scalars of the kernel")
     named = dict(given)
     inputs, wanted = _inputs(text, arrays, named)
     numbers, choices = _numbers(text, named, scalars)

@@ -231,8 +231,7 @@ class Context:
                 return self._extreme_index(op, iteration)
             case Pointwise():
                 args = [self.uniform(a, iteration, known) for a in op.args]
-                text = pointwise(op.fn, args, op.result.dtype, self._dtypes(op))
-                return text.replace("exp2_approx(", "exp2_once(")  # may leave the loop
+                return pointwise(op.fn, args, op.result.dtype, self._dtypes(op), once=True)
             case _:
                 raise refusal("this value is not a scalar", getattr(op, "line", None))
 

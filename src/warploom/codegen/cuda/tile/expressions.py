@@ -48,8 +48,10 @@ COMBINE = {
 }
 
 
-def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:
-    """A function of expressions."""
+def pointwise(
+    fn: Fn, args: list[str], dtype: DType, types: list[DType], *, once: bool = False
+) -> str:
+    """A function of expressions; ``once``: of a number, which may be computed outside a loop."""
     whole = all(t in (DType.I32, DType.BOOL) for t in types)
     if fn is Fn.SHR and not args[1].isdecimal():
         return f"shifted_right({args[0]}, {args[1]})"
@@ -59,6 +61,8 @@ def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:
         return f"({args[0]} {BINARY[fn]} {args[1]})"
     if fn is Fn.CAST:
         return _cast(args[0], dtype, types[0])
+    if once and fn in ONCE:
+        return ONCE[fn].format(args[0])
     row = ELEMENTWISE[fn]
     return (row.cuda_int if whole and row.cuda_int else row.cuda).format(*args)
 
@@ -78,6 +82,9 @@ def _rounded_down(fn: Fn, a: str, b: str) -> str:
     if by and not by & (by - 1):
         return f"({a} >> {by.bit_length() - 1})" if fn is Fn.FLOORDIV else f"({a} & {by - 1})"
     return f"{'divided_down' if fn is Fn.FLOORDIV else 'remainder_of'}({a}, {b})"
+
+
+ONCE = {Fn.EXP: "exp2_once({} * 1.4426950408889634f)", Fn.EXP2: "exp2_once({})"}
 
 
 def _cast(text: str, to: DType, source: DType) -> str:

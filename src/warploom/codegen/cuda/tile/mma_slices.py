@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.codegen.cuda.cross_check import refuse_conditional, refuse_unfaithful
+from warploom.codegen.cuda.legality import refuse_conditional, refuse_unfaithful
 from warploom.codegen.cuda.lowering import LoweringTable, Site
 from warploom.codegen.cuda.roles import indent, number
 from warploom.codegen.cuda.tile.context import Context

@@ -7,7 +7,7 @@ stands between the two waits: they may change places, and asking a barrier takes
 
 from __future__ import annotations
 
-from warploom.codegen.cuda.cross_check import unfaithful_step
+from warploom.codegen.cuda.legality import unfaithful_step
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby, product
 
-from warploom.codegen.cuda.cross_check import exchange_at, group_barrier, unfaithful_step
+from warploom.codegen.cuda.legality import exchange_at, group_barrier, unfaithful_step
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
