@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from warploom.errors import KernelError
 from warploom.ir import mbarrier_dialect as roles, operations as ops
 from warploom.ir.expr import (
     Element,
@@ -76,7 +75,7 @@ from warploom.passes.warp_specialize import (
 )
 from warploom.targets.h200 import WGMMA_ROWS
 
-__all__ = ["build_module", "module_or_none", "relative"]
+__all__ = ["build_module", "relative"]
 
 T = TypeVar("T")
 ALIGNMENT = 16  # bytes: what copies need of addresses and rows
@@ -93,14 +92,6 @@ def build_module(source: Kernel, lowered: Lowered) -> KernelModule:
     for part in parts:
         builders.append(_Builder(part, tuple(builders), last=part is lowered))
     return _assembled(source, lowered, builders)
-
-
-def module_or_none(lowered: Lowered) -> KernelModule | None:
-    """The module of a kernel, if it is one that has a module."""
-    try:
-        return build_module(lowered.kernel, lowered)
-    except KernelError:
-        return None
 
 
 def _assembled(source: Kernel, lowered: Lowered, builders: list[_Builder]) -> KernelModule:
