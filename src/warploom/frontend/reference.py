@@ -18,10 +18,11 @@ import numpy as np
 from warploom.frontend.arguments import check_scalars, inputs_of, lengths_of, output_of
 from warploom.frontend.pointwise import FUNCTIONS, Array, rounded
 from warploom.ir import tile as ir
+from warploom.ir.elementwise import REDUCTIONS
 from warploom.ir.tile import Access, Fn, Kernel, Op, Walk, is_number
 
 STEP = 64
-IN_MEMORY: dict[Fn, Any] = {Fn.ADD: np.add, Fn.MAX: np.fmax, Fn.MIN: np.fmin}
+IN_MEMORY: dict[Fn, Any] = {fn: FUNCTIONS[fn] for fn in REDUCTIONS}
 Span = tuple[int, int]  # the elements of its axis a variable covers: first, and one after the last
 
 

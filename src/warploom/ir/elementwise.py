@@ -356,3 +356,44 @@ BUILTINS: dict[str, Elementwise] = {r.fn.value: r for r in ELEMENTWISE.values() 
 def functions(where: Callable[[Elementwise], object]) -> frozenset[Fn]:
     """The functions whose row has a property."""
     return frozenset(fn for fn, row in ELEMENTWISE.items() if where(row))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reduction:
+    """A function that joins the elements of an axis, two at a time in any order.
+
+    ``name``: the method of tiles (``x.sum(axis=1)``; ``wl.cumsum`` is its scan). ``identity``: what
+    joins without effect, of floats and of whole numbers. ``cuda``: how two are joined.
+    """
+
+    name: str
+    identity: float
+    identity_int: int
+    cuda: str
+    cuda_int: str
+
+
+REDUCTIONS: dict[Fn, Reduction] = {
+    Fn.ADD: Reduction(
+        name="sum",
+        identity=0.0,
+        identity_int=0,
+        cuda="{0} + {1}",
+        cuda_int="(int)((unsigned)({0}) + (unsigned)({1}))",
+    ),
+    Fn.MAX: Reduction(
+        name="max",
+        identity=-math.inf,
+        identity_int=-(2**31),
+        cuda="fmaxf({0}, {1})",
+        cuda_int="max({0}, {1})",
+    ),
+    Fn.MIN: Reduction(
+        name="min",
+        identity=math.inf,
+        identity_int=2**31 - 1,
+        cuda="fminf({0}, {1})",
+        cuda_int="min({0}, {1})",
+    ),
+}
+"""What elements of an axis can be joined by."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from warploom.ir import tile as ir
-from warploom.ir.elementwise import ELEMENTWISE
+from warploom.ir.elementwise import ELEMENTWISE, REDUCTIONS
 from warploom.ir.tile import Fn, Kernel, Line, Op, Walk
 
 _INFIX = {fn: row.symbol for fn, row in ELEMENTWISE.items() if row.symbol}
@@ -105,10 +105,10 @@ def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of o
         case ir.Transpose():
             return f"{op.arg}.T"
         case ir.Reduce():
-            word = {Fn.ADD: "sum", Fn.MAX: "max", Fn.MIN: "min"}[op.fn]
+            word = REDUCTIONS[op.fn].name
             return f"{word}({op.arg}, over {op.over})"
         case ir.Scan():
-            word = {Fn.ADD: "cumsum", Fn.MAX: "cummax", Fn.MIN: "cummin"}[op.fn]
+            word = f"cum{REDUCTIONS[op.fn].name}"
             return f"{word}({op.arg}, over {op.over}{', from its end' * op.reverse})"
         case ir.Dot():
             return (f"{op.into} + " if op.into else "") + f"{op.a} @ {op.b}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warploom.ir.elementwise import REDUCTIONS
 from warploom.ir.tile import Carried, Dot, DType, Fn, Given, Pointwise, Store, operands, results
 from warploom.passes.body import Body, refusal
 from warploom.passes.gather import check_gathered
@@ -13,7 +14,7 @@ from warploom.passes.smem_layout import LINE_BYTES
 from warploom.passes.split_k import check_near
 from warploom.passes.tile_order import differ, takes_turns
 
-SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
+SUMS = frozenset(REDUCTIONS)
 
 
 def check_allowed(layout: Layout) -> None:

@@ -17,12 +17,11 @@ from warploom.codegen.amdgcn.tile_ir.numbers import (
 )
 from warploom.codegen.amdgcn.tile_ir.state import Fragment, scalars
 from warploom.ir import tile as ir
+from warploom.ir.elementwise import REDUCTIONS
 from warploom.ir.tile import DType, Fn, Line
 
 if TYPE_CHECKING:
     from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
-
-_LEAST = {False: (float("-inf"), float("inf")), True: (-(2**31), 2**31 - 1)}
 
 
 def reduced(low: Lowering, op: ir.Reduce, layout: Layout | None = None) -> Fragment:
@@ -202,10 +201,8 @@ def _over_waves(
 
 
 def _identity(fn: Fn, kind: DType) -> str:
-    if fn is Fn.ADD:
-        return number(0, kind)
-    least, most = _LEAST[kind is DType.I32]
-    return number(least if fn is Fn.MAX else most, kind)
+    row = REDUCTIONS[fn]
+    return number(row.identity_int if kind is DType.I32 else row.identity, kind)
 
 
 def _first_of_block(low: Lowering, var: str, along: AxisMap, register: int, per: int) -> str:

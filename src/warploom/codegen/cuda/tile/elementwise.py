@@ -10,11 +10,16 @@ from __future__ import annotations
 from warploom.codegen.cuda import ptx
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.elementwise_rows import Rows, name_of, scalar_type, whole_row
-from warploom.codegen.cuda.tile.expressions import number, pointwise, wrapped
+from warploom.codegen.cuda.tile.expressions import (
+    COMBINE,
+    IDENTITY,
+    number,
+    pointwise,
+    wrapped,
+)
 from warploom.codegen.cuda.tile.helpers import helpers_for
 from warploom.codegen.cuda.tile.signature import ScalarParam, SizeParam, StrideParam
 from warploom.codegen.cuda.tile.source import ENTRY, Source
-from warploom.codegen.cuda.tile.steps import WHOLE, WHOLE_LEAST
 from warploom.codegen.cuda.tile.stores import PACKS
 from warploom.ir.tile import (
     Access,
@@ -42,9 +47,6 @@ from warploom.passes.body import line_of, refusal
 THREADS = 256
 WRAPPED = (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
 EACH = 8  # elements of a lane
-START = {Fn.ADD: "0.0f", Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
-NONE = {Fn.ADD: "0", **WHOLE_LEAST}
-COMBINE = {Fn.ADD: "{0} + {1}", Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})"}
 
 
 def emit_plain(kernel: Kernel) -> Source:
@@ -257,7 +259,7 @@ class _Plain(Rows):
                 "row",
             )
         label, whole = name_of(op), op.result.dtype is DType.I32
-        how, first = (WHOLE if whole else COMBINE)[op.fn], (NONE if whole else START)[op.fn]
+        how, first = COMBINE[op.fn, whole], IDENTITY[op.fn, whole]
         lines = [
             f"{scalar_type(op.result.dtype)} {label} = {first};",
             "#pragma unroll",

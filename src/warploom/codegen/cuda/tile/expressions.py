@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.ir.elementwise import ELEMENTWISE
+from warploom.ir.elementwise import ELEMENTWISE, REDUCTIONS
 from warploom.ir.tile import DType, Fn
 
 BINARY = {fn: row.symbol for fn, row in ELEMENTWISE.items() if row.symbol and not row.cuda}
@@ -34,6 +34,18 @@ def number(value: float | int | bool, dtype: DType) -> str:
     if value != value:  # noqa: PLR0124 (only NaN differs from itself)
         return "__int_as_float(0x7fffffff)"
     return f"{float(value)!r}f"
+
+
+IDENTITY = {  # of a reduction, of floats or of whole numbers
+    (fn, whole): number(row.identity_int, DType.I32) if whole else number(row.identity, DType.F32)
+    for fn, row in REDUCTIONS.items()
+    for whole in (False, True)
+}
+COMBINE = {
+    (fn, whole): row.cuda_int if whole else row.cuda
+    for fn, row in REDUCTIONS.items()
+    for whole in (False, True)
+}
 
 
 def pointwise(

@@ -12,7 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from warploom.codegen.cuda import ptx
 from warploom.codegen.cuda.roles import indent
-from warploom.codegen.cuda.tile.expressions import number, pointwise, wrapped
+from warploom.codegen.cuda.tile.expressions import (
+    COMBINE,
+    IDENTITY,
+    number,
+    pointwise,
+    wrapped,
+)
 from warploom.codegen.cuda.tile.helpers import helpers_for
 from warploom.codegen.cuda.tile.signature import (
     C_TYPES,
@@ -70,22 +76,6 @@ from warploom.passes.body import refusal
 
 WRAPPED = (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
 INTEGERS = (DType.I32, DType.I8, DType.I4)
-IDENTITY = {
-    (Fn.ADD, False): "0.0f",
-    (Fn.MAX, False): "__int_as_float(0xff800000)",
-    (Fn.MIN, False): "__int_as_float(0x7f800000)",
-    (Fn.ADD, True): "0",
-    (Fn.MAX, True): "(-2147483647 - 1)",
-    (Fn.MIN, True): "2147483647",
-}
-COMBINE = {
-    (Fn.ADD, False): "{0} + {1}",
-    (Fn.MAX, False): "fmaxf({0}, {1})",
-    (Fn.MIN, False): "fminf({0}, {1})",
-    (Fn.ADD, True): "(int)((unsigned)({0}) + (unsigned)({1}))",
-    (Fn.MAX, True): "max({0}, {1})",
-    (Fn.MIN, True): "min({0}, {1})",
-}
 PAD = 1  # words between the lines of a transposed tile: other banks
 
 

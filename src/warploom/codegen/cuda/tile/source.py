@@ -375,7 +375,7 @@ def stated_module(lowered: Lowered) -> KernelModule:
             why=f"its operation cannot be built: {error}",
             fix="give it the operands of the derived programs (warploom repair)",
         ) from error
-    stated = [replace(d, costs=None, machine=()) for d in lowered.documents]
+    stated = [replace(d, costs=None, machine=()) for d in lowered.documents]  # figures of the chip
     said = next((x for x in verify_effects(module) if isinstance(x, Finding)), None)
     if said is None and list(roles_documents(module)) == stated:
         return module

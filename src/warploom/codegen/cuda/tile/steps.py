@@ -8,25 +8,16 @@ from typing import NamedTuple
 
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
-from warploom.codegen.cuda.tile.expressions import number
+from warploom.codegen.cuda.tile.expressions import COMBINE, IDENTITY
 from warploom.codegen.cuda.tile.int4 import LEAST as NIBBLE, nibbles
 from warploom.codegen.cuda.tile.loads import called
 from warploom.codegen.cuda.tile.vector import ELEMENTS, Vector, row_scope
+from warploom.ir.elementwise import REDUCTIONS
 from warploom.ir.tile import Broadcast, DType, Fn, Pointwise, Reduce
 from warploom.passes.body import refusal
 from warploom.passes.fuse import Step, fresh_product
 from warploom.passes.layout import Array, Form, part_sums
 from warploom.passes.op_cost import scaled_rows
-
-LEAST = {Fn.MAX: "__int_as_float(0xff800000)", Fn.MIN: "__int_as_float(0x7f800000)"}
-COMBINE = {Fn.MAX: "fmaxf({0}, {1})", Fn.MIN: "fminf({0}, {1})", Fn.ADD: "{0} + {1}"}
-QUAD = {Fn.MAX: "quad_max", Fn.MIN: "quad_min", Fn.ADD: "quad_sum"}
-WHOLE_LEAST = {Fn.MAX: number(-(2**31), DType.I32), Fn.MIN: number(2**31 - 1, DType.I32)}
-WHOLE = {
-    Fn.MAX: "max({0}, {1})",
-    Fn.MIN: "min({0}, {1})",
-    Fn.ADD: "(int)((unsigned){0} + (unsigned){1})",
-}
 
 
 def step_text(
@@ -87,7 +78,7 @@ def step_text(
 def _begun(op: Reduce, blocks: int) -> list[str]:
     """What a reduction begins with."""
     whole, label = op.result.dtype is DType.I32, called("red", op.result.name)
-    first = WHOLE_LEAST.get(op.fn, "0") if whole else LEAST.get(op.fn, "0.0f")
+    first = IDENTITY[op.fn, whole]
     return [
         f"{'int' if whole else 'float'} {label}[{blocks}][2];",
         "#pragma unroll",
@@ -163,11 +154,13 @@ def _reductions(
                     why="rows lie in different warps",
                     fix="reduce over the columns, or work on the transposed tile",
                 )
-            how = (WHOLE if op.result.dtype is DType.I32 else COMBINE)[op.fn]
+            how = COMBINE[op.fn, op.result.dtype is DType.I32]
             line = f"{label} = {how.format(label, inner.value(op.arg))};"
             elements.append(_Assignment(line, None, inner.array_of(op.arg)))
         if array is None and name not in parts:  # all lanes meet here: never inside a condition
-            across = f"{QUAD[op.fn]}{'_i32' if op.result.dtype is DType.I32 else ''}"
+            across = (
+                f"quad_{REDUCTIONS[op.fn].name}{'_i32' if op.result.dtype is DType.I32 else ''}"
+            )
             text = outer.declare(op.result, f"{across}({text})", called("whole", name))
         outer.names[name] = text
     return elements, blocks
