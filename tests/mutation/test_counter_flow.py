@@ -119,7 +119,7 @@ def judged(document, mutants):
     return out, disputed
 
 
-def test_a_sample_of_mutants_is_judged_right():
+def test_a_sample_of_mutants_gets_the_right_verdict():
     document = scheduled("full")
     every = tuple(mutants(document))
     out, disputed = judged(document, every[3 :: -(-len(every) // SAMPLE)])
@@ -130,7 +130,7 @@ def test_a_sample_of_mutants_is_judged_right():
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("case", CASES)
-def test_every_mutant_is_judged_right(case):
+def test_every_mutant_gets_the_right_verdict(case):
     document = scheduled(case)
     out, disputed = judged(document, mutants(document))
     assert not disputed

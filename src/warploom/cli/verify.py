@@ -1,4 +1,4 @@
-"""``warploom verify`` and ``repair``: judge schedules, and the nearest one without races."""
+"""``warploom verify`` and ``repair``: verify schedules, and the nearest one without races."""
 
 from __future__ import annotations
 
