@@ -112,7 +112,9 @@ def schedule_loop(
     if options is None:
         exact = EXACT if len(ops) <= MANY_OPS else ROUGH
         options = FAST if registers is None else exact
-    deepest = min(MAX_COPIES, lds // sum(t.slot_bytes for t in body.transfers))
+    # Deeper rings repeat later: more addresses, which matters where registers are scarce.
+    most = MAX_COPIES if registers is None else 2
+    deepest = min(most, lds // sum(t.slot_bytes for t in body.transfers))
     for copies in sorted({deepest, min(2, deepest)}, reverse=True):
         problem = storage.problem(name, lds, registers, copies)
         try:

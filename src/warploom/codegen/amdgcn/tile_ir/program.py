@@ -51,7 +51,7 @@ VARIANTS = (  # (reuse, prefetch), tried in order for each tile
 )
 MOST_GROUPS = 2**31 - 1
 REGISTER_BUDGETS = (None, 208)  # registers of a lane that may hold values
-MOST_TRIED = 5  # compilations
+MOST_TRIED = 8  # compilations
 
 
 @dataclass(frozen=True, kw_only=True)
