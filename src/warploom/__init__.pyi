@@ -138,6 +138,7 @@ from warploom.pipeline.amd_target.geometry import (
     KernelGeometry as KernelGeometry,
     derive_safe_max_globals as derive_safe_max_globals,
 )
+from warploom.pipeline.amd_target.hints import append_amd_hints as append_amd_hints
 from warploom.pipeline.block_expand.program import PipelineProgram as PipelineProgram
 from warploom.pipeline.block_expand.spec import (
     MMABlockSpec as MMABlockSpec,

@@ -248,7 +248,7 @@ class Compiled:
 
     @property
     def cuda(self) -> str:
-        """The CUDA text."""
+        """The CUDA source."""
         return self.built.source.text
 
     @property
@@ -482,7 +482,7 @@ def compile_kernel(
     target: object = None,
     free: bool = False,
 ) -> Compiled | CompiledMi355x:
-    """``Text.compile``. ``free``: nothing that was measured is taken."""
+    """``TileKernel.compile``. ``free``: nothing that was measured is taken."""
     text.check_names("sizes", sizes, text.axes, "axes of the kernel")
     text.check_names("positive", positive, text.signature.scalars, "scalars of the kernel")
     amd = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))

@@ -12,6 +12,7 @@ from warploom.compiler.compiled import Built, Compiled
 from warploom.ir.tile import Kernel, Load, Store, Tensor, results, walk
 from warploom.passes.kernel_config import KernelConfig
 from warploom.passes.tile_order import tile_terms, visit_list
+from warploom.targets.h200 import HopperTarget
 
 MATRIX = 2
 
@@ -25,7 +26,9 @@ def binary_of(
     """
     built = built or made.built
     kernel = made.simplified if built.source.any_alignment else made.rewritten
-    return described(kernel, built.source, built.config, built.cubin.data, tensors)
+    return described(
+        kernel, built.source, built.config, built.cubin.data, tensors, target=made.target
+    )
 
 
 def described(
@@ -34,10 +37,13 @@ def described(
     config: KernelConfig,
     cubin: bytes,
     tensors: tuple[Tensor, ...] | None = None,
+    *,
+    target: HopperTarget | None = None,
 ) -> Binary:
     """An emitted kernel as what a launch needs."""
     facts = launch_facts(kernel, source, config)
-    return facts.binary(cubin, tensors or kernel.tensors, partial(visit_list, kernel, config))
+    visits = partial(visit_list, kernel, config, target=target)
+    return facts.binary(cubin, tensors or kernel.tensors, visits)
 
 
 def facts_of(made: Compiled, built: Built | None = None) -> LaunchFacts:

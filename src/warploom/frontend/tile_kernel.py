@@ -1,4 +1,4 @@
-"""``@warploom.kernel``: a kernel's text, of which values are made for given types and sizes."""
+"""``@warploom.kernel``: a kernel's source, of which values are made for given types and sizes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Types = Mapping[str, str | DType] | str | DType
 
 
-class Text:
+class TileKernel:
     """A kernel as its author wrote it; ``specialise`` makes its value for given types."""
 
     def __init__(
@@ -54,8 +54,8 @@ class Text:
             found = getattr(found, part, None)
         if found is self:
             return name
-        if isinstance(found, Text) and found.function is self.function:
-            return Text._again, (found, self.pins, self.given, self.captured)
+        if isinstance(found, TileKernel) and found.function is self.function:
+            return TileKernel._again, (found, self.pins, self.given, self.captured)
         self._fail(
             f"kernel '{self.name}' cannot be pickled",
             why=f"it is found again by its name, and '{module}.{name}' is something else",
@@ -67,9 +67,9 @@ class Text:
         pins: Mapping[str, object],
         given: Mapping[str, Lifted],
         captured: tuple[TensorText, ...],
-    ) -> Text:
+    ) -> TileKernel:
         """The same kernel with these choices."""
-        return Text(self.function, pins, given, captured)
+        return TileKernel(self.function, pins, given, captured)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(t.name for t in self.signature.tensors)})>"
@@ -100,15 +100,15 @@ class Text:
             raise self._no_back_end("cannot be timed here")
         return hooks.benchmark(self, args, given, against=against, rounds=rounds)
 
-    def with_config(self, **pins: object) -> Text:
+    def with_config(self, **pins: object) -> TileKernel:
         """The same kernel with a part of its configuration pinned.
 
         The tile by variable, and knobs such as ``consumer_warpgroups`` and ``stages``
         (``warploom.passes.kernel_config.knobs()`` lists them).
         """
-        return Text(self.function, {**self.pins, **pins}, self.given, self.captured)
+        return TileKernel(self.function, {**self.pins, **pins}, self.given, self.captured)
 
-    def given_functions(self, **functions: Any) -> tuple[Text, dict[str, Any]]:  # noqa: ANN401
+    def given_functions(self, **functions: Any) -> tuple[TileKernel, dict[str, Any]]:  # noqa: ANN401
         """The same kernel with functions for its choices, and the tensors these capture.
 
         Captured tensors are further inputs of the kernel, by name.
@@ -123,7 +123,7 @@ class Text:
         lifted, tensors = lift(functions)
         return self.with_lifted(lifted, {n: len(t.shape) for n, t in tensors.items()}), tensors
 
-    def with_lifted(self, lifted: Mapping[str, Lifted], captured: Mapping[str, int]) -> Text:
+    def with_lifted(self, lifted: Mapping[str, Lifted], captured: Mapping[str, int]) -> TileKernel:
         """The same kernel with choices made, and captured tensors with their numbers of axes."""
         texts = tuple(
             TensorText(
@@ -136,7 +136,7 @@ class Text:
             )
             for name, rank in captured.items()
         )
-        return Text(self.function, self.pins, {**self.given, **lifted}, texts)
+        return TileKernel(self.function, self.pins, {**self.given, **lifted}, texts)
 
     def compile(
         self,
@@ -521,6 +521,9 @@ class Text:
         self.source.fail(KernelCallError, self.source.tree, what, why=why, fix=fix)
 
 
+Text = TileKernel  # its name until 0.2
+
+
 def _joined(
     signature: Signature, choices: Mapping[str, Lifted], captured: tuple[TensorText, ...]
 ) -> Signature:
@@ -530,8 +533,8 @@ def _joined(
     )
 
 
-def kernel(function: Callable[..., Any]) -> Text:
-    """Make a tile kernel of a Python function; its text is read, it never runs as Python."""
+def kernel(function: Callable[..., Any]) -> TileKernel:
+    """Make a tile kernel of a Python function; its source is parsed, it never runs as Python."""
     if getattr(function, "__name__", "") == "<lambda>":
         code = function.__code__
         raise KernelTypeError(
@@ -547,4 +550,4 @@ def kernel(function: Callable[..., Any]) -> Text:
             fix="@warploom.kernel\ndef name(x: wl.In[...], out: wl.Out[...]): ...",
         )
     # Decorators below this one wrap a call that is never made: what they wrap is read.
-    return Text(inspect.unwrap(function))
+    return TileKernel(inspect.unwrap(function))

@@ -72,7 +72,7 @@ def interpret(
     scalars: Mapping[str, float],
     initial: Mapping[str, Any],
 ) -> Any:  # noqa: ANN401 (arrays of the caller's library)
-    """``Text.interpret``."""
+    """``TileKernel.interpret``."""
     if timing not in TIMINGS:
         raise ConfigError(f"timing={timing!r}", where="interpret", fix=", ".join(TIMINGS))
     if target not in TARGETS:
@@ -319,7 +319,9 @@ def _module_for(
                 last = error
                 continue
             module = build_module(kernel, lowered)
-            return module, partial(visit_list, lowered.kernel, choice.config)
+            return module, partial(
+                visit_list, lowered.kernel, choice.config, target=compiled.target
+            )
     raise last or GeometryError(f"no config of kernel {kernel.name}", fix="pin smaller extents")
 
 

@@ -1,6 +1,6 @@
 """``CompiledMi355x``: a kernel for MI355X, from its value to machine code, and its launches.
 
-``execute`` runs the machine code on the CPU, ``check`` judges it for every timing of a launch, and
+``execute`` runs the machine code on the CPU, ``check`` checks it for every timing of a launch, and
 ``run`` launches it through HIP. Nothing has run on the chip.
 """
 
