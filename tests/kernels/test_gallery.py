@@ -12,7 +12,8 @@ from tests.kernels import gallery
 NAMES = [c.name for c in CASES]
 QUICK = ("layer_norm", "column_sum", "transpose", "greatest", "sample", "welford", "route")
 # Refused today on Hopper, each at its line: loops in loops and 512 columns beside products, and
-# a product after the loop. The PTX of the router moves accumulators in flight; the assembler inserts waits.
+# a product after the loop. The PTX of the router moves accumulators in flight; the assembler
+# inserts waits.
 REFUSED = ("linear_cross_entropy", "mlp", "mla_decode", "lora")
 UNCLEAN = (*REFUSED, "router")
 HOST = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
