@@ -19,8 +19,8 @@ class Case:
     """A kernel, small inputs at odd sizes, and what they give in float64.
 
     ``types``: of tensors whose annotation names none. ``sizes``: of axes that only outputs have.
-    ``initial``: what outputs hold that are added to. ``trial``: its number in a list of kernels that
-    authors were asked to write.
+    ``initial``: what outputs hold that are added to. ``trial``: its number in a list of kernels
+    that authors were asked to write.
     """
 
     kernel: Any
