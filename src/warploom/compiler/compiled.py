@@ -13,8 +13,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
+from warploom.codegen.cuda.block import block_plans, emit_block
 from warploom.codegen.cuda.tile.elementwise import emit_plain, rows_of
 from warploom.codegen.cuda.tile.simt import emit_simt
 from warploom.codegen.cuda.tile.simt_layout import has_products
@@ -48,6 +50,7 @@ from warploom.kernels.measured import ORDER, Pins
 from warploom.modulo import ModuloOptions
 from warploom.passes.build_module import build_module, printed_module
 from warploom.passes.driver import Lowered, lower
+from warploom.passes.expand_products import split_f32_products
 from warploom.passes.heuristics import Choice, check_pins, choose
 from warploom.passes.kernel_config import KernelConfig, tiling_of
 from warploom.passes.rewrites import rewrite
@@ -66,6 +69,7 @@ from warploom.verify.roles.composition import require_composed
 from warploom.viz.timeline import draw
 
 MOST_TRIED = 8
+MOST_BLOCKS = 3  # plans of the block lowering whose machine code is looked at
 _HOPPER = {"h200": h200, "h100": h100}
 SOLVE = ModuloOptions(
     find_work=4.0, prove_work=4.0, optimise_work=0.3, work=16.0, gap=0.01, gap_work=1.0
@@ -190,6 +194,11 @@ class Compiled:
     def choices(self) -> tuple[Choice, ...]:
         """Tilings, the best by estimate first."""
         return choose(self.rewritten, self.sizes, pins=self.pins, target=self.target)
+
+    def launched(self, built: Built | None = None) -> Kernel:
+        """The kernel that a build was made of."""
+        source = (built or self.built).source
+        return self.simplified if source.any_alignment else self.rewritten
 
     @property
     def tiling(self) -> KernelConfig:
@@ -332,7 +341,27 @@ class Compiled:
             found = self._build_without_products()
             if found is not None:
                 return found
-        return self._build_pipelined()
+        try:
+            return self._build_pipelined()
+        except (GeometryError, KernelError, SchedulingError) as error:
+            return self._build_block(error)
+
+    def _build_block(self, refused: Exception) -> Built:
+        """What cannot be pipelined, as one program of all threads; pins of a pipeline refuse it."""
+        kernel = block_form(self.kernel)
+        if not has_products(kernel) or set(self.pins) - {v.name for v in kernel.vars}:
+            raise refused
+        check_pins(kernel, self.pins)
+        spilled: list[Built] = []
+        for plan in islice(block_plans(kernel, self.sizes, self.pins), MOST_BLOCKS):
+            source, extents = emit_block(plan)
+            made = self._built(tiling_of(kernel, consumers=0, **extents), source)
+            if made.cubin.report.kept:
+                return made
+            spilled.append(made)
+        least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
+        self._warn_of_spills(least)
+        return least
 
     def _build_pipelined(self) -> Built:
         said: list[str] = []
@@ -356,7 +385,7 @@ class Compiled:
             least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
             self._warn_of_spills(least)
             return least
-        raise BackendError(
+        raise GeometryError(
             f"no tiling of kernel {self.kernel.name} can be built",
             where=f"sizes {self.sizes}, pins {self.pins}",
             why="; ".join(said),
@@ -427,6 +456,11 @@ class Compiled:
         name = f"{self.kernel.name} {tiling.name}"
         cubin = compile_source(source.text, name=name, judged=False)
         return Built(tiling=tiling, source=source, cubin=cubin)
+
+
+def block_form(kernel: Kernel) -> Kernel:
+    """A kernel as the block lowering takes it."""
+    return simplify(split_f32_products(kernel), without=("exp2",))
 
 
 def _gathers(kernel: Kernel) -> bool:

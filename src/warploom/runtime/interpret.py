@@ -17,6 +17,7 @@ import numpy as np
 
 from warploom.codegen.amdgcn.module import module_of_kernel
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
+from warploom.codegen.cuda.tile.source import Source
 from warploom.compiler.compiled import MOST_TRIED, Compiled
 from warploom.compiler.tuned import tuned_pins
 from warploom.errors import (
@@ -41,6 +42,7 @@ from warploom.passes.row_module import build_row_module
 from warploom.passes.tile_order import visit_list
 from warploom.runtime.interpreting import KINDS, TARGETS, Interpreting
 from warploom.runtime.mi355x import CompiledMi355x, extents_of
+from warploom.runtime.ptx_execution import execute_ptx, unpipelined
 from warploom.runtime.tuning import recall
 
 _ORDERS = {"in_order": "forward", "random": "random", "adversarial": "reverse"}
@@ -171,7 +173,11 @@ def execute(
         module = _wave_module(kernel, config)
         arrays, known = _padded(module, arrays, known)
     else:
-        module, visits = module_for(kernel, sizes, pins, positive)
+        try:
+            module, visits = module_for(kernel, sizes, pins, positive)
+        except (GeometryError, KernelError, SchedulingError) as error:
+            found = _unpipelined(kernel, dict(sizes), pins, positive, error)
+            return _ptx(found, arrays, scalars, lengths, state)
     own = {t.name: tuple(a.name for a in t.axes) for t in module.tensors}
     held = {n: x.in_order(own[n]) for n, x in arrays.items() if n in own}
     inputs = {t.name for t in module.tensors if t.access != "out"}
@@ -224,6 +230,41 @@ def _module_for(
             module = build_module(kernel, lowered)
             return module, partial(visit_list, lowered.kernel, choice.tiling)
     raise last or GeometryError(f"no tiling of kernel {kernel.name}", fix="pin smaller extents")
+
+
+def _unpipelined(
+    kernel: Kernel,
+    sizes: Mapping[str, int],
+    pins: Pins,
+    positive: frozenset[str],
+    refused: Exception,
+) -> tuple[Kernel, Source, KernelConfig]:
+    """The source of a kernel that has no module, as a call would build it."""
+    pinned = dict(pins[0]) if pins else {}
+    if set(pinned) - {v.name for v in kernel.vars}:
+        raise refused
+    chosen = {a: max(1, n) for a, n in sizes.items()}
+    return unpipelined(Compiled(kernel, sizes=chosen, pins=pinned, positive=positive))
+
+
+def _ptx(
+    made: tuple[Kernel, Source, KernelConfig],
+    arrays: Mapping[str, Named],
+    scalars: Mapping[str, float],
+    lengths: Mapping[str, int],
+    state: Interpreting,
+) -> dict[str, Named]:
+    """The machine code of a kernel that has no module, executed."""
+    tensors = made[0].tensors
+    own = {t.name: tuple(a.name for a in t.axes) for t in tensors}
+    held = {n: np.asarray(x.in_order(own[n])) for n, x in arrays.items() if n in own}
+    added = {op.tensor for op in walk(made[0].ops) if isinstance(op, Store) and op.add}
+    for t in tensors:
+        if t.name in added and t.name not in held:
+            held[t.name] = np.zeros([-(-lengths[a.name] // a.per) for a in t.axes])
+    numbers = {p.name: scalars[p.name] for p in made[0].parameters}
+    found = execute_ptx(made, held, numbers, lengths, timing=state.timing, seed=state.seed)
+    return {n: Named(x, own[n]) for n, x in found.items()}
 
 
 def _has_wave_module(kernel: Kernel, config: object) -> bool:

@@ -25,6 +25,7 @@ from warploom.codegen.amdgcn.toolchain import compile_ir, compile_object
 from warploom.errors import BackendError, ConfigError
 from warploom.frontend.simplify import simplify
 from warploom.ir.tile import Access, Kernel, is_number
+from warploom.passes.expand_products import float_i8_products, split_f32_products
 
 SCHEMA = "warploom.tile_kernel.gfx950/1"
 PLAIN = "single buffer, not pipelined"
@@ -177,7 +178,7 @@ def compile_tile_kernel(
 
     ``extents`` fixes tiles and steps by variable or axis.
     """
-    own = simplify(kernel)
+    own = simplify(float_i8_products(split_f32_products(kernel)))
     _require(own, machine)
     best: TileProgram | None = None
     last: BudgetError | None = None
