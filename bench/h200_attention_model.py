@@ -51,7 +51,10 @@ RESULTS = Path(__file__).parent / "results"
 NAME = "h200_attention_model"
 ROUNDS, PAUSE = 7, 0.002
 BODIES = {"128": (128, False), "128c": (128, True), "64": (64, False)}
-CHOICES = ("consumers", "stages", "hold", "staging", "direct", "tie", "late", "ahead")
+CHOICES = (
+    *("consumer_warpgroups", "stages", "a_in_registers", "epilogue_stages"),
+    *("store_from_registers", "full_wait_after", "deferred_mmas", "tile_prefetch"),
+)
 KEYS = range(64, 177)  # of a tile
 HELD = (6, 7)  # draws nothing was made with
 
@@ -74,13 +77,15 @@ def sizes_of(body: str) -> dict[str, int]:
 
 def tiling_of(base: KernelConfig, row) -> KernelConfig:
     """The tiling of one program."""
-    if "extents" in row:
+    if "tile" in row:
         fields = {n: row[n] for n in CHOICES if n in row}
-        extents = tuple((n, e) for n, e in row["extents"])
-        return replace(base, **fields, extents=extents, times=tuple(row["times"]))
-    extents = tuple((n, row["t"] if n == "t" else e) for n, e in base.extents)
-    given = {n: row[n] for n in ("hold", "tie", "late", "ahead") if n in row}
-    return replace(base, extents=extents, times=tuple(row["times"]), **({"hold": False} | given))
+        extents = tuple((n, e) for n, e in row["tile"])
+        return replace(base, **fields, tile=extents, schedule=tuple(row["schedule"]))
+    extents = tuple((n, row["t"] if n == "t" else e) for n, e in base.tile)
+    given = {n: row[n] for n in CHOICES if n in row}
+    return replace(
+        base, tile=extents, schedule=tuple(row["schedule"]), **({"a_in_registers": False} | given)
+    )
 
 
 def draw(data, seed: int, number: int, body: str):
@@ -100,10 +105,17 @@ def draw(data, seed: int, number: int, body: str):
             print(tiling.name, "has no order", flush=True)
             continue
         row = {n: getattr(tiling, n) for n in CHOICES}
-        row |= {"body": body, "extents": tiling.extents, "times": rng.choice(times)}
-        row |= dict(zip(("tie", "late"), rng.choice(HOLDS if turns else HOLDS[:1]), strict=True))
-        row |= {"ahead": rng.choice((1, 2)), "fresh": seed}
-        tags = f"a{row['ahead']}_t{row['tie']}_l{row['late']}_{hash_of(row['times']):06x}"
+        row |= {"body": body, "tile": tiling.tile, "schedule": rng.choice(times)}
+        row |= dict(
+            zip(
+                ("full_wait_after", "deferred_mmas"),
+                rng.choice(HOLDS if turns else HOLDS[:1]),
+                strict=True,
+            )
+        )
+        row |= {"tile_prefetch": rng.choice((1, 2)), "fresh": seed}
+        tags = f"a{row['tile_prefetch']}_t{row['full_wait_after']}_l{row['deferred_mmas']}"
+        tags += f"_{hash_of(row['schedule']):06x}"
         name = f"{seed}_{body}_{tiling.name}_{tags}"
         print(name, "of", len(times), flush=True)
         data["programs"].setdefault(name, row)
@@ -190,7 +202,7 @@ def judged(data):
 
 def narrow(row) -> bool:
     """Whether a program is of the narrow band."""
-    return row.get("consumers", 2) == 2 and row.get("body", "128") == "128"
+    return row.get("consumer_warpgroups", 2) == 2 and row.get("body", "128") == "128"
 
 
 def took(row) -> float:
@@ -199,7 +211,7 @@ def took(row) -> float:
 
 
 def keys(row) -> int:
-    return dict(row["extents"])["t"] if "extents" in row else row["t"]
+    return dict(row["tile"])["t"] if "tile" in row else row["t"]
 
 
 def kind(document) -> str:

@@ -253,9 +253,11 @@ def screened(shape, dtype):
     kernel = text.compile({"a": dtype, "b": dtype, "out": "bf16"}, without=("bias", "residual"))
     sizes, found = dict(zip("mnk", shape, strict=True)), []
     for tile in FAMILIES:
-        pins = dict(zip(("m", "n", "consumers", "alternate", "cluster"), tile, strict=True))
+        pins = dict(
+            zip(("m", "n", "consumer_warpgroups", "pingpong", "cluster"), tile, strict=True)
+        )
         try:
-            found.append(choose(kernel.rewritten, sizes, pins=pins | {"split": 1})[0].tiling)
+            found.append(choose(kernel.rewritten, sizes, pins=pins | {"split_k": 1})[0].tiling)
         except WarploomError:  # no place on the chip
             continue
 
@@ -276,7 +278,7 @@ def screen(out, dtype, group, speed):
         sets, library = problem(m, n, k, dtype)
         contestants = {"library": library, "library again": library}
         for tiling in screened((m, n, k), dtype):
-            name = f"{tiling.name}/g{tiling.group}"
+            name = f"{tiling.name}/g{tiling.raster_group}"
             try:
                 calls, error = ours(sets, dtype, tiling)
             except WarploomError as found:

@@ -44,8 +44,9 @@ from warploom.targets.h200 import TileModel, h200
 
 DRAWN = 20
 KEPT = (
-    *("m", "n", "k", "consumers", "alternate"),
-    *("stages", "staging", "group", "keep", "hold", "serpentine"),
+    *("m", "n", "k", "consumer_warpgroups", "pingpong"),
+    *("stages", "epilogue_stages", "raster_group", "l2_evict_last"),
+    *("a_in_registers", "serpentine"),
 )
 RESULTS = Path(__file__).parent / "results"
 NAME = "h200_gemm_model"
@@ -71,18 +72,18 @@ def candidates(seed: int) -> dict[str, KernelConfig]:
     found = sorted((t for t in found if t.extent("n") >= 64), key=name_of)
     drawn = random.Random(seed).sample(found, DRAWN)
     for (m, n, consumers), changed in VARIED[seed]:
-        pins = {"m": m, "n": n, "consumers": consumers, **changed}
+        pins = {"m": m, "n": n, "consumer_warpgroups": consumers, **changed}
         drawn.append(choose(value, sizes, pins=pins)[0].tiling)
     return {name_of(t): t for t in drawn}
 
 
 def alone() -> dict[str, object]:
     """What tiles are that nobody pins otherwise."""
-    return {"alternate": 1, "split": 1, "near": False, "cluster": 1}
+    return {"pingpong": 1, "split_k": 1, "split_k_in_cluster": False, "cluster": 1}
 
 
 def name_of(tiling: KernelConfig) -> str:
-    return f"{tiling.name}/g{tiling.group}"
+    return f"{tiling.name}/g{tiling.raster_group}"
 
 
 def told(tiling: KernelConfig) -> dict[str, object]:
@@ -268,7 +269,7 @@ def table_of(data, name: str) -> list[str]:
         once, again = row["ms"], row["again"]
         times = {n: (once[n] + again[n]) / 2 for n in once}
         guess = {n: predicted(value, known[n], row["shape"]).estimate.seconds * 1e3 for n in times}
-        plain = [n for n in times if known[n]["alternate"] == 1]
+        plain = [n for n in times if known[n]["pingpong"] == 1]
         rank, of_plain, most = (
             rank_correlation([a[n] for n in some], [b[n] for n in some])
             for a, b, some in (
@@ -319,7 +320,7 @@ def pins_of(name: str) -> dict[str, object]:
     """The choices a screened tiling's name says."""
     (sizes, _, tags), group = name.partition("/")[0].partition("_"), name.partition("/g")[2]
     extents = dict(zip("mnk", map(int, sizes.split("x")), strict=True))
-    return {**extents, **(pins_of_name(tags) or {}), "group": int(group)}
+    return {**extents, **(pins_of_name(tags) or {}), "raster_group": int(group)}
 
 
 def main() -> None:

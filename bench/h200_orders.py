@@ -39,9 +39,9 @@ FAR = 2e-2  # relative difference of results that rounding does not explain
 def orders(spec):
     """Interval and issue times by name."""
     kernel = kernel_named(spec)
-    free = replace(kernel.tiling, times=())
+    free = replace(kernel.tiling, schedule=())
     solved = lower(kernel.compiled.rewritten, free, target=kernel.target, options=SOLVE).result
-    own, best = tuple(kernel.tiling.times), (solved.ii, *solved.times)
+    own, best = kernel.tiling.issue_times, (solved.ii, *solved.times)
     found = {"in use, as solved": best} if own in {(), best} else {"in use": own, "solved": best}
     return kernel, found | ({"former": FORMER[spec]} if spec in FORMER else {})
 
@@ -52,7 +52,7 @@ def plan(path):
         kernel, found = orders(spec)
         for name, times in found.items():
             row = {"kernel": spec, "order": name, "refused": "", "times": times}
-            tiling = replace(kernel.tiling, times=tuple(times))
+            tiling = replace(kernel.tiling, schedule=tuple(times))
             try:
                 built = kernel.compiled.build(tiling)
             except WarploomError as error:
@@ -77,7 +77,7 @@ def launches(kernel, rows):
     sets = [Bound(make_problem(kernel, None, [], timed=True)) for _ in range(SETS)]
     calls, expected = [], None
     for row in rows:
-        built = kernel.compiled.build(replace(kernel.tiling, times=tuple(row["times"])))
+        built = kernel.compiled.build(replace(kernel.tiling, schedule=tuple(row["times"])))
         made = []
         for bound in sets:
             tensors = {**bound.inputs, **bound.empty()}

@@ -33,12 +33,12 @@ ERROR_LIMIT = 6e-3
 
 def options(name):
     if name == SHARED:
-        return (*_options("none", None, True, None)[:4], (("alternate", 1),))
+        return (*_options("none", None, True, None)[:4], (("pingpong", 1),))
     if name == PUBLIC:
         return _options("none", None, True, None)
     sizes, _, tags = name.partition("_")
     extents = tuple(zip("mnk", map(int, sizes.split("x")), strict=True))
-    tiling = KernelConfig(extents=extents, keep="a", group=16, **pins_of_name(tags))
+    tiling = KernelConfig(tile=extents, l2_evict_last="a", raster_group=16, **pins_of_name(tags))
     return _options("none", None, True, tiling)
 
 

@@ -26,7 +26,7 @@ from warploom.compiler.cubin import compile_source
 from warploom.ir.tile import DType
 from warploom.kernels.gemm import gemm
 
-LARGE = {"m": 128, "n": 256, "consumers": 2, "staging": 4}
+LARGE = {"m": 128, "n": 256, "consumer_warpgroups": 2, "epilogue_stages": 4}
 CASES = (  # type, (M, N, K), the tile but for its cluster
     ("bf16", (4096, 4096, 4096), LARGE),
     ("bf16", (8192, 8192, 8192), LARGE),
@@ -34,15 +34,19 @@ CASES = (  # type, (M, N, K), the tile but for its cluster
     ("bf16", (8192, 5120, 8192), LARGE),
     ("bf16", (2048, 4096, 7168), LARGE),
     ("bf16", (512, 8192, 8192), LARGE),
-    ("bf16", (1000, 3000, 5000), {"m": 128, "n": 192, "consumers": 2, "staging": 3}),
-    ("bf16", (256, 4096, 7168), {"m": 64, "n": 128, "consumers": 1}),
-    ("bf16", (512, 4096, 4096), {"m": 128, "n": 128, "consumers": 2}),
-    ("bf16", (1024, 1024, 16384), {"m": 128, "n": 128, "consumers": 2, "split": 2}),
-    ("bf16", (128, 7168, 16384), {"m": 64, "n": 112, "consumers": 1}),
-    ("e4m3", (4096, 4096, 4096), {"m": 128, "n": 256, "consumers": 2}),
-    ("e4m3", (8192, 8192, 8192), {"m": 128, "n": 256, "consumers": 2}),
-    ("e4m3", (1024, 1024, 16384), {"m": 64, "n": 128, "consumers": 1}),
-    ("e4m3", (128, 7168, 16384), {"m": 64, "n": 112, "consumers": 1}),
+    (
+        "bf16",
+        (1000, 3000, 5000),
+        {"m": 128, "n": 192, "consumer_warpgroups": 2, "epilogue_stages": 3},
+    ),
+    ("bf16", (256, 4096, 7168), {"m": 64, "n": 128, "consumer_warpgroups": 1}),
+    ("bf16", (512, 4096, 4096), {"m": 128, "n": 128, "consumer_warpgroups": 2}),
+    ("bf16", (1024, 1024, 16384), {"m": 128, "n": 128, "consumer_warpgroups": 2, "split_k": 2}),
+    ("bf16", (128, 7168, 16384), {"m": 64, "n": 112, "consumer_warpgroups": 1}),
+    ("e4m3", (4096, 4096, 4096), {"m": 128, "n": 256, "consumer_warpgroups": 2}),
+    ("e4m3", (8192, 8192, 8192), {"m": 128, "n": 256, "consumer_warpgroups": 2}),
+    ("e4m3", (1024, 1024, 16384), {"m": 64, "n": 128, "consumer_warpgroups": 1}),
+    ("e4m3", (128, 7168, 16384), {"m": 64, "n": 112, "consumer_warpgroups": 1}),
     ("bf16", (16384, 16384, 16384), LARGE),
 )
 FORMS = ("shared", "cta", "all", "forward", "forward all", "met", "released")

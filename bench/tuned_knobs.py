@@ -27,7 +27,7 @@ TYPES = {
     "int4_gemm": {"x": "bf16", "out": "bf16"},
     "fp8_gemm": {"x": "bf16", "w": "e4m3", "out": "bf16"},
 }
-NOT_PREDICTED = {"times", "program"}
+NOT_PREDICTED = {"schedule"}
 
 
 def by_model(name, choices, sizes):

@@ -22,7 +22,7 @@ CHOICES = {
     "packed": ({}, {"causal": True}),
     "attention_grad": ({}, {"causal": True}, {"d": 64}),
 }
-PINS = {"gemm": ({}, {"split": 4, "m": 128, "n": 128, "k": 64})}
+PINS = {"gemm": ({}, {"split_k": 4, "m": 128, "n": 128, "k": 64})}
 
 
 def every() -> list[tuple[str, TileKernel]]:

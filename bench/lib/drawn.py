@@ -23,22 +23,26 @@ SHAPES = {  # by the seed that draws the candidates; 0: the sweep
 VARIED = {  # tiles and consumers of the tile pass's own candidates, and what is pinned otherwise
     17: (
         ((128, 256, 2), {"stages": 3}),
-        ((256, 128, 2), {"staging": 2}),
-        ((128, 192, 2), {"group": 4}),
-        ((128, 128, 1), {"alternate": 2}),
-        ((128, 176, 1), {"alternate": 2}),
-        ((128, 200, 1), {"alternate": 2, "group": 32}),
+        ((256, 128, 2), {"epilogue_stages": 2}),
+        ((128, 192, 2), {"raster_group": 4}),
+        ((128, 128, 1), {"pingpong": 2}),
+        ((128, 176, 1), {"pingpong": 2}),
+        ((128, 200, 1), {"pingpong": 2, "raster_group": 32}),
     ),
     19: (
         ((128, 224, 2), {"stages": 2}),
         ((256, 144, 2), {"stages": 3}),
-        ((128, 160, 2), {"group": 4}),
-        ((128, 144, 1), {"alternate": 2}),
-        ((128, 192, 1), {"alternate": 2}),
-        ((128, 208, 1), {"alternate": 2, "group": 8}),
+        ((128, 160, 2), {"raster_group": 4}),
+        ((128, 144, 1), {"pingpong": 2}),
+        ((128, 192, 1), {"pingpong": 2}),
+        ((128, 208, 1), {"pingpong": 2, "raster_group": 8}),
     ),
 }
-ONE, TWO, TURNS = {"consumers": 1}, {"consumers": 2}, {"consumers": 1, "alternate": 2}
+ONE, TWO, TURNS = (
+    {"consumer_warpgroups": 1},
+    {"consumer_warpgroups": 2},
+    {"consumer_warpgroups": 1, "pingpong": 2},
+)
 SWEEP = (  # rows, columns, choices
     (128, (64, 96, 104, 112, 120, 128, 136, 144, 160, 176, 192, 200, 208), TURNS),
     (128, (64, 96, 112, 128, 160, 192), ONE),
@@ -48,11 +52,11 @@ SWEEP = (  # rows, columns, choices
     (64, (96, 128, 192), ONE | {"k": 128}),
     (64, (96, 192), TURNS | {"k": 128}),
     (256, (64, 96, 128, 160, 192), TWO),
-    *((128, (112, 128), TURNS | {"group": rows}) for rows in (8, 32)),
-    *((64, (192,), how | {"group": 8}) for how in (ONE, TURNS)),
-    *((128, (112, 128), TURNS | more) for more in ({"staging": 1}, {"stages": 4})),
+    *((128, (112, 128), TURNS | {"raster_group": rows}) for rows in (8, 32)),
+    *((64, (192,), how | {"raster_group": 8}) for how in (ONE, TURNS)),
+    *((128, (112, 128), TURNS | more) for more in ({"epilogue_stages": 1}, {"stages": 4})),
     *((128, (128,), TWO | {"stages": slots}) for slots in (2, 3, 4)),
     *((128, (256,), TWO | {"stages": slots}) for slots in (2, 3)),
-    *((256, (128,), TWO | {"stages": slots, "staging": 1}) for slots in (2, 3)),
+    *((256, (128,), TWO | {"stages": slots, "epilogue_stages": 1}) for slots in (2, 3)),
     *((64, (256,), ONE | {"stages": slots}) for slots in (2, 3)),
 )

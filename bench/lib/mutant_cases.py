@@ -114,8 +114,8 @@ _GRADS = _types("q", "k", "v", "do", "dk", "dv")
 _FEW = {"m": 16, "n": 128, "stages": 3}
 _SCALE = {"scale": 0.125}
 _LISTS = ("order", "some", "some_count", "full", "full_count")
-_SMALL = {"m": 128, "n": 64, "stages": 3, "staging": 1}
-_ALTERNATE = {"consumers": 1, "alternate": 2, **_SMALL}
+_SMALL = {"m": 128, "n": 64, "stages": 3, "epilogue_stages": 1}
+_ALTERNATE = {"consumer_warpgroups": 1, "pingpong": 2, **_SMALL}
 _MANY = {"m": 2300, "n": 1032}  # tiles: every CTA has two, so that consumers take turns
 CASES = {
     "gemm": Case(
@@ -174,7 +174,7 @@ CASES = {
         "block_scaled",
         {"m": 1500, "n": 1664, "k": 768},
         _FP8,
-        pins={"m": 128, "n": 128, "turns": True, "stages": 5},
+        pins={"m": 128, "n": 128, "mma_turns": True, "stages": 5},
     ),
     "attention_grad": Case(
         "attention_grad",
@@ -200,7 +200,7 @@ CASES = {
         _types("a", "b", "out"),
         {"activation": "none"},
         scalars={"alpha": 0.75},
-        pins=_FEW | {"split": 1},
+        pins=_FEW | {"split_k": 1},
     ),
     "split_gemm": Case(
         "gemm",
@@ -208,7 +208,7 @@ CASES = {
         _types("a", "b", "out"),
         {"activation": "none"},
         scalars={"alpha": 0.75},
-        pins={"m": 128, "n": 128, "split": 4, "cluster": 1},
+        pins={"m": 128, "n": 128, "split_k": 4, "cluster": 1},
     ),
     **{
         name: Case(
@@ -220,11 +220,16 @@ CASES = {
             pins=pins,
         )
         for name, text, sizes, pins in (  # small: sanitizers are slow on clusters
-            ("clustered", "gemm", {}, {"m": 128, "n": 64, "consumers": 2, "cluster": 2}),
-            ("near_gemm", "gemm", {"k": 400}, {"m": 128, "n": 128, "split": 2, "near": True}),
+            ("clustered", "gemm", {}, {"m": 128, "n": 64, "consumer_warpgroups": 2, "cluster": 2}),
+            (
+                "near_gemm",
+                "gemm",
+                {"k": 400},
+                {"m": 128, "n": 128, "split_k": 2, "split_k_in_cluster": True},
+            ),
             ("alternating", "gemm", _MANY, _ALTERNATE),
             ("alternating_clustered", "gemm", _MANY, _ALTERNATE | {"cluster": 2}),
-            ("few_clustered", "turned", {"m": 13, "n": 520}, _FEW | {"split": 1, "cluster": 2}),
+            ("few_clustered", "turned", {"m": 13, "n": 520}, _FEW | {"split_k": 1, "cluster": 2}),
         )
     },
     "decode": Case(
@@ -233,7 +238,7 @@ CASES = {
         _ATTENTION,
         {"causal": False},
         scalars={"scale": 0.09},
-        pins={"s": 64, "t": 128, "split": 3},
+        pins={"s": 64, "t": 128, "split_k": 3},
     ),
     "paged": Ranged(
         "paged",
@@ -251,13 +256,13 @@ CASES = {
         pins={"s": 128, "t": 128},
     ),
     "int4_gemm": Ranged(
-        "int4_gemm", {"m": 13, "n": 18048, "k": 512}, _types("x", "out"), pins=_FEW | {"split": 1}
+        "int4_gemm", {"m": 13, "n": 18048, "k": 512}, _types("x", "out"), pins=_FEW | {"split_k": 1}
     ),
     "fp8_gemm": Ranged(
         "fp8_gemm",
         {"m": 13, "n": 18048, "k": 512},
         {"x": BF16, "w": "e4m3", "out": BF16},
-        pins=_FEW | {"split": 1},
+        pins=_FEW | {"split_k": 1},
     ),
     "scan": Ranged(
         "scan",

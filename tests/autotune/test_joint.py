@@ -23,7 +23,9 @@ SIZES = {"m": 1024, "n": 1024, "k": 512}
 
 @pytest.fixture(scope="module")
 def compiled():
-    text = gemm.with_config(m=128, k=64, consumers=2, direct=True, staging=1)
+    text = gemm.with_config(
+        m=128, k=64, consumer_warpgroups=2, store_from_registers=True, epilogue_stages=1
+    )
     kinds = dict.fromkeys(("a", "b", "out"), "bf16")
     without = {t.name for t in gemm.signature.tensors if t.optional}
     return compile_kernel(
@@ -148,7 +150,7 @@ def test_results_of_another_search_are_not_mixed_in(compiled, tmp_path):
 
 
 def test_what_is_kept_can_be_a_key(compiled, tmp_path):
-    tiling = KernelConfig(extents=(("m", 128), ("n", 128), ("k", 64)), times=(5, 1, 2))
+    tiling = KernelConfig(tile=(("m", 128), ("n", 128), ("k", 64)), schedule=(5, 1, 2))
     remember(compiled.kernel, SIZES, tiling, tmp_path)
     assert dict(recall(compiled.kernel, SIZES, tmp_path)) == dict(tiling.pins)
     hash(recall(compiled.kernel, SIZES, tmp_path))
@@ -185,5 +187,5 @@ def test_no_other_order_is_looked_at_after_the_time(compiled, monkeypatch):
     shape = tiles.shapes(kernel, compiled.sizes, compiled.pins, target)[0]
     found = list(tiles.schedule(kernel, shape, compiled.sizes, target, seconds=20.0))
     assert len(looked_at) == 1
-    assert len({t.tiling.times for t in found}) == 1
+    assert len({t.tiling.schedule for t in found}) == 1
     assert sum(1 for _ in now) > 900

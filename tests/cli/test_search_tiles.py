@@ -9,7 +9,14 @@ from warploom.compiler.disk_cache import DiskCache
 from warploom.errors import ConfigError
 
 SPEC = "gemm@m=1024,n=1024,k=512"
-PINS = ("m=128", "k=64", "consumers=2", "direct=true", "staging=1", "hold=true")
+PINS = (
+    "m=128",
+    "k=64",
+    "consumer_warpgroups=2",
+    "store_from_registers=true",
+    "epilogue_stages=1",
+    "a_in_registers=true",
+)
 FEW = ["--shapes", "2", "--trials", "4", *(w for p in PINS for w in ("--pin", p))]
 
 

@@ -23,11 +23,20 @@ def nvrtc():
 @pytest.mark.parametrize(
     "pins",
     [
-        {"m": 128, "n": 256, "consumers": 2, "split": 2, "near": False},
-        pytest.param({"m": 64, "n": 128, "consumers": 1, "split": 8}, marks=pytest.mark.slow),
-        {"m": 128, "n": 192, "consumers": 2, "split": 2, "near": True},
+        {"m": 128, "n": 256, "consumer_warpgroups": 2, "split_k": 2, "split_k_in_cluster": False},
         pytest.param(
-            {"m": 128, "n": 128, "consumers": 2, "split": 4, "near": True}, marks=pytest.mark.slow
+            {"m": 64, "n": 128, "consumer_warpgroups": 1, "split_k": 8}, marks=pytest.mark.slow
+        ),
+        {"m": 128, "n": 192, "consumer_warpgroups": 2, "split_k": 2, "split_k_in_cluster": True},
+        pytest.param(
+            {
+                "m": 128,
+                "n": 128,
+                "consumer_warpgroups": 2,
+                "split_k": 4,
+                "split_k_in_cluster": True,
+            },
+            marks=pytest.mark.slow,
         ),
     ],
     ids=str,

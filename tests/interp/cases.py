@@ -77,7 +77,7 @@ def _rows(count: int, most: int) -> Any:
 
 
 ROWS, PACKED = _starts(70, 0, 30, 1), (_starts(40, 0, 31), _starts(50, 20, 9))
-SPLIT = {"config": {"split": 3, "m": 64, "n": 64, "k": 64}}
+SPLIT = {"config": {"split_k": 3, "m": 64, "n": 64, "k": 64}}
 CASES: dict[str, Callable[[], Case]] = {
     "rms_norm": lambda: Case(rms_norm, (_r(37, 128), _r(128)), given={"eps": 1e-5}),
     "softmax": lambda: Case(softmax, (_r(3, 7, 256),)),

@@ -42,7 +42,7 @@ MODULES: dict[str, Make] = {
     "softmax": lambda: _rows(softmax, sizes={"n": 64}),
     "rms_gemm": lambda: _first(rms_gemm.with_config(m=64, n=32, k=64)),
     "two_loops": lambda: _first(norm_then_product.with_config(m=64, n=32, k=64, j=64)),
-    "split": lambda: _first(rms_gemm.with_config(m=64, n=32, k=64, split=3)),
+    "split": lambda: _first(rms_gemm.with_config(m=64, n=32, k=64, split_k=3)),
     "grouped": lambda: _first(grouped.with_config(t=64, n=32, k=64)),
     "gathered": lambda: _first(grouped_gathered.with_config(t=64, n=32, k=64)),
     "attention": lambda: _first(

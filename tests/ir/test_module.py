@@ -113,7 +113,7 @@ WIDE: dict[str, tuple[Any, dict[str, Any]]] = {
     "attention": (attention.with_config(s=64, t=64), {"sizes": {"d": 64}, "without": ["lse"]}),
     "grouped": (grouped.with_config(t=64, n=32, k=64), {}),
     "gathered": (grouped_gathered.with_config(t=64, n=32, k=64), {}),
-    "split": (rms_gemm.with_config(m=64, n=32, k=64, split=3), {}),
+    "split": (rms_gemm.with_config(m=64, n=32, k=64, split_k=3), {}),
     "two_loops": (norm_then_product.with_config(m=64, n=32, k=64, j=64), {}),
 }
 

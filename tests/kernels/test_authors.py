@@ -21,7 +21,7 @@ def test_what_authors_write_computes_its_meaning(name):
 @NEEDS_COMPILER
 def test_tiles_and_vectors_go_on_from_memory():
     """In the order of the text, which is soon scheduled."""
-    assert check(case_of(LONG["carry_in"]), {"program": "text", "t": 64}) is not None
+    assert check(case_of(LONG["carry_in"]), {"schedule": "source", "t": 64}) is not None
 
 
 def emitted(case):

@@ -122,10 +122,12 @@ def test_the_meaning_is_that_of_the_lists(case):
 @pytest.mark.parametrize(
     ("queries", "keys", "options", "pins"),
     [
-        pytest.param(300, 256, {}, {"consumers": 2}, marks=pytest.mark.slow),  # solved for turns
-        (130, 300, {}, {"turns": False}),
-        (200, 256, {"score": steep, "causal": True}, {"turns": False}),
-        (140, 384, {"whole": False, "lengths": True}, {"turns": False}),
+        pytest.param(
+            300, 256, {}, {"consumer_warpgroups": 2}, marks=pytest.mark.slow
+        ),  # solved for turns
+        (130, 300, {}, {"mma_turns": False}),
+        (200, 256, {"score": steep, "causal": True}, {"mma_turns": False}),
+        (140, 384, {"whole": False, "lengths": True}, {"mma_turns": False}),
     ],
 )
 def test_the_program_walks_the_lists(queries, keys, options, pins):
@@ -134,12 +136,12 @@ def test_the_program_walks_the_lists(queries, keys, options, pins):
 
 
 def test_whole_tiles_run_without_a_mask():
-    made = Lowered(drawn(1, 256, 256), {"turns": False}).made
+    made = Lowered(drawn(1, 256, 256), {"mma_turns": False}).made
     assert verify_roles(made.document).clean
     text = emit_kernel(made).text
     assert "whole_to = len_t % 128 ? 0 : whole_t" in text
     # Hides elements of whole tiles, too.
-    hidden = Lowered(drawn(1, 256, 256, causal=True), {"turns": False}).made
+    hidden = Lowered(drawn(1, 256, 256, causal=True), {"mma_turns": False}).made
     assert "whole_from = 0, whole_to = 0" in emit_kernel(hidden).text
 
 

@@ -20,7 +20,7 @@ from warploom.passes.body import body_of
 from warploom.passes.cost_model import _busy, stays_in_flight
 from warploom.passes.fuse import fuse
 from warploom.passes.heuristics import choose
-from warploom.passes.kernel_config import LEAST, MOST, KernelConfig
+from warploom.passes.kernel_config import MOST, KernelConfig, knobs
 from warploom.passes.layout import lay_out
 from warploom.targets.h200 import h200
 
@@ -44,9 +44,9 @@ def measured(row):
     for name, rate in row["kernels"].items():
         found = NAME.fullmatch(name)
         if found and int(found[2]) % 16 == 0:
-            pins = {"m": int(found[1]), "n": int(found[2]), "consumers": int(found[3])}
+            pins = {"m": int(found[1]), "n": int(found[2]), "consumer_warpgroups": int(found[3])}
             pins |= {"stages": int(found[4])} if found[4] else {}
-            yield pins | {"staging": int(found[5] or 2)}, rate
+            yield pins | {"epilogue_stages": int(found[5] or 2)}, rate
 
 
 def ranks(values):
@@ -86,7 +86,7 @@ SCREENS = [r for r in DATA["tflops"] if r["run"] == "screen"]
 
 @pytest.mark.parametrize("row", SCREENS, ids=lambda r: f"{r['shape']} {r['dtype']}")
 def test_the_choice_is_within_noise_of_the_best_measured(row):
-    first = choose(value(row["dtype"]), sizes_of(row), pins={"alternate": 1})[0].tiling
+    first = choose(value(row["dtype"]), sizes_of(row), pins={"pingpong": 1})[0].tiling
     tile = (first.extent("m"), first.extent("n"))
     rates = [r for pins, r in measured(row) if (pins["m"], pins["n"]) == tile]
     if not rates:
@@ -97,7 +97,7 @@ def test_the_choice_is_within_noise_of_the_best_measured(row):
 @pytest.mark.parametrize(("m", "n", "consumers"), [(128, 96, 1), (128, 112, 2), (64, 256, 1)])
 def test_the_estimate_knows_which_orders_await_every_product(m, n, consumers):
     made = gemm.compile("bf16", without={"bias", "residual"})
-    pins = {"m": m, "n": n, "k": 64, "consumers": consumers, "alternate": 1}
+    pins = {"m": m, "n": n, "k": 64, "consumer_warpgroups": consumers, "pingpong": 1}
     tiling = choose(made.rewritten, made.sizes, pins=pins)[0].tiling
     loop = made.lower(tiling).document.programs[-1].kernel
     left = {e.pending for e in loop if isinstance(e, WaitGroup)}
@@ -109,7 +109,7 @@ def test_the_estimate_knows_which_orders_await_every_product(m, n, consumers):
 def test_a_loop_that_awaits_every_product_takes_longer():
     """Measured on these sizes: 0.55 ms with 96 columns, 0.44 with 112, 0.42 with 128."""
     kernel, sizes = value(), {"m": 8192, "n": 8192, "k": 2048}
-    pins = {"m": 128, "k": 64, "consumers": 1, "alternate": 2}
+    pins = {"m": 128, "k": 64, "consumer_warpgroups": 1, "pingpong": 2}
     found = {n: rate_of(kernel, sizes, pins | {"n": n}) for n in (96, 112, 128)}
     assert found[96] < 0.85 * found[112]
     assert found[112] == pytest.approx(found[128], rel=0.08)
@@ -119,9 +119,9 @@ def test_tiles_in_turn_are_chosen_where_they_were_quicker():
     worse = []
     for row in json.loads((Path(__file__).parent / "h200_turns.json").read_text())["rows"]:
         kernel, sizes, us = value(row["dtype"]), sizes_of(row), row["us"]
-        rates = {"together": rate_of(kernel, sizes, {"alternate": 1})}
+        rates = {"together": rate_of(kernel, sizes, {"pingpong": 1})}
         for n in ("128", "192", "200"):
-            pins = {"m": 128, "n": int(n), "consumers": 1, "alternate": 2}
+            pins = {"m": 128, "n": int(n), "consumer_warpgroups": 1, "pingpong": 2}
             rates[n] = rate_of(kernel, sizes, pins)
         worse.append(us[max(rates, key=rates.__getitem__)] / min(us.values()))
     assert max(worse) < 1.03
@@ -145,16 +145,16 @@ def test_every_shape_gets_tiles_that_fit(m, n, k, dtype):
 
 def test_tiles_that_consumers_take_in_turn_are_not_split():
     found = [c.tiling for c in choose(value(), {"m": 64, "n": 256, "k": 4096})]
-    assert any(t.split > 1 for t in found)
-    assert any(t.alternate > 1 for t in found)
-    assert not any(t.split > 1 and t.alternate > 1 for t in found)
+    assert any(t.split_k > 1 for t in found)
+    assert any(t.pingpong > 1 for t in found)
+    assert not any(t.split_k > 1 and t.pingpong > 1 for t in found)
 
 
 def test_parts_meet_in_shared_memory_only_where_the_slots_leave_room():
     """Seven slots and what parts send one another did not fit, and nothing was chosen at all."""
     made = values_grad.compile("bf16", without={"lengths"}, sizes={"d": 128}, positive={"scale"})
     sizes = dict.fromkeys("bhg", 2) | dict.fromkeys("st", 512) | {"d": 128}
-    assert any(c.tiling.split > 1 for c in choose(made.rewritten, sizes, pins=made.pins))
+    assert any(c.tiling.split_k > 1 for c in choose(made.rewritten, sizes, pins=made.pins))
 
 
 def test_few_rows_get_small_tiles():
@@ -162,16 +162,16 @@ def test_few_rows_get_small_tiles():
     assert few.tiling.extent("m") == 64
     assert few.estimate.rounds == 1
     many = choose(value(), {"m": 8192, "n": 8192, "k": 8192})[0]
-    tiles = many.tiling.extent("m") * many.tiling.extent("n") * many.tiling.alternate
+    tiles = many.tiling.extent("m") * many.tiling.extent("n") * many.tiling.pingpong
     assert tiles >= 128 * 256
 
 
 @pytest.mark.parametrize(
     ("d", "wanted"),
     [
-        (128, {"s": 128, "t": 128, "stages": 2, "hold": True}),
-        (256, {"s": 128, "t": 80, "stages": 2, "hold": False}),
-        (64, {"s": 192, "t": 128, "stages": 4, "hold": False}),
+        (128, {"s": 128, "t": 128, "stages": 2, "a_in_registers": True}),
+        (256, {"s": 128, "t": 80, "stages": 2, "a_in_registers": False}),
+        (64, {"s": 192, "t": 128, "stages": 4, "a_in_registers": False}),
     ],
 )
 def test_attention_gets_the_tiles_that_measured_best(d, wanted):
@@ -180,7 +180,7 @@ def test_attention_gets_the_tiles_that_measured_best(d, wanted):
     assert made.pins == dict(tables.measured("attention", {}, sizes))
     pins = dict(choose(made.rewritten, sizes)[0].tiling.pins)  # by the model
     assert {n: pins[n] for n in wanted} == wanted
-    assert pins["direct"]
+    assert pins["store_from_registers"]
 
 
 def test_candidates_are_laid_out_within_the_chip():
@@ -200,13 +200,14 @@ def test_candidates_are_laid_out_within_the_chip():
         ({"m": [128]}, ConfigError, "extent m"),
         ({"stages": [2]}, ConfigError, "stages="),
         ({"stages": 2.0}, ConfigError, "stages="),
-        ({"consumers": True}, ConfigError, "consumers="),
+        ({"consumer_warpgroups": True}, ConfigError, "consumer_warpgroups="),
         *(
-            ({name: LEAST.get(name, 1) - 1}, ConfigError, f"{name}=")
-            for name, kinds in get_type_hints(KernelConfig).items()
-            if int in (kinds, *get_args(kinds)) and name not in ("extents", "times")
+            ({k.name: k.least - 1}, ConfigError, f"{k.name}=")
+            for k in knobs()
+            if int in (hints := get_type_hints(KernelConfig)[k.name], *get_args(hints))
+            and k.name != "schedule"
         ),
-        ({"split": MOST + 1}, ConfigError, "split="),
+        ({"split_k": MOST + 1}, ConfigError, "split_k="),
         ({"m": 0}, ConfigError, "extent m=0"),
         ({"m": 100}, KernelError, "100 rows"),
         ({"n": 264}, KernelError, "a tile of b with 264 rows"),

@@ -35,14 +35,16 @@ def test_tiles_that_the_tail_reads_come_in_pairs(dtype, n):
     text = GEMM.replace("bias: wl", 'more: wl.In["m", "n"], less: wl.In["n"], bias: wl').replace(
         "acc + bias[n]", "wl.erf(acc) + bias[n] + more[m, n] - less[n]"
     )
-    made = check(case(text, dtype=dtype, m=200, n=n), {"m": 64, "n": 64, "direct": False})
+    made = check(
+        case(text, dtype=dtype, m=200, n=n), {"m": 64, "n": 64, "store_from_registers": False}
+    )
     assert emit_kernel(made).text.count("load_pair(&ptr_") == 2
 
 
 @pytest.mark.parametrize(("n", "consumers", "m"), [(200, 2, 128), (184, 2, 256), (72, 1, 64)])
 def test_tiles_of_any_eight_columns(n, consumers, m):
-    made = check(case(GEMM, n=333), {"m": m, "n": n, "consumers": consumers})
-    assert dict(made.tiling.extents)["n"] == n
+    made = check(case(GEMM, n=333), {"m": m, "n": n, "consumer_warpgroups": consumers})
+    assert dict(made.tiling.tile)["n"] == n
 
 
 def test_lanes_meet_outside_of_conditions():
@@ -50,7 +52,7 @@ def test_lanes_meet_outside_of_conditions():
         "wl.where(~(wl.index(m) >= wl.index(k) + 16), wl.tanh((qs @ keys[k].T) * alpha), -wl.inf)"
     )
     one = case(SOFTMAX.format(score=score), dtype="f16", m=36, k=45)
-    made = check(one, {"consumers": 1})
+    made = check(one, {"consumer_warpgroups": 1})
     lines = [x for x in emit_kernel(made).text.splitlines() if "quad_" in x and "?" in x]
     assert not lines
 
@@ -58,19 +60,19 @@ def test_lanes_meet_outside_of_conditions():
 def test_copies_out_begin_inside_the_tensor():
     score = "wl.where(wl.index(m) >= wl.index(k) + 35, (qs @ keys[k].T) * alpha, -wl.inf)"
     one = case(SOFTMAX.format(score=score), m=170, k=5)
-    assert check(one, {"consumers": 1, "direct": False})
+    assert check(one, {"consumer_warpgroups": 1, "store_from_registers": False})
 
 
 def test_turns_shorter_than_a_hand_over_are_scheduled_or_refused():
     one = case(SOFTMAX.format(score="(qs @ keys[k].T) * alpha"), k=16)
-    made = Lowered(one, {"consumers": 2, "m": 128, "k": 16, "turns": True}).compiled
+    made = Lowered(one, {"consumer_warpgroups": 2, "m": 128, "k": 16, "mma_turns": True}).compiled
     with suppress(SchedulingError):  # no other error: the next tiling is tried
         assert made.lower(made.choices[0].tiling).document.barriers
 
 
 def test_conditions_on_columns_alone():
     score = "(qs @ keys[k].T) * alpha + wl.where(wl.index(k) % 3 != 1, tilt[k], -1.0 * tilt[k])"
-    assert check(case(SOFTMAX.format(score=score)), {"consumers": 1})
+    assert check(case(SOFTMAX.format(score=score)), {"consumer_warpgroups": 1})
 
 
 LINES = {
@@ -85,7 +87,7 @@ LINES = {
 @pytest.mark.parametrize("bias", LINES.values(), ids=list(LINES))
 def test_numbers_that_rise_evenly_are_no_work_of_their_own(bias):
     one = case(SOFTMAX.format(score=f"(qs @ keys[k].T) * alpha + {bias}"), m=70, k=99)
-    made = check(one, {"consumers": 1})
+    made = check(one, {"consumer_warpgroups": 1})
     text = emit_kernel(made).text
     assert "fmaf(slope_" in text
     assert text.count("auto make_") == 4
@@ -98,7 +100,7 @@ def test_a_window_begins_where_its_first_row_does():
         " (qs @ keys[k].T) * alpha, -wl.inf)"
     )
     one = case(SOFTMAX.format(score=score), m=300, k=290)
-    made = check(one, {"consumers": 1, "m": 64, "k": 48})
+    made = check(one, {"consumer_warpgroups": 1, "m": 64, "k": 48})
     assert "/ 48 * 48" not in emit_kernel(made).text
 
 
@@ -106,7 +108,7 @@ def test_a_window_begins_where_its_first_row_does():
 def test_a_window_with_a_vector_and_rows_past_its_end(after):
     """Copies of the vector begin at whole 16 bytes; a tile that sees few keys runs no more."""
     score = f"wl.where(wl.index(k) > wl.index(m) + {after}, (qs @ keys[k].T) + tilt[k], -wl.inf)"
-    assert check(case(SOFTMAX.format(score=score), m=130, k=150), {"consumers": 1})
+    assert check(case(SOFTMAX.format(score=score), m=130, k=150), {"consumer_warpgroups": 1})
 
 
 def test_a_condition_used_twice_and_rows_called_h():
@@ -126,13 +128,13 @@ def test_tiles_with_a_scale_of_their_own_begin_where_blocks_do():
 )
 def test_a_number_of_every_iteration_is_read_before_it_is_needed(added, early):
     for k in (40, 64, 300):
-        made = check(case(DECAY.replace("{added}", added), k=k), {"joined": False})
+        made = check(case(DECAY.replace("{added}", added), k=k), {"fuse_vector_chains": False})
         assert early in emit_kernel(made).text
 
 
 def test_settled_programs_wait_for_all_products():
     score = "(qs @ keys[k].T) * alpha"
-    made = check(case(SOFTMAX.format(score=score)), {"settled": True, "consumers": 1})
+    made = check(case(SOFTMAX.format(score=score)), {"drain_mma": True, "consumer_warpgroups": 1})
     text = emit_kernel(made).text
     assert "wgmma_wait<1>" not in text
     assert "wait_group.sync.aligned 1" not in text
@@ -145,7 +147,7 @@ MASKED_SCORE = "wl.where(wl.index(k) <= wl.index(m), (qs @ keys[k].T) * alpha, -
 @pytest.mark.parametrize(("stages", "tie"), [(2, 8), (3, 16)])
 def test_bytes_of_the_next_product_are_awaited_amid_vector_work(stages, tie):
     one = case(SOFTMAX.format(score=MASKED_SCORE), m=130, k=260)
-    made = check(one, {"tie": tie, "consumers": 2, "k": 64, "stages": stages})
+    made = check(one, {"full_wait_after": tie, "consumer_warpgroups": 2, "k": 64, "stages": stages})
     text = emit_kernel(made).text
     assert f"8 * g == {tie}) {{ computed(" in text
     assert text.count(", [&] { mbar_wait(") == 3  # before the loop, in it, and in its masked copy
@@ -154,15 +156,27 @@ def test_bytes_of_the_next_product_are_awaited_amid_vector_work(stages, tie):
 
 def test_of_a_single_slot_nothing_is_awaited_early():
     one = case(SOFTMAX.format(score=MASKED_SCORE), m=130, k=260)
-    made = check(one, {"tie": 8, "consumers": 2, "k": 64, "stages": 1, "turns": False})
-    assert (made.tiling.stages, made.tiling.tie) == (1, 8)
+    made = check(
+        one,
+        {"full_wait_after": 8, "consumer_warpgroups": 2, "k": 64, "stages": 1, "mma_turns": False},
+    )
+    assert (made.tiling.stages, made.tiling.full_wait_after) == (1, 8)
     assert "computed(" not in emit_kernel(made).text
 
 
 @pytest.mark.parametrize(("late", "tie"), [(1, 0), (3, 8)])
 def test_the_rest_of_a_product_is_issued_after_vector_work(late, tie):
     one = case(SOFTMAX.format(score=MASKED_SCORE), m=130, k=260)
-    made = check(one, {"late": late, "tie": tie, "consumers": 2, "k": 64, "stages": 2})
+    made = check(
+        one,
+        {
+            "deferred_mmas": late,
+            "full_wait_after": tie,
+            "consumer_warpgroups": 2,
+            "k": 64,
+            "stages": 2,
+        },
+    )
     ops = [getattr(e, "op", "") for e in made.document.program("consumer").kernel]
     first, rest = (next(i for i, n in enumerate(ops) if n.endswith(x)) for x in (".first", ".rest"))
     assert any(n.startswith("make_") for n in ops[first:rest])
@@ -171,17 +185,21 @@ def test_the_rest_of_a_product_is_issued_after_vector_work(late, tie):
     assert verify(made.document).clean
 
 
-@pytest.mark.parametrize("pins", [{"tie": 12}, {"tie": 32}, {"late": 4}])
+@pytest.mark.parametrize(
+    "pins", [{"full_wait_after": 12}, {"full_wait_after": 32}, {"deferred_mmas": 4}]
+)
 def test_parts_that_do_not_exist_are_refused(pins):
     one = case(SOFTMAX.format(score=MASKED_SCORE), m=130, k=260)
-    with pytest.raises(KernelError, match=r"tie=|late="):
-        check(one, {**pins, "consumers": 2, "k": 64, "stages": 2})
+    with pytest.raises(KernelError, match=r"full_wait_after=|deferred_mmas="):
+        check(one, {**pins, "consumer_warpgroups": 2, "k": 64, "stages": 2})
 
 
 def test_a_wait_that_is_tied_to_everything_is_after_a_branch():
     """The assembler moves waits up, but not across one; the other branch waits as well."""
     score = "(qs @ keys[k].T) * alpha"
-    made = check(case(SOFTMAX.format(score=score)), {"tie": -1, "consumers": 1})
+    made = check(
+        case(SOFTMAX.format(score=score)), {"full_wait_after": -1, "consumer_warpgroups": 1}
+    )
     lines = [x.strip() for x in emit_kernel(made).text.splitlines()]
     found = [x for x in lines if x.startswith("if (__all_sync") and "wgmma_wait_0" in x]
     assert found
@@ -211,7 +229,7 @@ def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32], out_b: wl.Out["m", "k"]
     ("one", "pins"),
     [
         (case(GEMM, m=500, n=333, k=200), {"m": 128, "n": 64}),
-        (case(GEMM, m=500, n=200, k=30), {"m": 64, "n": 72, "staging": 1}),
+        (case(GEMM, m=500, n=200, k=30), {"m": 64, "n": 72, "epilogue_stages": 1}),
         (case(TWO_STORES, m=300), {"m": 64, "n": 64}),
         (case(SCATTERED, m=333, e=4, s=300, k=100), {"m": 64, "n": 64}),
         (case(SUMS_OF_GROUPS.format(right="x[m, k]"), e=4, m=400, k=70), {"n": 64, "k": 64}),
@@ -222,7 +240,7 @@ def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32], out_b: wl.Out["m", "k"]
 )
 def test_consumers_take_tiles_in_turn(one, pins):
     """Tiles of other lengths too, which each goes past as the other walks them."""
-    made = check(one, {"consumers": 1, "alternate": 2, **pins}, 0, 1, 2)
+    made = check(one, {"consumer_warpgroups": 1, "pingpong": 2, **pins}, 0, 1, 2)
     assert made.document.program("consumer").alternates
     assert "go_past(" in emit_kernel(made).text
 

@@ -34,9 +34,9 @@ def test_vectors_of_groups_begin_anywhere(one):
 @pytest.mark.parametrize(
     "pins",
     [
-        {"m": 128, "n": 48, "consumers": 1, "alternate": 2},
-        {"m": 128, "n": 64, "consumers": 2},
-        {"m": 256, "n": 80, "consumers": 2},
+        {"m": 128, "n": 48, "consumer_warpgroups": 1, "pingpong": 2},
+        {"m": 128, "n": 64, "consumer_warpgroups": 2},
+        {"m": 256, "n": 80, "consumer_warpgroups": 2},
     ],
     ids=["in turn", "shared", "large"],
 )
@@ -64,7 +64,9 @@ def test_products_sum_over_a_group_alone(groups, rows):
 
 def test_a_computed_right_operand_meets_zeros_past_the_end():
     right = "(x[m, k] * 0.5).to(x.dtype)"
-    assert check(case(SUMS_OF_GROUPS.format(right=right), e=3, m=90, k=70), {"consumers": 1})
+    assert check(
+        case(SUMS_OF_GROUPS.format(right=right), e=3, m=90, k=70), {"consumer_warpgroups": 1}
+    )
 
 
 def test_a_sum_along_columns_past_the_end_is_refused_at_its_line():
@@ -85,15 +87,15 @@ def test_rows_are_scattered_and_added(dtype, out, n):
 
 @pytest.mark.parametrize("direct", [False, True])
 def test_a_sum_in_memory_is_a_sum_however_it_leaves(direct):
-    assert check(case(SUMS, n=100, k=64), {"direct": direct, "n": 64})
+    assert check(case(SUMS, n=100, k=64), {"store_from_registers": direct, "n": 64})
 
 
 @pytest.mark.parametrize(
     ("text", "row", "dtype", "pins"),
     [
-        (GEMM, "m", "bf16", {"m": 64, "n": 64, "consumers": 1, "stages": 2}),
-        (GEMM, "n", "bf16", {"m": 64, "n": 64, "consumers": 1}),
-        (SCATTERED, "m", "f16", {"m": 128, "n": 64, "consumers": 2}),
+        (GEMM, "m", "bf16", {"m": 64, "n": 64, "consumer_warpgroups": 1, "stages": 2}),
+        (GEMM, "n", "bf16", {"m": 64, "n": 64, "consumer_warpgroups": 1}),
+        (SCATTERED, "m", "f16", {"m": 128, "n": 64, "consumer_warpgroups": 2}),
     ],
 )
 def test_rows_are_gathered_by_a_list(text, row, dtype, pins):

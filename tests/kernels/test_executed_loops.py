@@ -42,7 +42,13 @@ def test_other_bits_of_a_byte_are_converted_one_by_one():
 
 @pytest.mark.parametrize("k", [512, 540])
 def test_one_copy_brings_several_steps(k):
-    pins = {"n": 64, "unroll": 4, "together": True, "joined": True, "program": "text"}
+    pins = {
+        "n": 64,
+        "unroll": 4,
+        "one_barrier_per_stage": True,
+        "fuse_vector_chains": True,
+        "schedule": "source",
+    }
     made = check(case(HALF_BYTES.format(less=" - 8"), m=20, n=70, k=k), pins)
     text = emit_kernel(made).text
     assert "_stack4" in text  # 64 bytes of weights of every step
@@ -59,8 +65,10 @@ def test_half_bytes_of_several_steps(k):
 @pytest.mark.parametrize(
     "rows",
     [
-        {"n": 64, "consumers": 1},
-        pytest.param({"n": 128, "consumers": 2, "turns": True}, marks=pytest.mark.slow),
+        {"n": 64, "consumer_warpgroups": 1},
+        pytest.param(
+            {"n": 128, "consumer_warpgroups": 2, "mma_turns": True}, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_products_of_several_steps_follow_one_another_where_registers_are_few(rows):
@@ -74,7 +82,7 @@ def test_products_of_several_steps_follow_one_another_where_registers_are_few(ro
 @pytest.mark.parametrize(("text", "sizes"), [(BLOCK_SCALES, {"n": 88}), (HALF_BYTES, {"n": 70})])
 def test_one_slot_for_all_tiles_of_an_iteration(text, sizes):
     one = case(text.format(less=" - 8"), k=270, m=20, **sizes)
-    pins = {"n": 64, "unroll": 2, "together": True}
+    pins = {"n": 64, "unroll": 2, "one_barrier_per_stage": True}
     made = check(one, pins)
     (ring,) = made.document.rings
     loads = [op for op in made.layout.body.loop.body if isinstance(op, Load)]
@@ -92,7 +100,13 @@ def test_several_steps_of_an_iteration(k, backwards):
 @pytest.mark.parametrize(("columns", "direct"), [(64, True), (128, True), (128, False)])
 def test_a_tensor_is_stored_in_parts_whose_products_share_registers(columns, direct):
     """Two sums and both their products, of 128 columns each, are more registers than there are."""
-    pins = {"m": 64, "n": columns, "consumers": 1, "alternate": 1, "direct": direct}
+    pins = {
+        "m": 64,
+        "n": columns,
+        "consumer_warpgroups": 1,
+        "pingpong": 1,
+        "store_from_registers": direct,
+    }
     made = check(case(HALVES, m=72, h=2, n=136, k=136), pins)
     stores = {op.name for op in made.document.flow.ops if op.name.startswith("store_out")}
     assert stores == {"store_out_0", "store_out_1"}
@@ -114,13 +128,13 @@ def test_only_scaled_products_are_unrolled(text):
     ],
 )
 def test_several_loops_in_a_tile(text, loops, sizes):
-    made = check(case(text, **sizes), {"consumers": 1}, 0, 1)
+    made = check(case(text, **sizes), {"consumer_warpgroups": 1}, 0, 1)
     assert len(made.documents) == loops
 
 
 @pytest.mark.slow
 def test_two_consumers_with_turns_in_both_loops():
-    made = check(case(TWO_SOURCES), {"consumers": 2, "m": 128})
+    made = check(case(TWO_SOURCES), {"consumer_warpgroups": 2, "m": 128})
     first, second = (d.barriers for d in made.documents)
     assert {b.id for b in first}.isdisjoint({b.id + i for b in second for i in range(b.count)})
 
@@ -174,11 +188,19 @@ def kernel(x: wl.In["m", "d"], q: wl.In["k", "d"], out: wl.Out["m", "d"],
 @pytest.mark.parametrize(
     ("text", "pins", "said"),
     [
-        (HANDED_OVER, {"consumers": 2, "m": 128, "turns": True}, "what others hand over"),
+        (
+            HANDED_OVER,
+            {"consumer_warpgroups": 2, "m": 128, "mma_turns": True},
+            "what others hand over",
+        ),
         (RECURRENCE, {"serpentine": True}, "depends on the order"),
         (SUMS_ON_THE_WAY, {"serpentine": True}, "depends on the order"),
-        (GEMM, {"direct": False, "n": 32}, "move 128 bytes of a row"),
-        (ROW_SOFTMAX, {"consumers": 2, "m": 128, "turns": True}, "this loop has no product"),
+        (GEMM, {"store_from_registers": False, "n": 32}, "move 128 bytes of a row"),
+        (
+            ROW_SOFTMAX,
+            {"consumer_warpgroups": 2, "m": 128, "mma_turns": True},
+            "this loop has no product",
+        ),
     ],
 )
 def test_choices_that_change_the_meaning_are_refused(text, pins, said):
@@ -226,7 +248,7 @@ def a_scan(text, t, d, chunks, parts=0):
 @pytest.mark.parametrize(("t", "d"), CHUNKS)
 def test_a_scan_with_its_measured_choices(t, d):
     made = check(a_scan(scan, t, d, 3), dict(SCANS[t, d]))
-    assert made.tiling.resident == SCANS[t, d].get("resident", 1)
+    assert made.tiling.ctas_per_sm == SCANS[t, d].get("ctas_per_sm", 1)
     assert "__launch_bounds__(256, 2)" in emit_kernel(made).text or t == 128
 
 
@@ -234,7 +256,7 @@ def test_a_scan_with_its_measured_choices(t, d):
 def test_a_scan_of_parts_with_its_measured_choices(t, d):
     """Five chunks in three parts: the last is shorter, the first has none before it."""
     made = check(a_scan(scan, t, d, 5, 3), dict(SCANS_OF_PARTS[t, d]))
-    assert made.tiling.earlier == 1
+    assert made.tiling.earlier_loop_stages == 1
     check(a_scan(scan_parts, t, d, 5, 3), dict(measured("scan_parts", {}, {})))
 
 
@@ -313,8 +335,8 @@ def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], out: wl.Out["p", "m
     sizes = {"c": c, "m": 5, "n": 40, "d": 64, "p": 2}
     types = dict.fromkeys(("x", "w", "out"), "bf16")
     one = RandomKernel(text, types, sizes, whole={"d": 64}, scalars={}, seed=0)
-    made = check(one, {"split": split, "turns": False}, 0, 1)
-    assert made.tiling.split == split
+    made = check(one, {"split_k": split, "mma_turns": False}, 0, 1)
+    assert made.tiling.split_k == split
 
 
 @pytest.mark.parametrize(("k", "p"), [(100, 3), (20, 2)])

@@ -97,4 +97,4 @@ def test_the_meaning_counts_within_the_sequence(seed, lengths, functions):
 )
 def test_the_program_counts_within_the_sequence(functions):
     made = drawn(3, [70, 0, 130, 5], **functions)
-    assert check(made, {"consumers": 1, "t": 64}) is not None
+    assert check(made, {"consumer_warpgroups": 1, "t": 64}) is not None

@@ -34,34 +34,34 @@ PINS = st.fixed_dictionaries(
     optional={
         "m": st.sampled_from((64, 128, 192, 256)),
         "n": st.sampled_from((32, 64, 72, 128, 200)),
-        "consumers": st.sampled_from((1, 2, 3)),
-        "alternate": st.sampled_from((1, 2)),
+        "consumer_warpgroups": st.sampled_from((1, 2, 3)),
+        "pingpong": st.sampled_from((1, 2)),
         "stages": st.sampled_from((1, 2, 3)),
-        "staging": st.sampled_from((1, 2, 4)),
-        "direct": st.booleans(),
-        "hold": st.booleans(),
-        "joined": st.booleans(),
-        "shared": st.booleans(),
-        "turns": st.booleans(),
-        "cleared": st.booleans(),
+        "epilogue_stages": st.sampled_from((1, 2, 4)),
+        "store_from_registers": st.booleans(),
+        "a_in_registers": st.booleans(),
+        "fuse_vector_chains": st.booleans(),
+        "operands_from_smem": st.booleans(),
+        "mma_turns": st.booleans(),
+        "zero_init_accumulators": st.booleans(),
         "serpentine": st.booleans(),
-        "group": st.sampled_from((1, 2, 3)),
-        "split": st.sampled_from((2, 3, 5)),
-        "resident": st.just(2),
+        "raster_group": st.sampled_from((1, 2, 3)),
+        "split_k": st.sampled_from((2, 3, 5)),
+        "ctas_per_sm": st.just(2),
         "unroll": st.sampled_from((2, 3)),
-        "together": st.booleans(),
-        "settled": st.booleans(),
-        "handed": st.just(2),
-        "ahead": st.just(2),
-        "early": st.just(1),
-        "seen": st.booleans(),
-        "tie": st.just(8),
-        "late": st.just(1),
-        "straight": st.booleans(),
-        "earlier": st.sampled_from((1, 2)),
-        "pace": st.sampled_from((1, 3)),
+        "one_barrier_per_stage": st.booleans(),
+        "drain_mma": st.booleans(),
+        "computed_tile_stages": st.just(2),
+        "tile_prefetch": st.just(2),
+        "preload_vectors": st.just(1),
+        "separate_full_waits": st.booleans(),
+        "full_wait_after": st.just(8),
+        "deferred_mmas": st.just(1),
+        "reduce_from_registers": st.booleans(),
+        "earlier_loop_stages": st.sampled_from((1, 2)),
+        "cta_sync_interval": st.sampled_from((1, 3)),
         "cluster": st.sampled_from((2, 4)),
-        "near": st.booleans(),
+        "split_k_in_cluster": st.booleans(),
     },
 )
 
@@ -131,7 +131,7 @@ def check_drawn(case, pins, seed):
 CHEAP = ("product", "softmax", "rows", "blocks", "groups")  # soon scheduled
 EXECUTED = random_kernels(hopper=True, largest=150)
 SEEDS = st.integers(0, 2**31)
-NO_TURNS = st.just({"turns": False})
+NO_TURNS = st.just({"mma_turns": False})
 
 
 @NEEDS_COMPILER

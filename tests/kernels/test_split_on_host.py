@@ -14,32 +14,63 @@ from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm, turned
 
 pytestmark = NEEDS_COMPILER
-ONE = {"m": 64, "n": 32, "consumers": 1}
-FEW = {"m": 16, "n": 64, "consumers": 1}
+ONE = {"m": 64, "n": 32, "consumer_warpgroups": 1}
+FEW = {"m": 16, "n": 64, "consumer_warpgroups": 1}
 PRODUCTS = [
     (gemm, (72, 40, 200), ONE),  # the second tile is pulled inside
-    (gemm, (72, 40, 200), {**ONE, "split": 3}),
-    (gemm, (100, 100, 300), {"m": 128, "n": 64, "consumers": 2, "split": 2}),
-    (gemm, (200, 104, 200), {**ONE, "serpentine": True, "group": 2, "cluster": 2}),
+    (gemm, (72, 40, 200), {**ONE, "split_k": 3}),
+    (gemm, (100, 100, 300), {"m": 128, "n": 64, "consumer_warpgroups": 2, "split_k": 2}),
+    (gemm, (200, 104, 200), {**ONE, "serpentine": True, "raster_group": 2, "cluster": 2}),
     (gemm, (288, 104, 192), {**ONE, "serpentine": True, "cluster": 2}),  # only some rows pulled
-    (gemm, (416, 200, 192), {"m": 64, "n": 64, "consumers": 1, "serpentine": True, "cluster": 4}),
-    (turned, (9, 100, 200), {**FEW, "split": 2}),
+    (
+        gemm,
+        (416, 200, 192),
+        {"m": 64, "n": 64, "consumer_warpgroups": 1, "serpentine": True, "cluster": 4},
+    ),
+    (turned, (9, 100, 200), {**FEW, "split_k": 2}),
     (gemm, (300, 40, 300), {**ONE, "cluster": 2}),  # an odd number of rows of tiles
-    (gemm, (260, 72, 200), {"m": 64, "n": 64, "consumers": 1, "cluster": 4}),
-    (gemm, (200, 40, 520), {**ONE, "cluster": 2, "split": 2}),
-    (gemm, (300, 40, 300), {**ONE, "pace": 2}),
+    (gemm, (260, 72, 200), {"m": 64, "n": 64, "consumer_warpgroups": 1, "cluster": 4}),
+    (gemm, (200, 40, 520), {**ONE, "cluster": 2, "split_k": 2}),
+    (gemm, (300, 40, 300), {**ONE, "cta_sync_interval": 2}),
     (
         gemm,
         (300, 104, 200),
-        {"m": 64, "n": 64, "consumers": 1, "pace": 2, "keep": "a", "direct": False},
+        {
+            "m": 64,
+            "n": 64,
+            "consumer_warpgroups": 1,
+            "cta_sync_interval": 2,
+            "l2_evict_last": "a",
+            "store_from_registers": False,
+        },
     ),
-    (gemm, (300, 40, 300), {**ONE, "cluster": 2, "pace": 3}),
-    (gemm, (200, 40, 200), {**ONE, "split": 2, "near": True}),  # several tiles a cluster
-    (gemm, (140, 100, 300), {"m": 128, "n": 64, "consumers": 2, "split": 2, "near": True}),
-    (gemm, (72, 40, 600), {**ONE, "split": 4, "near": True}),
-    (gemm, (72, 200, 300), {"m": 64, "n": 128, "consumers": 1, "split": 3}),  # many registers
-    (gemm, (72, 200, 200), {"m": 64, "n": 160, "consumers": 1, "split": 2, "near": True}),
-    (gemm, (72, 200, 600), {"m": 64, "n": 128, "consumers": 1, "split": 4, "near": True}),
+    (gemm, (300, 40, 300), {**ONE, "cluster": 2, "cta_sync_interval": 3}),
+    (
+        gemm,
+        (200, 40, 200),
+        {**ONE, "split_k": 2, "split_k_in_cluster": True},
+    ),  # several tiles a cluster
+    (
+        gemm,
+        (140, 100, 300),
+        {"m": 128, "n": 64, "consumer_warpgroups": 2, "split_k": 2, "split_k_in_cluster": True},
+    ),
+    (gemm, (72, 40, 600), {**ONE, "split_k": 4, "split_k_in_cluster": True}),
+    (
+        gemm,
+        (72, 200, 300),
+        {"m": 64, "n": 128, "consumer_warpgroups": 1, "split_k": 3},
+    ),  # many registers
+    (
+        gemm,
+        (72, 200, 200),
+        {"m": 64, "n": 160, "consumer_warpgroups": 1, "split_k": 2, "split_k_in_cluster": True},
+    ),
+    (
+        gemm,
+        (72, 200, 600),
+        {"m": 64, "n": 128, "consumer_warpgroups": 1, "split_k": 4, "split_k_in_cluster": True},
+    ),
 ]
 
 
@@ -94,7 +125,7 @@ def test_neighbours_take_squares_of_tiles():
     sizes, rng = {"m": 512, "n": 144, "k": 16}, np.random.default_rng(0)
     a, b = numbers(rng, 512, 16), numbers(rng, 144, 16)
     kernel = gemm.compile(dict.fromkeys(("a", "b", "out"), "bf16"), without={"bias", "residual"})
-    pins = {**ONE, "serpentine": True, "group": 8}
+    pins = {**ONE, "serpentine": True, "raster_group": 8}
     made = Compiled(kernel.kernel, sizes=sizes, pins=pins)
     assert "first_tile" in emit_kernel(made.lower(made.choices[0].tiling)).text
     (out,), fault = executed(made, sizes, {"alpha": 1.0}, [a, b], 0, grid=34)
@@ -109,7 +140,7 @@ def test_attention_of_few_queries():
     rest = {t.name for t in attention.signature.tensors} - set(types)
     kernel = attention.compile(types, sizes={"d": 64}, without=rest).kernel
     sizes = {"b": 1, "h": 1, "g": 1, "s": 9, "t": 300, "d": 64}
-    pins = {"s": 64, "t": 64, "consumers": 1, "split": 3}
+    pins = {"s": 64, "t": 64, "consumer_warpgroups": 1, "split_k": 3}
     made = Compiled(kernel, sizes=sizes, pins=pins, positive={"scale"})
     (out,), fault = executed(made, sizes, {"scale": 0.125}, [q, k, v], 1)
     weights = np.exp(q[0, 0] @ k[0, 0].T * 0.125)

@@ -104,13 +104,13 @@ def moved_units(x: wl.In["b", "m", "k"], w: wl.In["n", "k"], out: wl.Out["b", "m
     out[b + 1, m, n] = acc
 
 
-@pytest.mark.parametrize("pins", [{"direct": True}, {"direct": False}])
+@pytest.mark.parametrize("pins", [{"store_from_registers": True}, {"store_from_registers": False}])
 def test_a_computed_unit_is_one_index_of_a_store(pins):
     b, m, n, k = 3, 40, 48, 64
     arrays = {"x": drawn(b, m, k), "w": drawn(n, k, seed=1)}
     types = dict.fromkeys(("x", "w", "out"), "bf16")
     sizes = {"b": b, "m": m, "n": n, "k": k}
-    more = {"m": 64, "n": 64, "k": 64, "consumers": 1, "alternate": 1, "stages": 2}
+    more = {"m": 64, "n": 64, "k": 64, "consumer_warpgroups": 1, "pingpong": 1, "stages": 2}
     (got,), (same,) = executed(moved_units, types, sizes, arrays, **more, **pins)
     want = np.zeros((b, m, n))
     want[1:] = (arrays["x"] @ arrays["w"].T)[:-1]

@@ -105,7 +105,7 @@ SLOW = pytest.mark.slow
     "d", [80, *(pytest.param(d, marks=SLOW) for d in (8, 40, 72, 96, 160, 192))]
 )
 def test_heads_of_any_width(d):
-    check_attention(d, program="text", t=64, consumers=1, s=64)
+    check_attention(d, schedule="source", t=64, consumer_warpgroups=1, s=64)
 
 
 @pytest.mark.parametrize("r", [24, *(pytest.param(r, marks=SLOW) for r in (8, 60, 72, 96))])
@@ -124,7 +124,7 @@ def test_experts_of_any_number(e):
     sizes = {"m": 70, "k": 136, "e": e}
     types = {"x": "bf16", "w": "bf16", "share": "bf16"}
     arrays = {"x": x, "w": w, "bias": bias}
-    best, least, share = executed(experts, types, sizes, arrays, alternate=1)
+    best, least, share = executed(experts, types, sizes, arrays, pingpong=1)
     z = x @ w.T + bias
     p = np.exp(z - z.max(1, keepdims=True))
     assert (best == z.argmax(1)).all()

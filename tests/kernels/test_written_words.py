@@ -150,9 +150,9 @@ def test_masks_of_bytes_beside_products():
     mask = np.random.default_rng(0).integers(0, 2, (70, 50))
     types = {"x": "bf16", "w": "bf16", "out": "bf16"}
     arrays, sizes = {"x": x, "w": w, "mask": mask}, {"m": 70, "n": 50, "k": 64}
-    (out,), _ = executed(masked_after, types, sizes, arrays, alternate=1)
+    (out,), _ = executed(masked_after, types, sizes, arrays, pingpong=1)
     close(out, np.where(mask, x @ w.T, 0))
     types, sizes = {"q": "bf16", "k": "bf16"}, {"s": 70, "t": 50, "d": 64}
     arrays = {"q": x, "k": w, "mask": mask}
-    (out,), _ = executed(masked_inside, types, sizes, arrays, alternate=1)
+    (out,), _ = executed(masked_inside, types, sizes, arrays, pingpong=1)
     close(out, np.where(mask, np.exp(x @ w.T * 0.1), 0).sum(1))

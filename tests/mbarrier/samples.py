@@ -121,8 +121,22 @@ def _grad(name: str, d: int) -> Mapping[str, object]:
 
 
 BRIEF = ModuloOptions(find_work=0.5, prove_work=0.0, optimise_work=0.0)  # a schedule, not the best
-TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
-ALTERNATING = {"m": 128, "n": 64, "consumers": 1, "alternate": 2, "stages": 3, "staging": 1}
+TURNS = {
+    "m": 192,
+    "n": 128,
+    "consumer_warpgroups": 3,
+    "mma_turns": True,
+    "stages": 4,
+    "store_from_registers": True,
+}
+ALTERNATING = {
+    "m": 128,
+    "n": 64,
+    "consumer_warpgroups": 1,
+    "pingpong": 2,
+    "stages": 3,
+    "epilogue_stages": 1,
+}
 FEW = {"m": 16, "n": 128, "stages": 3}
 SHIPPED: dict[str, Shipped] = {
     "gemm": Shipped(gemm),
@@ -157,13 +171,13 @@ SHIPPED: dict[str, Shipped] = {
         attention,
         sizes={"d": 64},
         constants={"score": _softcap, "visible": _window},
-        pins={"consumers": 1},
+        pins={"consumer_warpgroups": 1},
     ),
-    "near_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split": 2, "near": True}),
-    "split_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split": 4, "cluster": 1}),
-    "decode": Shipped(attention, sizes={"d": 128, "s": 1}, pins={"split": 4}),
+    "near_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split_k": 2, "split_k_in_cluster": True}),
+    "split_gemm": Shipped(gemm, pins={"m": 128, "n": 128, "split_k": 4, "cluster": 1}),
+    "decode": Shipped(attention, sizes={"d": 128, "s": 1}, pins={"split_k": 4}),
     "alternating": Shipped(gemm, pins=ALTERNATING),
-    "clustered": Shipped(gemm, pins={"m": 128, "n": 64, "consumers": 2, "cluster": 2}),
+    "clustered": Shipped(gemm, pins={"m": 128, "n": 64, "consumer_warpgroups": 2, "cluster": 2}),
     "blocked": Shipped(
         blocked,
         sizes={"d": 128},

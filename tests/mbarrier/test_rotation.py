@@ -23,7 +23,7 @@ def lowered(text, sizes, **pins):
 
 @pytest.fixture(scope="module")
 def turned():
-    tiles = {"m": 64, "n": 32, "k": 64, "consumers": 1, "alternate": 2}
+    tiles = {"m": 64, "n": 32, "k": 64, "consumer_warpgroups": 1, "pingpong": 2}
     document = lowered(gemm, SIZES, **tiles).document
     assert document.program("consumer").alternates
     return document

@@ -24,7 +24,7 @@ from warploom.verify.roles import verify_roles
 HALF = dict.fromkeys(("a", "b", "out"), DType.BF16)
 SIZES = {"m": 1000, "n": 3000, "k": 5000}
 SLOW = pytest.mark.slow
-TILE = {"m": 128, "n": 64, "consumers": 2}
+TILE = {"m": 128, "n": 64, "consumer_warpgroups": 2}
 
 
 @cache
@@ -62,7 +62,7 @@ def changed(document, kind, change):
     [(2, 1), pytest.param(2, 2, marks=SLOW), pytest.param(4, 1, marks=SLOW)],
 )
 def test_shares_are_fetched_into_every_cta(size, split):
-    document = lowered(cluster=size, split=split).document
+    document = lowered(cluster=size, split_k=split).document
     assert document.cluster == size
     loads = {e.multicast: e.bytes for e in entries(document, Load)}
     assert loads == {1: 128 * 128, size: 64 * 128 // size}

@@ -84,7 +84,7 @@ def test_what_depends_on_the_order_is_refused_at_the_loop(text):
     with pytest.raises(KernelError, match="split over CTAs") as refused:
         meeting_of(body_of(kernel))
     assert "for k in wl.steps(a.k)" in str(refused.value)
-    assert all(c.tiling.split == 1 for c in choose(kernel, {"m": 64, "n": 64, "k": 8192})[:4])
+    assert all(c.tiling.split_k == 1 for c in choose(kernel, {"m": 64, "n": 64, "k": 8192})[:4])
 
 
 @given(st.integers(-3, 5000), st.integers(2, 64), st.integers(1, 4))
@@ -100,7 +100,7 @@ def test_parts_cover_every_iteration_once(count, split, fewest):
 
 
 def test_the_emitted_lines_are_those():
-    text = product(m=128, n=128, consumers=2, split=4).cuda
+    text = product(m=128, n=128, consumer_warpgroups=2, split_k=4).cuda
     assert "const int k_share = max((k_all + 3) / 4, 1);" in text
     assert "const int k_tiles = max(min(k_all - part * k_share, k_share), 1);" in text
     assert "first_k += part * k_share * 64;" in text
@@ -108,14 +108,14 @@ def test_the_emitted_lines_are_those():
 
 def test_idle_sms_get_parts_of_a_loop():
     found = choose(product().rewritten, {"m": 1024, "n": 1024, "k": 16384})[0].tiling
-    assert found.split > 1
-    tiles = -(-1024 // dict(found.extents)["n"]) * -(-1024 // dict(found.extents)["m"])
-    assert tiles * found.split <= 132
+    assert found.split_k > 1
+    tiles = -(-1024 // dict(found.tile)["n"]) * -(-1024 // dict(found.tile)["m"])
+    assert tiles * found.split_k <= 132
 
 
 def test_two_parts_meet_in_shared_memory():
     """Each CTA of the cluster ends one consumer's rows and sends those of the other."""
-    made = product(m=128, n=128, consumers=2, split=2, near=True)
+    made = product(m=128, n=128, consumer_warpgroups=2, split_k=2, split_k_in_cluster=True)
     found = lower(made.rewritten, made.choices[0].tiling)
     assert found.document.cluster == 2
     assert found.document.exchanges[0].across == "near"
@@ -132,28 +132,30 @@ def test_two_parts_meet_in_shared_memory():
 
 @pytest.mark.parametrize(
     ("pins", "why"),
-    [({"split": 3}, "are a cluster"), ({"split": 2, "cluster": 2}, "fetches rows together")],
+    [({"split_k": 3}, "are a cluster"), ({"split_k": 2, "cluster": 2}, "fetches rows together")],
 )
 def test_parts_that_cannot_meet_near_are_refused(pins, why):
-    made = product(m=128, n=128, consumers=2, near=True, **pins)
+    made = product(m=128, n=128, consumer_warpgroups=2, split_k_in_cluster=True, **pins)
     with pytest.raises(KernelError, match=why):
         lower(made.rewritten, made.choices[0].tiling)
 
 
 def test_maxima_meet_far():
-    made = Compiled(scores().kernel, pins={"s": 64, "t": 64, "consumers": 1, "split": 2})
+    made = Compiled(
+        scores().kernel, pins={"s": 64, "t": 64, "consumer_warpgroups": 1, "split_k": 2}
+    )
     with pytest.raises(KernelError, match="depend on a maximum"):
-        lower(made.rewritten, replace(made.choices[0].tiling, near=True))
+        lower(made.rewritten, replace(made.choices[0].tiling, split_k_in_cluster=True))
 
 
 def test_full_waves_are_not_split():
     kernel = product().rewritten
-    assert choose(kernel, {"m": 8192, "n": 8192, "k": 8192})[0].tiling.split == 1
+    assert choose(kernel, {"m": 8192, "n": 8192, "k": 8192})[0].tiling.split_k == 1
 
 
 @pytest.fixture(scope="module")
 def lowered():
-    made = product(m=128, n=128, consumers=2, split=4)
+    made = product(m=128, n=128, consumer_warpgroups=2, split_k=4)
     return lower(made.rewritten, made.choices[0].tiling)
 
 
@@ -184,7 +186,7 @@ def test_a_residual_keeps_ragged_tiles_where_they_are():
     """It may be the result itself, which no element may be added to twice."""
     types = dict.fromkeys(("a", "b", "out", "residual"), "bf16")
     made = gemm.compile(types, without={"bias"})
-    pins = {"m": 128, "n": 128, "consumers": 2}
+    pins = {"m": 128, "n": 128, "consumer_warpgroups": 2}
     text = Compiled(made.kernel, sizes={"m": 999, "n": 999, "k": 64}, pins=pins).cuda
     assert "const int pos_m = (band + inside % tall) * 128;" in text
 
@@ -208,4 +210,4 @@ def test_pulled_tiles_cover_every_element(emitted, rows, columns):
 
 @pytest.fixture(scope="module")
 def emitted():
-    return product(m=128, n=128, consumers=2, split=1).cuda
+    return product(m=128, n=128, consumer_warpgroups=2, split_k=1).cuda

@@ -12,34 +12,34 @@ from warploom.ir import read_schedule, write_schedule
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
 
 READ = (
-    *("consumers", "stages", "hold", "staging", "program", "split", "cluster"),
-    *("near", "settled", "unroll", "together", "resident"),
+    *("consumer_warpgroups", "stages", "a_in_registers", "epilogue_stages", "schedule_name"),
+    *("split_k", "cluster", "split_k_in_cluster", "drain_mma", "unroll"),
+    *("one_barrier_per_stage", "ctas_per_sm"),
 )
 
 
 @given(
     st.builds(
         KernelConfig,
-        extents=st.just((("m", 128), ("n", 64))),
-        consumers=st.integers(1, 4),
+        tile=st.just((("m", 128), ("n", 64))),
+        consumer_warpgroups=st.integers(1, 4),
         stages=st.none() | st.integers(1, 9),
-        hold=st.booleans(),
-        staging=st.integers(1, 4),
-        program=st.sampled_from(("", "text", "48a1baec85")),
-        split=st.integers(1, 4),
-        near=st.booleans(),
+        a_in_registers=st.booleans(),
+        epilogue_stages=st.integers(1, 4),
+        split_k=st.integers(1, 4),
+        split_k_in_cluster=st.booleans(),
         cluster=st.integers(1, 4),
-        settled=st.booleans(),
+        drain_mma=st.booleans(),
         unroll=st.integers(1, 4),
-        together=st.booleans(),
-        resident=st.integers(1, 2),
-        times=st.sampled_from(((), (1, 2, 3))),
+        one_barrier_per_stage=st.booleans(),
+        ctas_per_sm=st.integers(1, 2),
+        schedule=st.sampled_from(("", "source", "48a1baec85", (1, 2, 3))),
     )
 )
 def test_what_a_name_says_can_be_read(tiling):
     pins = pins_of_name(tiling.name.partition("_")[2])
-    assert (pins.pop("given", None) is None) == (not tiling.times)
-    again = KernelConfig(extents=tiling.extents, **{"consumers": 1, **pins})
+    assert (pins.pop("given", None) is None) == (not tiling.issue_times)
+    again = KernelConfig(tile=tiling.tile, **{"consumer_warpgroups": 1, **pins})
     assert all(getattr(again, name) == getattr(tiling, name) for name in READ)
 
 
@@ -68,7 +68,7 @@ def {name}(x: wl.In["m", "k"], s: wl.In["k/64", wl.f32], w: wl.In["n", "k"], out
         acc += (x[m, k] @ w[n, k].T) * s[k]
     out[m, n] = acc
 """
-    kernel = run_source(text)[name].with_config(m=64, n=64, consumers=1, **pins)
+    kernel = run_source(text)[name].with_config(m=64, n=64, consumer_warpgroups=1, **pins)
     types = dict.fromkeys(("x", "w", "out"), "bf16")
     return kernel.compile(types, sizes={"m": 256, "n": 256, "k": 512}).document
 

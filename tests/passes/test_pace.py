@@ -17,7 +17,7 @@ from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import grouped, grouped_weights
 
 SIZES = {"t": 400, "n": 100, "k": 300, "e": 4}
-PINS = {"t": 64, "n": 64, "consumers": 1, "pace": 2}
+PINS = {"t": 64, "n": 64, "consumer_warpgroups": 1, "cta_sync_interval": 2}
 
 
 @cache
@@ -44,14 +44,20 @@ def test_only_the_producer_keeps_pace_and_leaves():
     assert producer.count("if (k % 2 == 0) keep_pace((unsigned*)work, ++paces, ") == 1
     assert producer.count("leave_pace((unsigned*)work);") == 1
     assert "pace" not in consumer
-    assert "pace" not in emit_kernel(lowered(pace=0)).text
+    assert "pace" not in emit_kernel(lowered(cta_sync_interval=0)).text
 
 
 def test_copies_out_leave_the_l2_first_where_a_tensor_is_to_stay():
     kernel = gemm.compile(dict.fromkeys(("a", "b", "out"), "bf16"), without={"bias", "residual"})
-    pins = {"m": 64, "n": 64, "consumers": 1, "direct": False, "pace": 2}
+    pins = {
+        "m": 64,
+        "n": 64,
+        "consumer_warpgroups": 1,
+        "store_from_registers": False,
+        "cta_sync_interval": 2,
+    }
     for keep, pace, call in (("a", 2, "stream"), (None, 2, "store"), ("a", 0, "store")):
-        own = {**pins, "keep": keep, "pace": pace}
+        own = {**pins, "l2_evict_last": keep, "cta_sync_interval": pace}
         made = Compiled(kernel.kernel, sizes={"m": 512, "n": 512, "k": 256}, pins=own)
         text = emit_kernel(made.lower(made.choices[0].tiling)).text
         assert f"tma_{call}_2d(&map_out" in text
@@ -59,16 +65,16 @@ def test_copies_out_leave_the_l2_first_where_a_tensor_is_to_stay():
 
 
 def test_consumers_that_share_a_tile_look_for_the_next_one_while_its_first_product_runs():
-    made = lowered(t=128, consumers=2, alternate=1, pace=0)
+    made = lowered(t=128, consumer_warpgroups=2, pingpong=1, cta_sync_interval=0)
     consumer = emit_kernel(made).text.split("registers_up<")[1]
     assert consumer.count("find(next += gridDim.x)") == 1
     first, again = consumer.index("// first product"), consumer.index("for (; k < k_tiles")
     assert first < consumer.index("find(next += gridDim.x)") < again
-    assert "find(" not in emit_kernel(lowered(alternate=2)).text  # the other one multiplies
+    assert "find(" not in emit_kernel(lowered(pingpong=2)).text  # the other one multiplies
 
 
 def test_a_consumer_that_has_no_rows_runs_what_others_wait_for_and_no_op():
-    shared = {"t": 128, "consumers": 2, "alternate": 1}
+    shared = {"t": 128, "consumer_warpgroups": 2, "pingpong": 1}
     consumer = emit_kernel(lowered(**shared)).text.split("registers_up<")[1]
     works, rests = consumer.split("} else {  // the group has no rows here")
     for wait in ("mbar_wait(", "mbar_arrive(", "wgmma_wait<1>", ".advance()", "find(next +="):
@@ -76,15 +82,21 @@ def test_a_consumer_that_has_no_rows_runs_what_others_wait_for_and_no_op():
     for op in ("wgmma_m64", "ptr_out"):
         assert op in works
         assert op not in rests
-    for other in ({"pace": 0}, {"consumers": 1}, {"consumers": 1, "alternate": 2}):
+    for other in (
+        {"cta_sync_interval": 0},
+        {"consumer_warpgroups": 1},
+        {"consumer_warpgroups": 1, "pingpong": 2},
+    ):
         assert "has no rows here" not in emit_kernel(lowered(**{**shared, **other})).text
 
 
 @NEEDS_COMPILER
 @pytest.mark.parametrize("group", [1, 2, 16])
-@pytest.mark.parametrize("pins", [{"alternate": 1}, {"alternate": 2}, {"t": 128, "consumers": 2}])
+@pytest.mark.parametrize(
+    "pins", [{"pingpong": 1}, {"pingpong": 2}, {"t": 128, "consumer_warpgroups": 2}]
+)
 def test_groups_at_one_pace_are_right_and_leave_zeros(pins, group):
-    made = lowered(**{"alternate": 1, **pins}, group=group)
+    made = lowered(**{"pingpong": 1, **pins}, raster_group=group)
     for seed in (0, 1):
         fault, error = executed(made, emit_kernel(made), seed)
         assert fault is None
@@ -113,7 +125,7 @@ def test_nobody_waits_for_ever_and_zeros_are_missed(right, wrong, what):
 @pytest.mark.parametrize(
     ("text", "pins", "why"),
     [
-        (gemm, {"m": 64, "n": 64, "split": 2}, "parts"),
+        (gemm, {"m": 64, "n": 64, "split_k": 2}, "parts"),
         (grouped_weights, {"n": 64, "k": 64}, "differ in length"),
     ],
 )
@@ -122,7 +134,7 @@ def test_loops_that_differ_cannot_keep_pace(text, pins, why):
     without = {"bias", "residual"} if text is gemm else set()
     kernel = text.compile(dict.fromkeys(names, "bf16"), without=without).kernel
     made = Compiled(kernel, sizes={**SIZES, "m": 100}, pins=pins)
-    tiling = replace(made.choices[0].tiling, pace=2)
+    tiling = replace(made.choices[0].tiling, cta_sync_interval=2)
     with pytest.raises(KernelError, match=why):
         made.lower(tiling)
 
@@ -130,5 +142,5 @@ def test_loops_that_differ_cannot_keep_pace(text, pins, why):
 def test_a_loop_after_another_is_chosen_without_a_pace():
     made = two_loops.compile("bf16")
     tiling = made.choices[0].tiling
-    assert tiling.pace == 0
+    assert tiling.cta_sync_interval == 0
     assert len(made.lower(tiling).documents) == 2

@@ -135,7 +135,7 @@ def test_trips_are_those_that_see_something(choice, sees, queries, keys, direct)
     body = body_of(made)
     cut = cut_of(body, fuse(body))
     rows, step = 128, 64
-    tiling = replace(tiling_of(made, s=rows, t=step), direct=direct)
+    tiling = replace(tiling_of(made, s=rows, t=step), store_from_registers=direct)
     found = row_trips(body, cut, tiling, sizes(1, queries, keys))
     count = -(-queries // rows)
     early = starts_early(body, cut, tiling)

@@ -213,7 +213,7 @@ def test_a_use_may_be_any_number_of_rounds_away():
         1376,
         1656,
     )  # waits two uses back in a ring of one
-    made = lowered("scan_parts", times=times)
+    made = lowered("scan_parts", schedule=times)
     assert any(
         isinstance(e, WaitEmpty) and abs(e.k) > made.document.ring(e.ring).depth
         for p in made.document.programs

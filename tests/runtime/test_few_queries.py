@@ -161,7 +161,13 @@ def test_a_split_of_many_tiles_is_refused():
     from warploom.compiler.described import binary_of
 
     layouts = (tensor(65536, 64), tensor(64, 65536, strides=(1, 64)), None, None, None)
-    pins = (("m", 128), ("n", 128), ("consumers", 2), ("split", 2), ("near", False))
+    pins = (
+        ("m", 128),
+        ("n", 128),
+        ("consumer_warpgroups", 2),
+        ("split_k", 2),
+        ("split_k_in_cluster", False),
+    )
     made = GEMM.compiled_for(layouts, (*gemm_options("none", None, True, None)[:4], pins))
     with pytest.raises(GeometryError, match="tiles with a split loop"):
         binary_of(made).work({"m": 65536, "n": 65536, "k": 64})

@@ -196,10 +196,9 @@ def test_the_kernels_of_a_call(size, heads, fixed, names):
 def test_every_head_dimension_has_its_schedule():
     for size, mask in itertools.product((64, 128, 256), (False, True)):
         pins = dict(measured("attention_grad", {"causal": mask}, {"d": size}))
-        assert pins["times"]
-        assert "times" not in dict(
-            measured("attention_grad", {"causal": mask, "score": softcap}, {"d": size})
-        )
+        assert isinstance(pins["schedule"], tuple)
+        scored = measured("attention_grad", {"causal": mask, "score": softcap}, {"d": size})
+        assert dict(scored)["schedule"] == "source"
 
 
 @pytest.mark.parametrize("mask", [False, True, "end"])

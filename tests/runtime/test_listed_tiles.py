@@ -21,7 +21,9 @@ def test_copies_out_never_begin_before_the_tensor(direct):
         TYPES, sizes={"d": 64}, without={"lengths", "lse"}, constants={"causal": True}
     )
     kernel = rewrite(simplify(made), frozenset({"scale"}))
-    tiling = replace(tiling_of(kernel, consumers=1, s=64, t=64), direct=direct, stages=2)
+    tiling = replace(
+        tiling_of(kernel, consumers=1, s=64, t=64), store_from_registers=direct, stages=2
+    )
     options = ModuloOptions(goals=(), find_work=1.0, prove_work=0.0)
     text = emit_kernel(lower(kernel, tiling, options=options)).text
     assert "listed(order + visit)" in text
@@ -35,6 +37,8 @@ def test_small_tiles_that_take_turns_leave_room_to_hand_over():
         TYPES, sizes={"d": 64}, without={"lengths", "lse"}, constants={"causal": True}
     )
     kernel = rewrite(simplify(made), frozenset({"scale"}))
-    tiling = replace(tiling_of(kernel, consumers=2, s=128, t=16), direct=True, stages=4)
+    tiling = replace(
+        tiling_of(kernel, consumers=2, s=128, t=16), store_from_registers=True, stages=4
+    )
     made = lower(kernel, tiling, options=ModuloOptions(goals=(), find_work=1.0, prove_work=0.0))
     assert made.result.ii >= 2 * made.problem.handoff

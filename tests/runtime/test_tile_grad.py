@@ -51,7 +51,7 @@ def grad(size=64, *, causal=False):
 
 def tiled(kernel, **choices):
     tiling = tiling_of(kernel, consumers=2, s=choices.pop("s", 64), t=128)
-    return dataclasses.replace(tiling, hold=False, **choices)
+    return dataclasses.replace(tiling, a_in_registers=False, **choices)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,13 @@ def lowered():
     kernel = grad()
     return lower(
         kernel,
-        tiled(kernel, joined=True, shared=True, cleared=True, handed=2),
+        tiled(
+            kernel,
+            fuse_vector_chains=True,
+            operands_from_smem=True,
+            zero_init_accumulators=True,
+            computed_tile_stages=2,
+        ),
         options=QUICK,
         keep=cached_schedule,
     )
@@ -125,7 +131,14 @@ def test_vectors_arrive_with_their_tiles(lowered):
 
 def test_sums_go_to_memory_from_registers_where_asked():
     kernel = grad()
-    choices = tiled(kernel, joined=True, shared=True, cleared=True, straight=True, handed=2)
+    choices = tiled(
+        kernel,
+        fuse_vector_chains=True,
+        operands_from_smem=True,
+        zero_init_accumulators=True,
+        reduce_from_registers=True,
+        computed_tile_stages=2,
+    )
     made = lower(kernel, choices, options=QUICK, keep=cached_schedule)
     assert verify_roles(made.document).clean
     entries = made.document.program("consumer").kernel
@@ -144,7 +157,13 @@ def test_it_compiles_without_spills(lowered, tmp_path):
 def test_registers_are_counted_while_they_live():
     kernel = grad(128)
     body = body_of(kernel)
-    choices = tiled(kernel, joined=True, shared=True, cleared=True, spare=48)
+    choices = tiled(
+        kernel,
+        fuse_vector_chains=True,
+        operands_from_smem=True,
+        zero_init_accumulators=True,
+        reserved_registers=48,
+    )
     layout = lay_out(body, choices, join(body, fuse(body)))
     assert layout.crowded
     assert sum(a.registers for a in layout.arrays) == 256
@@ -153,7 +172,13 @@ def test_registers_are_counted_while_they_live():
 @pytest.mark.slow
 def test_the_wide_head_fits():
     kernel = grad(128)
-    choices = tiled(kernel, joined=True, shared=True, cleared=True, spare=48)
+    choices = tiled(
+        kernel,
+        fuse_vector_chains=True,
+        operands_from_smem=True,
+        zero_init_accumulators=True,
+        reserved_registers=48,
+    )
     made = lower(kernel, choices, options=QUICK, keep=cached_schedule)
     assert verify_roles(made.document).clean
     assert live_registers(made.document.program("consumer")) <= 208
@@ -247,7 +272,13 @@ def test_the_ends_mean_what_they_say():
 
 def test_tiles_that_start_late_are_listed():
     kernel = grad(causal=True)
-    tiling = tiled(kernel, joined=True, shared=True, cleared=True, handed=2)
+    tiling = tiled(
+        kernel,
+        fuse_vector_chains=True,
+        operands_from_smem=True,
+        zero_init_accumulators=True,
+        computed_tile_stages=2,
+    )
     sizes = {"b": 1, "h": 3, "g": 3, "s": 1024, "t": 1024, "d": 64}
     starts, *rest = visit_list(kernel, tiling, sizes, 1)
     assert starts == 1

@@ -59,8 +59,8 @@ def _made() -> Compiled:
 def _waiting(made: Compiled) -> Lowered:
     """Attention over 80 keys an iteration, in the order of WAITS."""
     shipped = made.choices[0].tiling
-    extents = tuple((n, 80 if n == "t" else e) for n, e in shipped.extents)
-    return made.lower(replace(shipped, extents=extents, times=WAITS, tie=0, cluster=1))
+    extents = tuple((n, 80 if n == "t" else e) for n, e in shipped.tile)
+    return made.lower(replace(shipped, tile=extents, schedule=WAITS, full_wait_after=0, cluster=1))
 
 
 def test_only_programs_whose_steps_can_be_drawn_read_the_clock() -> None:

@@ -57,7 +57,9 @@ def lowered_attention(**given):
 
 
 def test_exponentials_drawn_between_a_turns_products_stay_before_the_wait():
-    lowered = lowered_attention(times=TWO_TURNS, hold=False, tie=0, late=0)
+    lowered = lowered_attention(
+        schedule=TWO_TURNS, a_in_registers=False, full_wait_after=0, deferred_mmas=0
+    )
     workload = lower_roles(lowered.document, role_costs(lowered), 4)
     consumer = next(p for p in workload.programs if p.row.name == "consumer 0")
     inner = [s.place for s in consumer.steps if s.place.phase == "kernel"]

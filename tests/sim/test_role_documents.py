@@ -177,7 +177,7 @@ TILES = [{"m": 128, "n": 256}, {"m": 128, "n": 192}, {"m": 256, "n": 160}]
 
 @pytest.mark.parametrize("tiles", TILES, ids=str)
 def test_products_reach_their_proven_interval(tiles):
-    made = lowered("gemm", **tiles, consumers=2)
+    made = lowered("gemm", **tiles, consumer_warpgroups=2)
     sim = simulate_roles(made.document, role_costs(made), trips=24)
     assert sim.steady
     assert made.document.proof.proven
@@ -235,7 +235,7 @@ def test_slots_that_consumers_fill_are_handed_over():
 
 def test_who_stores_leaves_the_tensor_cores_to_the_next_in_turn():
     def cycles(alternate):
-        made = lowered("alternating", alternate=alternate)
+        made = lowered("alternating", pingpong=alternate)
         return simulate_roles(made.document, role_costs(made), trips=4, tiles=8).cycles
 
     assert cycles(2) < cycles(1)

@@ -39,7 +39,7 @@ BASES = {
     "gemm": lambda: GEMM,
     "attention": lambda: ATTENTION,
     "cluster": lambda: CLUSTER,
-    "text gemm": text("gemm", m=128, n=256, consumers=2, stages=3, staging=4),
+    "text gemm": text("gemm", m=128, n=256, consumer_warpgroups=2, stages=3, epilogue_stages=4),
     "text attention": text("attention"),
     "grad": text("packed_grad"),
 }

@@ -275,7 +275,7 @@ def _in_turn(found: Sequence[Shape]) -> Iterator[Shape]:
     """The first of every tile size, then the second of each, and so on."""
     groups: dict[object, list[Shape]] = {}
     for shape in found:
-        groups.setdefault((shape.tiling.extents, shape.tiling.consumers), []).append(shape)
+        groups.setdefault((shape.tiling.tile, shape.tiling.consumer_warpgroups), []).append(shape)
     for turn in range(max(map(len, groups.values()), default=0)):
         for group in groups.values():
             yield from group[turn : turn + 1]

@@ -113,4 +113,4 @@ def _tiling(pins: Mapping[str, Any]) -> KernelConfig:
     rest: dict[str, Any] = {
         n: tuple(v) if isinstance(v, list) else v for n, v in pins.items() if n in names
     }
-    return replace(KernelConfig(extents=extents), **rest)
+    return replace(KernelConfig(tile=extents), **rest)

@@ -62,10 +62,15 @@ class Trial:
     def name(self) -> str:
         """A name that tells trials of one search apart."""
         t = self.tiling
-        tags = [f"a{t.ahead}" if t.ahead != 1 else "", f"t{t.tie}" if t.tie else ""]
-        tags += [f"l{t.late}"] if t.late else []
-        order = f"{hash_of(t.times):06x}" if t.times else ""
-        return "_".join([replace(t, times=()).name, *(x for x in (*tags, order) if x)])
+        tags = [
+            f"a{t.tile_prefetch}" if t.tile_prefetch != 1 else "",
+            f"t{t.full_wait_after}" if t.full_wait_after else "",
+        ]
+        tags += [f"l{t.deferred_mmas}"] if t.deferred_mmas else []
+        order = f"{hash_of(t.issue_times):06x}" if t.issue_times else ""
+        return "_".join(
+            [replace(t, schedule=t.schedule_name).name, *(x for x in (*tags, order) if x)]
+        )
 
 
 def hash_of(times: tuple[int, ...]) -> int:
@@ -123,7 +128,7 @@ def _choices(
 def _storage(tiling: KernelConfig, pins: Mapping[str, object]) -> Iterator[KernelConfig]:
     """The same tile with operands kept elsewhere, in more slots."""
     options: dict[str, tuple[object, ...]] = {
-        "hold": (tiling.hold, not tiling.hold),
+        "a_in_registers": (tiling.a_in_registers, not tiling.a_in_registers),
         "stages": (tiling.stages, *(n for n in (2, 3, 4) if tiling.stages is not None)),
     }
     found = [tiling]
@@ -151,7 +156,7 @@ def bound_of(kernel: Kernel, tiling: KernelConfig, sizes: Sizes, target: HopperT
     body = body_of(kernel)
     layout = lay_out(body, tiling, fuse(body))
     busy: dict[str, int] = {}
-    for op in loop_ops(layout, target, tiling.consumers):
+    for op in loop_ops(layout, target, tiling.consumer_warpgroups):
         for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
             busy[unit] = busy.get(unit, 0) + cycles
     iterations, _ = work_of(kernel, tiling, sizes, target)
@@ -169,7 +174,7 @@ def work_of(
     kernel: Kernel, tiling: KernelConfig, sizes: Sizes, target: HopperTarget
 ) -> tuple[int, int]:
     """Iterations and tiles of the CTA that has most iterations; only the extents matter."""
-    bare = KernelConfig(extents=tiling.extents)
+    bare = KernelConfig(tile=tiling.tile)
     return _work(kernel, bare, tuple(sorted(sizes.items())), target.limits.sms)
 
 
@@ -222,19 +227,23 @@ def schedule(
     for times, lowered in orders.items():
         if ranked and late():
             break
-        tiling = replace(shape.tiling, times=times)
+        tiling = replace(shape.tiling, schedule=times)
         ranked.append(trial_of(kernel, tiling, lowered, shape.bound, sizes, target))
     ranked.sort(key=lambda t: t.predicted)
-    chosen = [t for t in ranked if t.tiling.times == next(iter(orders))]
+    chosen = [t for t in ranked if t.tiling.schedule == next(iter(orders))]
     chosen += [t for t in ranked[:programs] if t not in chosen]
     turns = takes_turns(first.layout)
     depths = [
-        d for d in (1, 2) if any(_settled(kernel, sizes, replace(shape.tiling, ahead=d), target))
+        d
+        for d in (1, 2)
+        if any(_settled(kernel, sizes, replace(shape.tiling, tile_prefetch=d), target))
     ]
     for trial in chosen:
-        mine = ((shape.tiling.tie, shape.tiling.late),)
+        mine = ((shape.tiling.full_wait_after, shape.tiling.deferred_mmas),)
         for (tie, rest), ahead in product(HOLDS if turns else mine, depths):
-            tiling = replace(trial.tiling, tie=tie, late=rest, ahead=ahead)
+            tiling = replace(
+                trial.tiling, full_wait_after=tie, deferred_mmas=rest, tile_prefetch=ahead
+            )
             yield replace(trial, tiling=tiling)
 
 

@@ -233,7 +233,7 @@ class TileKernel:
         """Its tile in words."""
         kernel = self.compiled.rewritten
         walked = {v.name for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)}
-        sizes = "x".join(str(e) for n, e in self.tiling.extents if n in walked)
+        sizes = "x".join(str(e) for n, e in self.tiling.tile if n in walked)
         return f"{sizes} {self.dtype}"
 
     def costs(self, document: RolesDocument) -> RoleCosts:
@@ -333,7 +333,7 @@ def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
     said = assignments((found["said"] or "").split(",") if found["said"] else (), found[0])
     kernel = told(TileKernel(TEXTS[found["text"]], dtype), said, found[0])
     numbers = [int(n) for n in found["sizes"].split("x")]
-    named = [name for name, extent in kernel.tiling.extents if extent > 1]
+    named = [name for name, extent in kernel.tiling.tile if extent > 1]
     if len(numbers) != len(named):
         return None
     value, sizes = kernel.compiled.kernel, dict(zip(named, numbers, strict=True))

@@ -146,7 +146,7 @@ def search_command(
         Many, typer.Option("--set", "--choose", help="A kernel's choice, as causal=true.")
     ] = None,
     scalar: Annotated[Many, typer.Option(help="A kernel's scalar, as scale=0.1.")] = None,
-    pin: Annotated[Many, typer.Option(help="What is not varied, as consumers=2.")] = None,
+    pin: Annotated[Many, typer.Option(help="What is not varied, as consumer_warpgroups=2.")] = None,
     measure: Annotated[
         str | None, typer.Option(help="file.py:function from a KernelConfig to milliseconds.")
     ] = None,

@@ -135,6 +135,6 @@ class LaunchFacts:
                 f"{tiles} tiles with a split loop",
                 where=f"configuration {self.config}",
                 why="a split is for few tiles; with so many every SM has work without it",
-                fix="split=1",
+                fix="split_k=1",
             )
         return COUNTER_BYTES + tiles * self.split * self.work_bytes

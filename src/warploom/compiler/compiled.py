@@ -367,7 +367,7 @@ class Compiled:
         said: list[str] = []
         spilled: list[Built] = []
         tilings = [choice.tiling for choice in self.choices[:MOST_TRIED]]
-        for tiling in (*tilings, *(replace(t, settled=True) for t in tilings if not t.settled)):
+        for tiling in (*tilings, *(replace(t, drain_mma=True) for t in tilings if not t.drain_mma)):
             try:
                 found = self.build(tiling)
             except (SchedulingError, GeometryError) as error:

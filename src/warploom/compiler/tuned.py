@@ -73,7 +73,7 @@ def tuned_pins(
     theirs = {mine: sizes[yours] for mine, yours in found.axes.items() if yours in sizes}
     pins = []
     for name, value in measured(found.name, found.choices, theirs):
-        own = found.tensors.get(str(value), value) if name == "keep" else value
+        own = found.tensors.get(str(value), value) if name == "l2_evict_last" else value
         pins.append((found.vars.get(name, name), own))
     return tuple(pins)
 

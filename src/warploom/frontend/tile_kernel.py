@@ -85,7 +85,11 @@ class Text:
         return hooks.launcher(self, args, kwargs)
 
     def with_config(self, **pins: object) -> Text:
-        """The same kernel with choices pinned: extents by variable, ``consumers``, ``stages``."""
+        """The same kernel with a part of its configuration pinned.
+
+        The tile by variable, and knobs such as ``consumer_warpgroups`` and ``stages``
+        (``warploom.passes.kernel_config.knobs()`` lists them).
+        """
         return Text(self.function, {**self.pins, **pins}, self.given, self.captured)
 
     def given_functions(self, **functions: Any) -> tuple[Text, dict[str, Any]]:  # noqa: ANN401

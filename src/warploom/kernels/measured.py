@@ -10,26 +10,33 @@ from collections.abc import Mapping
 
 Pins = tuple[tuple[str, object], ...]
 WITH_FUNCTIONS = ("attention", "packed", "blocked")
-ORDER = ("times", "tie", "late")  # pins of an order, which fits one loop
+ORDER = ("schedule", "full_wait_after", "deferred_mmas")  # pins of an order, which fits one loop
 LONG = 1024  # queries and keys from which on the choices hold
 
 _TILE_128 = {
     "s": 128,
     "t": 128,
-    "consumers": 2,
+    "consumer_warpgroups": 2,
     "stages": 2,
-    "hold": False,
-    "direct": True,
+    "a_in_registers": False,
+    "store_from_registers": True,
 }
 _TILE_64 = {
     "s": 192,
     "t": 128,
-    "consumers": 3,
+    "consumer_warpgroups": 3,
     "stages": 4,
-    "hold": False,
-    "direct": True,
+    "a_in_registers": False,
+    "store_from_registers": True,
 }
-_TILE_256 = {"s": 128, "t": 80, "consumers": 2, "stages": 2, "hold": False, "direct": True}
+_TILE_256 = {
+    "s": 128,
+    "t": 80,
+    "consumer_warpgroups": 2,
+    "stages": 2,
+    "a_in_registers": False,
+    "store_from_registers": True,
+}
 
 # Interval and issue times: K, V, then for both consumers QK, maximum, exponentials, rescaling of
 # the iteration before (between QK and PV; with 256 columns before the conversion, since it takes
@@ -43,41 +50,50 @@ _ROWS_256 = (2560, 0, 1878, 914, 2194, 1620, 2900, 2010, 3290, 2540, 3820, 2690,
 # fmt: on
 
 ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
-    (64, False): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
-    (64, True): {**_TILE_64, "times": _ROWS_64, "ahead": 2, "tie": 24},
-    (128, False): {**_TILE_128, "times": _FULL_128, "tie": 16, "late": 1},
-    (128, True): {**_TILE_128, "times": _CAUSAL_128, "tie": 16, "late": 1},
-    (256, False): {**_TILE_256, "times": _ROWS_256, "tie": -1},
-    (256, True): {**_TILE_256, "times": _ROWS_256, "tie": -1},
+    (64, False): {**_TILE_64, "schedule": _ROWS_64, "tile_prefetch": 2, "full_wait_after": 24},
+    (64, True): {**_TILE_64, "schedule": _ROWS_64, "tile_prefetch": 2, "full_wait_after": 24},
+    (128, False): {**_TILE_128, "schedule": _FULL_128, "full_wait_after": 16, "deferred_mmas": 1},
+    (128, True): {**_TILE_128, "schedule": _CAUSAL_128, "full_wait_after": 16, "deferred_mmas": 1},
+    (256, False): {**_TILE_256, "schedule": _ROWS_256, "full_wait_after": -1},
+    (256, True): {**_TILE_256, "schedule": _ROWS_256, "full_wait_after": -1},
 }
 
 # Where a search over tiles would solve schedules for many minutes, the tile that was measured.
-SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "late": 1}}
+SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "deferred_mmas": 1}}
 # Of short sequences with at least so many keys and so many rows of tiles of 128 queries.
 MEDIUM, MANY = 512, 4 * 132
-_ENDS = {"ahead": 2, "direct": False}  # a tile's ends count: queries early, results by copies
+_ENDS = {
+    "tile_prefetch": 2,
+    "store_from_registers": False,
+}  # a tile's ends count: queries early, results by copies
 MANY_HEADS: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): ATTENTION[64, False],
-    (64, True): {**_TILE_64, "s": 128, "consumers": 2, "stages": 3, "hold": True}
-    | {"tie": 24, "late": 1, **_ENDS},
-    (128, False): {**ATTENTION[128, True], **_ENDS, "staging": 1, "tie": 24},
-    (128, True): {**ATTENTION[128, True], **_ENDS, "staging": 1, "tie": 24},
+    (64, True): {
+        **_TILE_64,
+        "s": 128,
+        "consumer_warpgroups": 2,
+        "stages": 3,
+        "a_in_registers": True,
+    }
+    | {"full_wait_after": 24, "deferred_mmas": 1, **_ENDS},
+    (128, False): {**ATTENTION[128, True], **_ENDS, "epilogue_stages": 1, "full_wait_after": 24},
+    (128, True): {**ATTENTION[128, True], **_ENDS, "epilogue_stages": 1, "full_wait_after": 24},
 }
 
 _GRAD = {
-    "split": 1,
+    "split_k": 1,
     "t": 128,
-    "consumers": 2,
+    "consumer_warpgroups": 2,
     "stages": 2,
-    "handed": 2,
-    "hold": False,
-    "joined": True,
-    "cleared": True,
-    "shared": False,
-    "direct": False,
-    "straight": True,
-    "staging": 2,
-    "keep": None,
+    "computed_tile_stages": 2,
+    "a_in_registers": False,
+    "fuse_vector_chains": True,
+    "zero_init_accumulators": True,
+    "operands_from_smem": False,
+    "store_from_registers": False,
+    "reduce_from_registers": True,
+    "epilogue_stages": 2,
+    "l2_evict_last": None,
     "serpentine": False,
 }
 # Interval and issue times: queries, their gradients, (that both have landed,) QK, dP, exponentials,
@@ -86,39 +102,55 @@ _GRAD_64 = (4096, 0, 290, 628, 1140, 1202, 2419, 4023, 2246, 2403, 2849, 3321, 3
 _GRAD_128 = (3296, 0, 290, 628, 918, 1634, 2146, 2208, 2740, 4350, 3093, 3821, 2965, 3309, 4222)
 _CAUSAL_GRAD_128 = (3776, 0, 290, 1430, 918, 2004, 2536, 4001, 2889, 2977, 2761, 3489, 4063)
 _GRAD_256 = (5060, 0, 1024, 830, 1854, 1916, 2940, 3028, 3116, 3268, 3204, 4292, 5378)
-_WIDE = {"s": 64, "stages": 1, "handed": 1, "joined": False, "direct": True, "spare": 20}
-_GRADS_64 = {**_GRAD, "s": 128, "spare": 8, "times": _GRAD_64}
-_SEEN = {"seen": True, "early": 1}
+_WIDE = {
+    "s": 64,
+    "stages": 1,
+    "computed_tile_stages": 1,
+    "fuse_vector_chains": False,
+    "store_from_registers": True,
+    "reserved_registers": 20,
+}
+_GRADS_64 = {**_GRAD, "s": 128, "reserved_registers": 8, "schedule": _GRAD_64}
+_SEEN = {"separate_full_waits": True, "preload_vectors": 1}
 
 ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (64, False): _GRADS_64,
     (64, True): _GRADS_64,
-    (128, False): {**_GRAD, **_SEEN, "s": 64, "spare": 8, "times": _GRAD_128},
-    (128, True): {**_GRAD, "s": 64, "spare": 8, "times": _CAUSAL_GRAD_128},
-    (256, False): {**_GRAD, **_WIDE, "times": _GRAD_256},
-    (256, True): {**_GRAD, **_WIDE, "times": _GRAD_256},
+    (128, False): {**_GRAD, **_SEEN, "s": 64, "reserved_registers": 8, "schedule": _GRAD_128},
+    (128, True): {**_GRAD, "s": 64, "reserved_registers": 8, "schedule": _CAUSAL_GRAD_128},
+    (256, False): {**_GRAD, **_WIDE, "schedule": _GRAD_256},
+    (256, True): {**_GRAD, **_WIDE, "schedule": _GRAD_256},
 }
 # Gradients with kernels of their own. Consumers take turns.
 _ALONE = {
-    "split": 1,
+    "split_k": 1,
     "t": 128,
     "s": 64,
-    "consumers": 2,
+    "consumer_warpgroups": 2,
     "stages": 2,
-    "hold": False,
-    "joined": True,
-    "cleared": True,
-    "direct": True,
-    "keep": None,
+    "a_in_registers": False,
+    "fuse_vector_chains": True,
+    "zero_init_accumulators": True,
+    "store_from_registers": True,
+    "l2_evict_last": None,
     "serpentine": False,
 }
 _VALUES_256 = (2048, 0, 1502, 778, 1802, 1352, 2376, 2314, 3338)
 
 
 _VALUES_GRAD = {
-    (256, m): {**_ALONE, "direct": False, "staging": 1, "times": _VALUES_256} for m in (False, True)
+    (256, m): {
+        **_ALONE,
+        "store_from_registers": False,
+        "epilogue_stages": 1,
+        "schedule": _VALUES_256,
+    }
+    for m in (False, True)
 }
-_IN_TEXT_ORDER = {"program": "text", "spare": 8}  # compiled without a spill, not searched
+_IN_SOURCE_ORDER = {
+    "schedule": "source",
+    "reserved_registers": 8,
+}  # compiled without a spill, not searched
 
 GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
     "attention_grad": ATTENTION_GRAD,
@@ -126,12 +158,18 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
     "values_grad": _VALUES_GRAD,
     "blocked_values": _VALUES_GRAD,
     "packed_grad": {
-        (d, m): {**_GRAD, "s": 64, "direct": True, "straight": False, **_IN_TEXT_ORDER}
+        (d, m): {
+            **_GRAD,
+            "s": 64,
+            "store_from_registers": True,
+            "reduce_from_registers": False,
+            **_IN_SOURCE_ORDER,
+        }
         for d in (64, 128)
         for m in (False, True)
     }
-    | {(256, m): {**_GRAD, **_WIDE, **_IN_TEXT_ORDER} for m in (False, True)},
-    "packed_values": {(256, m): {**_ALONE, "times": _VALUES_256} for m in (False, True)},
+    | {(256, m): {**_GRAD, **_WIDE, **_IN_SOURCE_ORDER} for m in (False, True)},
+    "packed_values": {(256, m): {**_ALONE, "schedule": _VALUES_256} for m in (False, True)},
 }
 
 
@@ -140,68 +178,117 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 # the other order is the least interval of d = 128, proven, which takes minutes to find.
 _ORDER = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
 _ORDER_128 = (3400, 0, 1109, 778, 0, 2158, 216, 1737, 88, 1874, 2841, 3202, 2030, 2670, 3776)
-_SCAN = {"hold": False, "joined": True, "settled": True, "e": 64, "direct": True}
-_TWO_HEADS = {**_SCAN, "consumers": 1, "resident": 2, "spare": 8}
+_SCAN = {
+    "a_in_registers": False,
+    "fuse_vector_chains": True,
+    "drain_mma": True,
+    "e": 64,
+    "store_from_registers": True,
+}
+_TWO_HEADS = {**_SCAN, "consumer_warpgroups": 1, "ctas_per_sm": 2, "reserved_registers": 8}
 SCANS: Mapping[tuple[int, int], Mapping[str, object]] = {
-    (64, 64): {**_TWO_HEADS, "times": _ORDER},
-    (64, 128): {**_TWO_HEADS, "program": "text"},
-    (128, 128): {**_SCAN, "consumers": 2, "program": "text", "spare": 16},
+    (64, 64): {**_TWO_HEADS, "schedule": _ORDER},
+    (64, 128): {**_TWO_HEADS, "schedule": "source"},
+    (128, 128): {
+        **_SCAN,
+        "consumer_warpgroups": 2,
+        "schedule": "source",
+        "reserved_registers": 16,
+    },
 }
 # Of parts of a sequence: room is left for what the parts before leave.
 SCANS_OF_PARTS: Mapping[tuple[int, int], Mapping[str, object]] = {
-    (64, 64): {**_TWO_HEADS, "program": "text", "earlier": 1},
-    (64, 128): {**SCANS[64, 128], "resident": 1, "earlier": 1},
-    (128, 128): {**_SCAN, "consumers": 2, "spare": 16, "earlier": 1, "times": _ORDER_128},
+    (64, 64): {**_TWO_HEADS, "schedule": "source", "earlier_loop_stages": 1},
+    (64, 128): {**SCANS[64, 128], "ctas_per_sm": 1, "earlier_loop_stages": 1},
+    (128, 128): {
+        **_SCAN,
+        "consumer_warpgroups": 2,
+        "reserved_registers": 16,
+        "earlier_loop_stages": 1,
+        "schedule": _ORDER_128,
+    },
 }
-_PARTS = {"e": 64, "consumers": 1, "direct": True}
+_PARTS = {"e": 64, "consumer_warpgroups": 1, "store_from_registers": True}
 
 # Products: least sizes from which on a tile was the quickest, and the tile; the first that fits.
 _TWO_PRODUCTS = {
     "n": 128,
-    "consumers": 2,
-    "turns": False,
+    "consumer_warpgroups": 2,
+    "mma_turns": False,
     "stages": 3,
     "unroll": 2,
-    "together": True,
-    "direct": True,
+    "one_barrier_per_stage": True,
+    "store_from_registers": True,
 }
-_COPIED = {"direct": False, "staging": 1}
-_FEW_STEPS = {"m": 128, "n": 128, "consumers": 2, "turns": False, "unroll": 2, **_COPIED}
-_WALKED = {"serpentine": True, "keep": None}  # as one product's tiles follow one another
-_HALVES = {"m": 128, "n": 128, "consumers": 2, "turns": False, "direct": True}
-_HALVES |= {"keep": None, "group": 32}
-_IN_TURNS = {"m": 192, "n": 128, "consumers": 3, "turns": True, "stages": 4, "direct": True}
-_FEW = {"n": 64, "consumers": 1, "together": True}
-_BOTH = {"consumers": 2, "turns": True}
+_COPIED = {"store_from_registers": False, "epilogue_stages": 1}
+_FEW_STEPS = {
+    "m": 128,
+    "n": 128,
+    "consumer_warpgroups": 2,
+    "mma_turns": False,
+    "unroll": 2,
+    **_COPIED,
+}
+_WALKED = {"serpentine": True, "l2_evict_last": None}  # as one product's tiles follow one another
+_HALVES = {
+    "m": 128,
+    "n": 128,
+    "consumer_warpgroups": 2,
+    "mma_turns": False,
+    "store_from_registers": True,
+}
+_HALVES |= {"l2_evict_last": None, "raster_group": 32}
+_IN_TURNS = {
+    "m": 192,
+    "n": 128,
+    "consumer_warpgroups": 3,
+    "mma_turns": True,
+    "stages": 4,
+    "store_from_registers": True,
+}
+_FEW = {"n": 64, "consumer_warpgroups": 1, "one_barrier_per_stage": True}
+_BOTH = {"consumer_warpgroups": 2, "mma_turns": True}
 _TWO_STEPS = (699, 0, 628, 901, 1259, 917, 1157, 1532)  # a copy, then for each step: convert,
 # multiply, scale. The quickest order that was measured; others ptxas serialises.
 _CONVERTED_UNDER = (1422, 0, 778, 1120, 1694, 1422, 1831, 2405)  # the product before
 _QUANTISED = (
     ({"m": 129}, {"m": 128, "n": 128, "unroll": 2, **_BOTH}),
-    ({"m": 65, "n": 4096}, {"m": 128, "unroll": 2, **_FEW, "times": _CONVERTED_UNDER}),
-    ({"m": 33, "n": 4096}, {"m": 64, "unroll": 2, **_FEW, "times": _TWO_STEPS}),
-    ({"n": 4096}, {"unroll": 4, **_FEW, "joined": True, "program": "text"}),
+    ({"m": 65, "n": 4096}, {"m": 128, "unroll": 2, **_FEW, "schedule": _CONVERTED_UNDER}),
+    ({"m": 33, "n": 4096}, {"m": 64, "unroll": 2, **_FEW, "schedule": _TWO_STEPS}),
+    ({"n": 4096}, {"unroll": 4, **_FEW, "fuse_vector_chains": True, "schedule": "source"}),
 )
-_IN_TURN = {"consumers": 1, "alternate": 2}
+_IN_TURN = {"consumer_warpgroups": 1, "pingpong": 2}
 # Weights come from memory, so wide tiles, which move fewest bytes, and CTAs that keep one pace:
 # else they drift apart, and what they share is read again.
-_PACED = {"pace": 16, "split": 1}
-_OFTEN = {**_PACED, "pace": 4}  # consumers without rows rest, so that CTAs are not alike
+_PACED = {"cta_sync_interval": 16, "split_k": 1}
+_OFTEN = {
+    **_PACED,
+    "cta_sync_interval": 4,
+}  # consumers without rows rest, so that CTAs are not alike
 _BY_GROUPS = (
     ({"t": 4096, "n": 8192}, {"t": 128, "n": 256, **_OFTEN}),
-    ({"t": 4096, "n": 2048, "k": 4096}, {"t": 128, "n": 208, **_IN_TURN, **_PACED, "pace": 8}),
+    (
+        {"t": 4096, "n": 2048, "k": 4096},
+        {"t": 128, "n": 208, **_IN_TURN, **_PACED, "cta_sync_interval": 8},
+    ),
     ({"t": 4096, "n": 1024}, {"t": 128, "n": 256, **_OFTEN}),
 )
-_TO_AND_FRO = {"serpentine": True, "pace": 4}  # what is left of x in the L2 is read first
+_TO_AND_FRO = {
+    "serpentine": True,
+    "cta_sync_interval": 4,
+}  # what is left of x in the L2 is read first
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
     "swiglu": (
         ({"m": 4096, "n": 8192, "k": 8192}, {"m": 128, "n": 192, **_PACED, **_TO_AND_FRO}),
         ({"m": 4096, "n": 8192}, {"m": 128, "n": 176, **_PACED}),
     ),
     "block_scaled": (
-        ({"m": 8192, "n": 8192}, {**_IN_TURNS, "pace": 16}),
-        ({"m": 1024, "n": 1024, "k": 4096}, {"m": 128, **_TWO_PRODUCTS, "turns": True, **_COPIED}),
-        ({"m": 2048, "n": 4096}, {**_FEW_STEPS, **_WALKED, "staging": 2}),
+        ({"m": 8192, "n": 8192}, {**_IN_TURNS, "cta_sync_interval": 16}),
+        (
+            {"m": 1024, "n": 1024, "k": 4096},
+            {"m": 128, **_TWO_PRODUCTS, "mma_turns": True, **_COPIED},
+        ),
+        ({"m": 2048, "n": 4096}, {**_FEW_STEPS, **_WALKED, "epilogue_stages": 2}),
         ({"m": 1024, "n": 1024}, _FEW_STEPS),
     ),
     "block_scaled_pair": (({"m": 2048, "n": 2048}, _HALVES),),  # n: half of the columns
@@ -232,7 +319,7 @@ def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, o
         fits = name == "attention" and min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
     masked = name == "attention" and sizes.get("d") == 128 and choices.get("visible") is not None
     if masked:  # few steps a tile
-        pins = {**pins, **_ENDS, "staging": 1}
+        pins = {**pins, **_ENDS, "epilogue_stages": 1}
     order = ORDER if choices.get("score") is not None and not masked else ()
     return tuple((n, v) for n, v in pins.items() if fits and n not in order)
 
@@ -253,13 +340,13 @@ def measured(
     if name in GRADS:  # nothing else was built for them, so they hold for all lengths
         pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
         if (not plain or name.startswith("blocked")) and pins:  # another loop
-            pins = {n: v for n, v in pins.items() if n not in ("times", *_SEEN)}
-            pins |= {"s": 64, **_IN_TEXT_ORDER}
+            pins = {n: v for n, v in pins.items() if n not in ("schedule", *_SEEN)}
+            pins |= {"s": 64, **_IN_SOURCE_ORDER}
         return tuple(pins.items())
     if name not in WITH_FUNCTIONS:
         chunk = (sizes.get("t", 0), sizes.get("d", 0))
         scans = SCANS_OF_PARTS if "r" in sizes else SCANS
-        short = {**_PARTS, "resident": 1 if sizes.get("j", 0) > 64 else 2}
+        short = {**_PARTS, "ctas_per_sm": 1 if sizes.get("j", 0) > 64 else 2}
         pins = {"scan": scans.get(chunk, {}), "scan_parts": short}
         return tuple(pins.get(name, {}).items())
     if not plain or name == "blocked":

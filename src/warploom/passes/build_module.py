@@ -111,7 +111,7 @@ def is_printed(lowered: Lowered) -> bool:  # noqa: PLR0911 (one line a form)
         return False
     if loop.start or loop.until or loop.lists or cut_of(body, layout.steps) is not None:
         return False
-    if tiling.split > 1 or loop.times > 1 or layout.steps or tiling.late:
+    if tiling.split_k > 1 or loop.times > 1 or layout.steps or tiling.deferred_mmas:
         return False
     if any(r.filled or r.gathered or r.per_tile for r in layout.rings):
         return False
@@ -156,11 +156,11 @@ def _assembled(source: Kernel, lowered: Lowered, builders: list[_Builder]) -> Ke
         scalars=tuple(ScalarArg(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         maps=tuple({n: m for b in builders for n, m in b.maps.items()}.values()),
         launch=Launch(
-            grid=grid_of(last.numbers.schedule, lowered.tiling.resident),
+            grid=grid_of(last.numbers.schedule, lowered.tiling.ctas_per_sm),
             block=128 * (lowered.tiling.warpgroups + 1),
             cluster=last.document.cluster,
             shared_bytes=sum(b.shared_bytes() for b in builders),
-            ctas_per_sm=lowered.tiling.resident,
+            ctas_per_sm=lowered.tiling.ctas_per_sm,
         ),
         storage=_joined_storage([b.storage() for b in builders]),
         roles=made,
@@ -277,7 +277,7 @@ class _Builder:
             carries_phase=program.carries_phase,
             most_registers=program.most_registers,
             alternates=program.alternates,
-            pace=self.tiling.pace if program.name == "producer" else 0,
+            pace=self.tiling.cta_sync_interval if program.name == "producer" else 0,
             earlier=tuple(b.phase(program.name) for b in before),
         )
 
@@ -515,7 +515,7 @@ class _Builder:
         bounded: int | None = None,
     ) -> str:
         tag = "x".join(str(n) for n in box if n > 1) + ("" if bounded is None else "_bounded")
-        name, keep = f"map_{tensor}_{tag}", self.tiling.keep
+        name, keep = f"map_{tensor}_{tag}", self.tiling.l2_evict_last
         policy = "" if keep is None else "evict_last" if tensor == keep else "evict_first"
         found = TensorMap(
             name=name,
@@ -600,7 +600,7 @@ class _Builder:
     def _inner(self, part: str, inner: int, dtype: DType) -> tuple[int, int]:
         """What part of K an entry multiplies."""
         each = INSTRUCTION_BITS // dtype.bits
-        cut = inner - self.tiling.late * each
+        cut = inner - self.tiling.deferred_mmas * each
         if part == FIRST:
             return 0, cut
         if part == REST:
@@ -683,11 +683,11 @@ class _Builder:
         return ops.Meet(
             op=e.op,
             iteration=iteration,
-            parts=self.tiling.split,
+            parts=self.tiling.split_k,
             sums=tuple(homes[c.result.name] for c, _ in meeting.sums),
             top="" if meeting.top is None else homes[meeting.top.result.name],
             rescaled=tuple(homes[c.result.name] for c, scaled in meeting.sums if scaled),
-            near=bool(self.tiling.near),
+            near=bool(self.tiling.split_k_in_cluster),
             reads=e.reads,
             writes=e.writes,
             reason=e.reason,

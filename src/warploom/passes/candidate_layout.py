@@ -33,7 +33,7 @@ MOST_TOGETHER = 2  # consumers, where they do not take turns
 LEAST_STAGES, GOOD_STAGES = 3, 4
 GOOD_COPIES = 2  # of a store chunk
 IN_FLIGHT = 128 * 1024  # bytes of slots that hide a load where consumers take turns
-CHOICES = frozenset(f.name for f in fields(KernelConfig)) - {"extents"}
+CHOICES = frozenset(f.name for f in fields(KernelConfig)) - {"tile"}
 
 
 class Subject:
@@ -62,7 +62,11 @@ class Subject:
         memory = target.limits.smem_per_block  # all that the chip may lack
         key = (*extents.items(), consumers, *pins.items(), memory, joined)
         if key not in self._known:
-            steps, pins = (self.chains, {**pins, "joined": True}) if joined else (self.steps, pins)
+            steps, pins = (
+                (self.chains, {**pins, "fuse_vector_chains": True})
+                if joined
+                else (self.steps, pins)
+            )
             try:
                 self._known[key] = _settled(self.body, steps, extents, consumers, pins, target)
             except (KernelError, GeometryError) as error:
@@ -76,12 +80,12 @@ class Subject:
         self, body: Body, extents: dict[str, int], consumers: int, pins: Mapping[str, object]
     ) -> Layout:
         """A loop before the last one, laid out with the rows and consumers of that one."""
-        slots = pins.get("earlier")
+        slots = pins.get("earlier_loop_stages")
         key = (*extents.items(), consumers, slots, id(body))
         if key not in self._earlier:
             tiling = tiling_of(body.kernel, consumers=consumers, **extents)
             if isinstance(slots, int):
-                tiling = replace(tiling, earlier=slots)
+                tiling = replace(tiling, earlier_loop_stages=slots)
             layout = lay_out(body, part_tiling(body.kernel, tiling), fuse(body))
             if layout.rings:
                 ring_depth(layout, layout.rings[0], h200())
@@ -103,15 +107,19 @@ def _settled(
     """The layout of a candidate with the choices made that sizes leave alone; refuses what does
     not fit.
     """
-    fixed = {n: v for n, v in pins.items() if n in CHOICES and n != "consumers"}
+    fixed = {n: v for n, v in pins.items() if n in CHOICES and n != "consumer_warpgroups"}
     tiling = tiling_of(body.kernel, consumers=consumers, **extents)
     tiling = replace(tiling, **fixed)  # type: ignore[arg-type]
     layout = lay_out(body, tiling, steps)
     most = _registers(target, tiling.warpgroups, gather_registers(layout.rings))
-    if "hold" not in pins and _used(layout) + SPARE_TO_HOLD > most:
-        layout = again(layout, hold=False)
+    if "a_in_registers" not in pins and _used(layout) + SPARE_TO_HOLD > most:
+        layout = again(layout, a_in_registers=False)
     # Where registers are short by choice, or issue times are given, the schedule counts lives.
-    if not tiling.times and "spare" not in pins and _used(layout) + SPARE_REGISTERS > most:
+    if (
+        not tiling.issue_times
+        and "reserved_registers" not in pins
+        and _used(layout) + SPARE_REGISTERS > most
+    ):
         raise GeometryError(
             f"{_used(layout)} registers of values in a thread",
             where=f"tiling {tiling.name}",
@@ -119,17 +127,17 @@ def _settled(
             fix="smaller extents, or more consumers",
         )
     turns, grouped = takes_turns(layout), body.kernel.grid.kind != "tiles"
-    if consumers > MOST_TOGETHER and not turns and "consumers" not in pins:
+    if consumers > MOST_TOGETHER and not turns and "consumer_warpgroups" not in pins:
         raise GeometryError(
             f"{consumers} consumers on the tensor cores together",
             where=f"tiling {tiling.name}",
             why="two keep them busy, and have more registers each",
             fix="two consumers",
         )
-    if "direct" not in pins and (turns or grouped or _is_narrow(layout)):
-        layout = again(layout, direct=True)
-    if "staging" not in pins:
-        layout = again(layout, staging=_staging(layout, target))
+    if "store_from_registers" not in pins and (turns or grouped or _is_narrow(layout)):
+        layout = again(layout, store_from_registers=True)
+    if "epilogue_stages" not in pins:
+        layout = again(layout, epilogue_stages=_staging(layout, target))
     if "stages" not in pins and turns and layout.rings:
         slot = sum(r.bytes for r in layout.rings if not r.per_tile)
         fit = ring_depth(layout, layout.rings[0], target)
@@ -153,7 +161,7 @@ def _is_narrow(layout: Layout) -> bool:
 def again(layout: Layout, **changes: object) -> Layout:
     """The layout with other choices; of those made late, two change how values lie."""
     tiling = replace(layout.tiling, **changes)  # type: ignore[arg-type]
-    if changes.keys() & {"hold", "direct"}:
+    if changes.keys() & {"a_in_registers", "store_from_registers"}:
         return lay_out(layout.body, tiling, layout.steps)
     return replace(layout, tiling=tiling)
 
@@ -174,13 +182,13 @@ def _staging(layout: Layout, target: HopperTarget) -> int:
     """
     stores = staged_stores(layout)
     if not stores:
-        return layout.tiling.staging
+        return layout.tiling.epilogue_stages
     chunks = sum(len(chunks_of(layout, op)) for op in stores)
     every = sum(r.bytes + BARRIER_BYTES for r in layout.rings if not r.per_tile)
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
     left = target.limits.smem_per_block - ALIGNMENT - once
     copy = STAGING_BYTES * layout.tiling.warpgroups
-    if layout.tiling.alternate > 1 and every:  # nobody waits for stores: what slots leave
+    if layout.tiling.pingpong > 1 and every:  # nobody waits for stores: what slots leave
         return max(1, min(GOOD_COPIES, (left - (left - copy) // every * every) // copy))
     fit = [(left - stages * every) // copy for stages in (GOOD_STAGES, LEAST_STAGES)]
     return max(1, min(4, chunks, fit[0] if fit[0] >= GOOD_COPIES else fit[1]))

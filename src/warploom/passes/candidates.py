@@ -28,7 +28,7 @@ from warploom.modulo.sequence import unit_order_arcs
 from warploom.sync.mbarrier import Plan, derive_roles
 
 DIGITS = 10
-TEXT_ORDER = "text"  # the program that runs the ops as the text has them
+SOURCE_ORDER = "source"  # ops in the order of the source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def given_times(problem: ModuloProblem, ii: int, *times: int) -> ModuloResult:
     return result
 
 
-def in_text_order(problem: ModuloProblem) -> ModuloResult:
+def in_source_order(problem: ModuloProblem) -> ModuloResult:
     """Ops as the text has them, one iteration after the other, at the least interval of that.
 
     Values live no longer than they must, so it is what registers allow where nothing else is.

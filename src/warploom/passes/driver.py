@@ -16,7 +16,7 @@ from warploom.ir.tile import Kernel
 from warploom.modulo import ModuloOptions, ModuloProblem, ModuloResult
 from warploom.modulo.symmetry import solve_alike
 from warploom.passes.body import body_of, refusal
-from warploom.passes.candidates import TEXT_ORDER, candidates_of, given_times, in_text_order
+from warploom.passes.candidates import SOURCE_ORDER, candidates_of, given_times, in_source_order
 from warploom.passes.cross_cta import exchanges_of
 from warploom.passes.dataflow import flow_of
 from warploom.passes.dependence_graph import problem_of
@@ -79,7 +79,7 @@ def lower(
 
     ``keep`` may know the answer of a solve from before, by its problem and what else was asked.
     """
-    target = (target or h200()).shared_by(tiling.resident)
+    target = (target or h200()).shared_by(tiling.ctas_per_sm)
     *before, last = each_loop(kernel)
     earlier: list[Lowered] = []
     for number, part in enumerate(before):
@@ -104,7 +104,7 @@ def _lower(
     """The role programs of one loop."""
     body = body_of(kernel)
     steps = fuse(body)
-    layout = lay_out(body, tiling, join(body, steps) if tiling.joined else steps)
+    layout = lay_out(body, tiling, join(body, steps) if tiling.fuse_vector_chains else steps)
     check_allowed(layout)
     name = f"{kernel.name}_{tiling.name}{tag}"
     problem = problem_of(layout, target, name)
@@ -151,11 +151,11 @@ def _lower(
 def programs_of(result: ModuloResult, plan: Plan, tiling: KernelConfig) -> RolesDocument:
     """The guarded programs of a schedule, arranged as a tiling wants them."""
     document = derive_roles(result, plan)
-    if tiling.settled:
+    if tiling.drain_mma:
         document = settled(document)
-    if tiling.tie > 0:
+    if tiling.full_wait_after > 0:
         document = awaited_early(document, CONSUMER)
-    return parted(document, CONSUMER) if tiling.late else document
+    return parted(document, CONSUMER) if tiling.deferred_mmas else document
 
 
 def schedule(
@@ -166,13 +166,15 @@ def schedule(
     keep: Keep | None = None,
 ) -> ModuloResult:
     """The least interval, one program for all consumers."""
-    if layout.tiling.times:
-        return given_times(problem, *layout.tiling.times)
-    if layout.tiling.program == TEXT_ORDER:
-        return in_text_order(problem)
-    if layout.tiling.program:
-        return candidates_of(problem, plan, options=options).named(layout.tiling.program).result
-    turns = layout.tiling.consumers if takes_turns(layout) else 0
+    if layout.tiling.issue_times:
+        return given_times(problem, *layout.tiling.issue_times)
+    if layout.tiling.schedule_name == SOURCE_ORDER:
+        return in_source_order(problem)
+    if layout.tiling.schedule_name:
+        return (
+            candidates_of(problem, plan, options=options).named(layout.tiling.schedule_name).result
+        )
+    turns = layout.tiling.consumer_warpgroups if takes_turns(layout) else 0
     roles, names = tuple(f"{CONSUMER}{i}" for i in range(turns)), dict(plan.aliases)
     steps = layout.body.loop.times if turns else 1
     solve = partial(solve_alike, problem, roles, names, options, steps)

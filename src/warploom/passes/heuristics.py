@@ -82,7 +82,7 @@ def _chosen(
     chip: HopperTarget,
 ) -> tuple[Choice, ...]:
     pins = dict(given)
-    target = chip.shared_by(int(str(pins.get("resident", 1))))
+    target = chip.shared_by(int(str(pins.get("ctas_per_sm", 1))))
     subject = subject_of(kernel, target)
     before, body = subject.before, subject.body
     known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
@@ -97,7 +97,11 @@ def _chosen(
             yield from _sharings(body, roomy, pins, alone=not before)
 
     for extents, consumers, turns in candidates():
-        for joined in (False, True) if "joined" not in pins else (bool(pins["joined"]),):
+        for joined in (
+            (False, True)
+            if "fuse_vector_chains" not in pins
+            else (bool(pins["fuse_vector_chains"]),)
+        ):
             try:
                 earlier = [
                     subject.earlier(b, _shared_extents(b, extents, pins, known), consumers, pins)
@@ -140,11 +144,11 @@ def _sharings(
     what copies bring, in turn one by one.
     """
     copied = not any(isinstance(op, Load) and list_of(body, op) for op in body.loop.body)
-    offered = alone and only_products(body) and copied and "alternate" not in pins
+    offered = alone and only_products(body) and copied and "pingpong" not in pins
     for extents, consumers in shapes(body, sizes, pins):
         yield extents, consumers, pins
         if consumers == 1 and offered:
-            yield extents, consumers, {**pins, "alternate": ALTERNATE}
+            yield extents, consumers, {**pins, "pingpong": ALTERNATE}
 
 
 def _shared_extents(
@@ -167,9 +171,9 @@ def _apart(
     """A tile of several loops: what all of them should take."""
     cost = estimate(layout, sizes, target)
     more = sum(estimate(x, sizes, target).seconds for x in earlier)
-    every = dict(e for x in (layout, *earlier) for e in x.tiling.extents)
+    every = dict(e for x in (layout, *earlier) for e in x.tiling.tile)
     return Choice(
-        tiling=replace(layout.tiling, extents=tuple(every.items())),
+        tiling=replace(layout.tiling, tile=tuple(every.items())),
         estimate=replace(cost, seconds=cost.seconds + more),
     )
 
@@ -179,10 +183,10 @@ def _splits(
 ) -> tuple[int, ...]:
     """How many CTAs may share the loop of a tile: more than one where tiles leave SMs idle."""
     kernel = layout.body.kernel
-    if "split" in pins or kernel.grid.kind != "tiles":
-        return (layout.tiling.split,)
+    if "split_k" in pins or kernel.grid.kind != "tiles":
+        return (layout.tiling.split_k,)
     if (
-        layout.tiling.alternate > 1
+        layout.tiling.pingpong > 1
         or layout.body.loop.lists
         or kernel.grid.order
         or differ(kernel, cut_of(layout.body, layout.steps))
@@ -210,14 +214,18 @@ def _best_split(
     options = []
     few = tiles_of(layout.body.kernel, layout.tiling, sizes) <= target.limits.sms
     across = crosses_lines(layout, sizes)
-    if few and across and "staging" not in pins:  # loads take long, and tiles are stored once
-        layout = replace(layout, tiling=replace(layout.tiling, staging=1))
-    tilings = [replace(layout.tiling, split=n) for n in _splits(layout, sizes, pins, target)]
-    if "cluster" not in pins and not layout.tiling.near and (few or across):
+    if (
+        few and across and "epilogue_stages" not in pins
+    ):  # loads take long, and tiles are stored once
+        layout = replace(layout, tiling=replace(layout.tiling, epilogue_stages=1))
+    tilings = [replace(layout.tiling, split_k=n) for n in _splits(layout, sizes, pins, target)]
+    if "cluster" not in pins and not layout.tiling.split_k_in_cluster and (few or across):
         sizes_of = [n for n in CLUSTERS if _clusters(layout, n)]
         tilings += [replace(t, cluster=n) for t in tuple(tilings) for n in sizes_of]
-    if "near" not in pins:
-        tilings += [replace(t, near=True) for t in tilings if _meets_near(layout, t, target)]
+    if "split_k_in_cluster" not in pins:
+        tilings += [
+            replace(t, split_k_in_cluster=True) for t in tilings if _meets_near(layout, t, target)
+        ]
     for tiling in tilings:
         cost = estimate(replace(layout, tiling=tiling), sizes, target)
         options.append(Choice(tiling=tiling, estimate=cost))
@@ -228,9 +236,9 @@ def _meets_near(layout: Layout, tiling: KernelConfig, target: HopperTarget) -> b
     """Whether parts may meet in shared memory, beside the slots that the loop has; of four, a
     tenth of the SMs stays empty.
     """
-    if tiling.split not in CLUSTERS:
+    if tiling.split_k not in CLUSTERS:
         return False
-    near = replace(layout, tiling=replace(tiling, near=True))
+    near = replace(layout, tiling=replace(tiling, split_k_in_cluster=True))
     try:
         check_near(near)
         for ring in near.rings:
@@ -288,12 +296,17 @@ def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dic
             together, keep = min(together, int(fit)), op.tensor
             break
     group = max(1, together // layout.extent(rows))
-    walk: dict[str, object] = {"group": group, "keep": keep}
+    walk: dict[str, object] = {"raster_group": group, "l2_evict_last": keep}
     rounds = -(-tiles_of(kernel, layout.tiling, sizes) // target.limits.sms)
     if rounds > 1 and _to_and_fro(layout):
         far = rounds * trips_of(layout, sizes) >= FAR and not why_no_pace(layout)
         squares = group - group % SIDE if group > SIDE else group
-        walk = {"group": squares, "serpentine": True, "keep": None, "pace": PACE if far else 0}
+        walk = {
+            "raster_group": squares,
+            "serpentine": True,
+            "l2_evict_last": None,
+            "cta_sync_interval": PACE if far else 0,
+        }
     return walk
 
 
@@ -302,7 +315,7 @@ def _to_and_fro(layout: Layout) -> bool:
     in the L2. Measured for one product; to ask the L2 to keep rows as well makes it worse.
     """
     kernel, body, loop = layout.body.kernel, layout.body, layout.body.loop
-    alike = not (loop.until or loop.start or loop.lists) and layout.tiling.split == 1
+    alike = not (loop.until or loop.start or loop.lists) and layout.tiling.split_k == 1
     products = sum(isinstance(op, Dot) for op in loop.body)
     alone = only_products(body) and any_order(body) and products == 1
     return kernel.grid.kind == "tiles" and alike and alone

@@ -121,7 +121,7 @@ class Layout:
         found = self.slot_of(a)
         if flipped or a not in dict(self.homes):
             return False
-        return not (found is not None and found[0].filled and self.tiling.shared)
+        return not (found is not None and found[0].filled and self.tiling.operands_from_smem)
 
     @property
     def crowded(self) -> bool:
@@ -176,7 +176,12 @@ def _kept_values(body: Body, tiling: KernelConfig, steps: tuple[Step, ...]) -> d
     for c in body.loop.carried:
         names |= dict.fromkeys([c.inside.name, c.last, c.result.name])
     for when, op in body.placed:  # A operands held in registers
-        if tiling.hold and when is When.HEAD and isinstance(op, Load) and is_held(body, op):
+        if (
+            tiling.a_in_registers
+            and when is When.HEAD
+            and isinstance(op, Load)
+            and is_held(body, op)
+        ):
             names[op.result.name] = None
     return {n: body.values[n] for n in names}
 
@@ -258,23 +263,24 @@ def _array(
     members = [n for n, h in homes.items() if h == name]
     value, form = body.values[members[0]], forms[members[0]]
     rows = tiling.extent(value.dims[0].var)
-    share = rows // tiling.consumers
+    share = rows // tiling.consumer_warpgroups
     cols = tiling.extent(value.dims[1].var) if len(value.dims) == 2 else 0
-    if rows % tiling.consumers or share % WGMMA_ROWS:
+    if rows % tiling.consumer_warpgroups or share % WGMMA_ROWS:
         if splits_columns(body, tiling, members, rows, cols):
             return Array(
                 name=name,
                 form=form,
                 blocks=rows // WGMMA_ROWS,
-                cols=cols // tiling.consumers,
+                cols=cols // tiling.consumer_warpgroups,
                 dtype=value.dtype,
                 by_columns=True,
             )
         raise refusal(
-            f"{rows} rows for {tiling.consumers} consumer warpgroups",
+            f"{rows} rows for {tiling.consumer_warpgroups} consumer warpgroups",
             value.line,
             why="each warpgroup holds whole blocks of 64 rows",
-            fix=f"an extent of {value.dims[0].var} that is a multiple of {64 * tiling.consumers}",
+            fix=f"an extent of {value.dims[0].var} that is a multiple of"
+            f" {64 * tiling.consumer_warpgroups}",
         )
     return Array(name=name, form=form, blocks=share // WGMMA_ROWS, cols=cols, dtype=value.dtype)
 
@@ -342,7 +348,7 @@ def leaves_by_copies(layout: Layout, var: str) -> bool:
     may begin at any 8 columns, where vector work takes 16 at a time.
     """
     body = layout.body
-    if layout.tiling.direct or any(step.cols == var for step in layout.steps):
+    if layout.tiling.store_from_registers or any(step.cols == var for step in layout.steps):
         return False
     last = {v.name for v in body.values.values() if len(v.dims) == 2 and v.vars[1] == var}
     packed = any(layout.form_of(n) is Form.PACKED for n, _ in layout.homes if n in last)
@@ -367,7 +373,7 @@ def splits_columns(
     body: Body, tiling: KernelConfig, members: list[str], rows: int, cols: int
 ) -> bool:
     """Whether consumers share a tile by columns: a fresh product of few rows, only stored."""
-    if rows % WGMMA_ROWS or cols % (16 * tiling.consumers):
+    if rows % WGMMA_ROWS or cols % (16 * tiling.consumer_warpgroups):
         return False
     fresh = all(isinstance(op := body.ops.get(n), Dot) and op.into is None for n in members)
     users = [u for n in members for _, u in body.users[n]]

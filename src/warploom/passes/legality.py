@@ -33,17 +33,17 @@ def check_allowed(layout: Layout) -> None:
             why="a carried value of this loop depends on the order of the iterations",
             fix="serpentine=False",
         )
-    if tiling.split > 1 and (
+    if tiling.split_k > 1 and (
         body.kernel.grid.kind != "tiles"
         or body.loop.lists
         or body.kernel.grid.order
         or differ(body.kernel, cut_of(body, layout.steps))
     ):
         raise refusal(
-            f"the loop of a tile in {tiling.split} parts",
+            f"the loop of a tile in {tiling.split_k} parts",
             body.loop.line,
             why="parts are numbered where all tiles exist and have equally many iterations",
-            fix="split=1",
+            fix="split_k=1",
         )
     for op in staged_stores(layout):
         if body.kernel.grid.kind != "tiles" and not adds_zeros(body, op):
@@ -51,41 +51,41 @@ def check_allowed(layout: Layout) -> None:
                 f"copies of whole tiles to '{op.tensor}'",
                 op.line,
                 why="a tile may reach past the end of its group, where the next one's rows lie",
-                fix="direct=True",
+                fix="store_from_registers=True",
             )
         if is_narrow(layout, op.value, body.kernel.tensor(op.tensor).dtype.bits):
             raise refusal(
                 f"copies of tiles narrower than {LINE_BYTES} bytes to '{op.tensor}'",
                 op.line,
                 why=f"copies out move {LINE_BYTES} bytes of a row",
-                fix="direct=True, or more columns",
+                fix="store_from_registers=True, or more columns",
             )
 
 
 def _check_alternate(layout: Layout) -> None:
     """Consumers that take whole tiles in turn share nothing of a tile, with CTAs neither."""
     tiling, body = layout.tiling, layout.body
-    if tiling.alternate == 1:
+    if tiling.pingpong == 1:
         return
     why = ""
-    if tiling.consumers > 1:
+    if tiling.consumer_warpgroups > 1:
         why = "a tile is one consumer's"
-    elif tiling.split > 1 or takes_turns(body.kernel):
+    elif tiling.split_k > 1 or takes_turns(body.kernel):
         why = "CTAs meet at a tile in an order that two consumers would not keep"
     elif any(isinstance(op, Given) for op in body.head) or not any(
         isinstance(op, Store) for _, op in body.placed
     ):
         why = "a tile of several loops has rings that only its own loop walks"
     if why:
-        fix = "alternate=1"
-        what = f"{tiling.alternate} consumers that take tiles in turn"
+        fix = "pingpong=1"
+        what = f"{tiling.pingpong} consumers that take tiles in turn"
         raise refusal(what, body.loop.line, why=why, fix=fix)
 
 
 def _check_turns(layout: Layout) -> None:
     """Consumers take turns at products."""
     body, tiling = layout.body, layout.tiling
-    if not tiling.turns or tiling.consumers == 1:
+    if not tiling.mma_turns or tiling.consumer_warpgroups == 1:
         return
     why = ""
     if not any(isinstance(op, Dot) for op in body.loop.body):
@@ -93,21 +93,21 @@ def _check_turns(layout: Layout) -> None:
     elif any(ring.filled for ring in layout.rings):
         why = "a consumer waits for what others hand over, whose turn may be the next one"
     if why:
-        what = f"{tiling.consumers} consumers that take turns on the tensor cores"
-        raise refusal(what, body.loop.line, why=why, fix="turns=False")
+        what = f"{tiling.consumer_warpgroups} consumers that take turns on the tensor cores"
+        raise refusal(what, body.loop.line, why=why, fix="mma_turns=False")
 
 
 def _check_pace(layout: Layout) -> None:
-    why = why_no_pace(layout) if layout.tiling.pace else ""
+    why = why_no_pace(layout) if layout.tiling.cta_sync_interval else ""
     if why:
-        what = f"CTAs that wait for one another every {layout.tiling.pace} iterations"
-        raise refusal(what, layout.body.loop.line, why=why, fix="pace=0")
+        what = f"CTAs that wait for one another every {layout.tiling.cta_sync_interval} iterations"
+        raise refusal(what, layout.body.loop.line, why=why, fix="cta_sync_interval=0")
 
 
 def why_no_pace(layout: Layout) -> str:
     """CTAs that wait for one another count iterations, which all of them must have alike."""
     body = layout.body
-    if layout.tiling.split > 1:
+    if layout.tiling.split_k > 1:
         return "parts of a loop count in the same memory"
     if body.loop.until or body.loop.start or body.loop.lists:
         return "loops of tiles may differ in length"

@@ -149,10 +149,10 @@ def _read(layout: Layout, name: str) -> tuple[str, int]:
 def takes_turns(layout: Layout) -> bool:
     """Whether consumers should alternate on the tensor cores: vector work between products."""
     tiling = layout.tiling
-    if tiling.consumers == 1:
+    if tiling.consumer_warpgroups == 1:
         return False
-    if tiling.turns is not None:
-        return tiling.turns
+    if tiling.mma_turns is not None:
+        return tiling.mma_turns
     if any(ring.filled for ring in layout.rings):
         return False  # they wait for one another anyway
     made: dict[str, set[str]] = {}

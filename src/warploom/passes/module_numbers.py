@@ -130,7 +130,7 @@ class Numbers:
             return TileSchedule(
                 tiled=tuple(a for a in tiled if a.var != rows),
                 units=tuple(a for a in units if a.var != group),
-                group=self.tiling.group,
+                group=self.tiling.raster_group,
                 groups=Groups(starts=grid.starts[0], group=axes[group], rows=axes[rows]),
             )
         if grid.kind != "tiles":
@@ -138,10 +138,12 @@ class Numbers:
         plane = len(tiled) == 2
         if len(tiled) > 2:
             raise refuse("tiles of three variables", self.kernel.line)
-        group_rows = max(1, self.tiling.group // self.tiling.cluster) if plane else 0
+        group_rows = max(1, self.tiling.raster_group // self.tiling.cluster) if plane else 0
         square = plane and self.tiling.serpentine and self.tiling.cluster == 1
-        square = square and self.tiling.group % SIDE == 0 and self.tiling.group != SIDE
-        square = square and self.tiling.split == 1 and not grid.order
+        square = (
+            square and self.tiling.raster_group % SIDE == 0 and self.tiling.raster_group != SIDE
+        )
+        square = square and self.tiling.split_k == 1 and not grid.order
         return TileSchedule(
             tiled=tuple(tiled),
             units=tuple(units),
@@ -149,7 +151,7 @@ class Numbers:
             serpentine=plane and self.tiling.serpentine,
             neighbours=SIDE if square else 0,
             cluster=self.tiling.cluster,
-            split=self.tiling.split,
+            split=self.tiling.split_k,
             listed=not plane and differ(self.kernel, self.walked),
             order=grid.order,
         )
@@ -258,7 +260,7 @@ class Numbers:
             made.append(Let(name=let(f"until_{var}"), value=until))
         least_trips = self.lowered.document.minimum_trips
         single = self.step_extent == 1 and bool(loop.until)
-        several = single and (least_trips > 1 or (least_trips == 1 and self.tiling.split > 1))
+        several = single and (least_trips > 1 or (least_trips == 1 and self.tiling.split_k > 1))
         if single and least_trips and not several:
             start = Select(lift(stop <= start), self._length, lift(start))
         for bound in self.cut.below if self.cut is not None else ():
@@ -268,14 +270,14 @@ class Numbers:
         for bound in self.cut.above if self.cut is not None else ():
             stop = least(stop, self._solved(bound, widest=True) + 1)
         made += [Let(name=first, value=lift(start)), Let(name=end, value=lift(stop))]
-        if self.tiling.split > 1:
+        if self.tiling.split_k > 1:
             every, share = let("trips_of_all"), let("trips_of_part")
             made.append(Let(name=every, value=ceil_div(end - first, self.step_extent)))
-            each = most(ceil_div(every, self.tiling.split), self.fewest)
+            each = most(ceil_div(every, self.tiling.split_k), self.fewest)
             made.append(Let(name=share, value=each))
         if several:
             own: Expr = end - first
-            own = least(own, let("trips_of_part")) if self.tiling.split > 1 else own
+            own = least(own, let("trips_of_part")) if self.tiling.split_k > 1 else own
             made.append(Let(name=let(f"own_{var}"), value=lift(own)))
         return tuple(made)
 
@@ -287,7 +289,7 @@ class Numbers:
             for n, _ in enumerate(self.loop.lists):
                 total = total + let(f"count_{n}_{var}")
             return most(total, self.fewest)
-        if self.tiling.split > 1:
+        if self.tiling.split_k > 1:
             every, share = let("trips_of_all"), let("trips_of_part")
             return most(least(every - PART * share, share), self.fewest)
         elements = let(f"end_{var}") - let(f"first_{var}")
@@ -308,7 +310,7 @@ class Numbers:
         start: Expr = const(0)
         end: Expr = TRIPS if known else const(0)
         seen = self.cut if self.cut is not None and self.cut.known else None
-        if self.tiling.split > 1:
+        if self.tiling.split_k > 1:
             raise_first = first + PART * let("trips_of_part") * extent
         else:
             raise_first = lift(first)
@@ -357,7 +359,7 @@ class Numbers:
             if self.tiling.serpentine:
                 along = Select(BACKWARDS, lift(TRIPS - 1 - T_STEP), T_STEP)
             first: Expr = let(f"first_{var}")
-            if self.tiling.split > 1:
+            if self.tiling.split_k > 1:
                 first = first + PART * let("trips_of_part") * extent
             value = first + extent * along
             bounds = {x.name.name for x in self.bounds()}

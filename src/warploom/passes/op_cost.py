@@ -91,7 +91,9 @@ def step_cost(layout: Layout, step: Step, target: HopperTarget, consumers: int) 
     """The vector work of ``consumers`` warpgroups."""
     rates = target.vector
     cols = layout.extent(step.cols) if step.cols else 4
-    share = layout.extent(step.rows) // layout.tiling.consumers if step.rows else WGMMA_ROWS
+    share = (
+        layout.extent(step.rows) // layout.tiling.consumer_warpgroups if step.rows else WGMMA_ROWS
+    )
     elements = consumers * share * cols
     muls, compares, exps = _count(step)
     muls += UNPACKED * sum(layout.body.values[v].dtype.bits == 8 for v in step.loads)

@@ -37,7 +37,7 @@ def shapes(
                 if (consumers, blocks) == (1, 1) and _is_depth_of_products(body, var.name):
                     found += tuple(2 * n for n in found)  # a wait for twice as many products
                 options.append(found)
-        if pins.get("consumers", consumers) != consumers:
+        if pins.get("consumer_warpgroups", consumers) != consumers:
             continue
         for extents in product(*options):
             yield dict(zip((v.name for v in free), extents, strict=True)), consumers

@@ -22,7 +22,7 @@ COPIED = (DType.BF16, DType.F16, DType.F32)  # others are written element by ele
 
 def staged_stores(layout: Layout) -> tuple[Store, ...]:
     """Stores of whole tiles: they leave through shared memory."""
-    tail = () if layout.tiling.direct else layout.body.tail
+    tail = () if layout.tiling.store_from_registers else layout.body.tail
     return tuple(
         op
         for op in (*layout.body.loop.body, *tail)
@@ -36,8 +36,8 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
 def is_straight(layout: Layout, op: Store) -> bool:
     """Whether a tile of the loop leaves from registers, as all do that are added in turn."""
     if not op.add:
-        return layout.tiling.direct and op in layout.body.loop.body
-    return layout.tiling.straight or takes_turns(layout.body.kernel)
+        return layout.tiling.store_from_registers and op in layout.body.loop.body
+    return layout.tiling.reduce_from_registers or takes_turns(layout.body.kernel)
 
 
 def is_turned(layout: Layout, op: Store) -> bool:
@@ -58,17 +58,21 @@ def staging_bytes(layout: Layout) -> int:
     """Shared memory of the stores' staging copies."""
     if not staged_stores(layout):
         return 0
-    return layout.tiling.warpgroups * layout.tiling.staging * STAGING_BYTES
+    return layout.tiling.warpgroups * layout.tiling.epilogue_stages * STAGING_BYTES
 
 
 def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
     """Slots of a ring that is filled every iteration: all rings get the same number."""
     if ring.filled:
-        return layout.tiling.handed
+        return layout.tiling.computed_tile_stages
     every = [r for r in layout.rings if not r.per_tile and not r.filled]
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
-    once *= layout.tiling.ahead
-    once += sum(layout.tiling.handed * (r.bytes + BARRIER_BYTES) for r in layout.rings if r.filled)
+    once *= layout.tiling.tile_prefetch
+    once += sum(
+        layout.tiling.computed_tile_stages * (r.bytes + BARRIER_BYTES)
+        for r in layout.rings
+        if r.filled
+    )
     left = target.limits.smem_per_block - once - staging_bytes(layout) - ALIGNMENT
     left -= inbox_bytes(layout)
     fit = left // sum(r.bytes + BARRIER_BYTES for r in every)
@@ -93,7 +97,7 @@ def less_memory(target: HopperTarget, rings: Sequence[tuple[SlotRing, Layout]]) 
         return target
     taken = 0
     for ring, layout in rings:
-        depth = layout.tiling.ahead if ring.per_tile else ring_depth(layout, ring, target)
+        depth = layout.tiling.tile_prefetch if ring.per_tile else ring_depth(layout, ring, target)
         taken += depth * (-(-ring.bytes // ALIGNMENT) * ALIGNMENT + BARRIER_BYTES)
     limits = replace(target.limits, smem_per_block=target.limits.smem_per_block - taken)
     return replace(target, limits=limits)

@@ -130,12 +130,12 @@ def rings_of(body: Body, tiling: KernelConfig, steps: tuple[Step, ...]) -> tuple
             gathered.append(_gathered(_slot_tile(body, tiling, op), op, when))
             continue
         key = (when is When.HEAD, products or readers)
-        key = (False, ()) if tiling.together and not key[0] else key
+        key = (False, ()) if tiling.one_barrier_per_stage and not key[0] else key
         groups.setdefault(key, []).append(_slot_tile(body, tiling, op))
     merged = _merged(groups)
     names = {key: _ring_name(tiles) for key, tiles in merged.items()}
     for op in vectors:
-        key = (False, ()) if tiling.together else _companion(body, steps, op, merged)
+        key = (False, ()) if tiling.one_barrier_per_stage else _companion(body, steps, op, merged)
         names.setdefault(key, _ring_name([_vector_tile(body, tiling, op)]))
         merged.setdefault(key, []).append(_vector_tile(body, tiling, op))
     return (

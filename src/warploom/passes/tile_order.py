@@ -76,7 +76,7 @@ def starts_early(body: Body, cut: Cut | None, tiling: KernelConfig) -> bool:
     are kept from it: the two kernels that were run so ended in an illegal instruction.
     """
     grows = cut is not None and any(a.rows > 0 for a in cut.above)
-    copied = not tiling.direct or any(isinstance(op, Store) for op in body.loop.body)
+    copied = not tiling.store_from_registers or any(isinstance(op, Store) for op in body.loop.body)
     return grows and not copied and differ(body.kernel, cut)
 
 

@@ -49,7 +49,7 @@ TAKE, LEAVE = "take_given", "leave_given"  # what loops of a tile hand on in reg
 
 def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> Plan:
     """The meaning of the loop's ops, of the tile's head and of its tail; ``part``: which loop."""
-    turns, alternates = takes_turns(layout), layout.tiling.alternate > 1
+    turns, alternates = takes_turns(layout), layout.tiling.pingpong > 1
     ops = loop_ops(layout, target, 1)
     consumers = layout.tiling.warpgroups
     members = tuple(f"{CONSUMER}{i}" for i in range(consumers)) if turns else ()
@@ -98,7 +98,7 @@ def _gatherer(layout: Layout) -> tuple[RolePlan, ...]:
 def _buffers(layout: Layout) -> tuple[StagingBuffer, ...]:
     if not staged_stores(layout):
         return ()
-    copies = layout.tiling.staging
+    copies = layout.tiling.epilogue_stages
     return (StagingBuffer(name="out", role=CONSUMER, copies=copies, bytes=STAGING_BYTES),)
 
 
@@ -107,7 +107,7 @@ def _ring(layout: Layout, ring: SlotRing, target: HopperTarget) -> RingPlan:
         Part(name=part_name(tile.value), offset=at, bytes=tile.bytes)
         for tile, at in zip(ring.tiles, ring.offsets, strict=True)
     ]
-    depth = layout.tiling.ahead if ring.per_tile else ring_depth(layout, ring, target)
+    depth = layout.tiling.tile_prefetch if ring.per_tile else ring_depth(layout, ring, target)
     per = Per.TILE if ring.per_tile else Per.ITERATION
     return RingPlan(name=ring.name, parts=tuple(parts), per=per, depth=depth)
 
@@ -171,13 +171,13 @@ def _send(layout: Layout, op: Store) -> Stores | Work:
     if is_straight(layout, op):
         return Work(reads=reads)
     chunks = chunks_of(layout, op)
-    copies = layout.tiling.staging
+    copies = layout.tiling.epilogue_stages
     if len(chunks) > copies:
         raise refusal(
             f"a store of the loop in {len(chunks)} chunks with {copies} staging copies",
             op.line,
             why="every chunk of an iteration has a copy of its own",
-            fix=f"a tiling with staging={len(chunks)} or more",
+            fix=f"a configuration with epilogue_stages={len(chunks)} or more",
         )
     return Stores(
         fill=f"fill_{stored(layout, op)}",
@@ -191,7 +191,11 @@ def _send(layout: Layout, op: Store) -> Stores | Work:
 def discards_first(layout: Layout, op: Dot) -> bool:
     """Whether the first product of a tile starts a carried sum that begins at 0."""
     carried = layout.body.inside.get(op.into or "")
-    if carried is None or layout.tiling.cleared or not layout.body.is_zero(carried.first):
+    if (
+        carried is None
+        or layout.tiling.zero_init_accumulators
+        or not layout.body.is_zero(carried.first)
+    ):
         return False
     readers = [x for x in layout.body.loop.body if carried.inside.name in operands(x)]
     return readers == [op]  # what others read must be there
@@ -206,7 +210,11 @@ def step_work(layout: Layout, step: Step) -> Work:
     """What a step touches."""
     homes = dict(layout.homes)
     writes = tuple(dict.fromkeys(homes[r] for r in step.results))
-    early = early_vectors(layout) if layout.tiling.seen and step.when is When.LOOP else {}
+    early = (
+        early_vectors(layout)
+        if layout.tiling.separate_full_waits and step.when is When.LOOP
+        else {}
+    )
     reads = tuple(dict.fromkeys(homes[r] for r in step.reads))
     reads += tuple(early_array(v) for v in step.loads if v in early)
     slots = (_slot(layout, v) for v in step.loads if v not in early)
@@ -257,7 +265,7 @@ def started(layout: Layout) -> tuple[str, ...]:
 def tile_slots(layout: Layout) -> tuple[str, ...]:
     """What the loop reads in slots that are filled once a tile, where they are seen before it."""
     fetched = {op.result.name for op in held_loads(layout)}
-    rings = [r for r in layout.rings if r.per_tile and layout.tiling.seen]
+    rings = [r for r in layout.rings if r.per_tile and layout.tiling.separate_full_waits]
     return tuple(t.value for r in rings for t in r.tiles if t.value not in fetched)
 
 
@@ -301,7 +309,7 @@ def _inside(layout: Layout, result: str) -> str:
 
 def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
     homes = dict(layout.homes)
-    if layout.tiling.split > 1:
+    if layout.tiling.split_k > 1:
         arrays = tuple(a.name for a in met_arrays(layout))
         yield MEET, Work(reads=arrays, writes=arrays)
     parts = part_arrays(layout)
@@ -353,5 +361,5 @@ def staged_chunks(layout: Layout) -> Iterator[tuple[Store, Chunk, int]]:
     count = 0
     for op in staged_stores(layout):
         for chunk in chunks_of(layout, op):
-            yield op, chunk, count % layout.tiling.staging
+            yield op, chunk, count % layout.tiling.epilogue_stages
             count += 1

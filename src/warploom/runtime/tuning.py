@@ -69,7 +69,7 @@ def likely(made: Compiled, count: int = COUNT) -> tuple[KernelConfig, ...]:
     ranked = [c.tiling for c in made.choices[:count]]
     first = ranked[0]
     more = [
-        replace(first, group=max(1, first.group // 2)),
+        replace(first, raster_group=max(1, first.raster_group // 2)),
         replace(first, serpentine=not first.serpentine),
     ]
     return (*ranked, *more)

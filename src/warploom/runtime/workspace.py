@@ -106,7 +106,7 @@ def _driver_piece(
         raise BackendError(
             "a graph captures a kernel that works in memory of its own",
             why="memory inside a graph comes from the tensors' library",
-            fix="torch tensors, or a choice with split=1 and pace=0",
+            fix="torch tensors, or a configuration with split_k=1 and cta_sync_interval=0",
         )
     ensure_context(device)
     address = int(check(library().cuMemAlloc(size), f"{size} bytes of GPU memory"))

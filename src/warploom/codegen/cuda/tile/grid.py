@@ -67,7 +67,7 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             "int group = 0, before = 0;  // row tiles of the groups before this one",
             "for (int tile = blockIdx.x;; tile += gridDim.x) {",
         ]
-    split = context.layout.tiling.split
+    split = context.layout.tiling.split_k
     if walk == "listed":
         order = context.order()
         return [
@@ -103,7 +103,7 @@ def _neighbours(context: Context) -> tuple[list[str], str]:
     """CTAs with 16 numbers in a row share a part of the chip, which asks the L2 once for what they
     want at the same time: they take 4 x 4 tiles, not a column of a band. Any number of CTAs does.
     """
-    tall = context.layout.tiling.group
+    tall = context.layout.tiling.raster_group
     if not context.layout.tiling.serpentine or tall % SIDE or tall == SIDE:
         return [], "blockIdx.x"
     every, side = SIDE * tall, SIDE
@@ -141,7 +141,7 @@ def _group_counts(context: Context) -> list[str]:
 def _groups(context: Context, none: str = "break;") -> list[str]:
     groups, grouped = grouped_vars(context.kernel)
     starts = context.pointer(context.kernel.grid.starts[0])
-    extent, tall = context.layout.extent(grouped), context.layout.tiling.group
+    extent, tall = context.layout.extent(grouped), context.layout.tiling.raster_group
     lines = [
         "int here = 0;  // row tiles of the group",
         f"while (group < count_{groups}) {{",
@@ -172,7 +172,7 @@ def _groups(context: Context, none: str = "break;") -> list[str]:
 
 def finds_early(layout: Layout) -> bool:
     """Whether consumers look for their next tile while the first product of one runs."""
-    kernel, shared = layout.body.kernel, layout.tiling.alternate == 1
+    kernel, shared = layout.body.kernel, layout.tiling.pingpong == 1
     return kernel.grid.kind == "groups" and only_products(layout.body) and shared
 
 
@@ -236,7 +236,7 @@ def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
     go through every other band from its last columns: these are in the L2.
     """
     size, column = context.layout.tiling.cluster, "inside / tall"
-    group = max(1, context.layout.tiling.group // size)
+    group = max(1, context.layout.tiling.raster_group // size)
     if context.layout.tiling.serpentine:
         column = f"(band / {group} % 2 ? count_{cols} - 1 - {column} : {column})"
     row = "(band + inside % tall)"

@@ -84,7 +84,7 @@ class Part:
         self.cut = cut_of(self.layout.body, self.layout.steps)
         self.walked = self.cut if alone else None  # what the walk over tiles goes by
         self.interrupted = (
-            interrupted(self.role("consumer")) if self.layout.tiling.tie > 0 else None
+            interrupted(self.role("consumer")) if self.layout.tiling.full_wait_after > 0 else None
         )
         self.producer = self.ops.producer_table()
         self.plain = self.ops.consumer_table("No{}")
@@ -140,7 +140,11 @@ class Part:
         keep one pace, else they come apart and read again what they share.
         """
         tiling = self.layout.tiling
-        return bool(tiling.pace) and tiling.consumers > 1 and finds_early(self.layout)
+        return (
+            bool(tiling.cta_sync_interval)
+            and tiling.consumer_warpgroups > 1
+            and finds_early(self.layout)
+        )
 
     def places(self) -> list[str]:
         """Where a consumer's thread finds its elements."""
@@ -201,7 +205,7 @@ class Part:
             slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
             arguments = "".join(f", uint32_t slot_{part_name(v)}" for v in slots)
             loops = step.when is When.LOOP
-            cut = self.layout.tiling.tie if step.name == self.interrupted else 0
+            cut = self.layout.tiling.full_wait_after if step.name == self.interrupted else 0
             arguments += ", auto landed" if cut else ""
             head = f"auto {step.name} = [&](auto masked, int k{arguments}) {{"
             kept, text = step_text(self.context, step, "k" if loops else None, cut)
@@ -271,7 +275,9 @@ class Part:
                 lines += _with_between(table.lower(e, site), between)
                 between = []
                 looped = phase == "kernel" and isinstance(e, NamedArrive)
-                amid = self.layout.tiling.late  # the rest of a product is issued amid what follows
+                amid = (
+                    self.layout.tiling.deferred_mmas
+                )  # the rest of a product is issued amid what follows
                 if looped and not amid and drawn_after(program.kernel, i):
                     lines.append(f"turn_given({number(program)});")
             if self.stamps and phase == "kernel":
@@ -322,7 +328,7 @@ class Part:
 
     def pace_lines(self, program: RoleProgram) -> list[str]:
         """Where the producer waits for those of other CTAs."""
-        pace = self.layout.tiling.pace if program.name == "producer" else 0
+        pace = self.layout.tiling.cta_sync_interval if program.name == "producer" else 0
         late = "gridDim.x / 4" if self.rests() else "gridDim.x / 16"  # who rests is early
         meet = f"keep_pace((unsigned*){self.context.work()}, ++paces, {late});" if pace else ""
         return [f"if (k % {pace} == 0) {meet}"] if pace else []

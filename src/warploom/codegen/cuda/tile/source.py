@@ -86,7 +86,7 @@ def emit_kernel(
         derived = programs_of(part.result, part.plan, part.layout.tiling)
         refuse_other_operands(part.document, derived)
         refuse_other_exchanges(part.document, exchanges_of(part.layout))
-    chip = (target or h200()).shared_by(lowered.tiling.resident)
+    chip = (target or h200()).shared_by(lowered.tiling.ctas_per_sm)
     writer = _Writer(lowered, chip, stamps=stamps)
     for one in writer.parts:
         one.marks = marks
@@ -144,7 +144,7 @@ class _Writer:
             params=tuple(self.params.values()),
             threads=self.threads,
             shared_bytes=shared_layout.layout_of(self.document).end + self.counts + self.inbox,
-            work_bytes=part_bytes(self.last.layout) if self.last.layout.tiling.split > 1 else 0,
+            work_bytes=part_bytes(self.last.layout) if self.last.layout.tiling.split_k > 1 else 0,
             stamps=tuple(self.stamps.values()),
         )
 
@@ -220,7 +220,7 @@ class _Writer:
         params = ",\n    ".join(p.text for p in self.params.values())
         return [
             f'extern "C" __global__ void __launch_bounds__({self.threads},'
-            f" {self.lowered.tiling.resident}){self.clustered}",
+            f" {self.lowered.tiling.ctas_per_sm}){self.clustered}",
             f"{ENTRY}({params}) {{",
             "  extern __shared__ uint8_t dynamic_smem[];",
             *self.shared_start(),
@@ -292,14 +292,14 @@ class _Writer:
 
     def producer(self) -> list[str]:
         policies = []
-        if self.last.layout.tiling.keep is not None:
+        if self.last.layout.tiling.l2_evict_last is not None:
             policies = [
                 "const uint64_t policy_keep = policy_evict_last(),"
                 " policy_pass = policy_evict_first();"
             ]
         gather = self.gatherer() if any(p.layout.gathers for p in self.parts) else []
         loop = self.tile_loop([p.producer_tile() for p in self.parts])
-        if self.last.layout.tiling.pace:
+        if self.last.layout.tiling.cta_sync_interval:
             left = f"leave_pace((unsigned*){self.last.context.work()});"
             loop = ["unsigned paces = 0;", *loop, left]
         maps = [n for n, p in self.params.items() if p.text.startswith("const __grid")]

@@ -257,7 +257,7 @@ def _cut(context: Context, step: Step, cut: int) -> list[str]:
     array = next(a for a in arrays if a.form is Form.TILE)
     if cut % ELEMENTS or not 0 < cut < array.cols // 2:
         raise refusal(
-            f"tie={cut} with {array.cols // 2} elements of a thread",
+            f"full_wait_after={cut} with {array.cols // 2} elements of a thread",
             None,
             why=f"bytes are awaited between groups of {ELEMENTS} elements",
             fix=f"a multiple of {ELEMENTS} below {array.cols // 2}, or 0",
@@ -292,4 +292,4 @@ def _row_loop(vector: Vector, stores: list[tuple[str, str, str]], blocks: int) -
 
 def _blocks(context: Context, step: Step) -> int:
     rows = context.layout.extent(step.rows) if step.rows else 64
-    return rows // context.layout.tiling.consumers // 64
+    return rows // context.layout.tiling.consumer_warpgroups // 64
