@@ -75,8 +75,8 @@ def sizes_of(body: str) -> dict[str, int]:
     return {"b": 4, "h": 32, "g": 32, "s": 4096, "t": 4096, "d": BODIES[body][0]}
 
 
-def tiling_of(base: KernelConfig, row) -> KernelConfig:
-    """The tiling of one program."""
+def config_of(base: KernelConfig, row) -> KernelConfig:
+    """The config of one program."""
     if "tile" in row:
         fields = {n: row[n] for n in CHOICES if n in row}
         extents = tuple((n, e) for n, e in row["tile"])
@@ -94,18 +94,18 @@ def draw(data, seed: int, number: int, body: str):
     kernel, sizes, orders = compiled.rewritten, sizes_of(body), {}
     found = shapes(kernel, sizes, {}, target)
     most = min(s.bound for s in found) * (1 + JointOptions().margin)
-    every = [s for s in found if s.bound <= most and s.tiling.extent("t") in KEYS]
-    every.sort(key=lambda s: s.tiling.name)
+    every = [s for s in found if s.bound <= most and s.config.extent("t") in KEYS]
+    every.sort(key=lambda s: s.config.name)
     for _ in range(number):
-        tiling = rng.choice(every).tiling
-        if tiling not in orders:
-            orders[tiling] = orders_of(kernel, tiling, target)
-        times, turns = orders[tiling]
+        config = rng.choice(every).config
+        if config not in orders:
+            orders[config] = orders_of(kernel, config, target)
+        times, turns = orders[config]
         if not times:
-            print(tiling.name, "has no order", flush=True)
+            print(config.name, "has no order", flush=True)
             continue
-        row = {n: getattr(tiling, n) for n in CHOICES}
-        row |= {"body": body, "tile": tiling.tile, "schedule": rng.choice(times)}
+        row = {n: getattr(config, n) for n in CHOICES}
+        row |= {"body": body, "tile": config.tile, "schedule": rng.choice(times)}
         row |= dict(
             zip(
                 ("full_wait_after", "deferred_mmas"),
@@ -116,15 +116,15 @@ def draw(data, seed: int, number: int, body: str):
         row |= {"tile_prefetch": rng.choice((1, 2)), "fresh": seed}
         tags = f"a{row['tile_prefetch']}_t{row['full_wait_after']}_l{row['deferred_mmas']}"
         tags += f"_{hash_of(row['schedule']):06x}"
-        name = f"{seed}_{body}_{tiling.name}_{tags}"
+        name = f"{seed}_{body}_{config.name}_{tags}"
         print(name, "of", len(times), flush=True)
         data["programs"].setdefault(name, row)
 
 
-def orders_of(kernel, tiling: KernelConfig, target):
+def orders_of(kernel, config: KernelConfig, target):
     """All orders of a shape the search looks at, and whether its consumers take turns."""
     try:
-        first = lower(kernel, tiling, target=target, options=SOLVE)
+        first = lower(kernel, config, target=target, options=SOLVE)
     except WarploomError:
         return [], False
     turns = takes_turns(first.layout)
@@ -143,7 +143,7 @@ def builds(data, seeds):
     for name, row in wanted(data, seeds).items():
         compiled = bodies[row.get("body", "128")]
         try:
-            built = compiled.build(tiling_of(compiled.choices[0].tiling, row))
+            built = compiled.build(config_of(compiled.choices[0].config, row))
         except WarploomError as error:
             print(name, "refused:", error.what, flush=True)
             continue
@@ -194,9 +194,9 @@ def judged(data):
         if "ms" in row:
             body = row.get("body", "128")
             compiled = bodies[body]
-            lowered = compiled.lower(tiling_of(compiled.choices[0].tiling, row))
+            lowered = compiled.lower(config_of(compiled.choices[0].config, row))
             kernel, sizes = compiled.rewritten, sizes_of(body)
-            trial = trial_of(kernel, lowered.tiling, lowered, 0.0, sizes, target)
+            trial = trial_of(kernel, lowered.config, lowered, 0.0, sizes, target)
             yield name, row, trial.predicted, kind(lowered.document)
 
 

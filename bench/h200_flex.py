@@ -143,7 +143,7 @@ def warm(names):
             try:
                 made = calls.compiled_for((q, q, q, None, None, None, *more), chosen)
                 report = made.built.cubin.report
-                said = f"{made.tiling.name}, {report.spill_bytes} bytes spilled"
+                said = f"{made.config.name}, {report.spill_bytes} bytes spilled"
             except WarploomError as error:
                 bad, said = bad + 1, f"FAILED: {error}"
             took = time.perf_counter() - start

@@ -85,7 +85,7 @@ def warm(cases):
             try:
                 made = calls.compiled_for(layouts, chosen)
                 report = made.built.cubin.report
-                said = f"{made.tiling.name}, {report.spill_bytes} bytes spilled"
+                said = f"{made.config.name}, {report.spill_bytes} bytes spilled"
             except WarploomError as error:
                 bad, said = bad + 1, f"FAILED: {error}"
             took = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""Hopper GEMM on the H200: correctness, a screen of tilings, and the comparison with the libraries.
+"""Hopper GEMM on the H200: correctness, a screen of configs, and the comparison with the libraries.
 
     python bench/h200_gemm.py final [--group G] [--dtype D] [--quick]   the public call, ratio table
     python bench/h200_gemm.py correct            odd shapes in every type, against float64
@@ -181,7 +181,7 @@ def final(out, dtype, group, speed, *, triton):
         row = {"group": name, "shape": shape, "ms": times, "error": error, "first_s": first}
         row["ratio"] = ratios(times)
         row["tflops"] = {c: 2.0 * m * n * k / t / 1e9 for c, t in times.items()}
-        row["tiling"] = compiled_of(sets).tiling.name
+        row["config"] = compiled_of(sets).config.name
         row["right"] = error < ERROR_LIMIT[dtype]
         table.append(row)
         print(line_of(row), flush=True)
@@ -213,7 +213,7 @@ def line_of(row):
     return (
         f"  {row['group']:7s}{shape:20s} {row['tflops']['library']:7.1f}"
         f"  again {ratio['library again']:.3f}  warploom {ratio['warploom']:.3f}{more}"
-        f"  {row['tiling']}, first call {row['first_s']:.1f} s{'' if row['right'] else '  WRONG'}"
+        f"  {row['config']}, first call {row['first_s']:.1f} s{'' if row['right'] else '  WRONG'}"
     )
 
 
@@ -257,17 +257,17 @@ def screened(shape, dtype):
             zip(("m", "n", "consumer_warpgroups", "pingpong", "cluster"), tile, strict=True)
         )
         try:
-            found.append(choose(kernel.rewritten, sizes, pins=pins | {"split_k": 1})[0].tiling)
+            found.append(choose(kernel.rewritten, sizes, pins=pins | {"split_k": 1})[0].config)
         except WarploomError:  # no place on the chip
             continue
 
-    def area(tiling):
-        tiles = tiles_of(kernel.rewritten, tiling, sizes)  # a cluster's as one
-        waves = -(-tiles // (h200().limits.sms // tiling.cluster))
-        return waves * tiling.extent("m") * tiling.extent("n")
+    def area(config):
+        tiles = tiles_of(kernel.rewritten, config, sizes)  # a cluster's as one
+        waves = -(-tiles // (h200().limits.sms // config.cluster))
+        return waves * config.extent("m") * config.extent("n")
 
     least = min(map(area, found))
-    first = choose(kernel.rewritten, sizes)[0].tiling
+    first = choose(kernel.rewritten, sizes)[0].config
     return [first, *(t for t in found if area(t) <= MOST_AREA * least and t != first)]
 
 
@@ -277,10 +277,10 @@ def screen(out, dtype, group, speed):
     for _, (m, n, k) in shapes_of(group, SCREENED):
         sets, library = problem(m, n, k, dtype)
         contestants = {"library": library, "library again": library}
-        for tiling in screened((m, n, k), dtype):
-            name = f"{tiling.name}/g{tiling.raster_group}"
+        for config in screened((m, n, k), dtype):
+            name = f"{config.name}/g{config.raster_group}"
             try:
-                calls, error = ours(sets, dtype, tiling)
+                calls, error = ours(sets, dtype, config)
             except WarploomError as found:
                 print("FAIL", name, found, flush=True)
                 continue

@@ -5,7 +5,7 @@
     python bench/h200_gemm_model.py fit [FILE]               constants of the estimate from seed 0
     python bench/h200_gemm_model.py judge [FILE]             rank correlations, writes the .md
 
-Candidates of a seed: drawn evenly from every tiling the tile pass considers, with other stages and
+Candidates of a seed: drawn evenly from every config the tile pass considers, with other stages and
 walks among them; the same for every shape of the seed, each measured twice. Seed 0 draws nothing:
 a sweep of tiles, with the clock that the SMs had. Constants (``target.h200``) are fitted to it and
 to ``h200_gemm.py screen``.
@@ -59,21 +59,21 @@ def kernel(dtype="bf16"):
 
 @cache
 def candidates(seed: int) -> dict[str, KernelConfig]:
-    """The tilings, by name; the same on every machine."""
+    """The configs, by name; the same on every machine."""
     value, sizes = kernel(), dict(zip("mnk", SHAPES[seed][0], strict=True))
     if not seed:
         swept = [
-            choose(value, sizes, pins=alone() | {"m": m, "n": n, "k": 64} | more)[0].tiling
+            choose(value, sizes, pins=alone() | {"m": m, "n": n, "k": 64} | more)[0].config
             for m, columns, more in SWEEP
             for n in columns
         ]
         return {name_of(t): t for t in swept}
-    found = [c.tiling for c in choose(value, sizes)]
+    found = [c.config for c in choose(value, sizes)]
     found = sorted((t for t in found if t.extent("n") >= 64), key=name_of)
     drawn = random.Random(seed).sample(found, DRAWN)
     for (m, n, consumers), changed in VARIED[seed]:
         pins = {"m": m, "n": n, "consumer_warpgroups": consumers, **changed}
-        drawn.append(choose(value, sizes, pins=pins)[0].tiling)
+        drawn.append(choose(value, sizes, pins=pins)[0].config)
     return {name_of(t): t for t in drawn}
 
 
@@ -82,13 +82,13 @@ def alone() -> dict[str, object]:
     return {"pingpong": 1, "split_k": 1, "split_k_in_cluster": False, "cluster": 1}
 
 
-def name_of(tiling: KernelConfig) -> str:
-    return f"{tiling.name}/g{tiling.raster_group}"
+def name_of(config: KernelConfig) -> str:
+    return f"{config.name}/g{config.raster_group}"
 
 
-def told(tiling: KernelConfig) -> dict[str, object]:
-    """What a results file keeps of a tiling: enough to estimate it again."""
-    return {name: value for name, value in tiling.pins if name in KEPT}
+def told(config: KernelConfig) -> dict[str, object]:
+    """What a results file keeps of a config: enough to estimate it again."""
+    return {name: value for name, value in config.pins if name in KEPT}
 
 
 def prepare(seed: int) -> None:
@@ -100,8 +100,8 @@ def prepare(seed: int) -> None:
             None,
             None,
         )
-        for name, tiling in candidates(seed).items():
-            made = CALLS.compiled_for(layouts, _options("none", None, True, tiling))
+        for name, config in candidates(seed).items():
+            made = CALLS.compiled_for(layouts, _options("none", None, True, config))
             print(name, f"{made.built.cubin.report.registers} registers", flush=True)
 
 
@@ -124,9 +124,9 @@ def measure(seed: int, out: Path, rounds: int, run_ms: float) -> None:
             for _ in range(sets_for((m + n) * k * 2 + 2 * m * n))
         ]
         contestants, wrong = {}, []
-        for name, tiling in candidates(seed).items():
+        for name, config in candidates(seed).items():
             calls = [
-                lambda a=a, b=b, c=c, t=tiling: warploom.gemm(a, b, out=c, choice=t)
+                lambda a=a, b=b, c=c, t=config: warploom.gemm(a, b, out=c, choice=t)
                 for a, b, c in sets
             ]
             try:
@@ -155,7 +155,7 @@ def measure(seed: int, out: Path, rounds: int, run_ms: float) -> None:
         data = {
             "script": "bench/h200_gemm_model.py measure",
             "environment": environment(),
-            "tilings": {name: told(t) for name, t in candidates(seed).items()},
+            "configs": {name: told(t) for name, t in candidates(seed).items()},
         }
         (out / f"{NAME}_{seed}.json").write_text(
             json.dumps(data | {"table": table}, indent=1) + "\n"
@@ -201,7 +201,7 @@ def sm_clock():
 
 
 def predicted(value, pins, shape) -> Choice:
-    """The estimate of a tiling given by its pins, as the file has them."""
+    """The estimate of a config given by its pins, as the file has them."""
     sizes = dict(zip("mnk", shape, strict=True))
     return choose(value, sizes, pins=alone() | pins)[0]
 
@@ -217,8 +217,8 @@ def fit(path: Path, steps: int = 600) -> None:
     for row in data["table"]:
         sizes = dict(zip("mnk", row["shape"], strict=True))
         for name, ms in row["ms"].items():
-            tiling = predicted(value, data["tilings"][name], row["shape"]).tiling
-            rows.append((lay_out(body, tiling, parts), sizes, ms * row["ghz"][name] * 1e6))
+            config = predicted(value, data["configs"][name], row["shape"]).config
+            rows.append((lay_out(body, config, parts), sizes, ms * row["ghz"][name] * 1e6))
 
     def error(model: TileModel) -> float:
         chip = replace(target, tiles=model)
@@ -257,7 +257,7 @@ def judge(path: Path) -> None:
 
 
 def table_of(data, name: str) -> list[str]:
-    value, known, means = kernel(), data["tilings"], []
+    value, known, means = kernel(), data["configs"], []
     when, gpu = data["environment"]["date"], data["environment"]["gpu"].partition(",")[0]
     lines = [
         f"`{name}` ({when}, {gpu}):",
@@ -317,7 +317,7 @@ def screened() -> list[str]:
 
 
 def pins_of(name: str) -> dict[str, object]:
-    """The choices a screened tiling's name says."""
+    """The choices a screened config's name says."""
     (sizes, _, tags), group = name.partition("/")[0].partition("_"), name.partition("/g")[2]
     extents = dict(zip("mnk", map(int, sizes.split("x")), strict=True))
     return {**extents, **(pins_of_name(tags) or {}), "raster_group": int(group)}

@@ -72,8 +72,8 @@ def build(folder, names, edits=(role_mutants, flow_mutants), each=(DEFECTIVE, HA
         rows = [r for r in rows if r["text"] != name]
         made = CASES[name].compiled
         built = made.built
-        lowered = made.lower(built.tiling)
-        print(name, built.tiling.name, "built", flush=True)
+        lowered = made.lower(built.config)
+        print(name, built.config.name, "built", flush=True)
         left = dict(zip(("race", "clean"), each, strict=True))
         for mutant in drawn(lowered.document, edits):
             report = verify_roles(mutant.document)

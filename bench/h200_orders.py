@@ -39,9 +39,9 @@ FAR = 2e-2  # relative difference of results that rounding does not explain
 def orders(spec):
     """Interval and issue times by name."""
     kernel = kernel_named(spec)
-    free = replace(kernel.tiling, schedule=())
+    free = replace(kernel.config, schedule=())
     solved = lower(kernel.compiled.rewritten, free, target=kernel.target, options=SOLVE).result
-    own, best = kernel.tiling.issue_times, (solved.ii, *solved.times)
+    own, best = kernel.config.issue_times, (solved.ii, *solved.times)
     found = {"in use, as solved": best} if own in {(), best} else {"in use": own, "solved": best}
     return kernel, found | ({"former": FORMER[spec]} if spec in FORMER else {})
 
@@ -52,14 +52,14 @@ def plan(path):
         kernel, found = orders(spec)
         for name, times in found.items():
             row = {"kernel": spec, "order": name, "refused": "", "times": times}
-            tiling = replace(kernel.tiling, schedule=tuple(times))
+            config = replace(kernel.config, schedule=tuple(times))
             try:
-                built = kernel.compiled.build(tiling)
+                built = kernel.compiled.build(config)
             except WarploomError as error:
                 row["refused"] = error.what
             else:
                 report = built.cubin.report
-                row |= {"tiling": tiling.name, "registers": report.registers}
+                row |= {"config": config.name, "registers": report.registers}
                 if not report.kept:
                     row["refused"] = "; ".join(report.messages) or f"{report.spill_bytes} spilled"
             print(row, flush=True)
@@ -77,7 +77,7 @@ def launches(kernel, rows):
     sets = [Bound(make_problem(kernel, None, [], timed=True)) for _ in range(SETS)]
     calls, expected = [], None
     for row in rows:
-        built = kernel.compiled.build(replace(kernel.tiling, schedule=tuple(row["times"])))
+        built = kernel.compiled.build(replace(kernel.config, schedule=tuple(row["times"])))
         made = []
         for bound in sets:
             tensors = {**bound.inputs, **bound.empty()}

@@ -38,8 +38,8 @@ def options(name):
         return _options("none", None, True, None)
     sizes, _, tags = name.partition("_")
     extents = tuple(zip("mnk", map(int, sizes.split("x")), strict=True))
-    tiling = KernelConfig(tile=extents, l2_evict_last="a", raster_group=16, **pins_of_name(tags))
-    return _options("none", None, True, tiling)
+    config = KernelConfig(tile=extents, l2_evict_last="a", raster_group=16, **pins_of_name(tags))
+    return _options("none", None, True, config)
 
 
 def warm():
@@ -47,7 +47,7 @@ def warm():
         a, b = Layout((m, k), (k, 1), DType.BF16), Layout((k, n), (1, k), DType.BF16)
         for name in (PUBLIC, SHARED, *NAMES):
             made = CALLS.compiled_for((a, b, None, None, None), options(name))
-            print(m, n, k, name, made.built.tiling.name, flush=True)
+            print(m, n, k, name, made.built.config.name, flush=True)
 
 
 def run(out):

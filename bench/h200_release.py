@@ -119,7 +119,7 @@ def made(dtype, sizes, tile):
     )
     named = dict(zip("mnk", sizes, strict=True))
     compiled = Compiled(kernel, sizes=named, pins={**tile, "cluster": 2})
-    plain = compiled.build(compiled.choices[0].tiling)
+    plain = compiled.build(compiled.choices[0].config)
     builds = {}
     end = plain.source.shared_bytes + 15 & ~15
     for form in FORMS:
@@ -127,8 +127,8 @@ def made(dtype, sizes, tile):
         text = forwarded(text, end) if form.startswith("forward") else text
         text = formed(text, form.removeprefix("forward").strip() or "shared")
         source = replace(plain.source, text=text, shared_bytes=end + 128)
-        cubin = compile_source(source.text, name=f"{plain.tiling.name} {form}", judged=False)
-        assert cubin.report.kept, (plain.tiling.name, form, cubin.report.messages)
+        cubin = compile_source(source.text, name=f"{plain.config.name} {form}", judged=False)
+        assert cubin.report.kept, (plain.config.name, form, cubin.report.messages)
         builds[form] = replace(plain, source=source, cubin=cubin)
     return compiled, builds
 
@@ -137,7 +137,7 @@ def build():
     for case in CASES:
         builds = made(*case)[1]
         built = builds["forward"]
-        print(case[0], case[1], built.tiling.name, built.source.shared_bytes, flush=True)
+        print(case[0], case[1], built.config.name, built.source.shared_bytes, flush=True)
 
 
 def run(out):
@@ -174,10 +174,10 @@ def run(out):
         times = compare(calls, rounds=5, run_ms=16.0, slice_ms=4.0, preheat_s=0.1)
         base = times["cta"]
         ratio = {f: base / t for f, t in times.items()}
-        table.append({"dtype": dtype, "shape": (m, n, k), "tiling": builds["shared"].tiling.name})
+        table.append({"dtype": dtype, "shape": (m, n, k), "config": builds["shared"].config.name})
         table[-1] |= {"ms": times, "ratio": ratio, "error": error, "same_bits": same}
         said = "  ".join(f"{f} {r:.3f}" for f, r in ratio.items())
-        print(dtype, f"{m}x{n}x{k}", table[-1]["tiling"], said, "" if same else "WRONG", flush=True)
+        print(dtype, f"{m}x{n}x{k}", table[-1]["config"], said, "" if same else "WRONG", flush=True)
         means = {f: geometric_mean(r["ratio"][f] for r in table) for f in ratio}
         data = {"script": "bench/h200_release.py run", "environment": about}
         data |= {"over": "time of the form cta over that of each form", "means": means}

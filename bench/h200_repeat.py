@@ -72,7 +72,7 @@ def backward(d, mask):
 
 def prebuilt():
     for name, make in compiled():
-        print(name, [m.built.tiling.name for m in make()], flush=True)
+        print(name, [m.built.config.name for m in make()], flush=True)
 
 
 def drawn(*shape):
@@ -82,7 +82,7 @@ def drawn(*shape):
 
 
 def cases():
-    """Name, tiling, and a call that makes its results anew over NaNs."""
+    """Name, config, and a call that makes its results anew over NaNs."""
     import torch
 
     nan = float("nan")
@@ -93,21 +93,21 @@ def cases():
         if fp8:
             a, b = (x.to(torch.float8_e4m3fn) for x in (a, b))
         out = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
-        tiling = GEMM.compiled((a, b.T, out, None, None), PLAIN).tiling.name
+        config = GEMM.compiled((a, b.T, out, None, None), PLAIN).config.name
 
         def run(a=a, b=b.T, out=out):
             return [warploom.gemm(a, b, out=out.fill_(nan))]
 
-        yield f"gemm {m}x{n}x{k} {'e4m3' if fp8 else 'bf16'}", tiling, run
+        yield f"gemm {m}x{n}x{k} {'e4m3' if fp8 else 'bf16'}", config, run
     for (b, h, g, s, t), d in product(FEW, (64, 128)):
         q, k, v, out = drawn(b, h, s, d), drawn(b, g, t, d), drawn(b, g, t, d), drawn(b, h, s, d)
         options = attention_options(False, False, None)
-        tiling = ATTENTION.compiled((q, k, v, out, None, None), options).tiling.name
+        config = ATTENTION.compiled((q, k, v, out, None, None), options).config.name
 
         def run(q=q, k=k, v=v, out=out):
             return [warploom.attention(q, k, v, out=out.fill_(nan))]
 
-        yield f"attention {b}x{h}/{g} {s}x{t} d={d}", tiling, run
+        yield f"attention {b}x{h}/{g} {s}x{t} d={d}", config, run
     for d, mask in product(BACKWARD_DIMS, MASKS):
         q, k, v, do = (drawn(*HEADS, d) for _ in range(4))
         out, lse = warploom.attention(q, k, v, mask, return_lse=True)
@@ -138,7 +138,7 @@ def repeated(runs, cases):
     import torch
 
     rows = []
-    for name, tiling, run in cases:
+    for name, config, run in cases:
         first = [x.clone() for x in run()]
         differ = torch.zeros((), device="cuda", dtype=torch.int64)
         for _ in range(runs - 1):
@@ -147,9 +147,9 @@ def repeated(runs, cases):
             for x, y in zip(run(), first, strict=True):
                 differ += (x.view(torch.int16) != y.view(torch.int16)).any()
         right = all(bool(torch.isfinite(x).all()) for x in first)
-        rows.append({"case": name, "tiling": tiling, "runs": runs, "differ": int(differ)})
+        rows.append({"case": name, "config": config, "runs": runs, "differ": int(differ)})
         rows[-1]["finite"] = right
-        print(f"  {name}, {tiling}: {runs} runs, {int(differ)} differ", flush=True)
+        print(f"  {name}, {config}: {runs} runs, {int(differ)} differ", flush=True)
         torch.cuda.empty_cache()
     return rows
 

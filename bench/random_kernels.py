@@ -96,7 +96,7 @@ def random_cases(count, seed, forms, keep):
         if len(found) < count and case.text not in found:
             made = lowered_with(case, pins)
             if made.made is not None:
-                keep(f"random_{len(found):03d}", case, made.compiled, made.made.tiling)
+                keep(f"random_{len(found):03d}", case, made.compiled, made.made.config)
                 found.add(case.text)
 
     draw()
@@ -110,20 +110,20 @@ def build(folder, count, seed, forms):
 
     folder.mkdir(parents=True, exist_ok=True)
 
-    def keep(name, case, compiled, tiling):
+    def keep(name, case, compiled, config):
         started = time.time()
-        built = compiled.build(tiling)
+        built = compiled.build(config)
         if built.cubin.report.messages:
-            print(name, tiling.name, *built.cubin.report.messages, flush=True)
+            print(name, config.name, *built.cubin.report.messages, flush=True)
             return
         data = zlib.compress(pickle.dumps(kept(case, compiled, built)))
         (folder / f"{name}.pickle").write_bytes(data)
         spilled = built.cubin.report.spill_bytes
-        print(name, tiling.name, f"{spilled} spilled, {time.time() - started:.1f} s", flush=True)
+        print(name, config.name, f"{spilled} spilled, {time.time() - started:.1f} s", flush=True)
 
     for name, case in (*shipped_cases(), *several_loops()):
         made = Compiled(case.kernel, sizes=case.sizes)
-        keep(name, case, made, made.tiling)
+        keep(name, case, made, made.config)
     random_cases(count, seed, forms or FORMS, keep)
 
 
@@ -148,7 +148,7 @@ def kept(case, compiled, built):
     listed = any(isinstance(p, OrderParam) for p in binary.parameters)
     return {
         "text": case.text,
-        "tiling": built.tiling.name,
+        "config": built.config.name,
         "binary": replace(binary, grid=None, work=None, visits=None),
         "resident": binary.grid.resident,
         "work": binary.work(sizes) if binary.work else 0,
@@ -237,7 +237,7 @@ def run(folder, only, out):
             continue
         case = pickle.loads(zlib.decompress(path.read_bytes()))
         far = distance(launch(case), case["wanted"])
-        rows.append({"name": path.stem, "tiling": case["tiling"], "distance": far})
+        rows.append({"name": path.stem, "config": case["config"], "distance": far})
         if not far < 2e-2:
             bad += 1
             print("WRONG", rows[-1], case["text"], flush=True)
@@ -314,7 +314,7 @@ def host_line(seed, forms):
             made = check(case, pins, seed + 1)
         except WarploomError:  # choices that the emitter refuses
             made = check(case, {}, seed + 1)
-        found = "right" if made is not None else "refused: no tiling"
+        found = "right" if made is not None else "refused: no config"
     except AssertionError as error:
         found = f"wrong: {error}"[:300]
     except WarploomError as error:

@@ -69,8 +69,8 @@ def source_of(made):
     if isinstance(made, tuple):
         lowered, _ = made
         emit = module("warploom.codegen.cuda.tile.source", "warploom.codegen.cuda.tile.source")
-        return emit.emit_kernel(lowered).text, lowered.tiling.name
-    return made.built.source.text, made.tiling.name
+        return emit.emit_kernel(lowered).text, lowered.config.name
+    return made.built.source.text, made.config.name
 
 
 def dump(folder, parts):

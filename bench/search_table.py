@@ -93,7 +93,7 @@ def attention_row(arguments):
     """Attention forward on Hopper, head dimension 128: a problem of roles, no counter schedule."""
     sizes = {"b": 4, "h": 32, "g": 32, "s": 4096, "t": 4096, "d": 128}
     made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
-    problem = made.lower(made.choices[0].tiling).problem
+    problem = made.lower(made.choices[0].config).problem
     begun, depths = spent(), tuple(r.max_depth for r in problem.rings)
     own = as_result(problem, Program(tuple(range(len(problem.ops))), depths))
     solved = solve_modulo(problem, ModuloOptions(goals=()))

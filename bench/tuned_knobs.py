@@ -48,7 +48,7 @@ def by_model(name, choices, sizes):
         types = text.spell(TYPES.get(name, "bf16"), without)
         kernel = text.value_for(types, whole, choices, without)
         made = Compiled(kernel, sizes=whole, positive=set(text.signature.scalars))
-        return dict(made.choices[0].tiling.pins)
+        return dict(made.choices[0].config.pins)
     except (WarploomError, IndexError, KeyError):
         return None
 

@@ -175,7 +175,7 @@ def main():
             try:
                 made = make()
                 report = made.built.cubin.report
-                said = f"{made.tiling.name}, {report.registers} registers"
+                said = f"{made.config.name}, {report.registers} registers"
             except WarploomError as error:
                 bad, said = bad + 1, f"FAILED: {error.what}"
             print(f"{name}: {said}, {time.perf_counter() - start:.1f} s", flush=True)

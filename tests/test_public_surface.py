@@ -105,7 +105,7 @@ def test_a_target_is_taken_by_all_and_named():
 @pytest.fixture(scope="module")
 def swiglu_lowered():
     made = swiglu.compile("bf16")
-    return made.lower(made.choices[0].tiling)
+    return made.lower(made.choices[0].config)
 
 
 def test_functions_take_what_a_tile_kernel_becomes(swiglu_lowered):

@@ -20,7 +20,7 @@ def _built(made):
     return {
         "spilled": report.spill_bytes,
         "registers": report.registers,
-        "config": made.built.tiling.name,
+        "config": made.built.config.name,
         "cubin": _digest(made.built.cubin.data),
         "source": _digest(made.built.source.text.encode()),
     }
@@ -86,7 +86,7 @@ def loop_passes(ops, rows=False):
 
     from warploom.passes.body import body_of
     from warploom.passes.fuse import fuse
-    from warploom.passes.kernel_config import tiling_of
+    from warploom.passes.kernel_config import config_of
     from warploom.passes.layout import lay_out
     from warploom.passes.loops import each_loop
 
@@ -94,7 +94,7 @@ def loop_passes(ops, rows=False):
     *_, part = each_loop(kernel)
     start = time.process_time()
     body = body_of(part)
-    layout = lay_out(body, tiling_of(kernel, consumers=2, m=128, n=128, k=64), fuse(body))
+    layout = lay_out(body, config_of(kernel, consumers=2, m=128, n=128, k=64), fuse(body))
     return {"passes_s": round(time.process_time() - start, 3), "steps": len(layout.steps)}
 
 

@@ -158,7 +158,7 @@ def warm(parts):
         try:
             made = calls.compiled_for(layouts, how)
             report = made.built.cubin.report
-            said = f"{made.tiling.name}, {report.registers} registers, {report.spill_bytes} spilled"
+            said = f"{made.config.name}, {report.registers} registers, {report.spill_bytes} spilled"
         except WarploomError as error:
             bad, said = bad + 1, f"FAILED: {error}"
         took = time.perf_counter() - start

@@ -33,11 +33,11 @@ def compiled():
     )
 
 
-def measured(tiling):
+def measured(config):
     """Wide tiles are quick, three stages cannot be built."""
-    if tiling.stages == 3:
+    if config.stages == 3:
         raise BackendError("three stages")
-    return 2.0 - tiling.extent("n") / 256
+    return 2.0 - config.extent("n") / 256
 
 
 def test_the_quickest_comes_first(compiled):
@@ -45,7 +45,7 @@ def test_the_quickest_comes_first(compiled):
     times = [r.milliseconds for r in found.known()]
     assert times == sorted(times)
     assert found.measured
-    assert found.best.tiling.extent("n") == max(r.trial.tiling.extent("n") for r in found.known())
+    assert found.best.config.extent("n") == max(r.trial.config.extent("n") for r in found.known())
     assert all(r.trial.bound <= r.trial.predicted for r in found.rows)
     table = to_table(found)
     assert found.best.name in table
@@ -103,7 +103,7 @@ def test_a_search_that_is_always_short_of_time_goes_on(compiled, tmp_path, monke
     late = [False]
 
     def schedule(kernel, shape, *given, **more):
-        asked.append(shape.tiling)
+        asked.append(shape.config)
         late[0] = True
         return known(kernel, shape, *given, **more)
 
@@ -121,11 +121,11 @@ def test_a_search_that_is_always_short_of_time_goes_on(compiled, tmp_path, monke
 def test_a_stopped_search_goes_on(compiled, tmp_path):
     store, asked = tmp_path / "found.json", []
 
-    def counting(tiling):
-        asked.append(tiling)
+    def counting(config):
+        asked.append(config)
         if len(asked) == 3:
             raise KeyboardInterrupt
-        return measured(tiling)
+        return measured(config)
 
     stopped = search_tiles(compiled, measure=counting, options=OPTIONS, store=store)
     assert stopped.stopped == "interrupt"
@@ -134,7 +134,7 @@ def test_a_stopped_search_goes_on(compiled, tmp_path):
     assert len(found.known()) > len(stopped.known())
     again = search_tiles(compiled, measure=measured, options=OPTIONS, store=store)
     assert {r.trial.name for r in again.known()} == {r.trial.name for r in found.known()}
-    assert first[0] in [r.trial.tiling for r in found.known()]
+    assert first[0] in [r.trial.config for r in found.known()]
 
 
 def test_results_of_another_search_are_not_mixed_in(compiled, tmp_path):
@@ -150,9 +150,9 @@ def test_results_of_another_search_are_not_mixed_in(compiled, tmp_path):
 
 
 def test_what_is_kept_can_be_a_key(compiled, tmp_path):
-    tiling = KernelConfig(tile=(("m", 128), ("n", 128), ("k", 64)), schedule=(5, 1, 2))
-    remember(compiled.kernel, SIZES, tiling, tmp_path)
-    assert dict(recall(compiled.kernel, SIZES, tmp_path)) == dict(tiling.pins)
+    config = KernelConfig(tile=(("m", 128), ("n", 128), ("k", 64)), schedule=(5, 1, 2))
+    remember(compiled.kernel, SIZES, config, tmp_path)
+    assert dict(recall(compiled.kernel, SIZES, tmp_path)) == dict(config.pins)
     hash(recall(compiled.kernel, SIZES, tmp_path))
 
 
@@ -187,5 +187,5 @@ def test_no_other_order_is_looked_at_after_the_time(compiled, monkeypatch):
     shape = tiles.shapes(kernel, compiled.sizes, compiled.pins, target)[0]
     found = list(tiles.schedule(kernel, shape, compiled.sizes, target, seconds=20.0))
     assert len(looked_at) == 1
-    assert len({t.tiling.schedule for t in found}) == 1
+    assert len({t.config.schedule for t in found}) == 1
     assert sum(1 for _ in now) > 900

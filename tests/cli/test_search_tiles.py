@@ -27,7 +27,7 @@ def run(*words):
 @pytest.fixture
 def measure(tmp_path):
     path = tmp_path / "mine.py"
-    path.write_text("def took(tiling):\n    return 9 / tiling.extent('n')\n")
+    path.write_text("def took(config):\n    return 9 / config.extent('n')\n")
     return f"{path}:took"
 
 
@@ -47,7 +47,7 @@ def test_a_users_measure_ranks_and_the_best_is_kept(measure, tmp_path, monkeypat
     cache = DiskCache(tmp_path / "cache")
     (entry,) = cache.entries(["tuned"])
     kept = json.loads(cache.get("tuned", entry.key))
-    assert kept["config"]["n"] == found["rows"][0]["tiling"]["n"]
+    assert kept["config"]["n"] == found["rows"][0]["config"]["n"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_nothing_measured_is_not_kept(monkeypatch):
 
 
 def test_what_was_measured_before_is_not_pinned(monkeypatch):
-    """A search of a kernel for which a tiling ships looks at others, too."""
+    """A search of a kernel for which a config ships looks at others, too."""
 
     def only_look(compiled, **_):
         assert not compiled.pins

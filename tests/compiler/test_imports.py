@@ -82,8 +82,8 @@ made = [
     attention.compile("bf16", without=("lse", "lengths"), sizes={"d": 64}, positive={"scale"}),
 ]
 for one in made:
-    source = emit_kernel(one.lower(one.choices[0].tiling), one.target)
-    print(one.choices[0].tiling.name, hashlib.sha256(source.text.encode()).hexdigest())
+    source = emit_kernel(one.lower(one.choices[0].config), one.target)
+    print(one.choices[0].config.name, hashlib.sha256(source.text.encode()).hexdigest())
 """
 
 

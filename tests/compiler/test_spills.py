@@ -48,6 +48,6 @@ def test_parts_of_a_split_loop_meet_without_spills(pins):
         without=("bias", "residual"),
         constants={"activation": None, "alpha": 1.0},
     )
-    report = made.build(made.choices[0].tiling).cubin.report
+    report = made.build(made.choices[0].config).cubin.report
     assert report.spill_bytes == 0
     assert report.kept

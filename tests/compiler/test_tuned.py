@@ -98,8 +98,8 @@ def test_a_renamed_copy_gets_what_was_measured(name):
     wanted = first.pins
     assert wanted
     assert {n.removeprefix("my_"): v for n, v in copy.pins.items()} == wanted
-    tilings = [c.choices[0].tiling.name for c in (first, copy)]
-    assert tilings[0] == tilings[1]
+    configs = [c.choices[0].config.name for c in (first, copy)]
+    assert configs[0] == configs[1]
 
 
 def code_sections(cubin):

@@ -9,7 +9,7 @@ from warploom.compiler.described import described
 from warploom.frontend.pointwise import rounded
 from warploom.frontend.simplify import simplify
 from warploom.ir.tile import Access, DType
-from warploom.passes.kernel_config import tiling_of
+from warploom.passes.kernel_config import config_of
 
 
 def of_type(array, dtype):
@@ -18,12 +18,12 @@ def of_type(array, dtype):
 
 
 def emitted(text, types, sizes, *, constants=None, without=(), pins=None, steer=True):
-    """The kernel, its source and its tiling; without ``steer`` for sizes nobody knows."""
+    """The kernel, its source and its config; without ``steer`` for sizes nobody knows."""
     kernel = simplify(
         text.value_for(text.spell(types, without), sizes, constants or {}, set(without))
     )
     source, extents = emit_simt(kernel, sizes if steer else {}, pins)
-    return kernel, source, tiling_of(kernel, consumers=0, **extents)
+    return kernel, source, config_of(kernel, consumers=0, **extents)
 
 
 def executed(text, types, sizes, arrays, *, scalars=None, initial=None, grid=3, seed=1, **how):
@@ -31,7 +31,7 @@ def executed(text, types, sizes, arrays, *, scalars=None, initial=None, grid=3, 
 
     Bytes around and between tensors are checked; outputs hold NaN (or ``initial``) before.
     """
-    kernel, source, tiling = emitted(text, types, sizes, **how)
+    kernel, source, config = emitted(text, types, sizes, **how)
     memories = []
     for t in kernel.tensors:
         shape = [-(-sizes[a.name] // a.per) for a in t.axes]
@@ -46,7 +46,7 @@ def executed(text, types, sizes, arrays, *, scalars=None, initial=None, grid=3, 
         else:
             memory = Memory(t, shape, arrays[t.name])
         memories.append(memory)
-    binary = described(kernel, source, tiling, b"")
+    binary = described(kernel, source, config, b"")
     fault = execute(binary, source, memories, scalars or {}, grid=grid, seed=seed)
     assert fault is None, fault
     assert all(m.untouched() for m in memories), "bytes outside the tensors were written"

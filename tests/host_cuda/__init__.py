@@ -235,7 +235,7 @@ def execute(binary, source, memories, scalars, *, grid, seed):
     return said.decode() if said else None
 
 
-def run_case(case, kernel, source, tiling, *, grid=2, seed=0):
+def run_case(case, kernel, source, config, *, grid=2, seed=0):
     """Outputs of a random kernel's emitted program, and the fault if there was one."""
     arrays = iter(case.arrays())
     memories = []
@@ -243,7 +243,7 @@ def run_case(case, kernel, source, tiling, *, grid=2, seed=0):
         shape = [-(-case.sizes[a.name] // a.per) for a in t.axes]
         given = None if t.access is Access.OUT else next(arrays)
         memories.append(Memory(t, shape if given is None else given.shape, given))
-    binary = described(kernel, source, tiling, b"")
+    binary = described(kernel, source, config, b"")
     fault = execute(binary, source, memories, case.scalars, grid=grid, seed=seed)
     outs = [
         m.values() for t, m in zip(kernel.tensors, memories, strict=True) if t.access is Access.OUT

@@ -88,7 +88,7 @@ def check(case: Any, pins: dict[str, object], seed: int) -> str:
             timing=TIMINGS[seed % 3],
             seed=seed,
             sms=(132, 1, 3)[seed // 3 % 3],
-            visits=lambda ctas: visit_list(lowered.kernel, lowered.tiling, case.sizes, ctas),
+            visits=lambda ctas: visit_list(lowered.kernel, lowered.config, case.sizes, ctas),
         )
     for name, meant in wanted.items():
         got = _moved(np.asarray(found[name], np.float64), theirs_axes[name], own[name])

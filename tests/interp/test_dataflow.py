@@ -34,7 +34,7 @@ def _rows(text: Any, **given: Any) -> KernelModule:
 
 def _first(text: Any, **given: Any) -> KernelModule:
     made = text.compile("bf16", **given)
-    return made.module_of(made.choices[0].tiling)  # type: ignore[no-any-return]
+    return made.module_of(made.choices[0].config)  # type: ignore[no-any-return]
 
 
 MODULES: dict[str, Make] = {

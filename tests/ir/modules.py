@@ -43,7 +43,7 @@ def compiled(name: str) -> Any:
 def module(name: str) -> KernelModule:
     """Its module for the first choice of tiles."""
     made = compiled(name)
-    found: KernelModule = made.module_of(made.choices[0].tiling)
+    found: KernelModule = made.module_of(made.choices[0].config)
     return found
 
 

@@ -42,7 +42,7 @@ def test_modules_name_no_folder(name: str) -> None:
 def test_the_verified_document_is_derived_from_the_module(name: str) -> None:
     """Equal to what the passes made, but for prices and the folder of lines."""
     made = compiled(name)
-    lowered = made.lower(made.choices[0].tiling)
+    lowered = made.lower(made.choices[0].config)
     derived = roles_document(module(name))
     assert derived == replace(lowered.document, costs=None, flow=derived.flow)
     assert require_clean(derived).verdict == require_clean(lowered.document).verdict
@@ -122,8 +122,8 @@ WIDE: dict[str, tuple[Any, dict[str, Any]]] = {
 def test_documents_of_every_loop_are_derived_from_the_module(name: str) -> None:
     text, given = WIDE[name]
     made = text.compile("bf16", **given)
-    lowered = made.lower(made.choices[0].tiling)
-    found = made.module_of(made.choices[0].tiling)
+    lowered = made.lower(made.choices[0].config)
+    found = made.module_of(made.choices[0].config)
     derived = roles_documents(found)
     assert len(derived) == len(lowered.documents)
     for mine, theirs in zip(derived, lowered.documents, strict=True):

@@ -181,7 +181,7 @@ def distinct(found: list[Case]) -> dict[str, Case]:
 def kernel_key(case: Case) -> str:
     """What is compiled for a case."""
     made = case.compiled
-    return f"{made.rewritten!r} {made.choices[0].tiling!r}"
+    return f"{made.rewritten!r} {made.choices[0].config!r}"
 
 
 __all__ = ["Case", "TOLERANCE", "cases", "distinct", "kernel_key"]

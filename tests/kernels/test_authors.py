@@ -26,7 +26,7 @@ def test_tiles_and_vectors_go_on_from_memory():
 
 def emitted(case):
     made = Lowered(case).compiled
-    return emit_kernel(made.lower(made.choices[0].tiling))
+    return emit_kernel(made.lower(made.choices[0].config))
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -100,7 +100,7 @@ def test_a_measured_order_that_does_not_fit_leaves_its_tile(monkeypatch, sources
     layouts = [Layout(s, row_major(s), DType.BF16) for s in ((256, 64), (128, 64))]
     given = (*layouts, None, None, None)
     made = texts.Calls(gemm).compiled_for(given, texts.Calls(gemm).arguments("ab", {})[2])
-    assert (made.tiling.extent("m"), made.tiling.extent("n"), made.tiling.schedule) == (64, 64, "")
+    assert (made.config.extent("m"), made.config.extent("n"), made.config.schedule) == (64, 64, "")
 
 
 def test_a_text_without_a_loop_has_no_consumers(sources):
@@ -108,7 +108,7 @@ def test_a_text_without_a_loop_has_no_consumers(sources):
     layouts = [Layout(s, row_major(s), t) for s, t in zip((rows, numbers), types, strict=True)]
     call = texts.Calls(picked_rows)
     made = call.compiled_for((*layouts, None), call.arguments("xt", {})[2])
-    assert (made.tiling.consumer_warpgroups, len(sources)) == (0, 1)
+    assert (made.config.consumer_warpgroups, len(sources)) == (0, 1)
 
 
 def test_public_products_take_b_as_columns(monkeypatch, sources):
@@ -138,8 +138,8 @@ def test_packed_rows_lie_between_heads(monkeypatch, sources):
 def test_pins_win(monkeypatch, sources):
     pinned = gemm.with_config(m=256, n=128, consumer_warpgroups=2, stages=2)
     made = pinned.compile("bf16", without={"bias", "residual"}, sizes={"m": 64, "n": 64, "k": 64})
-    tiling = made.tiling
-    assert (tiling.extent("m"), tiling.extent("n"), tiling.stages) == (256, 128, 2)
+    config = made.config
+    assert (config.extent("m"), config.extent("n"), config.stages) == (256, 128, 2)
     with pytest.raises(ConfigError, match="cannot be pinned"):
         _ = gemm.with_config(rows=3).compile("bf16", without={"bias", "residual"}).built
 

@@ -86,7 +86,7 @@ SCREENS = [r for r in DATA["tflops"] if r["run"] == "screen"]
 
 @pytest.mark.parametrize("row", SCREENS, ids=lambda r: f"{r['shape']} {r['dtype']}")
 def test_the_choice_is_within_noise_of_the_best_measured(row):
-    first = choose(value(row["dtype"]), sizes_of(row), pins={"pingpong": 1})[0].tiling
+    first = choose(value(row["dtype"]), sizes_of(row), pins={"pingpong": 1})[0].config
     tile = (first.extent("m"), first.extent("n"))
     rates = [r for pins, r in measured(row) if (pins["m"], pins["n"]) == tile]
     if not rates:
@@ -98,10 +98,10 @@ def test_the_choice_is_within_noise_of_the_best_measured(row):
 def test_the_estimate_knows_which_orders_await_every_product(m, n, consumers):
     made = gemm.compile("bf16", without={"bias", "residual"})
     pins = {"m": m, "n": n, "k": 64, "consumer_warpgroups": consumers, "pingpong": 1}
-    tiling = choose(made.rewritten, made.sizes, pins=pins)[0].tiling
-    loop = made.lower(tiling).document.programs[-1].kernel
+    config = choose(made.rewritten, made.sizes, pins=pins)[0].config
+    loop = made.lower(config).document.programs[-1].kernel
     left = {e.pending for e in loop if isinstance(e, WaitGroup)}
-    layout = lay_out(body := body_of(made.rewritten), tiling, fuse(body))
+    layout = lay_out(body := body_of(made.rewritten), config, fuse(body))
     busy, _ = _busy(layout, h200())
     assert left == {int(stays_in_flight(busy, h200()))}
 
@@ -140,11 +140,11 @@ def test_every_shape_gets_tiles_that_fit(m, n, k, dtype):
     seconds = [c.estimate.seconds for c in found]
     assert seconds == sorted(seconds)
     assert all(s > 0 for s in seconds)
-    assert len({c.tiling for c in found}) == len(found)
+    assert len({c.config for c in found}) == len(found)
 
 
 def test_tiles_that_consumers_take_in_turn_are_not_split():
-    found = [c.tiling for c in choose(value(), {"m": 64, "n": 256, "k": 4096})]
+    found = [c.config for c in choose(value(), {"m": 64, "n": 256, "k": 4096})]
     assert any(t.split_k > 1 for t in found)
     assert any(t.pingpong > 1 for t in found)
     assert not any(t.split_k > 1 and t.pingpong > 1 for t in found)
@@ -154,15 +154,15 @@ def test_parts_meet_in_shared_memory_only_where_the_slots_leave_room():
     """Seven slots and what parts send one another did not fit, and nothing was chosen at all."""
     made = values_grad.compile("bf16", without={"lengths"}, sizes={"d": 128}, positive={"scale"})
     sizes = dict.fromkeys("bhg", 2) | dict.fromkeys("st", 512) | {"d": 128}
-    assert any(c.tiling.split_k > 1 for c in choose(made.rewritten, sizes, pins=made.pins))
+    assert any(c.config.split_k > 1 for c in choose(made.rewritten, sizes, pins=made.pins))
 
 
 def test_few_rows_get_small_tiles():
     few = choose(value(), {"m": 16, "n": 4096, "k": 4096})[0]
-    assert few.tiling.extent("m") == 64
+    assert few.config.extent("m") == 64
     assert few.estimate.rounds == 1
     many = choose(value(), {"m": 8192, "n": 8192, "k": 8192})[0]
-    tiles = many.tiling.extent("m") * many.tiling.extent("n") * many.tiling.pingpong
+    tiles = many.config.extent("m") * many.config.extent("n") * many.config.pingpong
     assert tiles >= 128 * 256
 
 
@@ -178,18 +178,18 @@ def test_attention_gets_the_tiles_that_measured_best(d, wanted):
     sizes = {"b": 4, "h": 16, "g": 16, "s": 4096, "t": 4096, "d": d}
     made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
     assert made.pins == dict(tables.measured("attention", {}, sizes))
-    pins = dict(choose(made.rewritten, sizes)[0].tiling.pins)  # by the model
+    pins = dict(choose(made.rewritten, sizes)[0].config.pins)  # by the model
     assert {n: pins[n] for n in wanted} == wanted
     assert pins["store_from_registers"]
 
 
 def test_candidates_are_laid_out_within_the_chip():
     for choice in choose(value(), {"m": 4096, "n": 4096, "k": 4096}):
-        made = gemm.with_config(**dict(choice.tiling.pins)).compile(
+        made = gemm.with_config(**dict(choice.config.pins)).compile(
             "bf16", without={"bias", "residual"}
         )
         (only,) = made.choices
-        assert only.tiling == choice.tiling
+        assert only.config == choice.config
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_tiles_of_groups_walk_to_and_fro(consumers):
     """The early walk to the next tile did not say in which direction a tile's loop goes."""
     pins = {"m": 64 * consumers, "n": 64, "consumer_warpgroups": consumers, "serpentine": True}
     lowered = check(case(GROUPS, m=285, n=72, k=200, e=4), pins)
-    assert lowered.tiling.serpentine
+    assert lowered.config.serpentine
 
 
 SCALED = """
@@ -66,7 +66,7 @@ def test_numbers_are_read_where_an_op_asks_whether_copies_have_landed():
     """A scale of the tile was not read at all."""
     assert check(
         case(SCALED, m=74, n=265, k=200), {"n": 32, "separate_full_waits": True}
-    ).tiling.separate_full_waits
+    ).config.separate_full_waits
 
 
 PLAIN = GROWN.replace("{}", "x[m, k]").replace(
@@ -79,4 +79,4 @@ PLAIN = GROWN.replace("{}", "x[m, k]").replace(
 def test_parts_meet_in_all_their_columns(n, near):
     """The last eight of an odd number of eights were those of one part."""
     pins = {"m": 64, "n": n, "consumer_warpgroups": 1, "split_k": 2, "split_k_in_cluster": near}
-    assert check(case(PLAIN, m=70, n=150, k=300), pins).tiling.extent("n") == n
+    assert check(case(PLAIN, m=70, n=150, k=300), pins).config.extent("n") == n

@@ -44,7 +44,7 @@ def test_tiles_that_the_tail_reads_come_in_pairs(dtype, n):
 @pytest.mark.parametrize(("n", "consumers", "m"), [(200, 2, 128), (184, 2, 256), (72, 1, 64)])
 def test_tiles_of_any_eight_columns(n, consumers, m):
     made = check(case(GEMM, n=333), {"m": m, "n": n, "consumer_warpgroups": consumers})
-    assert dict(made.tiling.tile)["n"] == n
+    assert dict(made.config.tile)["n"] == n
 
 
 def test_lanes_meet_outside_of_conditions():
@@ -66,8 +66,8 @@ def test_copies_out_begin_inside_the_tensor():
 def test_turns_shorter_than_a_hand_over_are_scheduled_or_refused():
     one = case(SOFTMAX.format(score="(qs @ keys[k].T) * alpha"), k=16)
     made = Lowered(one, {"consumer_warpgroups": 2, "m": 128, "k": 16, "mma_turns": True}).compiled
-    with suppress(SchedulingError):  # no other error: the next tiling is tried
-        assert made.lower(made.choices[0].tiling).document.barriers
+    with suppress(SchedulingError):  # no other error: the next config is tried
+        assert made.lower(made.choices[0].config).document.barriers
 
 
 def test_conditions_on_columns_alone():
@@ -160,7 +160,7 @@ def test_of_a_single_slot_nothing_is_awaited_early():
         one,
         {"full_wait_after": 8, "consumer_warpgroups": 2, "k": 64, "stages": 1, "mma_turns": False},
     )
-    assert (made.tiling.stages, made.tiling.full_wait_after) == (1, 8)
+    assert (made.config.stages, made.config.full_wait_after) == (1, 8)
     assert "computed(" not in emit_kernel(made).text
 
 

@@ -93,7 +93,7 @@ def test_one_slot_for_all_tiles_of_an_iteration(text, sizes):
 def test_several_steps_of_an_iteration(k, backwards):
     pins = {"n": 32, "unroll": 2, "serpentine": backwards}
     made = check(case(BLOCK_SCALES, n=88, k=k), pins)
-    assert made.tiling.unroll == 2
+    assert made.config.unroll == 2
     assert sum(a.name.startswith("kept_") for a in made.layout.arrays) == 2  # a product each
 
 
@@ -248,7 +248,7 @@ def a_scan(text, t, d, chunks, parts=0):
 @pytest.mark.parametrize(("t", "d"), CHUNKS)
 def test_a_scan_with_its_measured_choices(t, d):
     made = check(a_scan(scan, t, d, 3), dict(SCANS[t, d]))
-    assert made.tiling.ctas_per_sm == SCANS[t, d].get("ctas_per_sm", 1)
+    assert made.config.ctas_per_sm == SCANS[t, d].get("ctas_per_sm", 1)
     assert "__launch_bounds__(256, 2)" in emit_kernel(made).text or t == 128
 
 
@@ -256,7 +256,7 @@ def test_a_scan_with_its_measured_choices(t, d):
 def test_a_scan_of_parts_with_its_measured_choices(t, d):
     """Five chunks in three parts: the last is shorter, the first has none before it."""
     made = check(a_scan(scan, t, d, 5, 3), dict(SCANS_OF_PARTS[t, d]))
-    assert made.tiling.earlier_loop_stages == 1
+    assert made.config.earlier_loop_stages == 1
     check(a_scan(scan_parts, t, d, 5, 3), dict(measured("scan_parts", {}, {})))
 
 
@@ -336,7 +336,7 @@ def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], out: wl.Out["p", "m
     types = dict.fromkeys(("x", "w", "out"), "bf16")
     one = RandomKernel(text, types, sizes, whole={"d": 64}, scalars={}, seed=0)
     made = check(one, {"split_k": split, "mma_turns": False}, 0, 1)
-    assert made.tiling.split_k == split
+    assert made.config.split_k == split
 
 
 @pytest.mark.parametrize(("k", "p"), [(100, 3), (20, 2)])

@@ -42,15 +42,15 @@ def executed(text, sizes, arrays, without, more=None, **constants):
     kernel = text.specialise(types, sizes=whole, constants=constants, without=without)
     kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
     pins = dict(measured(text.name, constants, sizes)) | (more or {})
-    tiling = choose(kernel, sizes, pins=pins)[0].tiling
+    config = choose(kernel, sizes, pins=pins)[0].config
     given = [
         rounded(arrays[t.name], t.dtype) if t.dtype.is_float else arrays[t.name]
         for t in kernel.tensors
         if t.access is not Access.OUT
     ]
     case = SimpleNamespace(sizes=sizes, scalars={"scale": 0.1}, arrays=lambda: given)
-    source = emit_kernel(lower(kernel, tiling))
-    outs, fault = run_case(case, kernel, source, tiling, grid=1)
+    source = emit_kernel(lower(kernel, config))
+    outs, fault = run_case(case, kernel, source, config, grid=1)
     assert fault is None
     out_names = [t for t in kernel.tensors if t.access is Access.OUT]
     found = {t.name: rows_of(x) if t.blocked else x for t, x in zip(out_names, outs, strict=True)}

@@ -27,7 +27,7 @@ def solves(tmp_path, monkeypatch):
 def compiled(**tiles):
     text = gemm.with_config(**tiles) if tiles else gemm
     made = text.compile("bf16", without=("bias", "residual"))
-    return made.lower(made.choices[0].tiling)
+    return made.lower(made.choices[0].config)
 
 
 def test_an_order_is_solved_once(solves):

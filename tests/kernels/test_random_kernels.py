@@ -77,7 +77,7 @@ class Lowered:
     @cached_property
     def made(self):
         try:
-            return self.compiled.lower(self.compiled.choices[0].tiling)
+            return self.compiled.lower(self.compiled.choices[0].config)
         except REFUSALS:
             return None
 
@@ -114,9 +114,9 @@ def check(case, pins=None, *seeds):
     kernel, source = on_its_way.compiled.rewritten, emit_kernel(lowered)
     wanted = case.reference()
     for seed in seeds or (0,):
-        found, fault = run_case(case, kernel, source, lowered.tiling, seed=seed)
-        assert fault is None, f"{lowered.tiling}: {fault}"
-        require_near(found, wanted, str(lowered.tiling))
+        found, fault = run_case(case, kernel, source, lowered.config, seed=seed)
+        assert fault is None, f"{lowered.config}: {fault}"
+        require_near(found, wanted, str(lowered.config))
     return lowered
 
 

@@ -81,10 +81,10 @@ def numbers(rng, *shape):
 
 
 def executed(made, sizes, scalars, arrays, seed, grid=2):
-    lowered = made.lower(made.choices[0].tiling)
+    lowered = made.lower(made.choices[0].config)
     case = SimpleNamespace(sizes=sizes, scalars=scalars, arrays=lambda: arrays)
     return run_case(
-        case, lowered.kernel, emit_kernel(lowered), lowered.tiling, grid=grid, seed=seed
+        case, lowered.kernel, emit_kernel(lowered), lowered.config, grid=grid, seed=seed
     )
 
 
@@ -127,7 +127,7 @@ def test_neighbours_take_squares_of_tiles():
     kernel = gemm.compile(dict.fromkeys(("a", "b", "out"), "bf16"), without={"bias", "residual"})
     pins = {**ONE, "serpentine": True, "raster_group": 8}
     made = Compiled(kernel.kernel, sizes=sizes, pins=pins)
-    assert "first_tile" in emit_kernel(made.lower(made.choices[0].tiling)).text
+    assert "first_tile" in emit_kernel(made.lower(made.choices[0].config)).text
     (out,), fault = executed(made, sizes, {"alpha": 1.0}, [a, b], 0, grid=34)
     assert fault is None
     assert np.linalg.norm(out - a @ b.T) / np.linalg.norm(a @ b.T) < 4e-3

@@ -40,7 +40,7 @@ SAMPLE = [
 def test_chosen_tiles_build(one):
     made = one.compiled
     assert made.built.cubin.report.kept
-    assert made.tiling == made.choices[0].tiling  # the first choice, none dropped
+    assert made.config == made.choices[0].config  # the first choice, none dropped
     assert made.report.clean
     assert verify_roles(made.document).clean
     assert made.cubin[:4] == b"\x7fELF"

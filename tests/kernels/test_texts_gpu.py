@@ -22,7 +22,7 @@ CASES = cases()
 
 def build(number):
     """Compile a case's kernel into the cache; no GPU is touched. Texts cannot be sent: numbers."""
-    return CASES[number].compiled.built.tiling.name
+    return CASES[number].compiled.built.config.name
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -23,12 +23,12 @@ def _nan_around(monkeypatch):
 def executed(text, types, sizes, arrays, scalars=None, **pins):
     """The outputs of the first choice of tiles, or of the one that is pinned."""
     made = text.with_config(**pins).compile(types, sizes=sizes, positive=set(scalars or {}))
-    tiling = made.choices[0].tiling
-    kernel, source, memory = made.rewritten, emit_kernel(made.lower(tiling)), []
+    config = made.choices[0].config
+    kernel, source, memory = made.rewritten, emit_kernel(made.lower(config)), []
     for t in kernel.tensors:
         shape = [sizes[a.name] for a in t.axes]
         memory.append(hc.Memory(t, shape, None if t.access is Access.OUT else arrays[t.name]))
-    binary = described(kernel, source, tiling, b"")
+    binary = described(kernel, source, config, b"")
     assert hc.execute(binary, source, memory, scalars or {}, grid=2, seed=0) is None
     assert all(m.untouched() for m in memory)
     both = zip(kernel.tensors, memory, strict=True)

@@ -21,7 +21,7 @@ def executed(kernel, types, sizes, arrays, scalars=None, seed=0, **pins):
     for t in made.rewritten.tensors:
         shape = [-(-sizes[a.name] // a.per) for a in t.axes]
         memory.append(hc.Memory(t, shape, None if t.access is Access.OUT else arrays[t.name]))
-    binary = described(made.rewritten, built.source, built.tiling, b"")
+    binary = described(made.rewritten, built.source, built.config, b"")
     assert hc.execute(binary, built.source, memory, scalars, grid=2, seed=seed) is None
     assert all(m.untouched() for m in memory)
     outs = [

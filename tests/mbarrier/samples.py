@@ -291,8 +291,8 @@ def compiled(name: str = "attention", **pins: object) -> Compiled:
 def lowered(name: str = "attention", **pins: object) -> Lowered:
     """A shipped text with its schedule."""
     made, options = compiled(name, **pins), (SHIPPED | MEASURED)[name].options
-    tiling, target = made.choices[0].tiling, made.target
-    found = lower(made.rewritten, tiling, target=target, options=options, keep=cached_schedule)
+    config, target = made.choices[0].config, made.target
+    found = lower(made.rewritten, config, target=target, options=options, keep=cached_schedule)
     return priced(found, made.target)
 
 

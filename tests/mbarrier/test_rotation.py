@@ -18,7 +18,7 @@ def lowered(text, sizes, **pins):
     types = {"a": "bf16", "b": "bf16", "out": "bf16"} if text is gemm else "bf16"
     left_out = {"bias", "residual"} if text is gemm else ()
     made = text.with_config(**pins).compile(types, sizes=sizes, without=left_out)
-    return made.lower(made.choices[0].tiling)
+    return made.lower(made.choices[0].config)
 
 
 @pytest.fixture(scope="module")

@@ -113,10 +113,10 @@ def test_a_work_limit_ends_a_solve_at_the_same_place_however_loaded_the_machine_
 @pytest.mark.parametrize("name", ["attention@d=128", "attention_grad@d=64", "int4_gemm"])
 def test_a_compiled_order_does_not_depend_on_the_load(name):
     kernel = kernel_named(name)
-    tiling = replace(kernel.tiling, schedule=())
+    config = replace(kernel.config, schedule=())
 
     def order():
-        made = lower(kernel.compiled.rewritten, tiling, target=kernel.target, options=SOLVE)
+        made = lower(kernel.compiled.rewritten, config, target=kernel.target, options=SOLVE)
         return made.result
 
     found = order()

@@ -91,8 +91,8 @@ def test_texts_are_placed_under_the_queue_and_beside_products():
     """Products hold their warps, vector work is slowed: slower than the tensor cores alone."""
     sizes = {"b": 4, "h": 32, "g": 32, "s": 4096, "t": 4096, "d": 128}
     made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
-    tiling = replace(made.choices[0].tiling, schedule="")
-    lowered = lower(made.rewritten, tiling, options=II_ONLY)
+    config = replace(made.choices[0].config, schedule="")
+    lowered = lower(made.rewritten, config, options=II_ONLY)
     assert 2200 <= lowered.result.lower_bound <= lowered.result.ii <= 2300
     products = [v for v, op in enumerate(lowered.problem.ops) if op.unit == "tensor"]
     assert all(lowered.problem.stream_cycles(v) >= 100 for v in products)

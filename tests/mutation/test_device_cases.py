@@ -64,13 +64,13 @@ def test_every_text_with_a_loop_has_a_case(cases):
 def test_a_small_case_computes_its_meaning(cases, name):
     case = cases.sized(f"{name}@{SMALL[name]}")
     made, arrays = case.compiled, case.arrays()
-    lowered = made.lower(made.choices[0].tiling)
+    lowered = made.lower(made.choices[0].config)
     assert verify_roles(lowered.document).clean
     inputs = [t.name for t in made.rewritten.tensors if t.access is not Access.OUT]
     given = SimpleNamespace(
         sizes=case.sizes, scalars=case.scalars, arrays=lambda: [arrays[n] for n in inputs]
     )
-    found, fault = run_case(given, made.rewritten, emit_kernel(lowered), lowered.tiling)
+    found, fault = run_case(given, made.rewritten, emit_kernel(lowered), lowered.config)
     assert fault is None
     outs = [t for t in made.rewritten.tensors if t.access is Access.OUT]
     for tensor, mine, right in zip(outs, found, case.reference(arrays), strict=True):

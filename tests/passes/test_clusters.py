@@ -38,7 +38,7 @@ def compiled(**pins):
 @cache
 def lowered(**pins):
     made = compiled(**pins)
-    return made.lower(made.choices[0].tiling)
+    return made.lower(made.choices[0].config)
 
 
 def entries(document, kind):
@@ -109,16 +109,16 @@ def test_ctas_that_meet_in_the_end_do_so_with_a_release():
 
 def test_the_launch_counts_clusters():
     made = compiled(cluster=2)
-    tiling = made.choices[0].tiling
-    assert tiles_of(made.rewritten, tiling, SIZES) == 4 * 47
+    config = made.choices[0].config
+    assert tiles_of(made.rewritten, config, SIZES) == 4 * 47
     odd = SIZES | {"m": 1025}  # nine rows of tiles: the last cluster has one without rows
-    assert tiles_of(made.rewritten, tiling, odd) == 5 * 47
+    assert tiles_of(made.rewritten, config, odd) == 5 * 47
 
 
 @pytest.mark.slow
 def test_a_cluster_is_compiled_and_described():
     made = compiled(cluster=2)
-    built = made.build(made.choices[0].tiling)
+    built = made.build(made.choices[0].config)
     assert built.cubin.report.kept
     assert binary_of(made, built=built).cluster == 2
 
@@ -126,8 +126,8 @@ def test_a_cluster_is_compiled_and_described():
 def test_rows_across_lines_are_fetched_together():
     """K = 5000: rows start anywhere in a line of memory, and cost the copy engine twice."""
     kernel = compiled().rewritten
-    assert choose(kernel, SIZES)[0].tiling.cluster > 1
-    assert choose(kernel, {"m": 4096, "n": 4096, "k": 4096})[0].tiling.cluster == 1
+    assert choose(kernel, SIZES)[0].config.cluster > 1
+    assert choose(kernel, {"m": 4096, "n": 4096, "k": 4096})[0].config.cluster == 1
 
 
 def test_where_nothing_is_shared_clusters_are_refused():

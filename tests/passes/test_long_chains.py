@@ -14,7 +14,7 @@ from warploom.frontend.simplify import simplify
 from warploom.ir.tile import Store
 from warploom.passes.body import body_of
 from warploom.passes.fuse import fuse
-from warploom.passes.kernel_config import tiling_of
+from warploom.passes.kernel_config import config_of
 from warploom.passes.layout import lay_out
 from warploom.passes.rewrites import rewrite
 from warploom.passes.smem_reads import values_behind
@@ -64,7 +64,7 @@ def kernel(kind, count):
 def visits(kind, count):
     """Calls of the lowering's and the emitter's own functions."""
     body = body_of(kernel(kind, count))
-    tiling = tiling_of(body.kernel, m=64, n=64, k=64, consumers=1)
+    config = config_of(body.kernel, m=64, n=64, k=64, consumers=1)
     found = 0
 
     def count_call(frame, event, _):
@@ -74,7 +74,7 @@ def visits(kind, count):
 
     sys.setprofile(count_call)
     try:
-        layout = lay_out(body, tiling, fuse(body))
+        layout = lay_out(body, config, fuse(body))
         (store,) = (op for op in body.tail if isinstance(op, Store))
         values_behind(layout, store.value)
         Vector(Context(layout), "m", "n").value(store.value)
@@ -114,6 +114,6 @@ def test_what_is_stored_is_found_once_for_a_loop_of_many_steps(monkeypatch):
     ops = "\n".join("        x = x - x.max(axis=1)" for _ in range(20))
     made = run_source(ROWS.format(ops=ops))["rows"].compile("bf16", sizes={"d": 64})
     body = body_of(made.rewritten)
-    layout = lay_out(body, tiling_of(made.rewritten, consumers=2, s=128, t=64), fuse(body))
+    layout = lay_out(body, config_of(made.rewritten, consumers=2, s=128, t=64), fuse(body))
     assert len(layout.steps) > 20
     assert len(runs) == 3  # head, loop, tail

@@ -84,7 +84,7 @@ def test_what_depends_on_the_order_is_refused_at_the_loop(text):
     with pytest.raises(KernelError, match="split over CTAs") as refused:
         meeting_of(body_of(kernel))
     assert "for k in wl.steps(a.k)" in str(refused.value)
-    assert all(c.tiling.split_k == 1 for c in choose(kernel, {"m": 64, "n": 64, "k": 8192})[:4])
+    assert all(c.config.split_k == 1 for c in choose(kernel, {"m": 64, "n": 64, "k": 8192})[:4])
 
 
 @given(st.integers(-3, 5000), st.integers(2, 64), st.integers(1, 4))
@@ -107,7 +107,7 @@ def test_the_emitted_lines_are_those():
 
 
 def test_idle_sms_get_parts_of_a_loop():
-    found = choose(product().rewritten, {"m": 1024, "n": 1024, "k": 16384})[0].tiling
+    found = choose(product().rewritten, {"m": 1024, "n": 1024, "k": 16384})[0].config
     assert found.split_k > 1
     tiles = -(-1024 // dict(found.tile)["n"]) * -(-1024 // dict(found.tile)["m"])
     assert tiles * found.split_k <= 132
@@ -116,7 +116,7 @@ def test_idle_sms_get_parts_of_a_loop():
 def test_two_parts_meet_in_shared_memory():
     """Each CTA of the cluster ends one consumer's rows and sends those of the other."""
     made = product(m=128, n=128, consumer_warpgroups=2, split_k=2, split_k_in_cluster=True)
-    found = lower(made.rewritten, made.choices[0].tiling)
+    found = lower(made.rewritten, made.choices[0].config)
     assert found.document.cluster == 2
     assert found.document.exchanges[0].across == "near"
     assert verify_roles(found.document).clean
@@ -137,7 +137,7 @@ def test_two_parts_meet_in_shared_memory():
 def test_parts_that_cannot_meet_near_are_refused(pins, why):
     made = product(m=128, n=128, consumer_warpgroups=2, split_k_in_cluster=True, **pins)
     with pytest.raises(KernelError, match=why):
-        lower(made.rewritten, made.choices[0].tiling)
+        lower(made.rewritten, made.choices[0].config)
 
 
 def test_maxima_meet_far():
@@ -145,18 +145,18 @@ def test_maxima_meet_far():
         scores().kernel, pins={"s": 64, "t": 64, "consumer_warpgroups": 1, "split_k": 2}
     )
     with pytest.raises(KernelError, match="depend on a maximum"):
-        lower(made.rewritten, replace(made.choices[0].tiling, split_k_in_cluster=True))
+        lower(made.rewritten, replace(made.choices[0].config, split_k_in_cluster=True))
 
 
 def test_full_waves_are_not_split():
     kernel = product().rewritten
-    assert choose(kernel, {"m": 8192, "n": 8192, "k": 8192})[0].tiling.split_k == 1
+    assert choose(kernel, {"m": 8192, "n": 8192, "k": 8192})[0].config.split_k == 1
 
 
 @pytest.fixture(scope="module")
 def lowered():
     made = product(m=128, n=128, consumer_warpgroups=2, split_k=4)
-    return lower(made.rewritten, made.choices[0].tiling)
+    return lower(made.rewritten, made.choices[0].config)
 
 
 def test_a_split_program_is_proven(lowered):

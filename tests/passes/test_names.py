@@ -1,4 +1,4 @@
-"""A tiling's name says its choices, and they can be read back from it."""
+"""A config's name says its choices, and they can be read back from it."""
 
 from dataclasses import replace
 
@@ -36,11 +36,11 @@ READ = (
         schedule=st.sampled_from(("", "source", "48a1baec85", (1, 2, 3))),
     )
 )
-def test_what_a_name_says_can_be_read(tiling):
-    pins = pins_of_name(tiling.name.partition("_")[2])
-    assert (pins.pop("given", None) is None) == (not tiling.issue_times)
-    again = KernelConfig(tile=tiling.tile, **{"consumer_warpgroups": 1, **pins})
-    assert all(getattr(again, name) == getattr(tiling, name) for name in READ)
+def test_what_a_name_says_can_be_read(config):
+    pins = pins_of_name(config.name.partition("_")[2])
+    assert (pins.pop("given", None) is None) == (not config.issue_times)
+    again = KernelConfig(tile=config.tile, **{"consumer_warpgroups": 1, **pins})
+    assert all(getattr(again, name) == getattr(config, name) for name in READ)
 
 
 @pytest.mark.parametrize("tags", ["w2_nothing", "w2_", "w", "w2_s", "w2_9", "x3"])
@@ -53,7 +53,7 @@ def test_a_document_of_a_shipped_kernel_is_recognised_by_its_name(name):
     kernel = kernel_named(name)
     again = kernel_named(kernel.name, None, kernel.dtype)
     assert again is not None
-    assert again.tiling == kernel.tiling
+    assert again.config == kernel.config
 
 
 def product(name, **pins):

@@ -24,7 +24,7 @@ PINS = {"t": 64, "n": 64, "consumer_warpgroups": 1, "cta_sync_interval": 2}
 def lowered(**pins):
     kernel = grouped.compile(dict.fromkeys(("x", "w", "out"), "bf16")).kernel
     made = Compiled(kernel, sizes=SIZES, pins={**PINS, **pins})
-    return made.lower(made.choices[0].tiling)
+    return made.lower(made.choices[0].config)
 
 
 def executed(made, source, seed):
@@ -33,7 +33,7 @@ def executed(made, source, seed):
     starts = np.array([0, 65, 65, 130, 400])  # one group has no rows, two have one too many
     arrays = [x.astype(float), w.astype(float), starts]
     case = SimpleNamespace(sizes=SIZES, scalars={}, arrays=lambda: arrays)
-    (out,), fault = run_case(case, made.kernel, source, made.tiling, grid=3, seed=seed)
+    (out,), fault = run_case(case, made.kernel, source, made.config, grid=3, seed=seed)
     wanted = np.concatenate([x[a:b] @ w[i].T for i, (a, b) in enumerate(pairwise(starts))])
     return fault, np.abs(out - wanted).max() / np.abs(wanted).max()
 
@@ -59,7 +59,7 @@ def test_copies_out_leave_the_l2_first_where_a_tensor_is_to_stay():
     for keep, pace, call in (("a", 2, "stream"), (None, 2, "store"), ("a", 0, "store")):
         own = {**pins, "l2_evict_last": keep, "cta_sync_interval": pace}
         made = Compiled(kernel.kernel, sizes={"m": 512, "n": 512, "k": 256}, pins=own)
-        text = emit_kernel(made.lower(made.choices[0].tiling)).text
+        text = emit_kernel(made.lower(made.choices[0].config)).text
         assert f"tma_{call}_2d(&map_out" in text
         assert ("bulk_group.L2::cache_hint" in text) == (call == "stream")
 
@@ -134,13 +134,13 @@ def test_loops_that_differ_cannot_keep_pace(text, pins, why):
     without = {"bias", "residual"} if text is gemm else set()
     kernel = text.compile(dict.fromkeys(names, "bf16"), without=without).kernel
     made = Compiled(kernel, sizes={**SIZES, "m": 100}, pins=pins)
-    tiling = replace(made.choices[0].tiling, cta_sync_interval=2)
+    config = replace(made.choices[0].config, cta_sync_interval=2)
     with pytest.raises(KernelError, match=why):
-        made.lower(tiling)
+        made.lower(config)
 
 
 def test_a_loop_after_another_is_chosen_without_a_pace():
     made = two_loops.compile("bf16")
-    tiling = made.choices[0].tiling
-    assert tiling.cta_sync_interval == 0
-    assert len(made.lower(tiling).documents) == 2
+    config = made.choices[0].config
+    assert config.cta_sync_interval == 0
+    assert len(made.lower(config).documents) == 2

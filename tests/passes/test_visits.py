@@ -10,7 +10,7 @@ from warploom.frontend.simplify import simplify
 from warploom.kernels.attention import attention
 from warploom.passes.body import body_of
 from warploom.passes.fuse import fuse
-from warploom.passes.kernel_config import tiling_of
+from warploom.passes.kernel_config import config_of
 from warploom.passes.layout import part_sums
 from warploom.passes.loop_bounds import cut_of
 from warploom.passes.rewrites import rewrite
@@ -61,8 +61,8 @@ def lists(found, ctas):
 
 @given(st.integers(1, 9), st.integers(1, 2000), st.integers(1, 2000), st.integers(1, 140))
 def test_every_tile_is_visited_once(units, queries, keys, ctas):
-    tiling = tiling_of(CAUSAL, consumers=2, s=128, t=128)
-    found = lists(visit_list(CAUSAL, tiling, sizes(units, queries, keys), ctas), ctas)
+    config = config_of(CAUSAL, consumers=2, s=128, t=128)
+    found = lists(visit_list(CAUSAL, config, sizes(units, queries, keys), ctas), ctas)
     counts = Counter(t for own in found for t in own)
     assert counts == Counter(range(units * -(-queries // 128)))
 
@@ -135,10 +135,10 @@ def test_trips_are_those_that_see_something(choice, sees, queries, keys, direct)
     body = body_of(made)
     cut = cut_of(body, fuse(body))
     rows, step = 128, 64
-    tiling = replace(tiling_of(made, s=rows, t=step), store_from_registers=direct)
-    found = row_trips(body, cut, tiling, sizes(1, queries, keys))
+    config = replace(config_of(made, s=rows, t=step), store_from_registers=direct)
+    found = row_trips(body, cut, config, sizes(1, queries, keys))
     count = -(-queries // rows)
-    early = starts_early(body, cut, tiling)
+    early = starts_early(body, cut, config)
     assert early == direct  # copies out cannot begin before the tensor
     first = queries - count * rows if early else 0  # a ragged tile begins before the first row
     for n, trips in enumerate(found):

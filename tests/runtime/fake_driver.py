@@ -250,7 +250,7 @@ def install(monkeypatch, **options):
 
 
 def fake_compiler(monkeypatch):
-    """Cubins are the kernels' names and tilings, so that launches say what they run."""
+    """Cubins are the kernels' names and configs, so that launches say what they run."""
     from warploom.compiler import compiled
     from warploom.compiler.cubin import Cubin, read_log
 

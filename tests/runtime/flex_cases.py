@@ -129,7 +129,7 @@ if __name__ == "__main__":
         try:
             made = calls.compiled_for(layouts, options).built
             report = made.cubin.report
-            said = f"{made.tiling.name}, {report.spill_bytes} bytes spilled"
+            said = f"{made.config.name}, {report.spill_bytes} bytes spilled"
         except WarploomError as error:
             said = f"FAILED: {error}"
         sys.stdout.write(f"{calls.text.name} {layouts[0].shape}: {said}\n")

@@ -12,7 +12,7 @@ SIZES = {"b": 1, "h": 8, "g": 2, "s": 4096, "t": 4096, "d": 128}
 def test_no_copy_of_the_loop_divides() -> None:
     """A division keeps the copying thread 200 cycles: it runs beside the exponentials."""
     made = attention.compile("bf16", sizes=SIZES, without={"lse", "lengths"}, positive={"scale"})
-    text = emit_kernel(made.lower(made.choices[0].tiling), h200()).text
+    text = emit_kernel(made.lower(made.choices[0].config), h200()).text
     copies = [line for line in text.splitlines() if "tma_load_4d(smem" in line]
     assert any("at_g" in line for line in copies)
     assert not any("divided_down" in line for line in copies)

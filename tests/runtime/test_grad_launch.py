@@ -137,8 +137,8 @@ def test_functions_of_scores_have_proven_programs(size, given):
     kernel = attention_grad.specialise(types, sizes={"d": size}, constants=given, without=without)
     kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
     pins = dict(measured("attention_grad", given, {"d": size}))
-    tiling = choose(kernel, {"b": 1, "h": 8, "g": 8, "s": 512, "t": 512}, pins=pins)[0].tiling
-    made = lower(kernel, tiling)
+    config = choose(kernel, {"b": 1, "h": 8, "g": 8, "s": 512, "t": 512}, pins=pins)[0].config
+    made = lower(kernel, config)
     assert verify_roles(made.document).clean
     times = dict(zip((op.name for op in made.problem.ops), made.result.times, strict=True))
     mine = [n for n in times if not n.startswith("load")]

@@ -176,7 +176,7 @@ def test_the_runtime_imports_without_a_solver():
         "import warploom\n"
         "from warploom.kernels.gemm import gemm\n"
         "made = gemm.compile('bf16', without={'bias', 'residual'})\n"
-        "assert made.lower(made.choices[0].tiling).document.proof.proven"
+        "assert made.lower(made.choices[0].config).document.proof.proven"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

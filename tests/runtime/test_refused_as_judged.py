@@ -47,9 +47,9 @@ def test_registers_that_cannot_be_had_are_refused():
     programs = tuple(replace(p, most_registers=most[p.name]) for p in made.document.programs)
     edited = replace(made, document=replace(made.document, programs=programs))
     assert emit_kernel(edited).text
-    two = replace(made.tiling, ctas_per_sm=2)
+    two = replace(made.config, ctas_per_sm=2)
     with pytest.raises(BackendError, match="cannot be had"):
-        emit_kernel(replace(edited, tiling=two))
+        emit_kernel(replace(edited, config=two))
 
 
 def test_the_cluster_barrier_in_a_loop_is_refused():

@@ -226,7 +226,7 @@ def test_measuring_sorts_by_time(monkeypatch):
         return launch
 
     found = tune.measure([("c", costs(3.0)), ("a", costs(1.0)), ("b", costs(2.0))], None)
-    assert [m.tiling for m in found] == ["a", "b", "c"]
+    assert [m.config for m in found] == ["a", "b", "c"]
     assert found[0].milliseconds == pytest.approx(1.0)
 
 

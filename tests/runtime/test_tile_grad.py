@@ -28,7 +28,7 @@ from warploom.passes.driver import lower
 from warploom.passes.fuse import fuse
 from warploom.passes.fuse_chains import join
 from warploom.passes.heuristics import choose
-from warploom.passes.kernel_config import tiling_of
+from warploom.passes.kernel_config import config_of
 from warploom.passes.layout import lay_out
 from warploom.passes.loop_bounds import cut_of
 from warploom.passes.predication import leaves_no_trace
@@ -50,8 +50,8 @@ def grad(size=64, *, causal=False):
 
 
 def tiled(kernel, **choices):
-    tiling = tiling_of(kernel, consumers=2, s=choices.pop("s", 64), t=128)
-    return dataclasses.replace(tiling, a_in_registers=False, **choices)
+    config = config_of(kernel, consumers=2, s=choices.pop("s", 64), t=128)
+    return dataclasses.replace(config, a_in_registers=False, **choices)
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +210,7 @@ def test_block_scales(tmp_path):
     kernel = block_scaled.specialise({"a": DType.E4M3, "b": DType.E4M3, "out": DType.BF16})
     kernel = rewrite(simplify(kernel))
     made = lower(
-        kernel, tiling_of(kernel, consumers=2, m=128, n=128), options=QUICK, keep=cached_schedule
+        kernel, config_of(kernel, consumers=2, m=128, n=128), options=QUICK, keep=cached_schedule
     )
     assert verify_roles(made.document).clean
     source = emit_kernel(made)
@@ -272,7 +272,7 @@ def test_the_ends_mean_what_they_say():
 
 def test_tiles_that_start_late_are_listed():
     kernel = grad(causal=True)
-    tiling = tiled(
+    config = tiled(
         kernel,
         fuse_vector_chains=True,
         operands_from_smem=True,
@@ -280,13 +280,13 @@ def test_tiles_that_start_late_are_listed():
         computed_tile_stages=2,
     )
     sizes = {"b": 1, "h": 3, "g": 3, "s": 1024, "t": 1024, "d": 64}
-    starts, *rest = visit_list(kernel, tiling, sizes, 1)
+    starts, *rest = visit_list(kernel, config, sizes, 1)
     assert starts == 1
     assert rest[:3] == [0, 8, 16]  # the longest: the first keys of each head
     assert sorted(rest[:-1]) == list(range(24))
     assert (
         "listed(order + visit)"
-        in emit_kernel(lower(kernel, tiling, options=QUICK, keep=cached_schedule)).text
+        in emit_kernel(lower(kernel, config, options=QUICK, keep=cached_schedule)).text
     )
 
 
@@ -300,7 +300,7 @@ def shipped(size, mask, without=("lengths", "turns")):
     kernel = rewrite(simplify(kernel), positive=frozenset({"scale"}))
     pins = dict(measured("attention_grad", {"causal": mask}, {"d": size}))
     sizes = {"b": 1, "h": 8, "g": 8, "s": 1024, "t": 1024}
-    return lower(kernel, choose(kernel, sizes, pins=pins)[0].tiling, keep=cached_schedule)
+    return lower(kernel, choose(kernel, sizes, pins=pins)[0].config, keep=cached_schedule)
 
 
 def test_copies_are_seen_before_sums_go_out():
@@ -355,7 +355,7 @@ def test_tiles_in_turn_are_listed_and_wait_for_those_after(mask):
     assert text.count("load_acquire(") == 2  # and the usher's
     sizes = {"b": 1, "h": 3, "g": 3, "s": 1024, "t": 1024, "d": 64}
     ctas = 4
-    order = visit_list(made.kernel, made.tiling, sizes, ctas)
+    order = visit_list(made.kernel, made.config, sizes, ctas)
     ends = [*order[1:ctas], len(order)]
     lists = [order[a : b - 1] for a, b in zip(order[:ctas], ends, strict=True)]
     assert sorted(t for own in lists for t in own) == list(range(24))

@@ -58,7 +58,7 @@ def _made() -> Compiled:
 
 def _waiting(made: Compiled) -> Lowered:
     """Attention over 80 keys an iteration, in the order of WAITS."""
-    shipped = made.choices[0].tiling
+    shipped = made.choices[0].config
     extents = tuple((n, 80 if n == "t" else e) for n, e in shipped.tile)
     return made.lower(replace(shipped, tile=extents, schedule=WAITS, full_wait_after=0, cluster=1))
 
@@ -70,7 +70,7 @@ def test_only_programs_whose_steps_can_be_drawn_read_the_clock() -> None:
     at = lines.index("turn_given(instance);")
     assert lines[at - 1].startswith("named_arrive(")
     assert lines[at + 1].startswith("make_v13_here(")
-    assert "turn_given" not in emit_kernel(made.lower(made.choices[0].tiling), h200()).text
+    assert "turn_given" not in emit_kernel(made.lower(made.choices[0].config), h200()).text
 
 
 @NEEDS_COMPILER
@@ -82,7 +82,7 @@ def test_consumers_that_read_the_clock_between_their_turns_compute_attention() -
     given = {n: rounded(rng.normal(size=(1, 1, r, 128)), DType.BF16) for n, r in rows.items()}
     case = SimpleNamespace(sizes=sizes, scalars={"scale": 0.1}, arrays=given.values)
     source = emit_kernel(lowered, h200())
-    (found,), fault = run_case(case, made.rewritten, source, lowered.tiling, grid=1)
+    (found,), fault = run_case(case, made.rewritten, source, lowered.config, grid=1)
     assert fault is None
     (right,) = made.rewritten.reference(*given.values(), scale=0.1)
     assert np.linalg.norm(found - right) < 0.01 * np.linalg.norm(right)

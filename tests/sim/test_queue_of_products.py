@@ -53,7 +53,7 @@ TWO_TURNS = (2514, 0, 3114, 3804, 778, 4379, 1353, 5002, 1976, 6422, 3396, 6050,
 def lowered_attention(**given):
     sizes = {"d": 128}  # of all sizes together the measured order would be taken
     made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
-    return made.lower(replace(made.choices[0].tiling, **given))
+    return made.lower(replace(made.choices[0].config, **given))
 
 
 def test_exponentials_drawn_between_a_turns_products_stay_before_the_wait():

@@ -101,7 +101,7 @@ def search_tiles(
 ) -> JointResult:
     """The best choices for a kernel and its sizes.
 
-    ``measure`` gives the milliseconds of a tiling; what it raises makes the trial useless, not the
+    ``measure`` gives the milliseconds of a config; what it raises makes the trial useless, not the
     search. Ctrl-C ends the search with what is known.
     """
     return _Search(compiled, measure, options or JointOptions(), store, progress).run()
@@ -185,7 +185,7 @@ class _Search:
             if limit is not None:  # one shape without an order must not take all of it
                 left = max(LEAST, min(limit - time.monotonic() + self.begun, limit * SHARE))
             count = self.options.programs
-            made, start = known.get(shape.tiling), time.monotonic()
+            made, start = known.get(shape.config), time.monotonic()
             if made is None:
                 made = tuple(
                     schedule(self.kernel, shape, self.sizes, target, programs=count, seconds=left)
@@ -196,7 +196,7 @@ class _Search:
             self.scheduled += 1
             self.trials |= {t.name: t for t in made}
             best = min([best, *(t.predicted for t in made)])
-            self.tell(f"{shape.tiling.name}: {len(made)} trials, best {best:.0f} cycles")
+            self.tell(f"{shape.config.name}: {len(made)} trials, best {best:.0f} cycles")
 
     def measure_all(self) -> None:
         """Batches until the budget is spent or nothing is left."""
@@ -212,7 +212,7 @@ class _Search:
         """Milliseconds of a trial, or why there are none."""
         assert self.measure is not None
         try:
-            took = float(self.measure(trial.tiling))
+            took = float(self.measure(trial.config))
         except WarploomError as error:
             return None, error.what
         except Exception as error:
@@ -275,7 +275,7 @@ def _in_turn(found: Sequence[Shape]) -> Iterator[Shape]:
     """The first of every tile size, then the second of each, and so on."""
     groups: dict[object, list[Shape]] = {}
     for shape in found:
-        groups.setdefault((shape.tiling.tile, shape.tiling.consumer_warpgroups), []).append(shape)
+        groups.setdefault((shape.config.tile, shape.config.consumer_warpgroups), []).append(shape)
     for turn in range(max(map(len, groups.values()), default=0)):
         for group in groups.values():
             yield from group[turn : turn + 1]

@@ -45,14 +45,14 @@ class Book:
     def trials(self, seconds: float | None) -> dict[KernelConfig, tuple[Trial, ...]]:
         """What was scheduled before, by shape; not what had to stop sooner than ``seconds``."""
         return {
-            _tiling(row["shape"]): tuple(_trial(t) for t in row["trials"])
+            _config(row["shape"]): tuple(_trial(t) for t in row["trials"])
             for row in self.data["shapes"]
             if "stopped" not in row or (seconds is not None and seconds <= row["stopped"] * LONGER)
         }
 
     def keep_trials(self, shape: Shape, made: Sequence[Trial], stopped: float | None) -> None:
         """Keep a scheduled shape; ``stopped``: the seconds after which it had to, if it had to."""
-        pins = json.loads(json.dumps(dict(shape.tiling.pins)))
+        pins = json.loads(json.dumps(dict(shape.config.pins)))
         row = {"shape": pins, "trials": [_plain(t) for t in made]}
         if stopped is not None:
             row["stopped"] = stopped
@@ -92,7 +92,7 @@ class Book:
 
 def _plain(trial: Trial) -> dict[str, object]:
     return {
-        "tiling": dict(trial.tiling.pins),
+        "config": dict(trial.config.pins),
         "bound": trial.bound,
         "predicted": trial.predicted,
     }
@@ -100,14 +100,14 @@ def _plain(trial: Trial) -> dict[str, object]:
 
 def _trial(data: Mapping[str, Any]) -> Trial:
     return Trial(
-        tiling=_tiling(data["tiling"]),
+        config=_config(data["config"]),
         bound=float(data["bound"]),
         predicted=float(data["predicted"]),
     )
 
 
-def _tiling(pins: Mapping[str, Any]) -> KernelConfig:
-    """A tiling from its pins, which are extents first."""
+def _config(pins: Mapping[str, Any]) -> KernelConfig:
+    """A config from its pins, which are extents first."""
     names = set(KernelConfig.__dataclass_fields__)
     extents = tuple((n, int(v)) for n, v in pins.items() if n not in names)
     rest: dict[str, Any] = {

@@ -33,7 +33,7 @@ from warploom.targets.h200 import HopperTarget
 
 WIDEST = 192  # columns of scores a thread's registers can take
 TRIPS = 12  # iterations of a simulated tile
-HOLDS = ((0, 0), (24, 0), (16, 1))  # tie and late of a tiling, where consumers take turns
+HOLDS = ((0, 0), (24, 0), (16, 1))  # tie and late of a config, where consumers take turns
 PROGRAMS = 6  # of one shape, the best by simulation
 WORK = 2_000_000  # of enumerating the programs of a shape
 LONGER = 0.06  # than the least interval: prices are less sure than that
@@ -45,7 +45,7 @@ Sizes = Mapping[str, int]
 class Shape:
     """Choices apart from the order of ops, with the least cycles and the tile pass' seconds."""
 
-    tiling: KernelConfig
+    config: KernelConfig
     bound: float
     estimate: float = 0.0
 
@@ -54,14 +54,14 @@ class Shape:
 class Trial:
     """A candidate with its schedule, its bound and what the simulator expects of it."""
 
-    tiling: KernelConfig
+    config: KernelConfig
     bound: float
     predicted: float
 
     @property
     def name(self) -> str:
         """A name that tells trials of one search apart."""
-        t = self.tiling
+        t = self.config
         tags = [
             f"a{t.tile_prefetch}" if t.tile_prefetch != 1 else "",
             f"t{t.full_wait_after}" if t.full_wait_after else "",
@@ -94,18 +94,18 @@ def shapes(
     """
     found: dict[KernelConfig, Shape] = {}
     for choice in _choices(kernel, sizes, pins, target):
-        for tiling in _storage(choice.tiling, pins):
+        for config in _storage(choice.config, pins):
             if found and late():
                 break
-            if tiling in found:
+            if config in found:
                 continue
-            for settled in _settled(kernel, sizes, tiling, target):
-                found[settled.tiling] = Shape(
-                    tiling=settled.tiling,
-                    bound=bound_of(kernel, settled.tiling, sizes, target),
+            for settled in _settled(kernel, sizes, config, target):
+                found[settled.config] = Shape(
+                    config=settled.config,
+                    bound=bound_of(kernel, settled.config, sizes, target),
                     estimate=settled.estimate.seconds,
                 )
-    return tuple(sorted(found.values(), key=lambda s: (s.estimate, s.tiling.name)))
+    return tuple(sorted(found.values(), key=lambda s: (s.estimate, s.config.name)))
 
 
 def _choices(
@@ -125,13 +125,13 @@ def _choices(
             continue
 
 
-def _storage(tiling: KernelConfig, pins: Mapping[str, object]) -> Iterator[KernelConfig]:
+def _storage(config: KernelConfig, pins: Mapping[str, object]) -> Iterator[KernelConfig]:
     """The same tile with operands kept elsewhere, in more slots."""
     options: dict[str, tuple[object, ...]] = {
-        "a_in_registers": (tiling.a_in_registers, not tiling.a_in_registers),
-        "stages": (tiling.stages, *(n for n in (2, 3, 4) if tiling.stages is not None)),
+        "a_in_registers": (config.a_in_registers, not config.a_in_registers),
+        "stages": (config.stages, *(n for n in (2, 3, 4) if config.stages is not None)),
     }
-    found = [tiling]
+    found = [config]
     for name, values in options.items():
         if name not in pins:
             found = [
@@ -143,53 +143,53 @@ def _storage(tiling: KernelConfig, pins: Mapping[str, object]) -> Iterator[Kerne
 
 
 def _settled(
-    kernel: Kernel, sizes: Sizes, tiling: KernelConfig, target: HopperTarget
+    kernel: Kernel, sizes: Sizes, config: KernelConfig, target: HopperTarget
 ) -> Iterator[Choice]:
     try:
-        yield from choose(kernel, sizes, pins=dict(tiling.pins), target=target)
+        yield from choose(kernel, sizes, pins=dict(config.pins), target=target)
     except (KernelError, GeometryError):
         return
 
 
-def bound_of(kernel: Kernel, tiling: KernelConfig, sizes: Sizes, target: HopperTarget) -> float:
+def bound_of(kernel: Kernel, config: KernelConfig, sizes: Sizes, target: HopperTarget) -> float:
     """Cycles no order can go below: the busiest unit over the most iterations of a CTA."""
     body = body_of(kernel)
-    layout = lay_out(body, tiling, fuse(body))
+    layout = lay_out(body, config, fuse(body))
     busy: dict[str, int] = {}
-    for op in loop_ops(layout, target, tiling.consumer_warpgroups):
+    for op in loop_ops(layout, target, config.consumer_warpgroups):
         for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
             busy[unit] = busy.get(unit, 0) + cycles
-    iterations, _ = work_of(kernel, tiling, sizes, target)
+    iterations, _ = work_of(kernel, config, sizes, target)
     return iterations * max(busy.values(), default=1)
 
 
 @lru_cache(maxsize=256)
 def _work(
-    kernel: Kernel, tiling: KernelConfig, sizes: tuple[tuple[str, int], ...], sms: int
+    kernel: Kernel, config: KernelConfig, sizes: tuple[tuple[str, int], ...], sms: int
 ) -> tuple[int, int]:
-    return _counted(kernel, tiling, dict(sizes), sms)
+    return _counted(kernel, config, dict(sizes), sms)
 
 
 def work_of(
-    kernel: Kernel, tiling: KernelConfig, sizes: Sizes, target: HopperTarget
+    kernel: Kernel, config: KernelConfig, sizes: Sizes, target: HopperTarget
 ) -> tuple[int, int]:
     """Iterations and tiles of the CTA that has most iterations; only the extents matter."""
-    bare = KernelConfig(tile=tiling.tile)
+    bare = KernelConfig(tile=config.tile)
     return _work(kernel, bare, tuple(sorted(sizes.items())), target.limits.sms)
 
 
-def _counted(kernel: Kernel, tiling: KernelConfig, sizes: Sizes, sms: int) -> tuple[int, int]:
+def _counted(kernel: Kernel, config: KernelConfig, sizes: Sizes, sms: int) -> tuple[int, int]:
     body = body_of(kernel)
     loop = kernel.var(body.loop.var)
-    trips = max(1, -(-sizes[loop.axis] // tiling.extent(loop.name)))
-    tiles = tiles_of(kernel, tiling, sizes)
+    trips = max(1, -(-sizes[loop.axis] // config.extent(loop.name)))
+    tiles = tiles_of(kernel, config, sizes)
     cut = cut_of(body, fuse(body))
     if cut is None or not differ(kernel, cut):
         most = -(-tiles // sms)
         return most * trips, most
     ctas = min(tiles, sms)
-    rows = row_trips(body, cut, tiling, sizes)
-    found = visit_list(kernel, tiling, sizes, ctas)
+    rows = row_trips(body, cut, config, sizes)
+    found = visit_list(kernel, config, sizes, ctas)
     loads = []
     for cta in range(ctas):
         end = found[cta + 1] - 1 if cta + 1 < ctas else len(found) - 1
@@ -216,7 +216,7 @@ def schedule(
         return seconds is not None and time.monotonic() - begun > seconds
 
     try:
-        first = lower(kernel, shape.tiling, target=target, options=options)
+        first = lower(kernel, shape.config, target=target, options=options)
     except (SchedulingError, GeometryError, KernelError):
         return
     orders = {(first.result.ii, *first.result.times): first}
@@ -227,24 +227,24 @@ def schedule(
     for times, lowered in orders.items():
         if ranked and late():
             break
-        tiling = replace(shape.tiling, schedule=times)
-        ranked.append(trial_of(kernel, tiling, lowered, shape.bound, sizes, target))
+        config = replace(shape.config, schedule=times)
+        ranked.append(trial_of(kernel, config, lowered, shape.bound, sizes, target))
     ranked.sort(key=lambda t: t.predicted)
-    chosen = [t for t in ranked if t.tiling.schedule == next(iter(orders))]
+    chosen = [t for t in ranked if t.config.schedule == next(iter(orders))]
     chosen += [t for t in ranked[:programs] if t not in chosen]
     turns = takes_turns(first.layout)
     depths = [
         d
         for d in (1, 2)
-        if any(_settled(kernel, sizes, replace(shape.tiling, tile_prefetch=d), target))
+        if any(_settled(kernel, sizes, replace(shape.config, tile_prefetch=d), target))
     ]
     for trial in chosen:
-        mine = ((shape.tiling.full_wait_after, shape.tiling.deferred_mmas),)
+        mine = ((shape.config.full_wait_after, shape.config.deferred_mmas),)
         for (tie, rest), ahead in product(HOLDS if turns else mine, depths):
-            tiling = replace(
-                trial.tiling, full_wait_after=tie, deferred_mmas=rest, tile_prefetch=ahead
+            config = replace(
+                trial.config, full_wait_after=tie, deferred_mmas=rest, tile_prefetch=ahead
             )
-            yield replace(trial, tiling=tiling)
+            yield replace(trial, config=config)
 
 
 def _others(first: Lowered, late: Callable[[], bool]) -> Iterator[Lowered]:
@@ -263,7 +263,7 @@ def _others(first: Lowered, late: Callable[[], bool]) -> Iterator[Lowered]:
 
 def trial_of(
     kernel: Kernel,
-    tiling: KernelConfig,
+    config: KernelConfig,
     lowered: Lowered,
     bound: float,
     sizes: Sizes,
@@ -276,6 +276,6 @@ def trial_of(
     two = simulate_roles(lowered.document, costs, trips=trips, tiles=2)
     interval = one.ii or float(lowered.result.ii)
     ends = max(0.0, two.cycles - one.cycles - trips * interval)
-    iterations, tiles = work_of(kernel, tiling, sizes, target)
+    iterations, tiles = work_of(kernel, config, sizes, target)
     predicted = iterations * interval + tiles * ends
-    return Trial(tiling=tiling, bound=bound, predicted=predicted)
+    return Trial(config=config, bound=bound, predicted=predicted)

@@ -180,7 +180,7 @@ def _family(kernel: TileKernel) -> list[list[str]]:
     Each member of the family with others in its place, where tensors cannot have such rows.
     """
     made = kernel.compiled
-    extents = dict(made.tiling.tile)
+    extents = dict(made.config.tile)
     walked: dict[str, tuple[int, Walk]] = {}
     for v in made.rewritten.vars:
         if v.walk in (Walk.TILE, Walk.STEP):

@@ -89,7 +89,7 @@ def shape_rows(sources: list[str], shape: str, dtypes: list[str] | None) -> list
                 found = choice.estimate
                 rows.append(
                     {
-                        "kernel": f"{kernel.text.name}_{choice.tiling.name}",
+                        "kernel": f"{kernel.text.name}_{choice.config.name}",
                         "dtype": kernel.dtype,
                         "rounds": found.rounds,
                         "predicted us": round(found.seconds * 1e6, 1),

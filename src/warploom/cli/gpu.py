@@ -137,7 +137,7 @@ _KNOWN: dict[str, Callable[[Any, dict[str, Any], dict[str, Any]], Call | None]] 
 SLICE_MS = 20.0  # of one turn of a contestant
 BURST_MS, BURSTS = 1.5, 9
 PAUSE = 4.0  # times as long as a burst
-FAR = 2e-2  # relative difference of two tilings' results that rounding does not explain
+FAR = 2e-2  # relative difference of two configs' results that rounding does not explain
 
 
 def why_no_gpu() -> str:
@@ -215,8 +215,8 @@ class Bound:
     def _built_document(self, *, stamps: bool) -> Built:
         kernel = self.problem.kernel
         if self.document is None:
-            return kernel.compiled.build(kernel.tiling, stamps=stamps)
-        return kernel.compiled.built_from(self.document, kernel.tiling, stamps=stamps)
+            return kernel.compiled.build(kernel.config, stamps=stamps)
+        return kernel.compiled.built_from(self.document, kernel.config, stamps=stamps)
 
     def _direct(self, built: Built, outputs: Mapping[str, Any]) -> Direct:
         tensors = {**self.inputs, **outputs}
@@ -298,11 +298,11 @@ class Bound:
 
 
 class Tried(Bound):
-    """A problem whose tilings are measured: called with one, it gives milliseconds.
+    """A problem whose configs are measured: called with one, it gives milliseconds.
 
     Launches come in short bursts with pauses: under its power limit a board changes its clock, by
     more than programs differ, and a board that rests between bursts keeps its highest. So times are
-    cycles. A tiling whose results differ from the first one's is refused.
+    cycles. A config whose results differ from the first one's is refused.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -313,9 +313,9 @@ class Tried(Bound):
         self.tensors, self.scalars, self.options, _ = self.calls.arguments((), given)
         self.expected: list[Any] | None = None
 
-    def __call__(self, tiling: KernelConfig) -> float:
+    def __call__(self, config: KernelConfig) -> float:
         """Median milliseconds."""
-        pinned = (*self.options[:4], tiling.pins)
+        pinned = (*self.options[:4], config.pins)
         report = self.calls.compiled(self.tensors, pinned).built.cubin.report
         if not report.kept:
             raise BackendError(f"{report.spill_bytes} bytes spilled{''.join(report.messages)}")
@@ -334,7 +334,7 @@ class Tried(Bound):
         for mine, first in zip(out, self.expected, strict=True):
             gap = float((mine - first).norm() / first.norm().clamp_min(1e-20))
             if not gap < FAR:
-                raise BackendError(f"its result differs from the first tiling's by {gap:.2g}")
+                raise BackendError(f"its result differs from the first config's by {gap:.2g}")
 
     def _burst(self, launch: Callable[[], Any], repeats: int) -> float:
         self.timer.mark(0, None)

@@ -210,14 +210,14 @@ class TileKernel:
         return self.text.with_config(**dict(self.pins)) if self.pins else self.text
 
     @property
-    def tiling(self) -> KernelConfig:
-        """The best tiling by estimate, or the pinned one."""
-        return self.compiled.choices[0].tiling
+    def config(self) -> KernelConfig:
+        """The best config by estimate, or the pinned one."""
+        return self.compiled.choices[0].config
 
     @cached_property
     def lowered(self) -> Lowered:
         """Its schedule, whose document says what was chosen."""
-        found = self.compiled.lower(self.tiling)
+        found = self.compiled.lower(self.config)
         return replace(found, document=replace(found.document, name=self.name))
 
     @property
@@ -226,14 +226,14 @@ class TileKernel:
         usual = self.text.signature.choices
         chosen = [(n, v) for n, v in self.choices if v != usual[n]]
         said = ",".join(f"{n}={getattr(v, '__name__', v)}" for n, v in chosen)
-        return f"{self.text.name}{f'@{said}' if said else ''}_{self.tiling.name}"
+        return f"{self.text.name}{f'@{said}' if said else ''}_{self.config.name}"
 
     @property
     def work(self) -> str:
         """Its tile in words."""
         kernel = self.compiled.rewritten
         walked = {v.name for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)}
-        sizes = "x".join(str(e) for n, e in self.tiling.tile if n in walked)
+        sizes = "x".join(str(e) for n, e in self.config.tile if n in walked)
         return f"{sizes} {self.dtype}"
 
     def costs(self, document: RolesDocument) -> RoleCosts:
@@ -241,7 +241,7 @@ class TileKernel:
         return role_costs(replace(self.lowered, document=document), self.target)
 
     def after(self, name: str) -> str:
-        """What the kernel is after a pass, as text; of the tiling shown."""
+        """What the kernel is after a pass, as text; of the config shown."""
         if name == "schedule":
             return "\n\n".join(str(x.result) for x in (*self.lowered.earlier, self.lowered))
         if name == "module" and not self.compiled.loops:
@@ -333,7 +333,7 @@ def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
     said = assignments((found["said"] or "").split(",") if found["said"] else (), found[0])
     kernel = told(TileKernel(TEXTS[found["text"]], dtype), said, found[0])
     numbers = [int(n) for n in found["sizes"].split("x")]
-    named = [name for name, extent in kernel.tiling.tile if extent > 1]
+    named = [name for name, extent in kernel.config.tile if extent > 1]
     if len(numbers) != len(named):
         return None
     value, sizes = kernel.compiled.kernel, dict(zip(named, numbers, strict=True))
@@ -347,7 +347,7 @@ def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
     masked = "causal" in kernel.text.signature.choices and not kernel.choices
     for choices in (kernel.choices, *([(("causal", True),)] if masked else [])):
         usual = replace(kernel, choices=choices)  # what a name does not say is of the usual choice
-        if found[0].endswith(f"_{usual.tiling.name}"):
+        if found[0].endswith(f"_{usual.config.name}"):
             return usual
     return None if given else replace(kernel, pins=tuple(pins.items()))
 

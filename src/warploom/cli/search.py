@@ -1,4 +1,4 @@
-"""``warploom search``: the best schedule of a body, or the best tiling of a kernel, by measure."""
+"""``warploom search``: the best schedule of a body, or the best config of a kernel, by measure."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _measure(kernel: TileKernel, scalars: list[str], own: str | None) -> Measure
     if own is not None:
         found = user_object(own)
         if not callable(found):
-            raise ConfigError(f"{own} cannot be called", where="--measure", fix="tiling -> ms")
+            raise ConfigError(f"{own} cannot be called", where="--measure", fix="config -> ms")
         measure: Measure = found
         return measure
     return None if why_no_gpu() else Tried(make_problem(kernel, None, scalars, timed=True))
@@ -76,7 +76,7 @@ def _keep(kernel: TileKernel, found: JointResult) -> str:
         )
     walked = {v.axis for v in kernel.compiled.kernel.vars}
     sizes = {a: n for a, n in found.sizes if a in walked}
-    remember(kernel.compiled.kernel, sizes, found.best.tiling)
+    remember(kernel.compiled.kernel, sizes, found.best.config)
     return f"\nkept: calls of {kernel.text.name} on these sizes run {found.best.name}"
 
 
@@ -93,7 +93,7 @@ def _tiles_json(found: JointResult) -> dict[str, Any]:
         "rows": [
             {
                 "trial": r.trial.name,
-                "tiling": dict(r.trial.tiling.pins),
+                "config": dict(r.trial.config.pins),
                 "bound": r.trial.bound,
                 "predicted": r.trial.predicted,
                 "ms": r.milliseconds,
@@ -150,7 +150,9 @@ def search_command(
     measure: Annotated[
         str | None, typer.Option(help="file.py:function from a KernelConfig to milliseconds.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Tilings of a tile kernel to measure.")] = 40,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Configurations of a tile kernel to measure.")
+    ] = 40,
     shapes: Annotated[int, typer.Option(min=1, help="Shapes of a tile kernel to schedule.")] = 12,
     plot: Annotated[Path | None, typer.Option(help="Predicted against measured, as SVG.")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Calls use the best from now on.")] = False,

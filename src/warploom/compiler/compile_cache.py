@@ -1,4 +1,4 @@
-"""Emitted kernels on disk, by content: the kernel's value, its tiling, the target and this code.
+"""Emitted kernels on disk, by content: the kernel's value, its config, the target and this code.
 
 Solved orders are kept too, by their problem: a schedule takes seconds to solve and a moment to
 read. An entry was proven before it was written; one that is missing or damaged is none.
@@ -66,19 +66,19 @@ def _recall_order(problem: ModuloProblem, data: bytes | None) -> ModuloResult | 
 
 
 def recall_source(
-    kernel: Kernel, tiling: KernelConfig, target: HopperTarget, *, stamps: bool = False
+    kernel: Kernel, config: KernelConfig, target: HopperTarget, *, stamps: bool = False
 ) -> Source | None:
-    """The source kept for a kernel and tiling."""
-    data = disk_cache().get("source", _key(kernel, tiling, target, stamps=stamps))
+    """The source kept for a kernel and config."""
+    data = disk_cache().get("source", _key(kernel, config, target, stamps=stamps))
     try:
         return None if data is None else source_from(json.loads(data))
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def keep_source(kernel: Kernel, tiling: KernelConfig, target: HopperTarget, source: Source) -> None:
+def keep_source(kernel: Kernel, config: KernelConfig, target: HopperTarget, source: Source) -> None:
     """Keep a proven source."""
-    key = _key(kernel, tiling, target, stamps=bool(source.stamps))
+    key = _key(kernel, config, target, stamps=bool(source.stamps))
     disk_cache().put("source", key, json.dumps(source_data(source)).encode())
 
 
@@ -94,19 +94,19 @@ def source_from(data: Any) -> Source:  # noqa: ANN401 (JSON)
 
 
 def keep_refusal(
-    kernel: Kernel, tiling: KernelConfig, target: HopperTarget, error: SchedulingError
+    kernel: Kernel, config: KernelConfig, target: HopperTarget, error: SchedulingError
 ) -> None:
-    """Keep that a tiling has no schedule: finding that out takes as long as finding one."""
+    """Keep that a config has no schedule: finding that out takes as long as finding one."""
     said = {"what": error.what, "where": error.where, "why": error.why, "fix": error.fix}
-    key = _key(kernel, tiling, target, stamps=False)
+    key = _key(kernel, config, target, stamps=False)
     disk_cache().put("refusal", key, json.dumps(said).encode())
 
 
 def recall_refusal(
-    kernel: Kernel, tiling: KernelConfig, target: HopperTarget
+    kernel: Kernel, config: KernelConfig, target: HopperTarget
 ) -> SchedulingError | None:
-    """The refusal kept for a tiling."""
-    data = disk_cache().get("refusal", _key(kernel, tiling, target, stamps=False))
+    """The refusal kept for a config."""
+    data = disk_cache().get("refusal", _key(kernel, config, target, stamps=False))
     try:
         said = json.loads(data or b"null")
         parts = {part: said[part] for part in ("where", "why", "fix")} if said else {}
@@ -115,5 +115,5 @@ def recall_refusal(
         return None
 
 
-def _key(kernel: Kernel, tiling: KernelConfig, target: HopperTarget, *, stamps: bool) -> str:
-    return digest(fingerprint(), repr(kernel), repr(tiling), repr(target), stamps)
+def _key(kernel: Kernel, config: KernelConfig, target: HopperTarget, *, stamps: bool) -> str:
+    return digest(fingerprint(), repr(kernel), repr(config), repr(target), stamps)

@@ -52,7 +52,7 @@ from warploom.passes.build_module import build_module, printed_module
 from warploom.passes.driver import Lowered, lower
 from warploom.passes.expand_products import split_f32_products
 from warploom.passes.heuristics import Choice, check_pins, choose
-from warploom.passes.kernel_config import KernelConfig, tiling_of
+from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.passes.rewrites import rewrite
 from warploom.passes.row_module import build_row_module
 from warploom.passes.unroll import unrolled
@@ -81,9 +81,9 @@ PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "module",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """A tiling with its source and cubin."""
+    """A config with its source and cubin."""
 
-    tiling: KernelConfig
+    config: KernelConfig
     source: Source
     cubin: Cubin
 
@@ -111,7 +111,7 @@ class Compiled:
         """Authors can choose other tiles; callers of a public function cannot."""
         if self.warns:
             warnings.warn(
-                f"kernel {self.kernel.name}, {built.tiling.name}:"
+                f"kernel {self.kernel.name}, {built.config.name}:"
                 f" {built.cubin.report.spill_bytes} bytes of registers are spilled in every"
                 " configuration that was tried; smaller tiles (.with_config(...)) or shorter whole"
                 " axes avoid it",
@@ -154,7 +154,7 @@ class Compiled:
         if "built" not in self.__dict__:
             return f"<{what}, not built yet>"
         return (
-            f"<{what}: {self.tiling.name}, {self.registers} registers,"
+            f"<{what}: {self.config.name}, {self.registers} registers,"
             f" {self.spill_bytes} bytes spilled, {self.shared_bytes} bytes of shared memory,"
             f" {self.occupancy} CTAs of {self.built.source.threads} threads on an SM>"
         )
@@ -174,7 +174,7 @@ class Compiled:
                 self.kernel, sizes=self.sizes, pins=own, positive=self.positive, target=self.target
             )
             with suppress(BackendError, GeometryError, KernelError, SchedulingError):
-                made.lower(made.choices[0].tiling)
+                made.lower(made.choices[0].config)
                 return own
         return self._pinned
 
@@ -192,7 +192,7 @@ class Compiled:
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """Tilings, the best by estimate first."""
+        """Configurations, the best by estimate first."""
         return choose(self.rewritten, self.sizes, pins=self.pins, target=self.target)
 
     def launched(self, built: Built | None = None) -> Kernel:
@@ -201,27 +201,27 @@ class Compiled:
         return self.simplified if source.any_alignment else self.rewritten
 
     @property
-    def tiling(self) -> KernelConfig:
-        """The tiling that is built."""
-        return self.built.tiling
+    def config(self) -> KernelConfig:
+        """The config that is built."""
+        return self.built.config
 
     @cached_property
     def lowered(self) -> Lowered:
-        """The schedule of the tiling that is built."""
-        return self.lower(self.tiling)
+        """The schedule of the config that is built."""
+        return self.lower(self.config)
 
     @cached_property
     def module(self) -> KernelModule:
-        """The kernel module of the tiling that is built; ``KernelError`` where there is none."""
+        """The kernel module of the config that is built; ``KernelError`` where there is none."""
         if not self.loops:
             return build_row_module(self.kernel, self.rewritten)
         return build_module(self.kernel, self.lowered)
 
-    def module_of(self, tiling: KernelConfig) -> KernelModule:
-        """The kernel module for a tiling."""
+    def module_of(self, config: KernelConfig) -> KernelModule:
+        """The kernel module for a config."""
         if not self.loops:
             return build_row_module(self.kernel, self.rewritten)
-        return build_module(self.kernel, self.lower(tiling))
+        return build_module(self.kernel, self.lower(config))
 
     @cached_property
     def coverage(self) -> CoverageReport:
@@ -312,7 +312,7 @@ class Compiled:
                 return str(self.rewritten)
             case "tile":
                 return "\n".join(
-                    f"{c.tiling.name:28} {c.estimate.seconds * 1e6:10.1f} us,"
+                    f"{c.config.name:28} {c.estimate.seconds * 1e6:10.1f} us,"
                     f" {c.estimate.rounds} rounds, {c.estimate.joules * 1e3:.2f} mJ"
                     for c in self.choices[:MOST_TRIED]
                 )
@@ -326,11 +326,11 @@ class Compiled:
                 return self.cuda
         raise ConfigError(f"no pass {name!r}", where="after", fix=", ".join(PASSES))
 
-    def lower(self, tiling: KernelConfig) -> Lowered:
-        """The schedule for a tiling."""
-        with announced(f"scheduling {self.kernel.name} {tiling.name}"):
+    def lower(self, config: KernelConfig) -> Lowered:
+        """The schedule for a config."""
+        with announced(f"scheduling {self.kernel.name} {config.name}"):
             found = lower(
-                self.rewritten, tiling, target=self.target, options=SOLVE, keep=cached_schedule
+                self.rewritten, config, target=self.target, options=SOLVE, keep=cached_schedule
             )
         return priced(found, self.target)
 
@@ -355,7 +355,7 @@ class Compiled:
         spilled: list[Built] = []
         for plan in islice(block_plans(kernel, self.sizes, self.pins), MOST_BLOCKS):
             source, extents = emit_block(plan)
-            made = self._built(tiling_of(kernel, consumers=0, **extents), source)
+            made = self._built(config_of(kernel, consumers=0, **extents), source)
             if made.cubin.report.kept:
                 return made
             spilled.append(made)
@@ -366,19 +366,19 @@ class Compiled:
     def _build_pipelined(self) -> Built:
         said: list[str] = []
         spilled: list[Built] = []
-        tilings = [choice.tiling for choice in self.choices[:MOST_TRIED]]
-        for tiling in (*tilings, *(replace(t, drain_mma=True) for t in tilings if not t.drain_mma)):
+        configs = [choice.config for choice in self.choices[:MOST_TRIED]]
+        for config in (*configs, *(replace(t, drain_mma=True) for t in configs if not t.drain_mma)):
             try:
-                found = self.build(tiling)
+                found = self.build(config)
             except (SchedulingError, GeometryError) as error:
-                said.append(f"{tiling.name}: {error}")
+                said.append(f"{config.name}: {error}")
                 continue
             if found.cubin.report.kept:
                 return found
             report = found.cubin.report
             spilled += [] if report.serialised else [found]
             said.append(
-                f"{tiling.name}: {report.spill_bytes} bytes spilled"
+                f"{config.name}: {report.spill_bytes} bytes spilled"
                 + "".join(f", {m}" for m in report.messages)
             )
         if spilled:
@@ -386,7 +386,7 @@ class Compiled:
             self._warn_of_spills(least)
             return least
         raise GeometryError(
-            f"no tiling of kernel {self.kernel.name} can be built",
+            f"no config of kernel {self.kernel.name} can be built",
             where=f"sizes {self.sizes}, pins {self.pins}",
             why="; ".join(said),
             fix="pin smaller extents with .with_config(...)",
@@ -415,47 +415,47 @@ class Compiled:
                     raise
                 return None
         cubin = compile_source(source.text, name=self.kernel.name, judged=False)
-        tiling = tiling_of(kernel, consumers=0, **extents)
-        return Built(tiling=tiling, source=source, cubin=cubin)
+        config = config_of(kernel, consumers=0, **extents)
+        return Built(config=config, source=source, cubin=cubin)
 
-    def build(self, tiling: KernelConfig, *, stamps: bool = False) -> Built:
-        """Schedule, prove, emit and compile a tiling, or recall it; ptxas' verdict is left open.
+    def build(self, config: KernelConfig, *, stamps: bool = False) -> Built:
+        """Schedule, prove, emit and compile a config, or recall it; ptxas' verdict is left open.
 
         With ``stamps`` its loop writes clocks.
         """
-        source = recall_source(self.rewritten, tiling, self.target, stamps=stamps)
+        source = recall_source(self.rewritten, config, self.target, stamps=stamps)
         if source is None:
-            lowered = self._scheduled(tiling)
+            lowered = self._scheduled(config)
             for document in lowered.documents:
                 require_clean(document)
             require_composed(lowered.documents)
             require_covered(printed_module(lowered))
             source = emit_kernel(lowered, self.target, stamps=stamps)
-            keep_source(self.rewritten, tiling, self.target, source)
-        return self._built(tiling, source)
+            keep_source(self.rewritten, config, self.target, source)
+        return self._built(config, source)
 
-    def _scheduled(self, tiling: KernelConfig) -> Lowered:
-        """The schedule for a tiling; that there is none is kept too."""
-        refusal = recall_refusal(self.rewritten, tiling, self.target)
+    def _scheduled(self, config: KernelConfig) -> Lowered:
+        """The schedule for a config; that there is none is kept too."""
+        refusal = recall_refusal(self.rewritten, config, self.target)
         if refusal is not None:
             raise refusal
         try:
-            return self.lower(tiling)
+            return self.lower(config)
         except SchedulingError as error:
-            keep_refusal(self.rewritten, tiling, self.target, error)
+            keep_refusal(self.rewritten, config, self.target, error)
             raise
 
     def built_from(
-        self, document: RolesDocument, tiling: KernelConfig, *, stamps: bool = False
+        self, document: RolesDocument, config: KernelConfig, *, stamps: bool = False
     ) -> Built:
         """The programs of a document in place of the schedule's own; it is not judged here."""
-        lowered = replace(self.lower(tiling), document=document)
-        return self._built(tiling, emit_kernel(lowered, self.target, stamps=stamps))
+        lowered = replace(self.lower(config), document=document)
+        return self._built(config, emit_kernel(lowered, self.target, stamps=stamps))
 
-    def _built(self, tiling: KernelConfig, source: Source) -> Built:
-        name = f"{self.kernel.name} {tiling.name}"
+    def _built(self, config: KernelConfig, source: Source) -> Built:
+        name = f"{self.kernel.name} {config.name}"
         cubin = compile_source(source.text, name=name, judged=False)
-        return Built(tiling=tiling, source=source, cubin=cubin)
+        return Built(config=config, source=source, cubin=cubin)
 
 
 def block_form(kernel: Kernel) -> Kernel:

@@ -24,29 +24,29 @@ def binary_of(
     ``tensors``: in the order of the call. ``built``: another build of it than its own choice.
     """
     built = built or made.built
-    return described(made.launched(built), built.source, built.tiling, built.cubin.data, tensors)
+    return described(made.launched(built), built.source, built.config, built.cubin.data, tensors)
 
 
 def described(
     kernel: Kernel,
     source: Source,
-    tiling: KernelConfig,
+    config: KernelConfig,
     cubin: bytes,
     tensors: tuple[Tensor, ...] | None = None,
 ) -> Binary:
     """An emitted kernel as what a launch needs."""
-    facts = launch_facts(kernel, source, tiling)
-    return facts.binary(cubin, tensors or kernel.tensors, partial(visit_list, kernel, tiling))
+    facts = launch_facts(kernel, source, config)
+    return facts.binary(cubin, tensors or kernel.tensors, partial(visit_list, kernel, config))
 
 
 def facts_of(made: Compiled, built: Built | None = None) -> LaunchFacts:
     """What a launch has to know of a compiled kernel."""
     built = built or made.built
-    facts = launch_facts(made.launched(built), built.source, built.tiling)
+    facts = launch_facts(made.launched(built), built.source, built.config)
     return replace(facts, moved=tuple(sorted(moved(built.source, made.kernel))))
 
 
-def launch_facts(kernel: Kernel, source: Source, tiling: KernelConfig) -> LaunchFacts:
+def launch_facts(kernel: Kernel, source: Source, config: KernelConfig) -> LaunchFacts:
     """What a launch has to know of an emitted kernel, as data."""
     meets = any(isinstance(p, WorkParam) for p in source.params)
     return LaunchFacts(
@@ -59,14 +59,14 @@ def launch_facts(kernel: Kernel, source: Source, tiling: KernelConfig) -> Launch
         aligned=tuple(sorted(_aligned(kernel, source))),
         moved=tuple(sorted(moved(source, kernel))),
         in_place=() if source.passes else tuple(sorted(_in_place(kernel))),
-        tiles=tile_terms(kernel, tiling),
-        split=tiling.split_k,
-        near=tiling.split_k_in_cluster,
-        cluster=tiling.cluster,
-        consumers=tiling.consumer_warpgroups,
-        resident=tiling.ctas_per_sm,
+        tiles=tile_terms(kernel, config),
+        split=config.split_k,
+        near=config.split_k_in_cluster,
+        cluster=config.cluster,
+        consumers=config.consumer_warpgroups,
+        resident=config.ctas_per_sm,
         work_bytes=source.work_bytes if meets else None,
-        config=tiling.name,
+        config=config.name,
     )
 
 

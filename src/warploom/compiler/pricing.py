@@ -54,7 +54,7 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
         clock_hz=target.clock_hz,
         step=target.sync.step,
         own=1.0 + target.vector.own_beside,
-        tied=lowered.layout.tiling.full_wait_after < 0,
+        tied=lowered.layout.config.full_wait_after < 0,
         ask=target.sync.mbarrier_ask,
     )
 
@@ -76,7 +76,7 @@ def priced(lowered: Lowered, target: HopperTarget) -> Lowered:
 
 def _part_of(cost: Cost, name: str, lowered: Lowered) -> float:
     """How many times a part of a product goes into it; 0 for other ops."""
-    rest = lowered.layout.tiling.deferred_mmas * lowered.layout.blocks
+    rest = lowered.layout.config.deferred_mmas * lowered.layout.blocks
     part = {FIRST: cost.pieces - rest, REST: rest}.get(name.rpartition(".")[2], 0)
     return cost.pieces / part if part > 0 else 0.0
 

@@ -106,12 +106,12 @@ def is_printed(lowered: Lowered) -> bool:  # noqa: PLR0911 (one line a form)
     matrix products with a pointwise tail.
     """
     layout, kernel, loop = lowered.layout, lowered.kernel, lowered.layout.body.loop
-    body, tiling = layout.body, layout.tiling
+    body, config = layout.body, layout.config
     if lowered.earlier or kernel.grid.kind != "tiles" or kernel.grid.order:
         return False
     if loop.start or loop.until or loop.lists or cut_of(body, layout.steps) is not None:
         return False
-    if tiling.split_k > 1 or loop.times > 1 or layout.steps or tiling.deferred_mmas:
+    if config.split_k > 1 or loop.times > 1 or layout.steps or config.deferred_mmas:
         return False
     if any(r.filled or r.gathered or r.per_tile for r in layout.rings):
         return False
@@ -139,7 +139,7 @@ def _assembled(source: Kernel, lowered: Lowered, builders: list[_Builder]) -> Ke
     return KernelModule(
         name=last.document.name,
         target=last.document.target,
-        config=lowered.tiling.name,
+        config=lowered.config.name,
         dialect=Dialect.MBARRIER,
         kernel=relative(source),
         tensors=tuple(
@@ -156,11 +156,11 @@ def _assembled(source: Kernel, lowered: Lowered, builders: list[_Builder]) -> Ke
         scalars=tuple(ScalarArg(name=p.name, dtype=p.dtype) for p in kernel.parameters),
         maps=tuple({n: m for b in builders for n, m in b.maps.items()}.values()),
         launch=Launch(
-            grid=grid_of(last.numbers.schedule, lowered.tiling.ctas_per_sm),
-            block=128 * (lowered.tiling.warpgroups + 1),
+            grid=grid_of(last.numbers.schedule, lowered.config.ctas_per_sm),
+            block=128 * (lowered.config.warpgroups + 1),
             cluster=last.document.cluster,
             shared_bytes=sum(b.shared_bytes() for b in builders),
-            ctas_per_sm=lowered.tiling.ctas_per_sm,
+            ctas_per_sm=lowered.config.ctas_per_sm,
         ),
         storage=_joined_storage([b.storage() for b in builders]),
         roles=made,
@@ -195,7 +195,7 @@ class _Builder:
         self.layout, self.document = lowered.layout, lowered.document
         self.body = lowered.layout.body
         self.kernel = self.body.kernel
-        self.tiling = lowered.layout.tiling
+        self.config = lowered.layout.config
         self.loop: Loop = self.body.loop
         self.maps: dict[str, TensorMap] = {}
         self.numbers = Numbers(lowered, alone=last and not before)
@@ -277,7 +277,7 @@ class _Builder:
             carries_phase=program.carries_phase,
             most_registers=program.most_registers,
             alternates=program.alternates,
-            pace=self.tiling.cta_sync_interval if program.name == "producer" else 0,
+            pace=self.config.cta_sync_interval if program.name == "producer" else 0,
             earlier=tuple(b.phase(program.name) for b in before),
         )
 
@@ -515,7 +515,7 @@ class _Builder:
         bounded: int | None = None,
     ) -> str:
         tag = "x".join(str(n) for n in box if n > 1) + ("" if bounded is None else "_bounded")
-        name, keep = f"map_{tensor}_{tag}", self.tiling.l2_evict_last
+        name, keep = f"map_{tensor}_{tag}", self.config.l2_evict_last
         policy = "" if keep is None else "evict_last" if tensor == keep else "evict_first"
         found = TensorMap(
             name=name,
@@ -600,7 +600,7 @@ class _Builder:
     def _inner(self, part: str, inner: int, dtype: DType) -> tuple[int, int]:
         """What part of K an entry multiplies."""
         each = INSTRUCTION_BITS // dtype.bits
-        cut = inner - self.tiling.deferred_mmas * each
+        cut = inner - self.config.deferred_mmas * each
         if part == FIRST:
             return 0, cut
         if part == REST:
@@ -683,11 +683,11 @@ class _Builder:
         return ops.Meet(
             op=e.op,
             iteration=iteration,
-            parts=self.tiling.split_k,
+            parts=self.config.split_k,
             sums=tuple(homes[c.result.name] for c, _ in meeting.sums),
             top="" if meeting.top is None else homes[meeting.top.result.name],
             rescaled=tuple(homes[c.result.name] for c, scaled in meeting.sums if scaled),
-            near=bool(self.tiling.split_k_in_cluster),
+            near=bool(self.config.split_k_in_cluster),
             reads=e.reads,
             writes=e.writes,
             reason=e.reason,

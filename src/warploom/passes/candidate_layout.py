@@ -12,7 +12,7 @@ from warploom.passes.body import Body, body_of
 from warploom.passes.fuse import Step, fuse
 from warploom.passes.fuse_chains import join
 from warploom.passes.gather import gather_registers
-from warploom.passes.kernel_config import KernelConfig, part_tiling, tiling_of
+from warploom.passes.kernel_config import KernelConfig, part_config, config_of
 from warploom.passes.layout import Layout, lay_out
 from warploom.passes.legality import is_narrow
 from warploom.passes.loop_ops import takes_turns
@@ -83,10 +83,10 @@ class Subject:
         slots = pins.get("earlier_loop_stages")
         key = (*extents.items(), consumers, slots, id(body))
         if key not in self._earlier:
-            tiling = tiling_of(body.kernel, consumers=consumers, **extents)
+            config = config_of(body.kernel, consumers=consumers, **extents)
             if isinstance(slots, int):
-                tiling = replace(tiling, earlier_loop_stages=slots)
-            layout = lay_out(body, part_tiling(body.kernel, tiling), fuse(body))
+                config = replace(config, earlier_loop_stages=slots)
+            layout = lay_out(body, part_config(body.kernel, config), fuse(body))
             if layout.rings:
                 ring_depth(layout, layout.rings[0], h200())
             self._earlier[key] = layout
@@ -108,21 +108,21 @@ def _settled(
     not fit.
     """
     fixed = {n: v for n, v in pins.items() if n in CHOICES and n != "consumer_warpgroups"}
-    tiling = tiling_of(body.kernel, consumers=consumers, **extents)
-    tiling = replace(tiling, **fixed)  # type: ignore[arg-type]
-    layout = lay_out(body, tiling, steps)
-    most = _registers(target, tiling.warpgroups, gather_registers(layout.rings))
+    config = config_of(body.kernel, consumers=consumers, **extents)
+    config = replace(config, **fixed)  # type: ignore[arg-type]
+    layout = lay_out(body, config, steps)
+    most = _registers(target, config.warpgroups, gather_registers(layout.rings))
     if "a_in_registers" not in pins and _used(layout) + SPARE_TO_HOLD > most:
         layout = again(layout, a_in_registers=False)
     # Where registers are short by choice, or issue times are given, the schedule counts lives.
     if (
-        not tiling.issue_times
+        not config.issue_times
         and "reserved_registers" not in pins
         and _used(layout) + SPARE_REGISTERS > most
     ):
         raise GeometryError(
             f"{_used(layout)} registers of values in a thread",
-            where=f"tiling {tiling.name}",
+            where=f"config {config.name}",
             why=f"a consumer thread has {most}, of which {SPARE_REGISTERS} are for the rest",
             fix="smaller extents, or more consumers",
         )
@@ -130,7 +130,7 @@ def _settled(
     if consumers > MOST_TOGETHER and not turns and "consumer_warpgroups" not in pins:
         raise GeometryError(
             f"{consumers} consumers on the tensor cores together",
-            where=f"tiling {tiling.name}",
+            where=f"config {config.name}",
             why="two keep them busy, and have more registers each",
             fix="two consumers",
         )
@@ -142,8 +142,8 @@ def _settled(
         slot = sum(r.bytes for r in layout.rings if not r.per_tile)
         fit = ring_depth(layout, layout.rings[0], target)
         layout = again(layout, stages=min(fit, max(2, IN_FLIGHT // max(1, slot))))
-        if layout.tiling.stages == 1:
-            raise GeometryError("one stage hides no load", where=f"tiling {tiling.name}")
+        if layout.config.stages == 1:
+            raise GeometryError("one stage hides no load", where=f"config {config.name}")
     if layout.rings:
         ring_depth(layout, layout.rings[0], target)
     return layout
@@ -160,10 +160,10 @@ def _is_narrow(layout: Layout) -> bool:
 
 def again(layout: Layout, **changes: object) -> Layout:
     """The layout with other choices; of those made late, two change how values lie."""
-    tiling = replace(layout.tiling, **changes)  # type: ignore[arg-type]
+    config = replace(layout.config, **changes)  # type: ignore[arg-type]
     if changes.keys() & {"a_in_registers", "store_from_registers"}:
-        return lay_out(layout.body, tiling, layout.steps)
-    return replace(layout, tiling=tiling)
+        return lay_out(layout.body, config, layout.steps)
+    return replace(layout, config=config)
 
 
 def _registers(target: HopperTarget, consumers: int, low: int) -> int:
@@ -182,13 +182,13 @@ def _staging(layout: Layout, target: HopperTarget) -> int:
     """
     stores = staged_stores(layout)
     if not stores:
-        return layout.tiling.epilogue_stages
+        return layout.config.epilogue_stages
     chunks = sum(len(chunks_of(layout, op)) for op in stores)
     every = sum(r.bytes + BARRIER_BYTES for r in layout.rings if not r.per_tile)
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
     left = target.limits.smem_per_block - ALIGNMENT - once
-    copy = STAGING_BYTES * layout.tiling.warpgroups
-    if layout.tiling.pingpong > 1 and every:  # nobody waits for stores: what slots leave
+    copy = STAGING_BYTES * layout.config.warpgroups
+    if layout.config.pingpong > 1 and every:  # nobody waits for stores: what slots leave
         return max(1, min(GOOD_COPIES, (left - (left - copy) // every * every) // copy))
     fit = [(left - stages * every) // copy for stages in (GOOD_STAGES, LEAST_STAGES)]
     return max(1, min(4, chunks, fit[0] if fit[0] >= GOOD_COPIES else fit[1]))

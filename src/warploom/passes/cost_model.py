@@ -33,14 +33,14 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     """The expectation for axes of these sizes."""
     rounds, tiles = _rounds(layout, sizes, target)
     trips = trips_of(layout, sizes)
-    mine = -(-trips // layout.tiling.split_k)
-    alternate = layout.tiling.pingpong if rounds > 1 else 1
+    mine = -(-trips // layout.config.split_k)
+    alternate = layout.config.pingpong if rounds > 1 else 1
     meeting = _meeting(layout, sizes, target)
     ends = _ends(layout, target, alternate, beside=alternate > 1) + meeting
     slow = target.memory.across_lines if crosses_lines(layout, sizes) else 1.0
     interval = _interval(layout, target, outside_rows(layout, sizes), slow, several=rounds > 1)
-    fill = target.tiles.fill + (target.tiles.cluster if layout.tiling.ctas > 1 else 0)
-    loop, turns = mine * interval, layout.tiling.ctas_per_sm * alternate
+    fill = target.tiles.fill + (target.tiles.cluster if layout.config.ctas > 1 else 0)
+    loop, turns = mine * interval, layout.config.ctas_per_sm * alternate
     # Ends of other tiles are hidden by the loops of those beside them.
     last = _ends(layout, target, alternate, beside=False) + meeting if turns > 1 else 0.0
     cycles = rounds * max(loop, (loop + ends) / turns) + last + fill
@@ -49,9 +49,9 @@ def estimate(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> 
     joules = _joules(layout, target, tiles, trips, landed=landed)
     joules += dram * target.energy.joules_per_dram_byte
     capped = target.energy.seconds(cycles=cycles, joules=joules)
-    busy = min(tiles * layout.tiling.split_k, target.limits.sms)
+    busy = min(tiles * layout.config.split_k, target.limits.sms)
     alone = busy * target.memory.sm_rate * target.clock_hz
-    share = target.memory.dram_parts if layout.tiling.split_k > 1 else 1.0
+    share = target.memory.dram_parts if layout.config.split_k > 1 else 1.0
     rate = min(share * target.memory.dram_share * target.dram_bytes_per_s, alone)
     return Estimate(
         rounds=rounds,
@@ -102,13 +102,13 @@ def _rounds(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> t
     if grouped:  # the last tile of a group is half empty on average
         rows = next(i for i, n in enumerate(kernel.grid.vars[1:]) if _is_tiled(kernel, n))
         counts[rows] += sizes[kernel.var(kernel.grid.vars[0]).axis] // 2
-    size = layout.tiling.cluster
+    size = layout.config.cluster
     if size > 1:  # one below the other: the last ones may have no rows
         counts[0] = -(-counts[0] // size) * size
     tiles = prod(counts)
-    size = layout.tiling.ctas
+    size = layout.config.ctas
     most = target.limits.resident_clusters(size) * size
-    return -(-tiles * layout.tiling.split_k // most), tiles
+    return -(-tiles * layout.config.split_k // most), tiles
 
 
 def _is_tiled(kernel: Kernel, name: str) -> bool:
@@ -129,10 +129,10 @@ def _interval(
 
     ``several``: tiles for every SM; what only shows in the long run was measured there.
     """
-    consumers = layout.tiling.consumer_warpgroups
+    consumers = layout.config.consumer_warpgroups
     busy, pieces = _busy(layout, target)
     copies = busy.get("copy engine", 0) * slow + outside * target.memory.outside_row
-    if layout.tiling.cluster > 1:
+    if layout.config.cluster > 1:
         copies = max(copies, sum(r.bytes for r in _copied(layout)) / target.memory.together)
     busy |= {"copy engine": int(copies)} if copies else {}
     vector = max(busy.get("alu", 0), busy.get("mufu", 0))
@@ -144,11 +144,11 @@ def _interval(
     others = (n for unit, n in busy.items() if unit != "copy engine")
     own: float = max(others, default=1)
     if consumers == 1:
-        own = max(own, (products + vector) / layout.tiling.ctas_per_sm)
+        own = max(own, (products + vector) / layout.config.ctas_per_sm)
     found = max(own * target.tiles.tensor, copies)
     if several:
         alone = products + target.tensor_drain + target.sync.mbarrier_handoff if not flying else 0
-        found = max(found, copies * _short_rows(layout, target), alone / layout.tiling.ctas_per_sm)
+        found = max(found, copies * _short_rows(layout, target), alone / layout.config.ctas_per_sm)
     # One whose products alone fill the queue releases slots only after those of the others.
     late = products - products / consumers if pieces > consumers * target.wgmma_queue else 0
     return max(found, _refilled(layout, target, products + flying * late, flying=flying))
@@ -158,7 +158,7 @@ def _busy(layout: Layout, target: HopperTarget) -> tuple[dict[str, int], int]:
     """Cycles of an iteration by unit, and the instructions of its products."""
     busy: dict[str, int] = {}
     pieces = 0
-    for op in loop_ops(layout, target, layout.tiling.consumer_warpgroups):
+    for op in loop_ops(layout, target, layout.config.consumer_warpgroups):
         pieces += op.cost.pieces
         for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
             busy[unit] = busy.get(unit, 0) + cycles
@@ -185,7 +185,7 @@ def _refilled(layout: Layout, target: HopperTarget, read: float, *, flying: bool
         return 0.0
     model, slots = target.tiles, ring_depth(layout, rings[0], target)
     held = model.slots_held + (model.slots_flying if flying else 0.0)
-    return (read + model.refill) / max(slots - held, 0.5) / layout.tiling.ctas_per_sm
+    return (read + model.refill) / max(slots - held, 0.5) / layout.config.ctas_per_sm
 
 
 def _copied(layout: Layout) -> list[SlotRing]:
@@ -206,7 +206,7 @@ def _ends(layout: Layout, target: HopperTarget, alternate: int, *, beside: bool)
     """
     cycles = 0
     staged = staged_stores(layout)
-    copies = layout.tiling.epilogue_stages
+    copies = layout.config.epilogue_stages
     for op in layout.body.tail:
         if not isinstance(op, Store) or len(layout.body.values[op.value].dims) != 2:
             continue
@@ -225,10 +225,10 @@ def _ends(layout: Layout, target: HopperTarget, alternate: int, *, beside: bool)
 
 def _meeting(layout: Layout, sizes: Mapping[str, int], target: HopperTarget) -> float:
     """Parts of a split loop leave what they have, and the last one reads all of it."""
-    split = layout.tiling.split_k
+    split = layout.config.split_k
     if split == 1 or not layout.body.loop.carried:
         return 0.0  # nothing to meet for; such a split is refused
-    if layout.tiling.split_k_in_cluster:
+    if layout.config.split_k_in_cluster:
         return inbox_bytes(layout) / target.memory.near_rate
     rows = layout.body.loop.carried[0].result.vars[0]
     extent = layout.extent(rows)
@@ -242,7 +242,7 @@ def _joules(
 ) -> float:
     """Products, operand reads from shared memory, and bytes ``landed`` in it (a share of them)."""
     energy, flops, read = target.energy, 0.0, 0.0
-    consumers = layout.tiling.consumer_warpgroups
+    consumers = layout.config.consumer_warpgroups
     for op in layout.body.loop.body:
         if not isinstance(op, Dot):
             continue
@@ -295,7 +295,7 @@ def _passes(
     if kernel.grid.kind == "groups" and any(a.var == first for a in op.at):
         counts[0] = -(-counts[0] // sizes[kernel.var(first).axis])  # rows of its own group alone
     rows, columns = (-(-c // layout.extent(n)) for c, n in zip(counts, tiled, strict=True))
-    group = min(max(1, layout.tiling.raster_group), rows)
+    group = min(max(1, layout.config.raster_group), rows)
     if tiled[0] not in op.result.vars:
         return -(-rows // group)
     kept = size * group / rows <= target.memory.l2_share * target.limits.l2_bytes

@@ -23,15 +23,15 @@ TURN_SLOTS = 4  # turns the acquire warp may be ahead of the release warp
 def exchanges_of(layout: Layout) -> tuple[Exchange, ...]:
     """The exchanges of a loop."""
     found = []
-    if layout.tiling.split_k > 1:
-        sums, near = meeting_of(layout.body).top is None, layout.tiling.split_k_in_cluster
+    if layout.config.split_k > 1:
+        sums, near = meeting_of(layout.body).top is None, layout.config.split_k_in_cluster
         found.append(
             Exchange(
                 role=CONSUMER,
                 op=MEET,
                 across=Across.NEAR if near else Across.PARTS,
                 steps=NEAR if near else SUMS if sums else STATES,
-                parts=layout.tiling.split_k,
+                parts=layout.config.split_k,
                 kept=sums,
             )
         )

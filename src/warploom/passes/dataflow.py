@@ -71,7 +71,7 @@ def _places(layout: Layout) -> Iterator[tuple[str, str]]:
     yield from ((read_early(v), early_array(v)) for x in sees(layout) for v, _ in x.early)
     yield from ((_chunk_value(layout, op, c), f"out#{n}") for op, c, n in staged_chunks(layout))
     for c in layout.body.loop.carried:
-        if layout.tiling.split_k > 1:
+        if layout.config.split_k > 1:
             yield f"{c.result.name}.met", dict(layout.homes)[c.result.name]
         if layout.form_of(c.inside.name) is Form.PART:
             yield f"{c.result.name}.whole", dict(layout.homes)[c.result.name]
@@ -167,7 +167,7 @@ def _first(layout: Layout, carried: Carried) -> str | None:
 def _step_flow(layout: Layout, step: Step) -> FlowOp:
     early = (
         early_vectors(layout)
-        if layout.tiling.separate_full_waits and step.when is When.LOOP
+        if layout.config.separate_full_waits and step.when is When.LOOP
         else {}
     )
     slots = [v for v in step.loads if layout.slot_of(v) is not None and v not in early]
@@ -188,19 +188,19 @@ def _tail_operand(layout: Layout, name: str) -> FlowOperand:
 
 def _left_operand(layout: Layout, carried: Carried) -> FlowOperand:
     """A carried value after the loop; a loop of no iterations leaves what was there before it."""
-    none = layout.tiling.split_k == 1 and fewest_trips(layout) == 0
+    none = layout.config.split_k == 1 and fewest_trips(layout) == 0
     before = _first(layout, carried) if none else None
     return FlowOperand(value=_left(layout, carried), before=before)
 
 
 def _left(layout: Layout, carried: Carried) -> str:
     """What the loop left of a carried value; of a split loop, what its parts left together."""
-    return f"{carried.result.name}.met" if layout.tiling.split_k > 1 else carried.last
+    return f"{carried.result.name}.met" if layout.config.split_k > 1 else carried.last
 
 
 def _tail_flow(layout: Layout) -> Iterator[FlowOp]:
-    if layout.tiling.split_k > 1:
-        across = Across.NEAR if layout.tiling.split_k_in_cluster else Across.PARTS
+    if layout.config.split_k > 1:
+        across = Across.NEAR if layout.config.split_k_in_cluster else Across.PARTS
         reads = [FlowOperand(value=c.last) for c in layout.body.loop.carried]
         met = [f"{c.result.name}.met" for c in layout.body.loop.carried]
         yield _op(MEET, When.TAIL, reads, met, across=across)

@@ -29,14 +29,14 @@ def problem_of(layout: Layout, target: HopperTarget, name: str) -> ModuloProblem
     Ops are placed under the tensor cores' bounded queue, vector work beside other warpgroups'
     products. Times that are given were measured: there units alone count, the rest is the chip's.
     """
-    turns, given = takes_turns(layout), bool(layout.tiling.issue_times)
-    together = 1 if turns else layout.tiling.consumer_warpgroups
+    turns, given = takes_turns(layout), bool(layout.config.issue_times)
+    together = 1 if turns else layout.config.consumer_warpgroups
     ops = loop_ops(layout, target, together)
     if given:
         ops = tuple(replace(op, cost=unqueued(op.cost)) for op in ops)
     elif turns:  # there is always another one whose products run
         ops = tuple(replace(op, cost=slowed(op.cost, target)) for op in ops)
-    copies = range(layout.tiling.consumer_warpgroups) if turns else (None,)
+    copies = range(layout.config.consumer_warpgroups) if turns else (None,)
     build = _Builder(layout, ops, tuple(copies), target.sync.mbarrier_handoff)
     depths = {r.name: ring_depth(layout, r, target) for r in layout.rings if not r.per_tile}
     return ModuloProblem(
@@ -82,15 +82,15 @@ class _Builder:
         if not self.layout.crowded:
             return Role(name=self.role(copy))
         split = target.register_split(
-            self.layout.tiling.warpgroups,
-            cluster=self.layout.tiling.ctas > 1,
+            self.layout.config.warpgroups,
+            cluster=self.layout.config.ctas > 1,
             producer=gather_registers(self.layout.rings),
         )
         most = split[1] if split else target.limits.setmaxnreg_high
         kept = sum(a.registers for a in self.layout.arrays if not self._renewed(a.name))
         return Role(
             name=self.role(copy),
-            register_budget=most - self.layout.tiling.reserved_registers,
+            register_budget=most - self.layout.config.reserved_registers,
             static_registers=kept,
         )
 

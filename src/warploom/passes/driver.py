@@ -25,7 +25,7 @@ from warploom.passes.fuse import fuse
 from warploom.passes.fuse_chains import join
 from warploom.passes.gather import gather_registers
 from warploom.passes.hoist_full_wait import awaited_early
-from warploom.passes.kernel_config import KernelConfig, part_tiling
+from warploom.passes.kernel_config import KernelConfig, part_config
 from warploom.passes.layout import Layout, lay_out
 from warploom.passes.legality import check_allowed
 from warploom.passes.loop_bounds import fewest_trips
@@ -49,7 +49,7 @@ class Lowered:
     """
 
     kernel: Kernel
-    tiling: KernelConfig
+    config: KernelConfig
     layout: Layout
     problem: ModuloProblem
     result: ModuloResult
@@ -69,33 +69,33 @@ class Lowered:
 
 def lower(
     kernel: Kernel,
-    tiling: KernelConfig,
+    config: KernelConfig,
     *,
     target: HopperTarget | None = None,
     options: ModuloOptions | None = None,
     keep: Keep | None = None,
 ) -> Lowered:
-    """A kernel's role programs for a tiling, scheduled at the least interval found.
+    """A kernel's role programs for a config, scheduled at the least interval found.
 
     ``keep`` may know the answer of a solve from before, by its problem and what else was asked.
     """
-    target = (target or h200()).shared_by(tiling.ctas_per_sm)
+    target = (target or h200()).shared_by(config.ctas_per_sm)
     *before, last = each_loop(kernel)
     earlier: list[Lowered] = []
     for number, part in enumerate(before):
-        mine = part_tiling(part, tiling)
+        mine = part_config(part, config)
         found = _lower(part, mine, target, (options, keep), f"_loop{number + 1}", number)
         earlier.append(replace(found, earlier=tuple(earlier)))
         layout = earlier[-1].layout
         target = less_memory(target, [(r, layout) for r in layout.rings])
-    mine = part_tiling(last, tiling, last=True)
+    mine = part_config(last, config, last=True)
     made = _lower(last, mine, target, (options, keep), "", len(before))
-    return replace(made, kernel=kernel, tiling=tiling, earlier=tuple(earlier))
+    return replace(made, kernel=kernel, config=config, earlier=tuple(earlier))
 
 
 def _lower(
     kernel: Kernel,
-    tiling: KernelConfig,
+    config: KernelConfig,
     target: HopperTarget,
     solving: tuple[ModuloOptions | None, Keep | None],
     tag: str,
@@ -104,9 +104,9 @@ def _lower(
     """The role programs of one loop."""
     body = body_of(kernel)
     steps = fuse(body)
-    layout = lay_out(body, tiling, join(body, steps) if tiling.fuse_vector_chains else steps)
+    layout = lay_out(body, config, join(body, steps) if config.fuse_vector_chains else steps)
     check_allowed(layout)
-    name = f"{kernel.name}_{tiling.name}{tag}"
+    name = f"{kernel.name}_{config.name}{tag}"
     problem = problem_of(layout, target, name)
     plan = plan_of(layout, target, name, part)
     try:
@@ -118,10 +118,10 @@ def _lower(
             why="each is replaced after the other was read, by steps that run one after the other",
             fix="make them by the same kind of work, or carry one of them in a kernel of its own",
         ) from error
-    document = programs_of(result, plan, tiling)
+    document = programs_of(result, plan, config)
     refuse_split(layout, document)
     split = target.register_split(
-        tiling.warpgroups, cluster=tiling.ctas > 1, producer=gather_registers(layout.rings)
+        config.warpgroups, cluster=config.ctas > 1, producer=gather_registers(layout.rings)
     )
     producer, consumer = split or (0, 0)
     programs = tuple(
@@ -139,7 +139,7 @@ def _lower(
     )
     return Lowered(
         kernel=kernel,
-        tiling=tiling,
+        config=config,
         layout=layout,
         problem=problem,
         result=result,
@@ -148,14 +148,14 @@ def _lower(
     )
 
 
-def programs_of(result: ModuloResult, plan: Plan, tiling: KernelConfig) -> RolesDocument:
-    """The guarded programs of a schedule, arranged as a tiling wants them."""
+def programs_of(result: ModuloResult, plan: Plan, config: KernelConfig) -> RolesDocument:
+    """The guarded programs of a schedule, arranged as a config wants them."""
     document = derive_roles(result, plan)
-    if tiling.drain_mma:
+    if config.drain_mma:
         document = settled(document)
-    if tiling.full_wait_after > 0:
+    if config.full_wait_after > 0:
         document = awaited_early(document, CONSUMER)
-    return parted(document, CONSUMER) if tiling.deferred_mmas else document
+    return parted(document, CONSUMER) if config.deferred_mmas else document
 
 
 def schedule(
@@ -166,15 +166,15 @@ def schedule(
     keep: Keep | None = None,
 ) -> ModuloResult:
     """The least interval, one program for all consumers."""
-    if layout.tiling.issue_times:
-        return given_times(problem, *layout.tiling.issue_times)
-    if layout.tiling.schedule_name == SOURCE_ORDER:
+    if layout.config.issue_times:
+        return given_times(problem, *layout.config.issue_times)
+    if layout.config.schedule_name == SOURCE_ORDER:
         return in_source_order(problem)
-    if layout.tiling.schedule_name:
+    if layout.config.schedule_name:
         return (
-            candidates_of(problem, plan, options=options).named(layout.tiling.schedule_name).result
+            candidates_of(problem, plan, options=options).named(layout.config.schedule_name).result
         )
-    turns = layout.tiling.consumer_warpgroups if takes_turns(layout) else 0
+    turns = layout.config.consumer_warpgroups if takes_turns(layout) else 0
     roles, names = tuple(f"{CONSUMER}{i}" for i in range(turns)), dict(plan.aliases)
     steps = layout.body.loop.times if turns else 1
     solve = partial(solve_alike, problem, roles, names, options, steps)

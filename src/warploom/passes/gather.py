@@ -39,7 +39,7 @@ def gather_cost(ring: SlotRing, target: HopperTarget) -> Cost:
     )
 
 
-def check_gathered(body: Body, tiling: KernelConfig, rings: tuple[SlotRing, ...]) -> None:
+def check_gathered(body: Body, config: KernelConfig, rings: tuple[SlotRing, ...]) -> None:
     """Refuse what has no form: other elements, clusters, lists for columns."""
     for ring in rings:
         op = body.ops[ring.tiles[0].value]
@@ -61,7 +61,7 @@ def check_gathered(body: Body, tiling: KernelConfig, rings: tuple[SlotRing, ...]
             )
         elif tile.dtype.bits != 16:
             why, fix = "rows are gathered as bf16 or fp16", "gather before the call"
-        elif tiling.cluster > 1:
+        elif config.cluster > 1:
             why, fix = "rows are not fetched for other CTAs", "cluster=1"
         elif any(r.filled for r in rings):
             why, fix = "the loop computes operands of its own", "gather before the call"

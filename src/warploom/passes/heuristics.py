@@ -47,9 +47,9 @@ ALTERNATE = 2  # consumers that take tiles in turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A tiling and what it should take."""
+    """A config and what it should take."""
 
-    tiling: KernelConfig
+    config: KernelConfig
     estimate: Estimate
 
 
@@ -60,10 +60,10 @@ def choose(
     pins: Mapping[str, object] | None = None,
     target: HopperTarget | None = None,
 ) -> tuple[Choice, ...]:
-    """Tilings of a simplified kernel, the best first.
+    """Configurations of a simplified kernel, the best first.
 
     ``sizes``: of named axes (4096 where not given). ``pins``: extents by variable and fields of
-    ``KernelConfig`` that are not to be varied. Raises the first refusal where no tiling has a
+    ``KernelConfig`` that are not to be varied. Raises the first refusal where no config has a
     place.
     """
     check_pins(kernel, pins or {})  # before the cache, to which 128.0 is 128
@@ -120,11 +120,11 @@ def _chosen(
                 if not before
                 else _apart(layout, earlier, known, target)
             )
-            found.setdefault(best.tiling, best)
+            found.setdefault(best.config, best)
             break
     if not found:
         raise refused or GeometryError(
-            "no tiling has a place on the chip",
+            "no config has a place on the chip",
             where=f"kernel {kernel.name}",
             fix="pin fewer extents, or smaller ones",
         )
@@ -132,7 +132,7 @@ def _chosen(
     return tuple(
         sorted(
             found.values(),
-            key=lambda c: (c.estimate.seconds, -c.tiling.extent(depth), c.tiling.name),
+            key=lambda c: (c.estimate.seconds, -c.config.extent(depth), c.config.name),
         )
     )
 
@@ -171,9 +171,9 @@ def _apart(
     """A tile of several loops: what all of them should take."""
     cost = estimate(layout, sizes, target)
     more = sum(estimate(x, sizes, target).seconds for x in earlier)
-    every = dict(e for x in (layout, *earlier) for e in x.tiling.tile)
+    every = dict(e for x in (layout, *earlier) for e in x.config.tile)
     return Choice(
-        tiling=replace(layout.tiling, tile=tuple(every.items())),
+        config=replace(layout.config, tile=tuple(every.items())),
         estimate=replace(cost, seconds=cost.seconds + more),
     )
 
@@ -184,15 +184,15 @@ def _splits(
     """How many CTAs may share the loop of a tile: more than one where tiles leave SMs idle."""
     kernel = layout.body.kernel
     if "split_k" in pins or kernel.grid.kind != "tiles":
-        return (layout.tiling.split_k,)
+        return (layout.config.split_k,)
     if (
-        layout.tiling.pingpong > 1
+        layout.config.pingpong > 1
         or layout.body.loop.lists
         or kernel.grid.order
         or differ(kernel, cut_of(layout.body, layout.steps))
     ):
         return (1,)
-    free = target.limits.sms // tiles_of(kernel, layout.tiling, sizes)
+    free = target.limits.sms // tiles_of(kernel, layout.config, sizes)
     most = min(free, trips_of(layout, sizes) // LEAST_TRIPS, MOST_PARTS)
     if most < 2 or not _comes_apart(layout):
         return (1,)
@@ -212,33 +212,33 @@ def _best_split(
 ) -> Choice:
     """The layout with its loop in as many parts, or in clusters, as should be quickest."""
     options = []
-    few = tiles_of(layout.body.kernel, layout.tiling, sizes) <= target.limits.sms
+    few = tiles_of(layout.body.kernel, layout.config, sizes) <= target.limits.sms
     across = crosses_lines(layout, sizes)
     if (
         few and across and "epilogue_stages" not in pins
     ):  # loads take long, and tiles are stored once
-        layout = replace(layout, tiling=replace(layout.tiling, epilogue_stages=1))
-    tilings = [replace(layout.tiling, split_k=n) for n in _splits(layout, sizes, pins, target)]
-    if "cluster" not in pins and not layout.tiling.split_k_in_cluster and (few or across):
+        layout = replace(layout, config=replace(layout.config, epilogue_stages=1))
+    configs = [replace(layout.config, split_k=n) for n in _splits(layout, sizes, pins, target)]
+    if "cluster" not in pins and not layout.config.split_k_in_cluster and (few or across):
         sizes_of = [n for n in CLUSTERS if _clusters(layout, n)]
-        tilings += [replace(t, cluster=n) for t in tuple(tilings) for n in sizes_of]
+        configs += [replace(t, cluster=n) for t in tuple(configs) for n in sizes_of]
     if "split_k_in_cluster" not in pins:
-        tilings += [
-            replace(t, split_k_in_cluster=True) for t in tilings if _meets_near(layout, t, target)
+        configs += [
+            replace(t, split_k_in_cluster=True) for t in configs if _meets_near(layout, t, target)
         ]
-    for tiling in tilings:
-        cost = estimate(replace(layout, tiling=tiling), sizes, target)
-        options.append(Choice(tiling=tiling, estimate=cost))
+    for config in configs:
+        cost = estimate(replace(layout, config=config), sizes, target)
+        options.append(Choice(config=config, estimate=cost))
     return min(options, key=lambda c: c.estimate.seconds)
 
 
-def _meets_near(layout: Layout, tiling: KernelConfig, target: HopperTarget) -> bool:
+def _meets_near(layout: Layout, config: KernelConfig, target: HopperTarget) -> bool:
     """Whether parts may meet in shared memory, beside the slots that the loop has; of four, a
     tenth of the SMs stays empty.
     """
-    if tiling.split_k not in CLUSTERS:
+    if config.split_k not in CLUSTERS:
         return False
-    near = replace(layout, tiling=replace(tiling, split_k_in_cluster=True))
+    near = replace(layout, config=replace(config, split_k_in_cluster=True))
     try:
         check_near(near)
         for ring in near.rings:
@@ -252,7 +252,7 @@ def _meets_near(layout: Layout, tiling: KernelConfig, target: HopperTarget) -> b
 def _clusters(layout: Layout, size: int) -> bool:
     """Whether CTAs may fetch together what their rows share."""
     try:
-        check_cluster(replace(layout, tiling=replace(layout.tiling, cluster=size)))
+        check_cluster(replace(layout, config=replace(layout.config, cluster=size)))
     except (KernelError, GeometryError):
         return False
     return True
@@ -297,7 +297,7 @@ def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dic
             break
     group = max(1, together // layout.extent(rows))
     walk: dict[str, object] = {"raster_group": group, "l2_evict_last": keep}
-    rounds = -(-tiles_of(kernel, layout.tiling, sizes) // target.limits.sms)
+    rounds = -(-tiles_of(kernel, layout.config, sizes) // target.limits.sms)
     if rounds > 1 and _to_and_fro(layout):
         far = rounds * trips_of(layout, sizes) >= FAR and not why_no_pace(layout)
         squares = group - group % SIDE if group > SIDE else group
@@ -315,7 +315,7 @@ def _to_and_fro(layout: Layout) -> bool:
     in the L2. Measured for one product; to ask the L2 to keep rows as well makes it worse.
     """
     kernel, body, loop = layout.body.kernel, layout.body, layout.body.loop
-    alike = not (loop.until or loop.start or loop.lists) and layout.tiling.split_k == 1
+    alike = not (loop.until or loop.start or loop.lists) and layout.config.split_k == 1
     products = sum(isinstance(op, Dot) for op in loop.body)
     alone = only_products(body) and any_order(body) and products == 1
     return kernel.grid.kind == "tiles" and alike and alone

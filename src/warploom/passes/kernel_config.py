@@ -313,20 +313,20 @@ def _mark(times: tuple[int, ...]) -> str:
     return f"{crc32(repr(times).encode()) & 0xFFFF:04x}"
 
 
-def part_tiling(part: Kernel, tiling: KernelConfig, *, last: bool = False) -> KernelConfig:
+def part_config(part: Kernel, config: KernelConfig, *, last: bool = False) -> KernelConfig:
     """The choices for one loop of a tile: those of the last one, fewer slots for those before."""
     walked = {v.name for v in part.vars}
-    extents = tuple((n, size) for n, size in tiling.tile if n in walked)
+    extents = tuple((n, size) for n, size in config.tile if n in walked)
     if last:
-        return replace(tiling, tile=extents) if extents != tiling.tile else tiling
+        return replace(config, tile=extents) if extents != config.tile else config
     return KernelConfig(
         tile=extents,
-        consumer_warpgroups=tiling.consumer_warpgroups,
-        stages=tiling.earlier_loop_stages,
-        a_in_registers=tiling.a_in_registers,
+        consumer_warpgroups=config.consumer_warpgroups,
+        stages=config.earlier_loop_stages,
+        a_in_registers=config.a_in_registers,
         store_from_registers=True,
-        l2_evict_last=tiling.l2_evict_last,
-        serpentine=tiling.serpentine,
+        l2_evict_last=config.l2_evict_last,
+        serpentine=config.serpentine,
     )
 
 
@@ -335,7 +335,7 @@ def count_tiles(terms: TileTerms, sizes: Mapping[str, int]) -> int:
     return prod(sum(-(-sizes[axis] // extent) for axis, extent in term) for term in terms)
 
 
-def tiling_of(kernel: Kernel, consumers: int = 2, **sizes: int) -> KernelConfig:
-    """A tiling with the extents given by variable; units, whole axes and fixed steps follow."""
+def config_of(kernel: Kernel, consumers: int = 2, **sizes: int) -> KernelConfig:
+    """A config with the extents given by variable; units, whole axes and fixed steps follow."""
     known = {v.name: v.extent for v in kernel.vars if v.extent is not None}
     return KernelConfig(tile=tuple((known | sizes).items()), consumer_warpgroups=consumers)

@@ -87,7 +87,7 @@ class Layout:
     """Arrays of values, rings of loaded tiles, and products with their operands' places."""
 
     body: Body
-    tiling: KernelConfig
+    config: KernelConfig
     steps: tuple[Step, ...]
     arrays: tuple[Array, ...]
     homes: tuple[tuple[str, str], ...]
@@ -113,7 +113,7 @@ class Layout:
 
     def extent(self, var: str) -> int:
         """Elements of a variable a tile covers."""
-        return self.tiling.extent(var)
+        return self.config.extent(var)
 
     def left_in_registers(self, op: Dot) -> bool:
         """Whether a product takes its left operand from registers."""
@@ -121,7 +121,7 @@ class Layout:
         found = self.slot_of(a)
         if flipped or a not in dict(self.homes):
             return False
-        return not (found is not None and found[0].filled and self.tiling.operands_from_smem)
+        return not (found is not None and found[0].filled and self.config.operands_from_smem)
 
     @property
     def crowded(self) -> bool:
@@ -139,25 +139,25 @@ class Layout:
         return max((a.blocks for a in self.arrays if not a.by_columns), default=1)
 
 
-def lay_out(body: Body, tiling: KernelConfig, steps: tuple[Step, ...]) -> Layout:
+def lay_out(body: Body, config: KernelConfig, steps: tuple[Step, ...]) -> Layout:
     """Places for all values; refuses what this target has no place for."""
-    kept = _kept_values(body, tiling, steps)
+    kept = _kept_values(body, config, steps)
     forms = _forms(body, kept)
     homes = homes_of(body, steps, kept, forms)
-    arrays = _arrays(body, tiling, homes, forms)
+    arrays = _arrays(body, config, homes, forms)
     several, used = body.loop.times > 1, sum(a.registers for a in arrays)
     if used > (ROOMY_REGISTERS if several else FULL_REGISTERS) and (
         several or adds_products(body.loop)
     ):
         homes = homes_of(body, steps, kept, forms, in_turn=True)
-        arrays = _arrays(body, tiling, homes, forms)
+        arrays = _arrays(body, config, homes, forms)
     layout = Layout(
         body=body,
-        tiling=tiling,
+        config=config,
         steps=steps,
         arrays=arrays,
         homes=tuple(homes.items()),
-        rings=(*rings_of(body, tiling, steps), *filled_rings(body, tiling)),
+        rings=(*rings_of(body, config, steps), *filled_rings(body, config)),
         forms=tuple(forms.items()),
     )
     _check_products(layout)
@@ -165,7 +165,7 @@ def lay_out(body: Body, tiling: KernelConfig, steps: tuple[Step, ...]) -> Layout
     return layout
 
 
-def _kept_values(body: Body, tiling: KernelConfig, steps: tuple[Step, ...]) -> dict[str, Value]:
+def _kept_values(body: Body, config: KernelConfig, steps: tuple[Step, ...]) -> dict[str, Value]:
     """Values that live in registers between ops: products, steps' results, carried values."""
     names: dict[str, None] = {}
     for step in steps:
@@ -177,7 +177,7 @@ def _kept_values(body: Body, tiling: KernelConfig, steps: tuple[Step, ...]) -> d
         names |= dict.fromkeys([c.inside.name, c.last, c.result.name])
     for when, op in body.placed:  # A operands held in registers
         if (
-            tiling.a_in_registers
+            config.a_in_registers
             and when is When.HEAD
             and isinstance(op, Load)
             and is_held(body, op)
@@ -251,36 +251,36 @@ def _only_in_sums(body: Body, name: str, found: set[str]) -> bool:
 
 
 def _arrays(
-    body: Body, tiling: KernelConfig, homes: dict[str, str], forms: dict[str, Form]
+    body: Body, config: KernelConfig, homes: dict[str, str], forms: dict[str, Form]
 ) -> tuple[Array, ...]:
     names = dict.fromkeys(homes.values())
-    return tuple(_array(body, tiling, name, homes, forms) for name in names)
+    return tuple(_array(body, config, name, homes, forms) for name in names)
 
 
 def _array(
-    body: Body, tiling: KernelConfig, name: str, homes: dict[str, str], forms: dict[str, Form]
+    body: Body, config: KernelConfig, name: str, homes: dict[str, str], forms: dict[str, Form]
 ) -> Array:
     members = [n for n, h in homes.items() if h == name]
     value, form = body.values[members[0]], forms[members[0]]
-    rows = tiling.extent(value.dims[0].var)
-    share = rows // tiling.consumer_warpgroups
-    cols = tiling.extent(value.dims[1].var) if len(value.dims) == 2 else 0
-    if rows % tiling.consumer_warpgroups or share % WGMMA_ROWS:
-        if splits_columns(body, tiling, members, rows, cols):
+    rows = config.extent(value.dims[0].var)
+    share = rows // config.consumer_warpgroups
+    cols = config.extent(value.dims[1].var) if len(value.dims) == 2 else 0
+    if rows % config.consumer_warpgroups or share % WGMMA_ROWS:
+        if splits_columns(body, config, members, rows, cols):
             return Array(
                 name=name,
                 form=form,
                 blocks=rows // WGMMA_ROWS,
-                cols=cols // tiling.consumer_warpgroups,
+                cols=cols // config.consumer_warpgroups,
                 dtype=value.dtype,
                 by_columns=True,
             )
         raise refusal(
-            f"{rows} rows for {tiling.consumer_warpgroups} consumer warpgroups",
+            f"{rows} rows for {config.consumer_warpgroups} consumer warpgroups",
             value.line,
             why="each warpgroup holds whole blocks of 64 rows",
             fix=f"an extent of {value.dims[0].var} that is a multiple of"
-            f" {64 * tiling.consumer_warpgroups}",
+            f" {64 * config.consumer_warpgroups}",
         )
     return Array(name=name, form=form, blocks=share // WGMMA_ROWS, cols=cols, dtype=value.dtype)
 
@@ -348,7 +348,7 @@ def leaves_by_copies(layout: Layout, var: str) -> bool:
     may begin at any 8 columns, where vector work takes 16 at a time.
     """
     body = layout.body
-    if layout.tiling.store_from_registers or any(step.cols == var for step in layout.steps):
+    if layout.config.store_from_registers or any(step.cols == var for step in layout.steps):
         return False
     last = {v.name for v in body.values.values() if len(v.dims) == 2 and v.vars[1] == var}
     packed = any(layout.form_of(n) is Form.PACKED for n, _ in layout.homes if n in last)
@@ -370,10 +370,10 @@ def _check_left(layout: Layout, op: Dot) -> None:
 
 
 def splits_columns(
-    body: Body, tiling: KernelConfig, members: list[str], rows: int, cols: int
+    body: Body, config: KernelConfig, members: list[str], rows: int, cols: int
 ) -> bool:
     """Whether consumers share a tile by columns: a fresh product of few rows, only stored."""
-    if rows % WGMMA_ROWS or cols % (16 * tiling.consumer_warpgroups):
+    if rows % WGMMA_ROWS or cols % (16 * config.consumer_warpgroups):
         return False
     fresh = all(isinstance(op := body.ops.get(n), Dot) and op.into is None for n in members)
     users = [u for n in members for _, u in body.users[n]]

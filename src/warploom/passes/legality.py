@@ -1,4 +1,4 @@
-"""Choices of a tiling that a kernel's meaning does not allow: refused, never taken silently."""
+"""Choices of a config that a kernel's meaning does not allow: refused, never taken silently."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ SUMS = {Fn.ADD, Fn.MAX, Fn.MIN}
 
 def check_allowed(layout: Layout) -> None:
     """Refuse a walk backwards where order counts, and copies out that would write too much."""
-    body, tiling = layout.body, layout.tiling
+    body, config = layout.body, layout.config
     _check_ends(body)
     check_cluster(layout)
     check_near(layout)
-    check_gathered(body, tiling, layout.rings)
+    check_gathered(body, config, layout.rings)
     _check_alternate(layout)
     _check_turns(layout)
     _check_pace(layout)
-    if tiling.serpentine and not any_order(body):
+    if config.serpentine and not any_order(body):
         raise refusal(
             "serpentine: every other tile would walk its loop backwards",
             body.loop.line,
             why="a carried value of this loop depends on the order of the iterations",
             fix="serpentine=False",
         )
-    if tiling.split_k > 1 and (
+    if config.split_k > 1 and (
         body.kernel.grid.kind != "tiles"
         or body.loop.lists
         or body.kernel.grid.order
         or differ(body.kernel, cut_of(body, layout.steps))
     ):
         raise refusal(
-            f"the loop of a tile in {tiling.split_k} parts",
+            f"the loop of a tile in {config.split_k} parts",
             body.loop.line,
             why="parts are numbered where all tiles exist and have equally many iterations",
             fix="split_k=1",
@@ -64,13 +64,13 @@ def check_allowed(layout: Layout) -> None:
 
 def _check_alternate(layout: Layout) -> None:
     """Consumers that take whole tiles in turn share nothing of a tile, with CTAs neither."""
-    tiling, body = layout.tiling, layout.body
-    if tiling.pingpong == 1:
+    config, body = layout.config, layout.body
+    if config.pingpong == 1:
         return
     why = ""
-    if tiling.consumer_warpgroups > 1:
+    if config.consumer_warpgroups > 1:
         why = "a tile is one consumer's"
-    elif tiling.split_k > 1 or takes_turns(body.kernel):
+    elif config.split_k > 1 or takes_turns(body.kernel):
         why = "CTAs meet at a tile in an order that two consumers would not keep"
     elif any(isinstance(op, Given) for op in body.head) or not any(
         isinstance(op, Store) for _, op in body.placed
@@ -78,14 +78,14 @@ def _check_alternate(layout: Layout) -> None:
         why = "a tile of several loops has rings that only its own loop walks"
     if why:
         fix = "pingpong=1"
-        what = f"{tiling.pingpong} consumers that take tiles in turn"
+        what = f"{config.pingpong} consumers that take tiles in turn"
         raise refusal(what, body.loop.line, why=why, fix=fix)
 
 
 def _check_turns(layout: Layout) -> None:
     """Consumers take turns at products."""
-    body, tiling = layout.body, layout.tiling
-    if not tiling.mma_turns or tiling.consumer_warpgroups == 1:
+    body, config = layout.body, layout.config
+    if not config.mma_turns or config.consumer_warpgroups == 1:
         return
     why = ""
     if not any(isinstance(op, Dot) for op in body.loop.body):
@@ -93,21 +93,21 @@ def _check_turns(layout: Layout) -> None:
     elif any(ring.filled for ring in layout.rings):
         why = "a consumer waits for what others hand over, whose turn may be the next one"
     if why:
-        what = f"{tiling.consumer_warpgroups} consumers that take turns on the tensor cores"
+        what = f"{config.consumer_warpgroups} consumers that take turns on the tensor cores"
         raise refusal(what, body.loop.line, why=why, fix="mma_turns=False")
 
 
 def _check_pace(layout: Layout) -> None:
-    why = why_no_pace(layout) if layout.tiling.cta_sync_interval else ""
+    why = why_no_pace(layout) if layout.config.cta_sync_interval else ""
     if why:
-        what = f"CTAs that wait for one another every {layout.tiling.cta_sync_interval} iterations"
+        what = f"CTAs that wait for one another every {layout.config.cta_sync_interval} iterations"
         raise refusal(what, layout.body.loop.line, why=why, fix="cta_sync_interval=0")
 
 
 def why_no_pace(layout: Layout) -> str:
     """CTAs that wait for one another count iterations, which all of them must have alike."""
     body = layout.body
-    if layout.tiling.split_k > 1:
+    if layout.config.split_k > 1:
         return "parts of a loop count in the same memory"
     if body.loop.until or body.loop.start or body.loop.lists:
         return "loops of tiles may differ in length"

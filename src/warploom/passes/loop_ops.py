@@ -148,11 +148,11 @@ def _read(layout: Layout, name: str) -> tuple[str, int]:
 
 def takes_turns(layout: Layout) -> bool:
     """Whether consumers should alternate on the tensor cores: vector work between products."""
-    tiling = layout.tiling
-    if tiling.consumer_warpgroups == 1:
+    config = layout.config
+    if config.consumer_warpgroups == 1:
         return False
-    if tiling.mma_turns is not None:
-        return tiling.mma_turns
+    if config.mma_turns is not None:
+        return config.mma_turns
     if any(ring.filled for ring in layout.rings):
         return False  # they wait for one another anyway
     made: dict[str, set[str]] = {}

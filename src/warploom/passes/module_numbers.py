@@ -106,7 +106,7 @@ class Numbers:
         self.layout: Layout = lowered.layout
         self.body = lowered.layout.body
         self.kernel = self.body.kernel
-        self.tiling = lowered.layout.tiling
+        self.config = lowered.layout.config
         self.loop = self.body.loop
         self.cut = cut_of(self.body, self.layout.steps)
         self.walked = self.cut if alone else None
@@ -130,7 +130,7 @@ class Numbers:
             return TileSchedule(
                 tiled=tuple(a for a in tiled if a.var != rows),
                 units=tuple(a for a in units if a.var != group),
-                group=self.tiling.raster_group,
+                group=self.config.raster_group,
                 groups=Groups(starts=grid.starts[0], group=axes[group], rows=axes[rows]),
             )
         if grid.kind != "tiles":
@@ -138,20 +138,20 @@ class Numbers:
         plane = len(tiled) == 2
         if len(tiled) > 2:
             raise refuse("tiles of three variables", self.kernel.line)
-        group_rows = max(1, self.tiling.raster_group // self.tiling.cluster) if plane else 0
-        square = plane and self.tiling.serpentine and self.tiling.cluster == 1
+        group_rows = max(1, self.config.raster_group // self.config.cluster) if plane else 0
+        square = plane and self.config.serpentine and self.config.cluster == 1
         square = (
-            square and self.tiling.raster_group % SIDE == 0 and self.tiling.raster_group != SIDE
+            square and self.config.raster_group % SIDE == 0 and self.config.raster_group != SIDE
         )
-        square = square and self.tiling.split_k == 1 and not grid.order
+        square = square and self.config.split_k == 1 and not grid.order
         return TileSchedule(
             tiled=tuple(tiled),
             units=tuple(units),
             group=group_rows,
-            serpentine=plane and self.tiling.serpentine,
+            serpentine=plane and self.config.serpentine,
             neighbours=SIDE if square else 0,
-            cluster=self.tiling.cluster,
-            split=self.tiling.split_k,
+            cluster=self.config.cluster,
+            split=self.config.split_k,
             listed=not plane and differ(self.kernel, self.walked),
             order=grid.order,
         )
@@ -160,7 +160,7 @@ class Numbers:
     def early(self) -> str | None:
         """The variable whose first tile may begin before the tensor does."""
         cut = self.cut
-        if cut is None or not starts_early(self.body, cut, self.tiling):
+        if cut is None or not starts_early(self.body, cut, self.config):
             return None
         return cut.row
 
@@ -185,7 +185,7 @@ class Numbers:
                 short = let(f"count_{axis.var}") * axis.extent - size(axis.axis)
                 place = lift(place - short)
             lets.append(Let(name=let(f"pos_{axis.var}"), value=place))
-        if self.tiling.serpentine:
+        if self.config.serpentine:
             lets.append(Let(name=BACKWARDS, value=self._backwards()))
         return tuple(lets)
 
@@ -214,7 +214,7 @@ class Numbers:
         another one: those all go forwards, so that both store the same bits.
         """
         conditions: list[IntExpr] = [lift((VISIT % 2).ne(0))]
-        ctas = self.tiling.cluster
+        ctas = self.config.cluster
         plane = len(self.schedule.tiled) == 2 and self.schedule.groups is None
         for axis in self.schedule.tiled if plane else ():
             if not self.is_clamped(axis.var):
@@ -260,7 +260,7 @@ class Numbers:
             made.append(Let(name=let(f"until_{var}"), value=until))
         least_trips = self.lowered.document.minimum_trips
         single = self.step_extent == 1 and bool(loop.until)
-        several = single and (least_trips > 1 or (least_trips == 1 and self.tiling.split_k > 1))
+        several = single and (least_trips > 1 or (least_trips == 1 and self.config.split_k > 1))
         if single and least_trips and not several:
             start = Select(lift(stop <= start), self._length, lift(start))
         for bound in self.cut.below if self.cut is not None else ():
@@ -270,14 +270,14 @@ class Numbers:
         for bound in self.cut.above if self.cut is not None else ():
             stop = least(stop, self._solved(bound, widest=True) + 1)
         made += [Let(name=first, value=lift(start)), Let(name=end, value=lift(stop))]
-        if self.tiling.split_k > 1:
+        if self.config.split_k > 1:
             every, share = let("trips_of_all"), let("trips_of_part")
             made.append(Let(name=every, value=ceil_div(end - first, self.step_extent)))
-            each = most(ceil_div(every, self.tiling.split_k), self.fewest)
+            each = most(ceil_div(every, self.config.split_k), self.fewest)
             made.append(Let(name=share, value=each))
         if several:
             own: Expr = end - first
-            own = least(own, let("trips_of_part")) if self.tiling.split_k > 1 else own
+            own = least(own, let("trips_of_part")) if self.config.split_k > 1 else own
             made.append(Let(name=let(f"own_{var}"), value=lift(own)))
         return tuple(made)
 
@@ -289,7 +289,7 @@ class Numbers:
             for n, _ in enumerate(self.loop.lists):
                 total = total + let(f"count_{n}_{var}")
             return most(total, self.fewest)
-        if self.tiling.split_k > 1:
+        if self.config.split_k > 1:
             every, share = let("trips_of_all"), let("trips_of_part")
             return most(least(every - PART * share, share), self.fewest)
         elements = let(f"end_{var}") - let(f"first_{var}")
@@ -310,7 +310,7 @@ class Numbers:
         start: Expr = const(0)
         end: Expr = TRIPS if known else const(0)
         seen = self.cut if self.cut is not None and self.cut.known else None
-        if self.tiling.split_k > 1:
+        if self.config.split_k > 1:
             raise_first = first + PART * let("trips_of_part") * extent
         else:
             raise_first = lift(first)
@@ -323,7 +323,7 @@ class Numbers:
             room = self._solved(bound, widest=False) + 1 - raise_first
             end = least(end, floor_div(lift(room), extent))
         end = least(most(end, 0), TRIPS)
-        if self.tiling.serpentine:
+        if self.config.serpentine:
             start, end = (
                 Select(BACKWARDS, lift(TRIPS - end), lift(start)),
                 Select(BACKWARDS, lift(TRIPS - start), lift(end)),
@@ -356,10 +356,10 @@ class Numbers:
                 place = Select(lift(inside), self._of_grid(tiles, lift(before)), lift(place))
             value: Expr = extent * place
         else:
-            if self.tiling.serpentine:
+            if self.config.serpentine:
                 along = Select(BACKWARDS, lift(TRIPS - 1 - T_STEP), T_STEP)
             first: Expr = let(f"first_{var}")
-            if self.tiling.split_k > 1:
+            if self.config.split_k > 1:
                 first = first + PART * let("trips_of_part") * extent
             value = first + extent * along
             bounds = {x.name.name for x in self.bounds()}

@@ -146,7 +146,7 @@ class VectorWork:
     def _blocks(self, rows: str | None) -> int:
         numbers = self.numbers
         extent = numbers.layout.extent(rows) if rows else 64
-        return extent // numbers.tiling.consumer_warpgroups // 64
+        return extent // numbers.config.consumer_warpgroups // 64
 
     # Ops of the plan.
 
@@ -305,7 +305,7 @@ class VectorWork:
     def before(self, op: Dot, iteration: IntExpr) -> Iterator[ops.Vector]:
         """What steps want read as a product is issued."""
         layout = self.numbers.layout
-        vectors = {} if layout.tiling.separate_full_waits else early_vectors(layout)
+        vectors = {} if layout.config.separate_full_waits else early_vectors(layout)
         for name, (result, columns) in vectors.items():
             if result == op.result.name:
                 yield self._early(name, columns, iteration)

@@ -27,17 +27,17 @@ def row_variable(kernel: Kernel) -> str | None:
 def sharers(layout: Layout, tile: SlotTile) -> int:
     """How many CTAs fetch a tile of a slot together."""
     op = layout.body.ops.get(tile.value)
-    if layout.tiling.cluster == 1 or not isinstance(op, Load) or tile.vector:
+    if layout.config.cluster == 1 or not isinstance(op, Load) or tile.vector:
         return 1
     if op not in layout.body.loop.body:
         return 1
     walked = {a.var for a in op.at} | set(op.result.vars)
-    return 1 if row_variable(layout.body.kernel) in walked else layout.tiling.cluster
+    return 1 if row_variable(layout.body.kernel) in walked else layout.config.cluster
 
 
 def check_cluster(layout: Layout) -> None:
     """Refuse clusters where CTAs do not walk together, or share nothing."""
-    size, body = layout.tiling.cluster, layout.body
+    size, body = layout.config.cluster, layout.body
     if size == 1:
         return
     why = ""

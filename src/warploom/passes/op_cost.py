@@ -92,7 +92,7 @@ def step_cost(layout: Layout, step: Step, target: HopperTarget, consumers: int) 
     rates = target.vector
     cols = layout.extent(step.cols) if step.cols else 4
     share = (
-        layout.extent(step.rows) // layout.tiling.consumer_warpgroups if step.rows else WGMMA_ROWS
+        layout.extent(step.rows) // layout.config.consumer_warpgroups if step.rows else WGMMA_ROWS
     )
     elements = consumers * share * cols
     muls, compares, exps = _count(step)

@@ -1,4 +1,4 @@
-"""Shapes: the extents and consumers a tiling may have, from the kernel's products and the sizes."""
+"""Shapes: the extents and consumers a config may have, from the kernel's products and the sizes."""
 
 from __future__ import annotations
 

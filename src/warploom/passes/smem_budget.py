@@ -22,7 +22,7 @@ COPIED = (DType.BF16, DType.F16, DType.F32)  # others are written element by ele
 
 def staged_stores(layout: Layout) -> tuple[Store, ...]:
     """Stores of whole tiles: they leave through shared memory."""
-    tail = () if layout.tiling.store_from_registers else layout.body.tail
+    tail = () if layout.config.store_from_registers else layout.body.tail
     return tuple(
         op
         for op in (*layout.body.loop.body, *tail)
@@ -36,8 +36,8 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
 def is_straight(layout: Layout, op: Store) -> bool:
     """Whether a tile of the loop leaves from registers, as all do that are added in turn."""
     if not op.add:
-        return layout.tiling.store_from_registers and op in layout.body.loop.body
-    return layout.tiling.reduce_from_registers or takes_turns(layout.body.kernel)
+        return layout.config.store_from_registers and op in layout.body.loop.body
+    return layout.config.reduce_from_registers or takes_turns(layout.body.kernel)
 
 
 def is_turned(layout: Layout, op: Store) -> bool:
@@ -58,32 +58,32 @@ def staging_bytes(layout: Layout) -> int:
     """Shared memory of the stores' staging copies."""
     if not staged_stores(layout):
         return 0
-    return layout.tiling.warpgroups * layout.tiling.epilogue_stages * STAGING_BYTES
+    return layout.config.warpgroups * layout.config.epilogue_stages * STAGING_BYTES
 
 
 def ring_depth(layout: Layout, ring: SlotRing, target: HopperTarget) -> int:
     """Slots of a ring that is filled every iteration: all rings get the same number."""
     if ring.filled:
-        return layout.tiling.computed_tile_stages
+        return layout.config.computed_tile_stages
     every = [r for r in layout.rings if not r.per_tile and not r.filled]
     once = sum(r.bytes + BARRIER_BYTES for r in layout.rings if r.per_tile)
-    once *= layout.tiling.tile_prefetch
+    once *= layout.config.tile_prefetch
     once += sum(
-        layout.tiling.computed_tile_stages * (r.bytes + BARRIER_BYTES)
+        layout.config.computed_tile_stages * (r.bytes + BARRIER_BYTES)
         for r in layout.rings
         if r.filled
     )
     left = target.limits.smem_per_block - once - staging_bytes(layout) - ALIGNMENT
     left -= inbox_bytes(layout)
     fit = left // sum(r.bytes + BARRIER_BYTES for r in every)
-    wanted = layout.tiling.stages
+    wanted = layout.config.stages
     if fit < 1 or (wanted is not None and wanted > fit):
         need = sum(r.bytes for r in every) * (wanted or 1)
         line = layout.body.loop.line
         once = max(0, target.limits.smem_per_block - left)
         raise GeometryError(
             f"{need} bytes of shared memory for {wanted or 1} step(s) of a loop do not fit",
-            where=f"{f'{line}: {line.text.strip()}, ' if line else ''}tiling {layout.tiling.name}",
+            where=f"{f'{line}: {line.text.strip()}, ' if line else ''}config {layout.config.name}",
             why=f"a CTA has {target.limits.smem_per_block} bytes, and what a tile keeps beside "
             f"them takes {once}",
             fix="fewer elements of whole axes, smaller extents (.with_config), or fewer stages",
@@ -97,7 +97,7 @@ def less_memory(target: HopperTarget, rings: Sequence[tuple[SlotRing, Layout]]) 
         return target
     taken = 0
     for ring, layout in rings:
-        depth = layout.tiling.tile_prefetch if ring.per_tile else ring_depth(layout, ring, target)
+        depth = layout.config.tile_prefetch if ring.per_tile else ring_depth(layout, ring, target)
         taken += depth * (-(-ring.bytes // ALIGNMENT) * ALIGNMENT + BARRIER_BYTES)
     limits = replace(target.limits, smem_per_block=target.limits.smem_per_block - taken)
     return replace(target, limits=limits)

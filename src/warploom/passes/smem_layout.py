@@ -110,14 +110,14 @@ class SlotRing:
         return -(-end // SLOT_BYTES) * SLOT_BYTES
 
 
-def rings_of(body: Body, tiling: KernelConfig, steps: tuple[Step, ...]) -> tuple[SlotRing, ...]:
+def rings_of(body: Body, config: KernelConfig, steps: tuple[Step, ...]) -> tuple[SlotRing, ...]:
     """Loaded tiles by slot: tiles with the same readers arrive together."""
     groups: dict[_Key, list[SlotTile]] = {}
     vectors: list[Load] = []
     gathered: list[SlotRing] = []
     for when, op in body.placed:
         if isinstance(op, Load) and when is When.LOOP:
-            vectors += [op] if is_vector(body, op) or is_number(body, tiling, op) else []
+            vectors += [op] if is_vector(body, op) or is_number(body, config, op) else []
         if not isinstance(op, Load) or len(op.result.dims) != 2 or when is When.TAIL:
             continue
         if body.is_picked(op):
@@ -127,17 +127,17 @@ def rings_of(body: Body, tiling: KernelConfig, steps: tuple[Step, ...]) -> tuple
             continue
         products = tuple(r for r in readers if not r.startswith("make_"))
         if list_of(body, op) is not None:
-            gathered.append(_gathered(_slot_tile(body, tiling, op), op, when))
+            gathered.append(_gathered(_slot_tile(body, config, op), op, when))
             continue
         key = (when is When.HEAD, products or readers)
-        key = (False, ()) if tiling.one_barrier_per_stage and not key[0] else key
-        groups.setdefault(key, []).append(_slot_tile(body, tiling, op))
+        key = (False, ()) if config.one_barrier_per_stage and not key[0] else key
+        groups.setdefault(key, []).append(_slot_tile(body, config, op))
     merged = _merged(groups)
     names = {key: _ring_name(tiles) for key, tiles in merged.items()}
     for op in vectors:
-        key = (False, ()) if tiling.one_barrier_per_stage else _companion(body, steps, op, merged)
-        names.setdefault(key, _ring_name([_vector_tile(body, tiling, op)]))
-        merged.setdefault(key, []).append(_vector_tile(body, tiling, op))
+        key = (False, ()) if config.one_barrier_per_stage else _companion(body, steps, op, merged)
+        names.setdefault(key, _ring_name([_vector_tile(body, config, op)]))
+        merged.setdefault(key, []).append(_vector_tile(body, config, op))
     return (
         *gathered,
         *(
@@ -181,16 +181,16 @@ def is_vector(body: Body, op: Load) -> bool:
     return moves and op.at[-1].var == value.vars[0] and not body.is_picked(op)
 
 
-def is_number(body: Body, tiling: KernelConfig, op: Load) -> bool:
+def is_number(body: Body, config: KernelConfig, op: Load) -> bool:
     """One number of 32 bits for a whole tile, another one in every iteration: a scale of blocks.
 
     It arrives with the tiles of its iteration, its neighbours along the loop beside it.
     """
     last = body.kernel.tensor(op.tensor).axes[-1].per
-    if op.at[-1].var != body.loop.var or last % tiling.extent(body.loop.var):
+    if op.at[-1].var != body.loop.var or last % config.extent(body.loop.var):
         return False
     dims = op.result.dims
-    one = bool(dims) and all(d.per % tiling.extent(d.var) == 0 for d in dims)
+    one = bool(dims) and all(d.per % config.extent(d.var) == 0 for d in dims)
     return one and op.result.dtype is DType.F32 and last > 1 and not body.is_picked(op)
 
 
@@ -209,13 +209,13 @@ def grouped_vars(kernel: Kernel) -> tuple[str, str]:
     return names[0], tiled[0]
 
 
-def _vector_tile(body: Body, tiling: KernelConfig, op: Load) -> SlotTile:
-    number = is_number(body, tiling, op)
+def _vector_tile(body: Body, config: KernelConfig, op: Load) -> SlotTile:
+    number = is_number(body, config, op)
     tile = SlotTile(
         value=op.result.name,
         tensor=op.tensor,
         rows=1,
-        cols=1 if number else tiling.extent(op.result.dims[0].var),
+        cols=1 if number else config.extent(op.result.dims[0].var),
         dtype=op.result.dtype,
         vector=True,
         loose=number or begins_anywhere(body, op),
@@ -262,7 +262,7 @@ def filled_values(body: Body) -> tuple[str, ...]:
     return tuple(found)
 
 
-def filled_rings(body: Body, tiling: KernelConfig) -> tuple[SlotRing, ...]:
+def filled_rings(body: Body, config: KernelConfig) -> tuple[SlotRing, ...]:
     """A ring for every computed tile that products read from shared memory."""
     rings = []
     for name in filled_values(body):
@@ -274,7 +274,7 @@ def filled_rings(body: Body, tiling: KernelConfig) -> tuple[SlotRing, ...]:
                 why="computed tiles go to the tensor cores as bf16 or fp16",
                 fix="both operands as bf16: `a.to(wl.bf16) @ b.to(wl.bf16)`",
             )
-        rows, cols = (tiling.extent(d.var) for d in value.dims)
+        rows, cols = (config.extent(d.var) for d in value.dims)
         tile = SlotTile(value=name, tensor="", rows=rows, cols=cols, dtype=value.dtype)
         if tile.narrow:
             raise refusal(
@@ -317,7 +317,7 @@ def _multiplied(body: Body, op: Load) -> bool:
     return any(not r.startswith("make_") for r in _readers(body, op.result.name, ()))
 
 
-def _slot_tile(body: Body, tiling: KernelConfig, op: Load) -> SlotTile:
+def _slot_tile(body: Body, config: KernelConfig, op: Load) -> SlotTile:
     value = op.result
     if begins_anywhere(body, op):
         raise refusal(
@@ -326,7 +326,7 @@ def _slot_tile(body: Body, tiling: KernelConfig, op: Load) -> SlotTile:
             why="copies begin at multiples of 16 bytes along the innermost axis",
             fix="groups and loops that start somewhere along another axis: transpose the tensor",
         )
-    rows, cols = (tiling.extent(d.var) // d.per for d in value.dims)
+    rows, cols = (config.extent(d.var) // d.per for d in value.dims)
     tile = SlotTile(value=value.name, tensor=op.tensor, rows=rows, cols=cols, dtype=value.dtype)
     narrow = (
         tile.narrow and value.dtype.bits == 8 and cols in (32, 64) and not _multiplied(body, op)

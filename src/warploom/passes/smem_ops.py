@@ -97,7 +97,7 @@ def early_vectors(layout: Layout) -> dict[str, tuple[str, int]]:
     for step in layout.steps:
         for name in step.loads if step.when is When.LOOP else ():
             place = layout.slot_of(name)
-            if place is None or not place[1].vector or len(found) == layout.tiling.preload_vectors:
+            if place is None or not place[1].vector or len(found) == layout.config.preload_vectors:
                 continue
             ring, tile = place
             if tile.loose:
@@ -114,7 +114,7 @@ def early_vectors(layout: Layout) -> dict[str, tuple[str, int]]:
 def sees(layout: Layout) -> Iterator[See]:
     """The first looks at slots that are filled every iteration, where they are ops."""
     early = early_vectors(layout)
-    for ring in layout.rings if layout.tiling.separate_full_waits else ():
+    for ring in layout.rings if layout.config.separate_full_waits else ():
         if not ring.per_tile and not ring.filled:
             mine = [(t.value, early[t.value][1]) for t in ring.tiles if t.value in early]
             yield See(ring=ring, early=tuple(mine))
@@ -170,13 +170,13 @@ def chunks_of(layout: Layout, op: Store) -> tuple[Chunk, ...]:
 def by_columns(layout: Layout, op: Store) -> bool:
     """Whether the consumers share a stored tile by columns."""
     rows = layout.extent(layout.body.values[op.value].dims[0].var)
-    return bool(rows % (WGMMA_ROWS * layout.tiling.consumer_warpgroups))
+    return bool(rows % (WGMMA_ROWS * layout.config.consumer_warpgroups))
 
 
 def share_of(layout: Layout, op: Store) -> tuple[int, int]:
     """64-row blocks and columns of a stored tile that one consumer has."""
     rows, columns = (layout.extent(d.var) for d in layout.body.values[op.value].dims)
-    consumers = layout.tiling.consumer_warpgroups
+    consumers = layout.config.consumer_warpgroups
     if by_columns(layout, op):
         return rows // WGMMA_ROWS, columns // consumers
     return rows // consumers // WGMMA_ROWS, columns
@@ -191,7 +191,7 @@ def see_cost(see: See, target: HopperTarget) -> Cost:
 
 def put_cost(layout: Layout, put: Put, target: HopperTarget, consumers: int) -> Cost:
     """Writing the slots of ``consumers``."""
-    share = put.ring.tiles[0].bytes * consumers // layout.tiling.consumer_warpgroups
+    share = put.ring.tiles[0].bytes * consumers // layout.config.consumer_warpgroups
     return _write_cost(share, target, consumers, target.tiles.fence)
 
 
@@ -199,8 +199,8 @@ def send_cost(layout: Layout, send: Send, target: HopperTarget, consumers: int) 
     """Writing the staging copies, and waiting until older ones were read."""
     tensor = layout.body.kernel.tensor(send.op.tensor)
     rows, columns = (layout.extent(d.var) for d in layout.body.values[send.op.value].dims)
-    share = rows * columns * tensor.dtype.bits // 8 * consumers // layout.tiling.consumer_warpgroups
-    fence = 0 if layout.tiling.reduce_from_registers else target.sync.proxy_fence
+    share = rows * columns * tensor.dtype.bits // 8 * consumers // layout.config.consumer_warpgroups
+    fence = 0 if layout.config.reduce_from_registers else target.sync.proxy_fence
     return _write_cost(share, target, consumers, fence)
 
 

@@ -72,7 +72,7 @@ def meeting_of(body: Body) -> Meeting:
 
 def _apart(body: Body, why: str) -> Exception:
     return refusal(
-        "the loop cannot be split over CTAs", body.loop.line, why=why, fix="a tiling with split_k=1"
+        "the loop cannot be split over CTAs", body.loop.line, why=why, fix="a config with split_k=1"
     )
 
 
@@ -150,7 +150,7 @@ def met_arrays(layout: Layout) -> tuple[Array, ...]:
     if any(a.by_columns or a.form is Form.PACKED for a in found):
         raise GeometryError(
             "sums that consumers share by columns",
-            where=f"tiling {layout.tiling.name}",
+            where=f"config {layout.config.name}",
             fix="split_k=1",
         )
     return found
@@ -158,7 +158,7 @@ def met_arrays(layout: Layout) -> tuple[Array, ...]:
 
 def refuse_split(layout: Layout, document: RolesDocument) -> None:
     """What only the last part of a tile runs must be nobody else's business."""
-    if layout.tiling.split_k == 1:
+    if layout.config.split_k == 1:
         return
     kernel = layout.body.kernel
     if kernel.grid.kind != "tiles" or differ(kernel, cut_of(layout.body, layout.steps)):
@@ -172,10 +172,10 @@ def refuse_split(layout: Layout, document: RolesDocument) -> None:
 
 
 def _no_split(layout: Layout, why: str) -> GeometryError:
-    split = layout.tiling.split_k
+    split = layout.config.split_k
     return GeometryError(
         f"a loop shared by {split} CTAs",
-        where=f"tiling {layout.tiling.name}",
+        where=f"config {layout.config.name}",
         why=why,
         fix="split_k=1",
     )
@@ -189,24 +189,24 @@ def quads_of(array: Array) -> int:
 def part_bytes(layout: Layout) -> int:
     """Memory one part of a tile takes."""
     quads = sum(quads_of(a) for a in met_arrays(layout))
-    return layout.tiling.consumer_warpgroups * quads * GROUP_THREADS * QUAD_BYTES
+    return layout.config.consumer_warpgroups * quads * GROUP_THREADS * QUAD_BYTES
 
 
 def check_near(layout: Layout) -> None:
     """Refuse parts that do not meet in shared memory."""
-    tiling, body = layout.tiling, layout.body
-    if not tiling.split_k_in_cluster:
+    config, body = layout.config, layout.body
+    if not config.split_k_in_cluster:
         return
     why = ""
-    if tiling.split_k not in NEAR:
+    if config.split_k not in NEAR:
         why = f"{' or '.join(map(str, NEAR))} parts are a cluster"
-    elif tiling.cluster > 1:
+    elif config.cluster > 1:
         why = "the cluster fetches rows together already"
     elif meeting_of(body).top is not None:
         why = "sums that depend on a maximum meet in memory"
     if why:
         raise refusal(
-            f"{tiling.split_k} parts that meet in shared memory",
+            f"{config.split_k} parts that meet in shared memory",
             body.loop.line,
             why=why,
             fix="split_k_in_cluster=False",
@@ -215,13 +215,13 @@ def check_near(layout: Layout) -> None:
 
 def owned(layout: Layout) -> int:
     """Consumers of a CTA whose sums it finishes, where parts meet in shared memory."""
-    return -(-layout.tiling.consumer_warpgroups // layout.tiling.split_k)
+    return -(-layout.config.consumer_warpgroups // layout.config.split_k)
 
 
 def inbox_bytes(layout: Layout) -> int:
     """Shared memory for what the other parts of a tile send."""
-    if not layout.tiling.split_k_in_cluster:
+    if not layout.config.split_k_in_cluster:
         return 0
-    each = part_bytes(layout) // layout.tiling.consumer_warpgroups
-    barriers = 2 * BARRIER_BYTES * layout.tiling.consumer_warpgroups
-    return owned(layout) * (layout.tiling.split_k - 1) * each + barriers
+    each = part_bytes(layout) // layout.config.consumer_warpgroups
+    barriers = 2 * BARRIER_BYTES * layout.config.consumer_warpgroups
+    return owned(layout) * (layout.config.split_k - 1) * each + barriers

@@ -69,28 +69,28 @@ def turn_rows(extent: int, columns: int, most: int | None) -> int:
     return max(1, (rows if most is None else min(rows, most)) // extent) * extent
 
 
-def starts_early(body: Body, cut: Cut | None, tiling: KernelConfig) -> bool:
+def starts_early(body: Body, cut: Cut | None, config: KernelConfig) -> bool:
     """Whether a ragged tile of rows is the first one, and begins before the tensor does.
 
     That is best where rows further down are the longer ones. Loads there give zeros. Copies out
     are kept from it: the two kernels that were run so ended in an illegal instruction.
     """
     grows = cut is not None and any(a.rows > 0 for a in cut.above)
-    copied = not tiling.store_from_registers or any(isinstance(op, Store) for op in body.loop.body)
+    copied = not config.store_from_registers or any(isinstance(op, Store) for op in body.loop.body)
     return grows and not copied and differ(body.kernel, cut)
 
 
-def visit_list(kernel: Kernel, tiling: KernelConfig, sizes: Sizes, ctas: int) -> tuple[int, ...]:
+def visit_list(kernel: Kernel, config: KernelConfig, sizes: Sizes, ctas: int) -> tuple[int, ...]:
     """For every CTA where its tiles begin in this list, then the tiles: unit * rows + row."""
     body = body_of(kernel)
     row = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
     cut = cut_of(body, fuse(body)) or Cut(row=row, bounds=(), known=True)
-    costs = [n + ENDS for n in row_trips(body, cut, tiling, sizes)]
+    costs = [n + ENDS for n in row_trips(body, cut, config, sizes)]
     units = prod(sizes[kernel.var(n).axis] for n in kernel.grid.vars if n != row)
     order = sorted(range(len(costs)), key=lambda r: -costs[r])
     if takes_turns(kernel):
         order = list(reversed(range(len(costs))))
-    own = _evenly(costs, units, ctas, _band(body, tiling, sizes, units), order)
+    own = _evenly(costs, units, ctas, _band(body, config, sizes, units), order)
     flat: list[int] = []
     starts = []
     for tiles in own:
@@ -133,14 +133,14 @@ def hand_out(
     return own
 
 
-def row_trips(body: Body, cut: Cut, tiling: KernelConfig, sizes: Sizes) -> list[int]:
+def row_trips(body: Body, cut: Cut, config: KernelConfig, sizes: Sizes) -> list[int]:
     """Iterations of the tiles of a unit, by row; what only the device knows cuts nothing."""
     kernel, loop = body.kernel, body.loop.var
     row_var = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
-    rows, step = tiling.extent(row_var), tiling.extent(loop)
+    rows, step = config.extent(row_var), config.extent(loop)
     length, end = sizes[kernel.var(row_var).axis], sizes[kernel.var(loop).axis]
     count = -(-length // rows)
-    ragged = count * rows - length if starts_early(body, cut, tiling) else 0
+    ragged = count * rows - length if starts_early(body, cut, config) else 0
     found = []
     for row in range(count):
         low, high = 0, end
@@ -195,10 +195,10 @@ _ARITHMETIC: Mapping[Fn, Callable[..., int]] = {
 }
 
 
-def _band(body: Body, tiling: KernelConfig, sizes: Sizes, units: int) -> int:
+def _band(body: Body, config: KernelConfig, sizes: Sizes, units: int) -> int:
     """Units visited side by side: their loop operands fit in the L2, in bands of equal width."""
     row = sum(
-        tiling.extent(op.result.vars[1]) * op.result.dtype.bits // 8
+        config.extent(op.result.vars[1]) * op.result.dtype.bits // 8
         for op in body.loop.body
         if isinstance(op, Load) and len(op.result.dims) == 2
     )
@@ -207,18 +207,18 @@ def _band(body: Body, tiling: KernelConfig, sizes: Sizes, units: int) -> int:
     return -(-units // -(-units // fit))
 
 
-def tiles_of(kernel: Kernel, tiling: KernelConfig, sizes: Sizes) -> int:
+def tiles_of(kernel: Kernel, config: KernelConfig, sizes: Sizes) -> int:
     """How many tiles there are, a cluster's as one; of groups, the most there can be."""
-    return count_tiles(tile_terms(kernel, tiling), sizes)
+    return count_tiles(tile_terms(kernel, config), sizes)
 
 
-def tile_terms(kernel: Kernel, tiling: KernelConfig) -> TileTerms:
+def tile_terms(kernel: Kernel, config: KernelConfig) -> TileTerms:
     """The number of tiles as a product of sums of axes (``count_tiles``)."""
     counts, rows = {}, row_variable(kernel)
     for name in kernel.grid.vars:
         var = kernel.var(name)
-        extent = tiling.extent(name) if var.walk is Walk.TILE else 1
-        extent *= tiling.cluster if name == rows else 1
+        extent = config.extent(name) if var.walk is Walk.TILE else 1
+        extent *= config.cluster if name == rows else 1
         counts[name] = (var.axis, extent)
     if kernel.grid.kind == "tiles":
         return tuple((count,) for count in counts.values())

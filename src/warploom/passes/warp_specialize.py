@@ -49,16 +49,16 @@ TAKE, LEAVE = "take_given", "leave_given"  # what loops of a tile hand on in reg
 
 def plan_of(layout: Layout, target: HopperTarget, name: str, part: int = 0) -> Plan:
     """The meaning of the loop's ops, of the tile's head and of its tail; ``part``: which loop."""
-    turns, alternates = takes_turns(layout), layout.tiling.pingpong > 1
+    turns, alternates = takes_turns(layout), layout.config.pingpong > 1
     ops = loop_ops(layout, target, 1)
-    consumers = layout.tiling.warpgroups
+    consumers = layout.config.warpgroups
     members = tuple(f"{CONSUMER}{i}" for i in range(consumers)) if turns else ()
     aliases = {f"{op.name}@{i}": op.name for op in ops for i in range(consumers)} if turns else {}
     return Plan(
         name=name,
         target=target.name,
         actions={op.name: _action(layout, op) for op in ops},
-        cluster=layout.tiling.ctas,
+        cluster=layout.config.ctas,
         aliases=aliases,
         rings=tuple(_ring(layout, r, target) for r in layout.rings),
         roles=(
@@ -98,7 +98,7 @@ def _gatherer(layout: Layout) -> tuple[RolePlan, ...]:
 def _buffers(layout: Layout) -> tuple[StagingBuffer, ...]:
     if not staged_stores(layout):
         return ()
-    copies = layout.tiling.epilogue_stages
+    copies = layout.config.epilogue_stages
     return (StagingBuffer(name="out", role=CONSUMER, copies=copies, bytes=STAGING_BYTES),)
 
 
@@ -107,7 +107,7 @@ def _ring(layout: Layout, ring: SlotRing, target: HopperTarget) -> RingPlan:
         Part(name=part_name(tile.value), offset=at, bytes=tile.bytes)
         for tile, at in zip(ring.tiles, ring.offsets, strict=True)
     ]
-    depth = layout.tiling.tile_prefetch if ring.per_tile else ring_depth(layout, ring, target)
+    depth = layout.config.tile_prefetch if ring.per_tile else ring_depth(layout, ring, target)
     per = Per.TILE if ring.per_tile else Per.ITERATION
     return RingPlan(name=ring.name, parts=tuple(parts), per=per, depth=depth)
 
@@ -171,7 +171,7 @@ def _send(layout: Layout, op: Store) -> Stores | Work:
     if is_straight(layout, op):
         return Work(reads=reads)
     chunks = chunks_of(layout, op)
-    copies = layout.tiling.epilogue_stages
+    copies = layout.config.epilogue_stages
     if len(chunks) > copies:
         raise refusal(
             f"a store of the loop in {len(chunks)} chunks with {copies} staging copies",
@@ -193,7 +193,7 @@ def discards_first(layout: Layout, op: Dot) -> bool:
     carried = layout.body.inside.get(op.into or "")
     if (
         carried is None
-        or layout.tiling.zero_init_accumulators
+        or layout.config.zero_init_accumulators
         or not layout.body.is_zero(carried.first)
     ):
         return False
@@ -212,7 +212,7 @@ def step_work(layout: Layout, step: Step) -> Work:
     writes = tuple(dict.fromkeys(homes[r] for r in step.results))
     early = (
         early_vectors(layout)
-        if layout.tiling.separate_full_waits and step.when is When.LOOP
+        if layout.config.separate_full_waits and step.when is When.LOOP
         else {}
     )
     reads = tuple(dict.fromkeys(homes[r] for r in step.reads))
@@ -265,7 +265,7 @@ def started(layout: Layout) -> tuple[str, ...]:
 def tile_slots(layout: Layout) -> tuple[str, ...]:
     """What the loop reads in slots that are filled once a tile, where they are seen before it."""
     fetched = {op.result.name for op in held_loads(layout)}
-    rings = [r for r in layout.rings if r.per_tile and layout.tiling.separate_full_waits]
+    rings = [r for r in layout.rings if r.per_tile and layout.config.separate_full_waits]
     return tuple(t.value for r in rings for t in r.tiles if t.value not in fetched)
 
 
@@ -309,7 +309,7 @@ def _inside(layout: Layout, result: str) -> str:
 
 def _tail(layout: Layout) -> Iterator[tuple[str, Action]]:
     homes = dict(layout.homes)
-    if layout.tiling.split_k > 1:
+    if layout.config.split_k > 1:
         arrays = tuple(a.name for a in met_arrays(layout))
         yield MEET, Work(reads=arrays, writes=arrays)
     parts = part_arrays(layout)
@@ -361,5 +361,5 @@ def staged_chunks(layout: Layout) -> Iterator[tuple[Store, Chunk, int]]:
     count = 0
     for op in staged_stores(layout):
         for chunk in chunks_of(layout, op):
-            yield op, chunk, count % layout.tiling.epilogue_stages
+            yield op, chunk, count % layout.config.epilogue_stages
             count += 1

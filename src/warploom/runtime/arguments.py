@@ -43,5 +43,5 @@ def tiles(given: object, name: str) -> KernelConfig | None:
     raise BackendError(
         f"{name} is a {type(given).__name__}",
         where=f"argument {name}",
-        fix="a KernelConfig, as compiled kernels have it: compiled.choices[0].tiling",
+        fix="a KernelConfig, as compiled kernels have it: compiled.choices[0].config",
     )

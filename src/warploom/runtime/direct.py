@@ -30,7 +30,7 @@ class Direct:
     ) -> None:
         if built.cubin.report.messages:
             raise BackendError(
-                f"ptxas did not keep the schedule of {made.kernel.name} {built.tiling.name}",
+                f"ptxas did not keep the schedule of {made.kernel.name} {built.config.name}",
                 why="; ".join(built.cubin.report.messages),
                 fix="another tile",
             )

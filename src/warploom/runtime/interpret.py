@@ -223,13 +223,13 @@ def _module_for(
             continue
         for choice in choices:
             try:
-                lowered = compiled.lower(choice.tiling)
+                lowered = compiled.lower(choice.config)
             except (GeometryError, SchedulingError, KernelError, OrderError) as error:
                 last = error
                 continue
             module = build_module(kernel, lowered)
-            return module, partial(visit_list, lowered.kernel, choice.tiling)
-    raise last or GeometryError(f"no tiling of kernel {kernel.name}", fix="pin smaller extents")
+            return module, partial(visit_list, lowered.kernel, choice.config)
+    raise last or GeometryError(f"no config of kernel {kernel.name}", fix="pin smaller extents")
 
 
 def _unpipelined(

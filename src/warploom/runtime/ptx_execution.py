@@ -23,7 +23,7 @@ from warploom.compiler.compiled import Compiled, block_form
 from warploom.compiler.described import described
 from warploom.errors import InterpreterError
 from warploom.ir.tile import Access, DType, Kernel
-from warploom.passes.kernel_config import KernelConfig, tiling_of
+from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.runtime.check_launch import launch_of_binary, ptx_of
 
 Array = Any  # NumPy's own
@@ -40,7 +40,7 @@ def unpipelined(compiled: Compiled) -> tuple[Kernel, Source, KernelConfig]:
     else:
         kernel = compiled.simplified
         source, extents = emit_simt(kernel, compiled.sizes, compiled.pins)
-    return kernel, source, tiling_of(kernel, consumers=0, **extents)
+    return kernel, source, config_of(kernel, consumers=0, **extents)
 
 
 def execute_ptx(
@@ -53,11 +53,11 @@ def execute_ptx(
     seed: int,
 ) -> dict[str, Array]:
     """The outputs by name; ``arrays`` holds inputs, and what outputs hold before."""
-    kernel, source, tiling = made
+    kernel, source, config = made
     outputs = [t for t in kernel.tensors if t.access is Access.OUT]
     if any(0 in _shape(t, sizes) for t in outputs):
         return {t.name: _before(t, arrays, sizes) for t in outputs}
-    binary = described(kernel, source, tiling, b"")
+    binary = described(kernel, source, config, b"")
     contents = {}
     for tensor in kernel.tensors:
         if tensor.name in arrays:

@@ -1,4 +1,4 @@
-"""Choosing by measurement: run the likely tilings on the caller's tensors and keep the quickest.
+"""Choosing by measurement: run the likely configs on the caller's tensors and keep the quickest.
 
 Results are kept on disk beside the compiled kernels, so that calls use them from then on.
 """
@@ -29,9 +29,9 @@ Pins = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A tiling and its median milliseconds."""
+    """A config and its median milliseconds."""
 
-    tiling: KernelConfig
+    config: KernelConfig
     milliseconds: float
 
 
@@ -42,13 +42,13 @@ def tune_call(
     options: tuple[Any, ...],
     stream: int | None,
 ) -> tuple[Measured, ...]:
-    """Measure the likely tilings of a call and remember the quickest; quickest first."""
+    """Measure the likely configs of a call and remember the quickest; quickest first."""
     at = stream if stream is not None else stream_of(tensors[0])()
     complete = calls.launch(tensors, scalars, options, stream)
     made = calls.compiled(complete, options)
     trials: list[tuple[KernelConfig, Callable[[], object]]] = []
-    for tiling in likely(made):
-        pinned = (*options[:4], tiling.pins)
+    for config in likely(made):
+        pinned = (*options[:4], config.pins)
 
         def go(pinned: tuple[Any, ...] = pinned) -> object:
             return calls.launch(complete, scalars, pinned, at)
@@ -57,16 +57,16 @@ def tune_call(
             go()
         except WarploomError:  # one that cannot be built
             continue
-        trials.append((tiling, go))
+        trials.append((config, go))
     found = measure(trials, at)
-    remember(made.kernel, made.sizes, found[0].tiling)
+    remember(made.kernel, made.sizes, found[0].config)
     calls.forget()
     return found
 
 
 def likely(made: Compiled, count: int = COUNT) -> tuple[KernelConfig, ...]:
-    """The best few tilings by estimate, the first also with two further walks."""
-    ranked = [c.tiling for c in made.choices[:count]]
+    """The best few configs by estimate, the first also with two further walks."""
+    ranked = [c.config for c in made.choices[:count]]
     first = ranked[0]
     more = [
         replace(first, raster_group=max(1, first.raster_group // 2)),
@@ -80,7 +80,7 @@ def measure(
 ) -> tuple[Measured, ...]:
     """Time every option in rotating order; quickest first."""
     times = rotated([go for _, go in options], stream)
-    found = [Measured(tiling=t, milliseconds=ms) for (t, _), ms in zip(options, times, strict=True)]
+    found = [Measured(config=t, milliseconds=ms) for (t, _), ms in zip(options, times, strict=True)]
     return tuple(sorted(found, key=lambda m: m.milliseconds))
 
 
@@ -115,10 +115,10 @@ def rotated(
 
 
 def remember(
-    kernel: Kernel, sizes: Mapping[str, int], tiling: KernelConfig, folder: Path | None = None
+    kernel: Kernel, sizes: Mapping[str, int], config: KernelConfig, folder: Path | None = None
 ) -> None:
-    """Keep a tiling for later calls of the same kernel on the same sizes."""
-    data = json.dumps({"kernel": kernel.name, "sizes": dict(sizes), "config": dict(tiling.pins)})
+    """Keep a config for later calls of the same kernel on the same sizes."""
+    data = json.dumps({"kernel": kernel.name, "sizes": dict(sizes), "config": dict(config.pins)})
     disk_cache(folder).put("tuned", _key(kernel, sizes), data.encode())
 
 

@@ -96,8 +96,8 @@ class Context:
     def early(self) -> str | None:
         """The variable whose first tile may begin before the tensor does."""
         cut = cut_of(self.layout.body, self.layout.steps)
-        body, tiling = self.layout.body, self.layout.tiling
-        return cut.row if cut is not None and starts_early(body, cut, tiling) else None
+        body, config = self.layout.body, self.layout.config
+        return cut.row if cut is not None and starts_early(body, cut, config) else None
 
     def inside(self, index: str, limit: str, var: str | None) -> str:
         """Whether an index of a variable lies in a tensor that ends at ``limit``."""

@@ -31,7 +31,7 @@ MANY_REGISTERS = 64  # of a thread: sums of two parts that need more are written
 
 def inbox_constants(layout: Layout, at: int) -> list[str]:
     """Where barriers and inboxes lie."""
-    consumers = layout.tiling.consumer_warpgroups
+    consumers = layout.config.consumer_warpgroups
     names = ("MEET_FULL", "MEET_FREE", "MEET_INBOX")
     starts = (at, at + BARRIER_BYTES * consumers, at + 2 * BARRIER_BYTES * consumers)
     return [f"constexpr uint32_t {n} = {x};" for n, x in zip(names, starts, strict=True)]
@@ -40,7 +40,7 @@ def inbox_constants(layout: Layout, at: int) -> list[str]:
 def inbox_setup(layout: Layout) -> list[str]:
     """Barriers before their first use."""
     lines = []
-    for i in range(layout.tiling.consumer_warpgroups):
+    for i in range(layout.config.consumer_warpgroups):
         at = BARRIER_BYTES * i
         lines += [
             f"mbar_init(smem + MEET_FULL + {at}, 1);",
@@ -55,7 +55,7 @@ def near_lines(context: Context, site: Site) -> list[str]:
     for step, judged in zip_longest(exchange.steps, NEAR):
         if step != judged:  # a write counts itself, and what follows the read is known to all
             raise unfaithful_step(exchange, step or judged)
-    near = layout.tiling.split_k
+    near = layout.config.split_k
     every = [
         [word.replace("[b]", f"[{b}]") for word in quad]
         for array in met_arrays(layout)
@@ -89,7 +89,7 @@ def near_lines(context: Context, site: Site) -> list[str]:
         "    mbar_wait_cluster(full, round);",
         *indent(_added(every, near, step, each, used), 4),
         "    __syncwarp();",
-        f"    if (unit + gridDim.x < tiles * {layout.tiling.split_k} && lane < {near}"
+        f"    if (unit + gridDim.x < tiles * {layout.config.split_k} && lane < {near}"
         " && lane != own)",
         "      mbar_arrive_at(free, lane);  // for the next tile",
         "  }",

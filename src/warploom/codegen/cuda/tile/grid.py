@@ -40,7 +40,7 @@ def count_lines(context: Context, cut: Cut | None = None) -> list[str]:
         size = context.size(var.axis)
         if var.walk is Walk.TILE:  # the tiles of a cluster count as one
             extent = context.layout.extent(name)
-            extent *= context.layout.tiling.cluster if name == _split(context)[0][0] else 1
+            extent *= context.layout.config.cluster if name == _split(context)[0][0] else 1
             lines.append(f"const int count_{name} = ({size} + {extent - 1}) / {extent};")
         else:
             lines.append(f"const int count_{name} = {size};")
@@ -67,7 +67,7 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             "int group = 0, before = 0;  // row tiles of the groups before this one",
             "for (int tile = blockIdx.x;; tile += gridDim.x) {",
         ]
-    split = context.layout.tiling.split_k
+    split = context.layout.config.split_k
     if walk == "listed":
         order = context.order()
         return [
@@ -75,7 +75,7 @@ def walk_lines(context: Context, cut: Cut | None) -> list[str]:
             f"  const int tile = listed({order} + visit);",
             "  if (tile < 0) break;",
         ]
-    size = context.layout.tiling.cluster
+    size = context.layout.config.cluster
     each = f" / {size}" if size > 1 else ""
     if split > 1:
         return [
@@ -103,8 +103,8 @@ def _neighbours(context: Context) -> tuple[list[str], str]:
     """CTAs with 16 numbers in a row share a part of the chip, which asks the L2 once for what they
     want at the same time: they take 4 x 4 tiles, not a column of a band. Any number of CTAs does.
     """
-    tall = context.layout.tiling.raster_group
-    if not context.layout.tiling.serpentine or tall % SIDE or tall == SIDE:
+    tall = context.layout.config.raster_group
+    if not context.layout.config.serpentine or tall % SIDE or tall == SIDE:
         return [], "blockIdx.x"
     every, side = SIDE * tall, SIDE
     moved = f"place / {side} % {side} * {tall} + place / {side * side} * {side} + place % {side}"
@@ -141,7 +141,7 @@ def _group_counts(context: Context) -> list[str]:
 def _groups(context: Context, none: str = "break;") -> list[str]:
     groups, grouped = grouped_vars(context.kernel)
     starts = context.pointer(context.kernel.grid.starts[0])
-    extent, tall = context.layout.extent(grouped), context.layout.tiling.raster_group
+    extent, tall = context.layout.extent(grouped), context.layout.config.raster_group
     lines = [
         "int here = 0;  // row tiles of the group",
         f"while (group < count_{groups}) {{",
@@ -172,7 +172,7 @@ def _groups(context: Context, none: str = "break;") -> list[str]:
 
 def finds_early(layout: Layout) -> bool:
     """Whether consumers look for their next tile while the first product of one runs."""
-    kernel, shared = layout.body.kernel, layout.tiling.pingpong == 1
+    kernel, shared = layout.body.kernel, layout.config.pingpong == 1
     return kernel.grid.kind == "groups" and only_products(layout.body) and shared
 
 
@@ -235,9 +235,9 @@ def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
     """Bands of ``group`` rows; ``alone``: there are no other variables. Walks that turn around also
     go through every other band from its last columns: these are in the L2.
     """
-    size, column = context.layout.tiling.cluster, "inside / tall"
-    group = max(1, context.layout.tiling.raster_group // size)
-    if context.layout.tiling.serpentine:
+    size, column = context.layout.config.cluster, "inside / tall"
+    group = max(1, context.layout.config.raster_group // size)
+    if context.layout.config.serpentine:
         column = f"(band / {group} % 2 ? count_{cols} - 1 - {column} : {column})"
     row = "(band + inside % tall)"
     row = f"({row} * {size} + rank)" if size > 1 else row
@@ -289,7 +289,7 @@ def turned_line(context: Context, cut: Cut | None) -> str:
     all go forwards, so that they store the same bits; then all of a cluster do, which fetch one
     another's steps.
     """
-    alone, ctas = [], context.layout.tiling.cluster
+    alone, ctas = [], context.layout.config.cluster
     tiled = _split(context)[0] if _walk(context, cut) == "plane" else []
     for var in tiled:
         if _is_pulled(context, var):

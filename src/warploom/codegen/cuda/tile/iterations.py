@@ -15,7 +15,7 @@ MIRRORED = [  # iterations that lie wholly inside, of a loop that is walked from
 
 def trip_lines(context: Context, cut: Cut | None, least: int, *, masked: bool) -> list[str]:
     """How many iterations a tile has, and where each begins; at least ``least`` are run."""
-    loop, tiling = context.layout.body.loop, context.layout.tiling
+    loop, config = context.layout.body.loop, context.layout.config
     if loop.lists:
         return list_lines(context, cut, least)
     size = context.size(context.kernel.var(loop.var).axis)
@@ -25,14 +25,14 @@ def trip_lines(context: Context, cut: Cut | None, least: int, *, masked: bool) -
     if loop.until:
         end = f"until_{loop.var}"
         lines.append(f"const int {end} = min({size}, {context.uniform(loop.until)});")
-    single, split = extent == 1 and bool(loop.until), tiling.split_k > 1
+    single, split = extent == 1 and bool(loop.until), config.split_k > 1
     several = single and (least > 1 or (least == 1 and split))
     if single and least and not several:  # no step at hand: one of zeros past the end
         lines.append(f"if (first_{loop.var} >= {end}) first_{loop.var} = {size};")
     fewest = max(least, fewest_trips(context.layout))
     lines += range_lines(context, cut, end, masked=masked, fewest=fewest)
     step = f"{extent} * k"
-    if tiling.serpentine:
+    if config.serpentine:
         step = f"{extent} * (backwards ? k_tiles - 1 - k : k)"
         lines += ["if (backwards) {", *indent(MIRRORED, 2), "}"] if masked else []
     position = f"first_{loop.var} + {step}"
@@ -65,7 +65,7 @@ def range_lines(
             most = _solved(context, cut, bound, widest=True)
             lines.append(f"end_{loop} = min(end_{loop}, ({most}) + 1);")
     count = f"(end_{loop} - first_{loop} + {extent - 1}) / {extent}"
-    if context.layout.tiling.split_k > 1:
+    if context.layout.config.split_k > 1:
         lines += _part_lines(context, count, fewest)
     else:
         lines.append(f"const int k_tiles = max({count}, {fewest});")
@@ -129,7 +129,7 @@ def _of_grid(context: Context, tensor: str) -> str:
 
 def _part_lines(context: Context, count: str, fewest: int) -> list[str]:
     """The iterations of a part; what a part runs beyond its own lies past the end of all."""
-    loop, split = context.layout.body.loop.var, context.layout.tiling.split_k
+    loop, split = context.layout.body.loop.var, context.layout.config.split_k
     extent = context.layout.extent(loop) * context.layout.body.loop.times
     return [
         f"const int k_all = {count};",

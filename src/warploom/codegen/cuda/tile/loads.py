@@ -186,7 +186,7 @@ class Loads:
     def _fetched(self, op: Load, sizes: list[str]) -> list[str]:
         """A tile's lines on their way into the L2 while its products run."""
         rows, cols = op.result.vars
-        high = self.layout.extent(rows) // self.layout.tiling.consumer_warpgroups
+        high = self.layout.extent(rows) // self.layout.config.consumer_warpgroups
         wide = -(-self.layout.extent(cols) * op.result.dtype.bits // 8 // LINE_BYTES)
         at = {rows: f"({self.position(rows)} + row)", cols: f"({self.position(cols)} + column)"}
         indices = [at[a.var] if a.var in at else self._place(op, a) for a in op.at]

@@ -84,7 +84,7 @@ class Part:
         self.cut = cut_of(self.layout.body, self.layout.steps)
         self.walked = self.cut if alone else None  # what the walk over tiles goes by
         self.interrupted = (
-            interrupted(self.role("consumer")) if self.layout.tiling.full_wait_after > 0 else None
+            interrupted(self.role("consumer")) if self.layout.config.full_wait_after > 0 else None
         )
         self.producer = self.ops.producer_table()
         self.plain = self.ops.consumer_table("No{}")
@@ -139,10 +139,10 @@ class Part:
         """Whether a consumer whose rows lie past a group's end leaves its products out: where CTAs
         keep one pace, else they come apart and read again what they share.
         """
-        tiling = self.layout.tiling
+        config = self.layout.config
         return (
-            bool(tiling.cta_sync_interval)
-            and tiling.consumer_warpgroups > 1
+            bool(config.cta_sync_interval)
+            and config.consumer_warpgroups > 1
             and finds_early(self.layout)
         )
 
@@ -205,7 +205,7 @@ class Part:
             slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
             arguments = "".join(f", uint32_t slot_{part_name(v)}" for v in slots)
             loops = step.when is When.LOOP
-            cut = self.layout.tiling.full_wait_after if step.name == self.interrupted else 0
+            cut = self.layout.config.full_wait_after if step.name == self.interrupted else 0
             arguments += ", auto landed" if cut else ""
             head = f"auto {step.name} = [&](auto masked, int k{arguments}) {{"
             kept, text = step_text(self.context, step, "k" if loops else None, cut)
@@ -276,7 +276,7 @@ class Part:
                 between = []
                 looped = phase == "kernel" and isinstance(e, NamedArrive)
                 amid = (
-                    self.layout.tiling.deferred_mmas
+                    self.layout.config.deferred_mmas
                 )  # the rest of a product is issued amid what follows
                 if looped and not amid and drawn_after(program.kernel, i):
                     lines.append(f"turn_given({number(program)});")
@@ -328,7 +328,7 @@ class Part:
 
     def pace_lines(self, program: RoleProgram) -> list[str]:
         """Where the producer waits for those of other CTAs."""
-        pace = self.layout.tiling.cta_sync_interval if program.name == "producer" else 0
+        pace = self.layout.config.cta_sync_interval if program.name == "producer" else 0
         late = "gridDim.x / 4" if self.rests() else "gridDim.x / 16"  # who rests is early
         meet = f"keep_pace((unsigned*){self.context.work()}, ++paces, {late});" if pace else ""
         return [f"if (k % {pace} == 0) {meet}"] if pace else []

@@ -140,7 +140,7 @@ def _module_copies(
 
 
 def _policy(context: Context, tensor: str) -> str:
-    keep = context.layout.tiling.l2_evict_last
+    keep = context.layout.config.l2_evict_last
     if keep is None:
         return ""
     return f", {'policy_keep' if tensor == keep else 'policy_pass'}"
@@ -163,7 +163,7 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         a_mn_major=a_mn and not held,
     )
     steps = layout.extent(body.values[op.a].dims[1].var) * dtype.bits // 256
-    begin, end = _part(layout.tiling.deferred_mmas, steps, entry.op)
+    begin, end = _part(layout.config.deferred_mmas, steps, entry.op)
     columns, rows = array.cols if array.by_columns else 0, 0
     if not held:
         rows = 0 if array.by_columns else array.blocks * WGMMA_ROWS
@@ -217,7 +217,7 @@ def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
     that asks whether it has landed), and numbers.
     """
     lines: list[str] = []
-    vectors = {} if context.layout.tiling.separate_full_waits else early_vectors(context.layout)
+    vectors = {} if context.layout.config.separate_full_waits else early_vectors(context.layout)
     for name, (result, columns) in vectors.items():
         found = context.layout.slot_of(name)
         assert found is not None

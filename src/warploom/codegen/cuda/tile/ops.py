@@ -108,7 +108,7 @@ class Ops:
         table = table.with_op(LEAVE, lambda e, s: [])
         table = table.with_op(START, lambda e, s: self.start_lines())
         table = table.with_op(SUMS, lambda e, s: self.sum_lines())
-        meet = near_lines if self.context.layout.tiling.split_k_in_cluster else meet_lines
+        meet = near_lines if self.context.layout.config.split_k_in_cluster else meet_lines
         table = table.with_op(MEET, lambda e, s: meet(self.context, s))
         staged = staged_stores(self.layout)
         for op in (*self.layout.body.loop.body, *self.layout.body.tail):

@@ -85,7 +85,7 @@ def owned_by(
     """Accumulators a wait makes final, and what the loop computed before it."""
     arrays = {a.name: a for a in layout.arrays if a.form is Form.TILE}
     owned = [_owned(arrays[n]) for n in final if n in arrays]
-    if phase != "kernel" or layout.tiling.full_wait_after >= 0:
+    if phase != "kernel" or layout.config.full_wait_after >= 0:
         return tuple(owned)
     for e in reversed(program.kernel[:at]):
         if isinstance(e, WaitGroup | Mma):
@@ -114,7 +114,7 @@ def told_apart(
     """
     arrays = {a.name: a for a in layout.arrays}
     made = {x.accumulator for x in program.kernel if isinstance(x, Mma)}
-    tied = owned[-1].name if owned and layout.tiling.full_wait_after < 0 else ""
+    tied = owned[-1].name if owned and layout.config.full_wait_after < 0 else ""
     if phase == "epilogue" and not e.pending and layout.body.loop.times > 1:
         always, other = "k_tiles > 0", sorted(made - {o.name for o in owned})[:1]
     elif phase == "kernel" and tied and len(owned) > 1:
@@ -130,7 +130,7 @@ def summed_after(layout: Layout, program: RoleProgram, phase: str, at: int) -> t
 
     Only in settled programs: elsewhere the assembler keeps the order by itself.
     """
-    if not layout.tiling.drain_mma:
+    if not layout.config.drain_mma:
         return ()
     arrays = {a.name: a for a in layout.arrays}
     names: dict[str, None] = {}

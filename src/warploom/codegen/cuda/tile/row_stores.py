@@ -29,7 +29,7 @@ def column_sums(context: Context, op: Store, made: Reduce) -> list[str]:
         f"  if (lane < 4 && {exists}) atomicAdd(&{context.address(op, indices)}, sum[c]);",
         "}",
     ]
-    blocks = context.layout.extent(rows) // context.layout.tiling.consumer_warpgroups // 64
+    blocks = context.layout.extent(rows) // context.layout.config.consumer_warpgroups // 64
     element = [f"sum[e / 4 * 2 + e % 2] += {text};"]
     return [
         *vector.scopes.step,
@@ -43,7 +43,7 @@ def row_store(context: Context, op: Store) -> list[str]:
     rows = value.vars[0]
     vector = Vector(context, rows, None)
     text = vector.value(op.value)
-    blocks = context.layout.extent(rows) // context.layout.tiling.consumer_warpgroups // 64
+    blocks = context.layout.extent(rows) // context.layout.config.consumer_warpgroups // 64
     row = f"(pos_{rows} + row_of(b, i))"
     picked = {a.value for a in op.at if a.value and context.layout.body.values[a.value].dims}
     indices = [

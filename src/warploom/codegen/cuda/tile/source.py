@@ -83,10 +83,10 @@ def emit_kernel(
     With ``marks`` comments say which entry of the schedule lines belong to (``part.MARK``).
     """
     for part in (*lowered.earlier, lowered):
-        derived = programs_of(part.result, part.plan, part.layout.tiling)
+        derived = programs_of(part.result, part.plan, part.layout.config)
         refuse_other_operands(part.document, derived)
         refuse_other_exchanges(part.document, exchanges_of(part.layout))
-    chip = (target or h200()).shared_by(lowered.tiling.ctas_per_sm)
+    chip = (target or h200()).shared_by(lowered.config.ctas_per_sm)
     writer = _Writer(lowered, chip, stamps=stamps)
     for one in writer.parts:
         one.marks = marks
@@ -144,7 +144,7 @@ class _Writer:
             params=tuple(self.params.values()),
             threads=self.threads,
             shared_bytes=shared_layout.layout_of(self.document).end + self.counts + self.inbox,
-            work_bytes=part_bytes(self.last.layout) if self.last.layout.tiling.split_k > 1 else 0,
+            work_bytes=part_bytes(self.last.layout) if self.last.layout.config.split_k > 1 else 0,
             stamps=tuple(self.stamps.values()),
         )
 
@@ -172,7 +172,7 @@ class _Writer:
 
     @property
     def threads(self) -> int:
-        return 128 * (self.last.layout.tiling.warpgroups + 1)
+        return 128 * (self.last.layout.config.warpgroups + 1)
 
     @property
     def clustered(self) -> str:
@@ -220,7 +220,7 @@ class _Writer:
         params = ",\n    ".join(p.text for p in self.params.values())
         return [
             f'extern "C" __global__ void __launch_bounds__({self.threads},'
-            f" {self.lowered.tiling.ctas_per_sm}){self.clustered}",
+            f" {self.lowered.config.ctas_per_sm}){self.clustered}",
             f"{ENTRY}({params}) {{",
             "  extern __shared__ uint8_t dynamic_smem[];",
             *self.shared_start(),
@@ -253,7 +253,7 @@ class _Writer:
         """The walk over tiles; the parts of a tile have names of their own."""
         context, printer = self.last.context, self.last.printer
         turn, first = [], []
-        if self.last.layout.tiling.serpentine:
+        if self.last.layout.config.serpentine:
             backwards = (
                 printer.direction_line()
                 if printer is not None
@@ -292,14 +292,14 @@ class _Writer:
 
     def producer(self) -> list[str]:
         policies = []
-        if self.last.layout.tiling.l2_evict_last is not None:
+        if self.last.layout.config.l2_evict_last is not None:
             policies = [
                 "const uint64_t policy_keep = policy_evict_last(),"
                 " policy_pass = policy_evict_first();"
             ]
         gather = self.gatherer() if any(p.layout.gathers for p in self.parts) else []
         loop = self.tile_loop([p.producer_tile() for p in self.parts])
-        if self.last.layout.tiling.cta_sync_interval:
+        if self.last.layout.config.cta_sync_interval:
             left = f"leave_pace((unsigned*){self.last.context.work()});"
             loop = ["unsigned paces = 0;", *loop, left]
         maps = [n for n, p in self.params.items() if p.text.startswith("const __grid")]

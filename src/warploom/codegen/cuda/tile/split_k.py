@@ -25,10 +25,10 @@ MOST_REGISTERS, FEW_REGISTERS = 200, 32
 def meet_lines(context: Context, site: Site) -> list[str]:
     """The steps at which parts meet; the last of them goes on with the state of all."""
     layout = context.layout
-    consumers, split = layout.tiling.consumer_warpgroups, layout.tiling.split_k
+    consumers, split = layout.config.consumer_warpgroups, layout.config.split_k
     apart = part_bytes(layout) // QUAD_BYTES
     barrier = f"{group_barrier(site.document, site.program)} + instance"
-    size = layout.tiling.cluster
+    size = layout.config.cluster
     tile = f"(tile * {size} + rank)" if size > 1 else "tile"
     exchange = exchange_at(site.document, MEET)
     return [
@@ -61,7 +61,7 @@ def _steps(context: Context, exchange: Exchange, apart: int, barrier: str) -> li
 
 
 def _step(context: Context, step: ExchangeStep, apart: int, barrier: str) -> list[str]:
-    split, wide = context.layout.tiling.split_k, step.reach is Reach.GPU
+    split, wide = context.layout.config.split_k, step.reach is Reach.GPU
     fence = "__threadfence();" if wide else "__threadfence_block();"
     match step.does:
         case Does.DRAW:
@@ -105,7 +105,7 @@ def _places(arrays: Sequence[Array]) -> dict[str, int]:
 
 
 def _leave(context: Context, arrays: Sequence[Array], apart: int, at: int) -> list[str]:
-    places, split = _places(arrays), context.layout.tiling.split_k
+    places, split = _places(arrays), context.layout.config.split_k
     part = f"(part + {at % split}) % {split}" if at else "part"
     lines = [f"float4* const left = parts + {part} * {apart};"]
     for array in arrays:
@@ -162,7 +162,7 @@ def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
     """A sum over the parts in their order; loads of several quads are on their way at once."""
     if array.registers > FEW_REGISTERS:
         return _summed_in_a_loop(context, array, at, apart)
-    split, quads = context.layout.tiling.split_k, quads_text(array)
+    split, quads = context.layout.config.split_k, quads_text(array)
     ahead = max(1, _ahead(context) // (split - 1))  # its own is at hand
     lines = _blocks(context, array)
     for first in range(0, len(quads), ahead):
@@ -193,7 +193,7 @@ def _summed_in_a_loop(context: Context, array: Array, at: int, apart: int) -> li
 
     Unrolled over the parts, with its own among them by number, ptxas spills hundreds of registers.
     """
-    split, quads = context.layout.tiling.split_k, quads_text(array)
+    split, quads = context.layout.config.split_k, quads_text(array)
     ahead, places = _ahead(context), {array.name: at}
     lines = _blocks(context, array)
     for n, quad in enumerate(quads):
@@ -217,7 +217,7 @@ def _summed_in_a_loop(context: Context, array: Array, at: int, apart: int) -> li
 
 def _together(context: Context, arrays: Sequence[Array], apart: int) -> list[str]:
     """The state of all parts; sums that depend on a maximum are brought to the highest."""
-    split, meeting = context.layout.tiling.split_k, meeting_of(context.layout.body)
+    split, meeting = context.layout.config.split_k, meeting_of(context.layout.body)
     assert meeting.top is not None
     top = _home(context, meeting.top.result.name)
     rescaled = {_home(context, c.result.name) for c, scaled in meeting.sums if scaled}

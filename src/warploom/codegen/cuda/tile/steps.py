@@ -292,4 +292,4 @@ def _row_loop(vector: Vector, stores: list[tuple[str, str, str]], blocks: int) -
 
 def _blocks(context: Context, step: Step) -> int:
     rows = context.layout.extent(step.rows) if step.rows else 64
-    return rows // context.layout.tiling.consumer_warpgroups // 64
+    return rows // context.layout.config.consumer_warpgroups // 64

@@ -207,7 +207,7 @@ def direct_text(
     dtype = context.kernel.tensor(op.tensor).dtype
     vector = Vector(context, rows, cols, iteration=iteration)
     text = vector.value(op.value)
-    blocks = context.layout.extent(rows) // context.layout.tiling.consumer_warpgroups // 64
+    blocks = context.layout.extent(rows) // context.layout.config.consumer_warpgroups // 64
     groups = context.layout.extent(cols) // 16
     odd = bool(groups % 2)
     alone = dtype not in PACKS or is_turned(context.layout, op) or op.add
@@ -287,7 +287,7 @@ def _write_lines(context: Context, dtype: DType, at: Place, wide: int) -> list[s
     columns, of two rows among 16.
     """
     place, exists, limit, column = at
-    how = "stream" if context.layout.tiling.cta_sync_interval else "store"
+    how = "stream" if context.layout.config.cta_sync_interval else "store"
     pair = "y[j / 2][j % 2 * 4 + 2 * i" if wide == 2 else "y[0][j % 2 * 4 + j / 2 * 2"
     lines = [
         "uint32_t x[4];",
@@ -365,8 +365,8 @@ def module_store(
     assert isinstance(store, BulkStoreOperation)
     context, found = made.context, made.module.map(store.tensor_map)
     name = context.map_of(context.kernel.tensor(op.tensor), found.box)
-    tiling = context.layout.tiling
-    how = "stream" if tiling.cta_sync_interval and tiling.l2_evict_last is not None else "store"
+    config = context.layout.config
+    how = "stream" if config.cta_sync_interval and config.l2_evict_last is not None else "store"
     place = made.store_coordinates(store)
     return [f"if (lane == 0) tma_{how}_{len(found.box)}d(&{name}, {source}, {place});"]
 
@@ -398,7 +398,7 @@ def store_call(
         elif at.var == value.vars[1] and across:
             shift[n] = " + ".join(across)
     place = context.coordinates(op, iteration, shift)
-    tiling = context.layout.tiling
-    how = "stream" if tiling.cta_sync_interval and tiling.l2_evict_last is not None else "store"
+    config = context.layout.config
+    how = "stream" if config.cta_sync_interval and config.l2_evict_last is not None else "store"
     call = f"tma_{'add' if op.add else how}_{len(place)}d"
     return [f"if (lane == 0) {call}(&{name}, {source}, {', '.join(place)});"]
