@@ -21,12 +21,14 @@ from warploom.errors import InfeasibleError, SchedulingError
 from warploom.ir.schedule_ops import DepEdge, KOffsetKind, OpDesc, OpRole, ResourceKind
 from warploom.pipeline.amd_target.cost import (
     PingPongOps as Op,
-    annotate_ops,
     mi355x_cost_model,
     mi355x_double_buffer,
 )
 from warploom.pipeline.body import PipelineBody
 from warploom.pipeline.config.pipeline import BlockSizing
+from warploom.pipeline.cost_model import (
+    annotate_ops,
+)
 from warploom.pipeline.graph_builder.edges import derive_edges_from_ops
 from warploom.pipeline.graph_builder.loop_body import LoopBody
 from warploom.pipeline.scheduling.csp import optimal_schedule_with_halves

@@ -21,14 +21,18 @@ from warploom.ir.schedule_ops import OpRole, ResourceKind
 from warploom.modulo import Goal, ModuloOptions, RingKind, check_result, solve_modulo
 from warploom.pipeline.amd_target.cost import (
     AMDScheduleHints,
-    OpCost,
     PingPongOps,
-    TargetCostModel,
-    TargetProfile,
     mi355x_double_buffer,
 )
 from warploom.pipeline.amd_target.geometry import KernelGeometry
 from warploom.pipeline.compile import compile_schedule
+from warploom.pipeline.config.target import (
+    TargetProfile,
+)
+from warploom.pipeline.cost_model import (
+    OpCost,
+    TargetCostModel,
+)
 from warploom.pipeline.modulo.bridge import ModuloRequest
 from warploom.pipeline.schedules.fourwave import Pipeline4Wave
 from warploom.pipeline.schedules.pingpong import DeclarativeSchedule

@@ -3,6 +3,7 @@
     python bench/oracles.py roles 0 20000 [--jobs 8] [--seconds 600] [--json FILE]
     python bench/oracles.py counters 0 20000
     python bench/oracles.py sequences 0 20000
+    python bench/oracles.py attacks 0 20000
     python bench/oracles.py larger 0 5000
     python bench/oracles.py exchanges 0 5000
     DOCUMENTS=FOLDER python bench/oracles.py shipped 0 5000
@@ -13,10 +14,12 @@
 ``roles``: small role programs, every second one edited, against every interleaving
 (``tests/modelcheck``). ``counters``: counter schedules, every second one with loads written twice,
 against the executor's complete exploration. ``sequences``: rings of up to 24 slots and random
-sequences of tiles, against runs with one step after the other held back. ``larger``: deep rings
-and clusters, edited up to three times, against random runs. ``exchanges``: how CTAs meet in global
-memory, edited up to four times, against every interleaving. ``shipped``: schedules of the shipped
-texts (of `bench/role_mutants.py --write FOLDER`), edited up to three times, against random runs.
+sequences of tiles, against runs with one step after the other held back. ``attacks``: the
+hand-made right documents of every class that was once judged wrongly, edited up to three times,
+against the same runs. ``larger``: deep rings and clusters, edited up to three times, against random
+runs. ``exchanges``: how CTAs meet in global memory, edited up to four times, against every
+interleaving. ``shipped``: schedules of the shipped texts (of
+`bench/role_mutants.py --write FOLDER`), edited up to three times, against random runs.
 ``structure``: shipped schedules with consistent edits of several places (``tests/mutation``).
 ``modulo``: bodies with distances, values, budgets, roles and isolation, solved and enumerated
 (``tests/modulo/full_oracle.py``). Prints each disagreement, and the figures.
@@ -95,6 +98,12 @@ def sequences(seed: int) -> tuple[str, str]:
     return compare(seed)
 
 
+def attacks(seed: int) -> tuple[str, str]:
+    from tests.modelcheck.attacks import compare
+
+    return compare(seed)
+
+
 def structure(seed: int) -> tuple[str, str]:
     from tests.mutation.structure_mutants import compare
 
@@ -104,6 +113,7 @@ def structure(seed: int) -> tuple[str, str]:
 KINDS = {
     "structure": structure,
     "sequences": sequences,
+    "attacks": attacks,
     "shipped": shipped,
     "exchanges": exchanges,
     "roles": roles,

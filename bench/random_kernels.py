@@ -4,6 +4,7 @@
     python bench/random_kernels.py run FOLDER [--only NAME,NAME] [--out FILE]
     python bench/random_kernels.py apart FOLDER [--out FILE]                a process a kernel
     python bench/random_kernels.py host FILE [--seed FIRST] [--count 5000] [--seconds S]
+    python bench/random_kernels.py mi355x FILE [--seed FIRST] [--count 300] [--seconds S]
 
 ``build`` draws kernels (``tests/frontend/random_kernels.py``), lowers and proves them, compiles
 them
@@ -13,7 +14,8 @@ see nothing but the kernel.
 
 ``host`` needs no GPU: one kernel a seed is lowered, proven, emitted and executed thread by thread
 (``tests/host_cuda``). FILE has a line a seed: ``right``, ``refused`` (with the reason), or what
-went wrong. Seeds that it holds are left out, so a campaign can be stopped and resumed.
+went wrong. Seeds that it holds are left out, so a campaign can be stopped and resumed. ``mi355x``
+does the same with gfx950 machine code, executed on the CPU and judged for every timing of a launch.
 """
 
 from __future__ import annotations
@@ -325,7 +327,39 @@ def host_line(seed, forms):
     return {"seed": seed, "text": case.text, "found": found, "s": seconds}
 
 
-def host(path, first, count, forms, seconds):
+def mi355x_line(seed, forms):
+    """One kernel, compiled for gfx950 and executed from its machine code: its line of results."""
+    from tests.codegen_amdgcn.tile_cases import try_kernel
+
+    from warploom.codegen.amdgcn.tile_ir.execute import ExecutionError
+    from warploom.errors import WarploomError
+    from warploom.ir.tile import Access, is_number
+
+    start, found = time.time(), "right"
+    case, _ = drawn(seed, forms)
+    try:
+        names = [t.name for t in case.kernel.tensors if t.access is not Access.OUT]
+        arrays = dict(zip(names, case.arrays(), strict=True))
+        order = ("forward", "reverse", "random")[seed % 3]
+        free = [v for v in case.kernel.vars if v.extent is None and not is_number(v)]
+        small = {v.name: (64, 32, 16)[min(i, 1 + seed % 2)] for i, v in enumerate(free)}
+        done = try_kernel(
+            case.kernel, arrays, case.scalars, sizes=case.sizes, order=order,
+            extents=small if seed % 8 else None,
+        )  # fmt: skip
+        wrong = done.wrong
+        found = f"wrong: {wrong}"[:300] if wrong else "right"
+    except ExecutionError as error:
+        found = f"wrong: {error}"[:300]
+    except WarploomError as error:
+        found = "refused: " + str(error).partition("\n")[0]
+    except Exception as error:
+        found = f"raw {type(error).__name__}: {error}"[:300]
+    seconds = round(time.time() - start, 2)
+    return {"seed": seed, "text": case.text, "found": found, "s": seconds}
+
+
+def host(path, first, count, forms, seconds, line_of=host_line):
     """Kernels of some seeds; those that the file holds are left out."""
     from tests.frontend.random_kernels import FORMS
 
@@ -336,7 +370,7 @@ def host(path, first, count, forms, seconds):
         for seed in range(first, first + count):
             if seed in done or time.time() - began > seconds:
                 continue
-            line = host_line(seed, forms or FORMS)
+            line = line_of(seed, forms or FORMS)
             lines.append(line)
             file.write(json.dumps(line) + "\n")
             file.flush()
@@ -348,7 +382,7 @@ def host(path, first, count, forms, seconds):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=("build", "run", "apart", "host"))
+    parser.add_argument("mode", choices=("build", "run", "apart", "host", "mi355x"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
@@ -362,6 +396,8 @@ def main():
         return build(args.folder, args.count, args.seed, forms)
     if args.mode == "host":
         return host(args.folder, args.seed, args.count, forms, args.seconds)
+    if args.mode == "mi355x":
+        return host(args.folder, args.seed, args.count, forms, args.seconds, mi355x_line)
     if args.mode == "apart":
         return run_apart(args.folder, args.out)
     return run(args.folder, set(filter(None, args.only.split(","))), args.out)

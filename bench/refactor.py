@@ -69,8 +69,13 @@ def source_of(made):
     if isinstance(made, tuple):
         lowered, _ = made
         emit = module("warploom.codegen.cuda.tile.source", "warploom.codegen.cuda.tile.source")
-        return emit.emit_kernel(lowered).text, lowered.config.name
-    return made.built.source.text, made.config.name
+        return emit.emit_kernel(lowered).text, config_of(lowered).name
+    return made.built.source.text, config_of(made).name
+
+
+def config_of(made):
+    """The configuration, under its present or its former name."""
+    return made.config if hasattr(made, "config") else made.tiling
 
 
 def dump(folder, parts):

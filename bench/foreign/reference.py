@@ -101,7 +101,28 @@ def tma_reduce(x, o):
     return {"o": o + 2 * x}
 
 
+def cute_gemm(a, b):
+    return _f(a) @ _f(b).T
+
+
+def cute_layernorm(a, w):
+    x = _f(a)
+    x = x - x.mean(-1, keepdims=True)
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * w
+
+
 BY_NAME = {
+    "cute_add": lambda a, b: a + b,
+    "cute_scaled": lambda a: np.exp(_f(a)) * 0.5,
+    "cute_row_sum": lambda a: _f(a).sum(-1),
+    "cute_softmax": lambda a: softmax(a)["o"],
+    "cute_cluster_sum": lambda a: a.reshape(2, -1).sum(-1).astype(np.int32),
+    "cute_transpose": lambda a: a.T,
+    "cute_handed": lambda a: a * 2 + 1,
+    "cute_ring": lambda a: a[:, ::-1] * 3,
+    "cute_tma_copy": lambda a: _f(a) + 1,
+    **dict.fromkeys(("cute_gemm_cp_async", "cute_gemm_tma"), cute_gemm),
+    **dict.fromkeys(("cute_gemm_special", "cute_gemm_cluster"), cute_gemm),
     "gluon_matmul_ws": matmul, "gluon_matmul_ws_1stage": matmul, "gluon_matmul_pipelined": matmul,
     "matmul_fp8": matmul_nt, "gelu_bf16": gelu, "dot_registers": matmul,
 }  # fmt: skip

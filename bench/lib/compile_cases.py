@@ -94,7 +94,7 @@ def loop_passes(ops, rows=False):
     *_, part = each_loop(kernel)
     start = time.process_time()
     body = body_of(part)
-    layout = lay_out(body, config_of(kernel, consumers=2, m=128, n=128, k=64), fuse(body))
+    layout = lay_out(body, config_of(kernel, consumer_warpgroups=2, m=128, n=128, k=64), fuse(body))
     return {"passes_s": round(time.process_time() - start, 3), "steps": len(layout.steps)}
 
 

@@ -60,6 +60,9 @@ class Tensor:
     def T(self):
         return Tensor(self.bits.T, self.name)
 
+    def swapaxes(self, one, other):
+        return Tensor(self.bits.swapaxes(one, other), self.name)
+
     def reshape(self, *shape):
         return Tensor(self.bits.reshape(*shape), self.name)
 

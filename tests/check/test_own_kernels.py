@@ -7,17 +7,17 @@ import pytest
 from warploom.cli.check import check_kernel
 from warploom.cli.kernels import TEXTS, TileKernel
 from warploom.cli.knobs import Request
+from warploom.cli.problem import make_problem
 from warploom.cli.source import look_up
 from warploom.compiler.compiled import Compiled
 from warploom.compiler.cubin import find_toolchain
 from warploom.errors import BackendError, CheckError
+from warploom.ir.mbarrier_dialect import Commit, Compute, Mma, WaitGroup
 from warploom.report import Verdict
 
 KNOWN = {
     # 64 rows are added into one row of bf16: rounding above the limit for distinct rows.
     "grouped_scattered": {"WRONG"},
-    # The store of ds reads A registers of a product in flight.
-    "packed_grad": {"REGISTER-IN-FLIGHT"},
 }
 """What is known to be found, by kernel."""
 
@@ -49,6 +49,34 @@ def test_compile_can_insist_on_clean_machine_code(monkeypatch):
     monkeypatch.setattr(Compiled, "cuda", broken)
     with pytest.raises(CheckError, match="machine code is"):
         made.require_checked({"m": 128, "n": 208, "k": 128})
+
+
+def test_sums_are_cleared_before_the_fence_of_their_products():
+    _needs_compiler()
+    sizes = "b=1,h=1,g=1,t=64,s=128,d=256"
+    (report,) = check_kernel(_kernel("values_grad"), "values_grad", sizes, [], {})
+    assert report.verdict is Verdict.CLEAN, report.text()
+
+
+@pytest.mark.parametrize("d", [64, 128, 256])
+def test_nothing_reads_registers_that_a_product_holds(d):
+    sizes = f"h=1,g=1,t=128,s=128,d={d},i=1"
+    problem = make_problem(_kernel("packed_grad"), sizes, [], timed=False)
+    for program in problem.kernel.compiled.document.programs:
+        flight, group, puts = [], set(), 0
+        for _ in range(2):
+            for e in (*program.prologue, *program.kernel, *program.epilogue):
+                if isinstance(e, Mma):
+                    group |= set(e.registers)
+                elif isinstance(e, Commit):
+                    flight, group = [*flight, group], set()
+                elif isinstance(e, WaitGroup):
+                    flight = flight[len(flight) - e.pending :] if e.pending else []
+                elif isinstance(e, Compute):
+                    held = set().union(group, *flight)
+                    assert not held & {*e.reads, *e.writes}, e
+                    puts += bool(e.fills_slots)
+        assert puts or program.name == "producer"
 
 
 @pytest.mark.slow

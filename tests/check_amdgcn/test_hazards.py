@@ -13,6 +13,7 @@ M16 = "v_mfma_f32_16x16x16_f16 v[16:19], v[8:9], v[10:11], v[16:19]"  # 4 passes
 M32 = "v_mfma_f32_32x32x8_f16 v[16:31], v[8:9], v[10:11], v[16:31]"  # 8 passes
 M4 = "v_mfma_f32_4x4x4_16b_f16 v[16:19], v[8:9], v[10:11], v[16:19]"  # 2 passes
 S32 = "v_mfma_f32_32x32x2_f32 v[16:31], v8, v9, v[16:31]"  # 16 passes, single precision
+SPARSE = "v_smfmac_f32_16x16x32_f16 v[16:19], v[8:9], v[12:15], v1"  # 4 passes
 D16 = "v_mfma_f64_16x16x4_f64 v[16:23], v[8:9], v[10:11], v[16:23]"
 D4 = "v_mfma_f64_4x4x4_4b_f64 v[16:17], v[8:9], v[10:11], v[16:17]"
 
@@ -71,6 +72,22 @@ CASES = {
         "buffer_store_dwordx4 v[8:11], v1, s[8:11], 0 offen", "v_mov_b32 v9, 0", 2, 2),
     "data of a wide buffer store with an offset register": (
         "buffer_store_dwordx4 v[8:11], v1, s[8:11], s3 offen", "v_mov_b32 v9, 0", 1, 1),
+    "dot product stored": (
+        "v_dot2_f32_f16 v9, v1, v2, v3", "global_store_dword v1, v9, s[6:7]", 3, 3),
+    "double precision, result overwritten": (D16, "v_mov_b32 v16, 0", 11, 11),
+    "double precision, index of a sparse product": (
+        D16, "v_smfmac_f32_16x16x32_f16 v[32:35], v[8:9], v[12:15], v16", 11, 19),
+    "2 passes, part of the result as the addend": (
+        M4, "v_mfma_f32_32x32x8_f16 v[10:25], v[8:9], v[26:27], v[10:25]", 3, 4),
+    "2 passes, part of the result as an addend of fp32": (
+        M4, "v_mfma_f32_32x32x2_f32 v[10:25], v8, v9, v[10:25]", 3, 3),
+    "vector result in what a sparse product adds to": ("v_mov_b32 v17, 0", SPARSE, 2, 2),
+    "sparse product, result read": (SPARSE, "v_add_f32 v1, v16, v16", 7, 8),
+    "part of a result in what a sparse product adds to": (
+        M32, SPARSE, 9, 10),
+    "result as a sparse product's index": (
+        M4, "v_smfmac_f32_16x16x32_f16 v[32:35], v[8:9], v[12:15], v16", 5, 5),
+    "index of a sparse product overwritten": (SPARSE, "v_mov_b32 v1, 0", 0, 0),
     "16 passes, result read": (
         "v_mfma_f32_32x32x4_2b_f16 v[64:95], v[8:9], v[10:11], v[64:95]",
         "v_add_f32 v1, v64, v64", 19, 20),

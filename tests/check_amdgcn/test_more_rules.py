@@ -1,5 +1,6 @@
 """Further rules: each right form is clean, the changed one is found."""
 
+import numpy as np
 import pytest
 
 from warploom.report import Verdict
@@ -211,11 +212,30 @@ def test_the_order_of_dma_is_named_wherever_there_is_dma():
     assert any("Turned off, the verdict is the same" in a for a in report.assumes)
 
 
-def test_a_buffer_access_that_straddles_the_end_is_not_guessed_at():
-    body = BUFFER.replace("0x10000", "0x1fc") + (
-        "\tbuffer_load_dwordx4 v[4:7], v3, s[8:11], 0 offen\n\ts_waitcnt vmcnt(0)" + STORE
+def test_every_dword_of_a_buffer_access_has_its_own_range():
+    """Ranges are checked dword by dword; half a dword behind the end is not guessed at."""
+    load = "\tbuffer_load_dwordx4 v[4:7], v3, s[8:11], 0 offen\n\ts_waitcnt vmcnt(0)\n"
+    wide = (
+        BUFFER.replace("0x10000", "0x1fc") + load + ("\tglobal_store_dwordx4 v3, v[4:7], s[6:7]\n")
     )
-    assert verdict_of(body).verdict is Verdict.UNSUPPORTED
+
+    def expected(x, y):
+        return np.where(np.arange(4096) < 127, x, 0)
+
+    report = verdict_of(wide, against=expected)
+    assert report.verdict is Verdict.CLEAN, str(report)
+    assert report.figures["bytes read"] < 16 * 128
+    to_y = BUFFER.replace("s4", "s6").replace("s5", "s7").replace("0x10000", "0x1fc")
+    store = (
+        "\tglobal_load_dwordx4 v[4:7], v3, s[4:5]\n\ts_waitcnt vmcnt(0)\n"
+        + to_y
+        + ("\tbuffer_store_dwordx4 v[4:7], v3, s[8:11], 0 offen\n")
+    )
+    assert verdict_of(store, against=expected).verdict is Verdict.CLEAN
+    half = BUFFER.replace("0x10000", "0x1fd") + load.replace("dwordx4 v[4:7]", "dword v4")
+    assert verdict_of(half + STORE).verdict is Verdict.CLEAN  # sixteen bytes apart: none straddles
+    short = BUFFER.replace("0x10000", "0x1fe") + load.replace("dwordx4 v[4:7], v3", "dword v4, v1")
+    assert verdict_of(short + STORE).verdict is Verdict.UNSUPPORTED
 
 
 @pytest.mark.parametrize(

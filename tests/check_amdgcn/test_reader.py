@@ -81,6 +81,60 @@ def test_symbols_macros_and_register_expressions():
     assert got[9] == ("s_mov_b32", ("s0", "16"))
 
 
+def operands_of(text):
+    return [i.operands[0] for i in read(text).instructions[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "nops"),
+    [
+        (".set K, 2\n.if K == 1\n s_nop 1\n.elseif K == 2\n s_nop 2\n.else\n s_nop 3\n.endif\n",
+         ["2"]),
+        (".set K, 3\n.if K == 1\n s_nop 1\n.elseif K == 2\n s_nop 2\n.elseif K == 3\n s_nop 5\n"
+         ".else\n s_nop 3\n.endif\n s_nop 9\n", ["5", "9"]),
+        (".set K, 7\n.if K == 1\n s_nop 1\n.elseif K == 2\n s_nop 2\n.else\n s_nop 3\n.endif\n",
+         ["3"]),
+        (".set K, 2\n.ifeq K-2\n s_nop 1\n.else\n s_nop 2\n.endif\n", ["1"]),
+        (".set K, 2\n.ifne K-2\n s_nop 1\n.else\n s_nop 2\n.endif\n", ["2"]),
+        (".set K, 2\n.ifgt K-2\n s_nop 1\n.endif\n.ifge K-2\n s_nop 2\n.endif\n", ["2"]),
+        (".ifc a, a\n s_nop 1\n.ifnc a, b\n s_nop 2\n.endif\n.endif\n", ["1", "2"]),
+        (".irp n, 3, 4\n s_nop \\n\n.endr\n", ["3", "4"]),
+        (".irp n, 3, 4\n.rept 2\n s_nop \\n\n.endr\n.endr\n", ["3", "3", "4", "4"]),
+        (".equ Q, 6\n s_nop Q\n", ["6"]),
+    ],
+)  # fmt: skip
+def test_conditions_and_repetitions(text, nops):
+    assert operands_of(text) == nops
+
+
+def test_an_unknown_condition_is_an_error():
+    with pytest.raises(AssemblyError, match=r"\.ifeqs is not read"):
+        read('.ifeqs "a", "b"\n s_nop 0\n.endif\n')
+
+
+def test_counts_may_be_expressions():
+    waits = [i for i in read(
+        ".set N, 5\n s_waitcnt vmcnt(N-2) & lgkmcnt(N)\n s_waitcnt vmcnt(1), lgkmcnt(0)\n"
+    ).instructions if i.mnemonic == "s_waitcnt"]  # fmt: skip
+    assert [(w.vm, w.lgkm) for w in map(read_waits, waits)] == [(3, 5), (1, 0)]
+
+
+def test_numbered_labels_are_the_nearest_ones():
+    kernel = read("1:\n s_nop 0\n s_branch 1b\n s_branch 1f\n1:\n s_nop 1\n s_branch 1b\n")
+    branches = [i for i in kernel.instructions if i.mnemonic == "s_branch"]
+    assert [kernel.target_of(b) for b in branches] == [0, 3, 3]
+
+
+def test_a_label_as_a_distance_behind_getpc():
+    body = (
+        "\ts_getpc_b64 s[12:13]\n\ts_add_i32 s14, label_far, 0x4\n\ts_add_u32 s12, s12, s14\n"
+        "\ts_addc_u32 s13, s13, 0\n\ts_setpc_b64 s[12:13]\n\ts_trap 2\nlabel_far:\n"
+    )
+    assert verdict_of(body).verdict is Verdict.CLEAN
+    apart = body.replace("\ts_add_i32 s14", "\ts_nop 0\n\ts_add_i32 s14")
+    assert verdict_of(apart).verdict is Verdict.UNSUPPORTED
+
+
 def test_comments_labels_and_line_tables():
     kernel = read(
         '\t.file 1 "dir" "name.py"\n'
@@ -162,9 +216,9 @@ def test_what_cannot_be_read_is_an_error_of_its_own(name):
 
 
 def test_unsupported_names_the_first_instruction_and_its_line():
-    report = verdict_of("\ts_nop 0\n\tv_smfmac_f32_16x16x32_f16 v[0:3], v[4:5], v[6:9], v10\n")
+    report = verdict_of("\ts_nop 0\n\tv_cubeid_f32 v0, v1, v2, v3\n")
     assert report.verdict is Verdict.UNSUPPORTED
-    assert "v_smfmac_f32_16x16x32_f16" in report.unsupported
+    assert "v_cubeid_f32" in report.unsupported
     assert "line 16" in report.unsupported
 
 

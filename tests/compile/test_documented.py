@@ -75,7 +75,7 @@ def test_lgkm_counts_come_from_the_parameters():
 def test_wait_counts_follow_from_the_order():
     compiled = pingpong()
     assert w.derive_wait_counts is w.derive_waits_from_blocks
-    counts = w.derive_wait_counts(compiled.program.blocks, compiled.config, (8, 4))
+    counts = w.derive_wait_counts(compiled.program, compiled.config, 8, 4)
     assert counts == (8, 12)
 
 

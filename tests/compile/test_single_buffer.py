@@ -347,3 +347,55 @@ def test_a_store_without_its_load_is_refused():
     ]
     with pytest.raises((ConfigError, ProgramError), match="load_0_1"):
         compile_schedule(body_of(*ops))
+
+
+class Unnamed(IntEnum):
+    LOAD = 0
+    STORE = 1
+    READ = 2
+    QK = 3
+    SOFTMAX = 4
+    PV = 5
+
+
+class AttentionByRoles(PipelineSchedule):
+    """Attention as roles and channels alone say it, with or without its softmax."""
+
+    def __init__(self, *, softmax, reordered):
+        self.softmax, self.reordered = softmax, reordered
+
+    def config(self):
+        return mi355x_single_buffer()
+
+    def build_body(self):
+        roles = {
+            Unnamed.LOAD: (ResourceKind.GLOBAL_MEM, OpRole.GLOBAL_LOAD),
+            Unnamed.STORE: (ResourceKind.LDS, OpRole.SHARED_STORE),
+            Unnamed.READ: (ResourceKind.LDS, OpRole.FRAGMENT_LOAD),
+            Unnamed.QK: (ResourceKind.MMA_UNIT, OpRole.COMPUTE),
+            Unnamed.SOFTMAX: (ResourceKind.VALU, OpRole.VALU_COMPUTE),
+            Unnamed.PV: (ResourceKind.MMA_UNIT, OpRole.COMPUTE),
+        }
+        costs = TargetCostModel({t: OpCost(unit, 20, role) for t, (unit, role) in roles.items()})
+        body = PipelineBody()
+        for ch in (0, 1):
+            body.load(Unnamed.LOAD, ch=ch)
+        for ch in (0, 1):
+            body.store(Unnamed.STORE, ch=ch)
+        body.frag(Unnamed.READ, ch=0)
+        body.compute(Unnamed.QK)
+        if self.softmax:
+            body.vector(Unnamed.SOFTMAX)
+        body.frag(Unnamed.READ, ch=1)
+        body.compute(Unnamed.PV)
+        ops = annotate_ops(body.done(), costs)
+        return single_buffer_reorder(ops, self.config()) if self.reordered else ops
+
+
+@pytest.mark.parametrize("softmax", [False, True])
+@pytest.mark.parametrize("reordered", [False, True])
+def test_a_body_that_is_no_product_is_told_to_name_its_values(softmax, reordered):
+    with pytest.raises((ConfigError, ProgramError)) as caught:
+        compile_schedule(AttentionByRoles(softmax=softmax, reordered=reordered))
+    assert "no matrix product" in str(caught.value)
+    assert "takes" in caught.value.fix

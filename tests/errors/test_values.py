@@ -72,7 +72,7 @@ FUNCTIONS = {
     w.derive_cross_stage_rotation_edges: {"body": [LOAD, MMA]},
     w.filter_spurious_cross_stage_flow: {"edges": [w.DepEdge.flow(0, 1)], "body": [LOAD, MMA]},
     w.double_buffer_reorder: {"ops": [LOAD, MMA] * 2, "config": w.mi355x_double_buffer()},
-    w.derive_wait_counts: {"blocks": [BLOCK] * 8, "config": w.mi355x_double_buffer()},
+    w.derive_wait_counts: {"program": [BLOCK] * 8, "config": w.mi355x_double_buffer()},
     w.derive_safe_max_globals: {"num_k_mmas": 2},
     w.emit_minimal_barrier_block: {"block": BLOCK, "wrap_waits": True, "global_before_frag": False},
     w.optimal_schedule: {"body": GRAPH, "max_vgpr": 10, "work_limit": 10},

@@ -126,7 +126,15 @@ def test_four_wave_drains_between_blocks_where_the_caller_says_so():
         assert compiled.report.verdict == "clean"
         return sum(op.tag == ScheduleOps.WAIT_LGKM and op.wait_value == 0 for op in ops)
 
-    assert drains(four_wave()) > drains(Pipeline4Wave(FOUR_WAVE))
+    asked = replace(ScheduleConfig(), inter_block_lgkm_drain=True)
+    with pytest.warns(ForcedSettingWarning, match="minimal_barriers"):
+        stated = Pipeline4Wave(FOUR_WAVE, asked)
+    assert drains(stated) > drains(Pipeline4Wave(FOUR_WAVE))
+
+
+def test_the_default_config_is_the_same_given_or_left_out():
+    left_out, given = (compile_schedule(s) for s in (Pipeline4Wave(FOUR_WAVE), four_wave()))
+    assert given.document() == left_out.document()
 
 
 class Transformed(DeclarativeSchedule):
@@ -153,3 +161,9 @@ def test_hooks_that_are_never_called_are_named():
     }
     assert said(lambda: compile_schedule(SingleBufferSchedule(2, hints))) == set()
     assert said(lambda: compile_schedule(Pipeline4Wave(FOUR_WAVE))) == set()
+
+
+def test_units_that_the_schedules_own_replace_are_named():
+    with pytest.warns(NoEffectWarning, match="lgkm_per_load_a has no effect"):
+        made = DeclarativeSchedule(ScheduleConfig(lgkm_per_load_a=3), lgkm_a=8, lgkm_b=4)
+    assert made.schedule_config().lgkm_per_load_a == 8

@@ -23,7 +23,7 @@ def emitted(text, types, sizes, *, constants=None, without=(), pins=None, steer=
         text.value_for(text.spell(types, without), sizes, constants or {}, set(without))
     )
     source, extents = emit_simt(kernel, sizes if steer else {}, pins)
-    return kernel, source, config_of(kernel, consumers=0, **extents)
+    return kernel, source, config_of(kernel, consumer_warpgroups=0, **extents)
 
 
 def executed(text, types, sizes, arrays, *, scalars=None, initial=None, grid=3, seed=1, **how):

@@ -17,9 +17,10 @@ from part_families import (
 )
 
 from warploom.pipeline.amd_target import cost as mi355x
-from warploom.pipeline.amd_target.cost import TargetProfile, annotate_ops
 from warploom.pipeline.amd_target.geometry import KernelGeometry
 from warploom.pipeline.compile import build_kernel_program, compile_schedule
+from warploom.pipeline.config.target import TargetProfile
+from warploom.pipeline.cost_model import annotate_ops
 from warploom.pipeline.graph_builder.edges import (
     derive_cross_stage_rotation_edges,
     derive_edges_from_ops,
@@ -74,11 +75,10 @@ def derived(result, schedule):
     program = result.program or build_kernel_program(
         result.body, result.config, sched, result.edges
     )
-    blocks = program.blocks
     return {
         "program": forms.program(program),
-        "derived_waits": list(derive_waits_from_blocks(blocks, result.config, fallback)),
-        "derived_drain_mask": derive_drain_mask(blocks),
+        "derived_waits": list(derive_waits_from_blocks(program, result.config, *fallback)),
+        "derived_drain_mask": derive_drain_mask(program, result.config),
     }
 
 

@@ -14,7 +14,6 @@ from warploom.ir.schedule_ops import (
     ResourceKind,
     ScheduleEntry,
 )
-from warploom.pipeline.amd_target.cost import OpCost, TargetCostModel
 from warploom.pipeline.block_expand.program import PipelineProgram
 from warploom.pipeline.block_expand.spec import MMABlockSpec
 from warploom.pipeline.config.pipeline import (
@@ -26,6 +25,7 @@ from warploom.pipeline.config.pipeline import (
     WarpStaggerRule,
 )
 from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.cost_model import OpCost, TargetCostModel
 from warploom.pipeline.graph_builder.edges import EdgeRule
 
 OP_FIELDS = (

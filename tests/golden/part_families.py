@@ -160,15 +160,15 @@ def program_from_order(i):
         "program": forms.program(program),
         "main_wait_vm": main_wait_vm(body, config),
         "derive_waits_from_blocks": list(
-            derive_waits_from_blocks(program.blocks, config, policy.lgkm_fallback)
+            derive_waits_from_blocks(program, config, *policy.lgkm_fallback)
         ),
-        "derive_drain_mask": derive_drain_mask(program.blocks),
+        "derive_drain_mask": derive_drain_mask(program, config),
         "prologue": plain(
             phase_program.derive_prologue_from_program(
                 program,
                 config,
-                partial_drain=policy.flags.partial_prologue_drain,
-                bootstrap=forms.ops(i["bootstrap"]),
+                sched,
+                forms.ops(i["bootstrap"]),
             )
         ),
         "kernel": plain(kernel),

@@ -61,6 +61,20 @@ inline int __shfl_xor_sync(host_u32 mask, int x, int other) {
 inline int __shfl_sync(host_u32 mask, int x, int lane) {
   return (int)host_exchange(mask, (host_u32)x)[lane];
 }
+inline float __shfl_sync(host_u32 mask, float x, int lane) {
+  return __uint_as_float((host_u32)host_exchange(mask, host_bits(x))[lane]);
+}
+// A lane outside of the warp: its own value.
+inline int host_other(int by) {
+  const int me = threadIdx.x % 32, other = me + by;
+  return other < 0 || other > 31 ? me : other;
+}
+template <class T> inline T __shfl_up_sync(host_u32 mask, T x, int by) {
+  return __shfl_sync(mask, x, host_other(-by));
+}
+template <class T> inline T __shfl_down_sync(host_u32 mask, T x, int by) {
+  return __shfl_sync(mask, x, host_other(by));
+}
 bool __all_sync(host_u32 mask, bool x);
 inline bool __any_sync(host_u32 mask, bool x) { return !__all_sync(mask, !x); }
 void __syncwarp(host_u32 mask = ~0u);
@@ -75,6 +89,8 @@ inline int __float2int_rz(float x) {
   return x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 inline host_u32 __umulhi(host_u32 a, host_u32 b) { return (host_u32)((host_u64)a * b >> 32); }
+template <class T> inline T atomicMax(T* at, T x) { T old = *at; if (x > old) *at = x; return old; }
+template <class T> inline T atomicMin(T* at, T x) { T old = *at; if (x < old) *at = x; return old; }
 inline int atomicAdd(int* at, int x) {
   const int old = *at;
   *at = (int)((host_u32)old + (host_u32)x);

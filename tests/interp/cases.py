@@ -52,6 +52,16 @@ def norm_then_product(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "
     out[m, n] = acc * wl.rsqrt(total + eps)
 
 
+@kernel
+def step_parts(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], out: wl.Out["p", "m", "n"]):
+    """Parts of a loop of single steps, which CTAs may split once more."""
+    p, m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for c in wl.steps(x.c, 1, part=p):
+        acc += x[c, m] @ w[c, n].T
+    out[p, m, n] = acc
+
+
 @dataclass(frozen=True)
 class Case:
     """A kernel, its inputs, and the options of ``interpret`` and ``reference`` alike."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.interp.cases import norm_then_product, rms_norm, softmax
+from tests.interp.cases import norm_then_product, rms_norm, softmax, step_parts
 from tests.ir.modules import edited
 from tests.ir.mutants import EDITS
 from warploom.compiler.compiled import Compiled
@@ -43,6 +43,9 @@ MODULES: dict[str, Make] = {
     "rms_gemm": lambda: _first(rms_gemm.with_config(m=64, n=32, k=64)),
     "two_loops": lambda: _first(norm_then_product.with_config(m=64, n=32, k=64, j=64)),
     "split": lambda: _first(rms_gemm.with_config(m=64, n=32, k=64, split_k=3)),
+    "step_parts": lambda: _first(
+        step_parts.with_config(m=64, n=32, split_k=2, mma_turns=False), sizes={"d": 64}
+    ),
     "grouped": lambda: _first(grouped.with_config(t=64, n=32, k=64)),
     "gathered": lambda: _first(grouped_gathered.with_config(t=64, n=32, k=64)),
     "attention": lambda: _first(
@@ -68,6 +71,15 @@ def test_programs_compute_the_authors_kernel(name: str) -> None:
     report = verify_dataflow(module(name), classes=4)
     assert report.verdict == "clean", str(report)
     assert len(report.tried) == 4
+
+
+def test_a_part_of_single_steps_that_is_split_again_ends_where_its_part_does() -> None:
+    """Parts with fewer steps than CTAs share: those without one add zeros, not the next part's."""
+    for c in (2, 3, 5):
+        sizes = [{"c": c, "m": 5, "n": 40, "d": 64, "p": p} for p in (1, 2, 3)]
+        report = verify_dataflow(module("step_parts"), sizes_tried=sizes)
+        assert report.verdict == "clean", str(report)
+        assert len(report.tried) == 3
 
 
 def _of(kind: Any, change: Callable[[Any], Any | None]) -> Callable[[Any], Any | None]:

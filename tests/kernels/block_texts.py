@@ -69,7 +69,7 @@ class BlockCase:
         for t in form.tensors:
             shape = [-(-self.sizes[a.name] // a.per) for a in t.axes]
             memory.append(hc.Memory(t, shape, arrays.get(t.name)))
-        binary = described(form, source, config_of(form, consumers=0, **extents), b"")
+        binary = described(form, source, config_of(form, consumer_warpgroups=0, **extents), b"")
         fault = hc.execute(binary, source, memory, self.scalars, grid=2, seed=seed)
         assert fault is None, fault
         assert all(m.untouched() for m in memory)

@@ -384,7 +384,7 @@ def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "f", "d"], gate: wl.In["c", wl
         "wl.where(l > -5.0, l + e.sum(axis=1) * 0.1, l)",  # a sum of all lanes, though scaled
     ],
 )
-def test_rows_carried_beside_products(c, l):  # noqa: E741
+def test_rows_carried_beside_products(c, l):
     sizes, whole = {"c": c, "m": 5, "f": 64, "d": 64}, {"d": 64, "f": 64}
     types = {"x": "bf16", "w": "bf16"}
     text = STEP_BY_STEP.replace("{l}", l)

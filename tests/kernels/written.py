@@ -20,6 +20,7 @@ def executed(kernel, types, sizes, arrays, scalars=None, seed=0, **pins):
     built, memory = made.built, []
     for t in made.rewritten.tensors:
         shape = [-(-sizes[a.name] // a.per) for a in t.axes]
+        shape[0] += t.access is Access.STARTS
         memory.append(hc.Memory(t, shape, None if t.access is Access.OUT else arrays[t.name]))
     binary = described(made.rewritten, built.source, built.config, b"")
     assert hc.execute(binary, built.source, memory, scalars, grid=2, seed=seed) is None

@@ -2,8 +2,9 @@
 
 from warploom.ir import Counters, Protocol, ScheduleDocument
 from warploom.ir.schedule_ops import KOffsetKind
-from warploom.pipeline.amd_target.cost import PingPongOps as T, annotate_ops, mi355x_cost_model
+from warploom.pipeline.amd_target.cost import PingPongOps as T, mi355x_cost_model
 from warploom.pipeline.body import PipelineBody
+from warploom.pipeline.cost_model import annotate_ops
 
 
 def matmul_ops(m, n, partitions):

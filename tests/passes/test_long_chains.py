@@ -64,7 +64,7 @@ def kernel(kind, count):
 def visits(kind, count):
     """Calls of the lowering's and the emitter's own functions."""
     body = body_of(kernel(kind, count))
-    config = config_of(body.kernel, m=64, n=64, k=64, consumers=1)
+    config = config_of(body.kernel, m=64, n=64, k=64, consumer_warpgroups=1)
     found = 0
 
     def count_call(frame, event, _):
@@ -114,6 +114,8 @@ def test_what_is_stored_is_found_once_for_a_loop_of_many_steps(monkeypatch):
     ops = "\n".join("        x = x - x.max(axis=1)" for _ in range(20))
     made = run_source(ROWS.format(ops=ops))["rows"].compile("bf16", sizes={"d": 64})
     body = body_of(made.rewritten)
-    layout = lay_out(body, config_of(made.rewritten, consumers=2, s=128, t=64), fuse(body))
+    layout = lay_out(
+        body, config_of(made.rewritten, consumer_warpgroups=2, s=128, t=64), fuse(body)
+    )
     assert len(layout.steps) > 20
     assert len(runs) == 3  # head, loop, tail

@@ -61,7 +61,7 @@ def lists(found, ctas):
 
 @given(st.integers(1, 9), st.integers(1, 2000), st.integers(1, 2000), st.integers(1, 140))
 def test_every_tile_is_visited_once(units, queries, keys, ctas):
-    config = config_of(CAUSAL, consumers=2, s=128, t=128)
+    config = config_of(CAUSAL, consumer_warpgroups=2, s=128, t=128)
     found = lists(visit_list(CAUSAL, config, sizes(units, queries, keys), ctas), ctas)
     counts = Counter(t for own in found for t in own)
     assert counts == Counter(range(units * -(-queries // 128)))

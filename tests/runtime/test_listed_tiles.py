@@ -22,7 +22,7 @@ def test_copies_out_never_begin_before_the_tensor(direct):
     )
     kernel = rewrite(simplify(made), frozenset({"scale"}))
     config = replace(
-        config_of(kernel, consumers=1, s=64, t=64), store_from_registers=direct, stages=2
+        config_of(kernel, consumer_warpgroups=1, s=64, t=64), store_from_registers=direct, stages=2
     )
     options = ModuloOptions(goals=(), find_work=1.0, prove_work=0.0)
     text = emit_kernel(lower(kernel, config, options=options)).text
@@ -38,7 +38,7 @@ def test_small_tiles_that_take_turns_leave_room_to_hand_over():
     )
     kernel = rewrite(simplify(made), frozenset({"scale"}))
     config = replace(
-        config_of(kernel, consumers=2, s=128, t=16), store_from_registers=True, stages=4
+        config_of(kernel, consumer_warpgroups=2, s=128, t=16), store_from_registers=True, stages=4
     )
     made = lower(kernel, config, options=ModuloOptions(goals=(), find_work=1.0, prove_work=0.0))
     assert made.result.ii >= 2 * made.problem.handoff

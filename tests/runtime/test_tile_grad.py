@@ -50,7 +50,7 @@ def grad(size=64, *, causal=False):
 
 
 def tiled(kernel, **choices):
-    config = config_of(kernel, consumers=2, s=choices.pop("s", 64), t=128)
+    config = config_of(kernel, consumer_warpgroups=2, s=choices.pop("s", 64), t=128)
     return dataclasses.replace(config, a_in_registers=False, **choices)
 
 
@@ -210,7 +210,10 @@ def test_block_scales(tmp_path):
     kernel = block_scaled.specialise({"a": DType.E4M3, "b": DType.E4M3, "out": DType.BF16})
     kernel = rewrite(simplify(kernel))
     made = lower(
-        kernel, config_of(kernel, consumers=2, m=128, n=128), options=QUICK, keep=cached_schedule
+        kernel,
+        config_of(kernel, consumer_warpgroups=2, m=128, n=128),
+        options=QUICK,
+        keep=cached_schedule,
     )
     assert verify_roles(made.document).clean
     source = emit_kernel(made)

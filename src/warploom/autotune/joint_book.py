@@ -11,7 +11,7 @@ from warploom.compiler.disk_cache import write_whole
 from warploom.errors import ConfigError
 from warploom.passes.kernel_config import KernelConfig
 
-SCHEMA = "warploom.tiles/2"
+SCHEMA = "warploom.tiles/3"
 LONGER = 1.5  # from how much more time on a search that was stopped is worth another try
 
 

@@ -24,7 +24,7 @@ import typer
 from warploom.cli.screen import Answer, wrapped
 from warploom.errors import ConfigError, WarploomError
 from warploom.ir.machine_costs import MachineCosts
-from warploom.pipeline.amd_target.cost import TargetProfile
+from warploom.pipeline.config.target import TargetProfile
 from warploom.targets.described import SHIPPED
 from warploom.targets.figures import Figure, figures_of
 from warploom.targets.h200 import HopperTarget, h100, h200

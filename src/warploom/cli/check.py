@@ -26,7 +26,7 @@ from warploom.cli.source import look_up
 from warploom.errors import BackendError, CheckError, ConfigError, WarploomError
 from warploom.ir.tile import DType, Walk
 from warploom.report import CodeFinding, CodeReport, Verdict, exit_code
-from warploom.runtime.check_launch import launch_of, ptx_of
+from warploom.runtime.check_launch import launch_of
 
 STEPS = 5  # of every loop in a launch that is chosen here: past the period of usual rings
 
@@ -220,7 +220,7 @@ def _check_problem(problem: Problem, name: str, axioms: Mapping[str, bool]) -> C
     }
     launch = replace(launch, tensors={**launch.tensors, **zeros})
     outputs: dict[str, Any] = {}
-    report = check(ptx_of(made.cuda), launch, axioms=axioms, outputs=outputs)
+    report = check(made.ptx_with_lines, launch, axioms=axioms, outputs=outputs)
     report = replace(report, file=name)
     if report.verdict is not Verdict.CLEAN:
         return report

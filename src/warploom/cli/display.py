@@ -109,7 +109,7 @@ class Display:
             shown = relabelled(document, self.names, self.title)
         reasons = self.subject.reasons()
         flow = document.flow.ops if document.flow is not None else ()
-        lines = {op.name: _key(op.line) for op in flow if op.line}
+        lines = {op.name: op.line for op in flow if op.line}
         found = []
         labelled = replace(self.subject, document=shown).phases()
         for (name, entries), (_, named) in zip(self.subject.phases(), labelled, strict=True):
@@ -190,10 +190,6 @@ def _entry_text(entry: Any) -> str:  # noqa: ANN401 (an entry of either dialect)
         return entry_label(entry)
     k = getattr(entry, "k", 0)
     return role_label(entry) + (f"  of iteration {k:+d}" if k else "")
-
-
-def _key(line: str) -> str:
-    return Path(line).name
 
 
 def _lines_at(keys: list[str], folder: Path) -> list[SourceLine]:

@@ -38,6 +38,7 @@ from warploom.codegen.amdgcn.emit import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgcn.tile import ElementType, element_type
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel, products
+from warploom.compiler import pass_list
 from warploom.compiler.cubin import compile_source, find_toolchain
 from warploom.errors import BackendError, ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
@@ -66,14 +67,16 @@ def emit_h200_command(
 
     A cubin is kept only when ptxas kept the schedule: no spills, no serialised products.
 
+    A folder that `show KERNEL --dump-passes DIR` wrote is a source too: emission goes on from the
+    role programs there, after they are verified.
+
     Example: warploom emit h200 gemm --tile 128x256x64 -o out
     """
+    if (Path(source) / "passes.json").is_file():
+        return _resumed(Path(source), output, build=build)
     subject = load(source, request)
     text = cuda_text(subject, races=races)
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    _make_folder(output)
     *earlier, last = subject.loops
     files: dict[str, str | bytes] = {"kernel.cu": text, "kernel.schedule.json": last.text()}
     files |= {f"kernel.loop{part.loop}.schedule.json": part.text() for part in earlier}
@@ -97,6 +100,31 @@ def emit_h200_command(
         lines.append(f"pace{f' of loop {part.loop}' if part.loop else ''}: {part.pace_text()}")
     lines += [f"build: {_words(built)}", "wrote " + ", ".join(paths)]
     return Answer(lambda: "\n".join(lines), lambda: report)
+
+
+def _make_folder(output: Path) -> None:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+
+
+def _resumed(folder: Path, output: Path, *, build: bool) -> Answer:
+    """Emit what was dumped, from its role programs as they are there now."""
+    with working(f"resuming from {folder}"):
+        text = pass_list.resume(folder)
+    _make_folder(output)
+    built: dict[str, Any] = {"compiler": None, "note": "not compiled, as asked"}
+    files: dict[str, str | bytes] = {"kernel.cu": text}
+    if build:
+        built, cubin = _built(text)
+        files |= {"kernel.cubin": cubin} if cubin is not None else {}
+    for name, content in files.items():
+        write_file(output / name, content)
+    paths = [str(output / name) for name in files]
+    lines = [f"{folder}: {len(text.splitlines())} lines of CUDA", f"build: {_words(built)}"]
+    report = {"files": paths, "build": built}
+    return Answer(lambda: "\n".join([*lines, "wrote " + ", ".join(paths)]), lambda: report)
 
 
 def _for_h100() -> Command:

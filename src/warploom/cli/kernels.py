@@ -16,6 +16,7 @@ from warploom.codegen.amdgcn.attention import (
     attention_tile_kernel,
 )
 from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler import pass_list
 from warploom.compiler.compiled import Compiled, compile_kernel
 from warploom.compiler.pricing import role_costs
 from warploom.compiler.tuned import tuned_pins
@@ -42,7 +43,6 @@ from warploom.kernels.measured import LONG
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
-from warploom.passes.build_module import build_module
 from warploom.passes.driver import Lowered
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
 from warploom.pipeline.amd_target.cost import AMDScheduleHints
@@ -242,13 +242,10 @@ class TileKernel:
 
     def after(self, name: str) -> str:
         """What the kernel is after a pass, as text; of the config shown."""
-        if name == "schedule":
-            return "\n\n".join(str(x.result) for x in (*self.lowered.earlier, self.lowered))
-        if name == "module" and not self.compiled.loops:
-            return str(self.compiled.module)
-        if name == "module":
-            return str(build_module(self.compiled.kernel, self.lowered))
-        return self.source(self.lowered.document) if name == "emit" else self.compiled.after(name)
+        name = pass_list.ALIASES.get(name, name)
+        if name == "codegen" and self.compiled.loops:
+            return self.source(self.lowered.document)
+        return pass_list.after(self.compiled, name, self.config if self.compiled.loops else None)
 
     def source(self, document: RolesDocument) -> str:
         """The kernel with a document's programs as one CUDA source."""

@@ -27,6 +27,7 @@ from warploom.cli.subject import Subject
 from warploom.codegen.amdgcn.emit import SCHEDULES
 from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
 from warploom.codegen.amdgcn.tile_kernel import products
+from warploom.compiler import pass_list
 from warploom.errors import ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.schedule_ops import Phase
@@ -52,7 +53,17 @@ def show_command(
     ] = False,
     after: Annotated[
         str | None,
-        typer.Option(metavar="PASS", help="A tile kernel after a pass: read, simplify, ... emit."),
+        typer.Option(metavar="PASS", help="A tile kernel after a pass; --passes lists them."),
+    ] = None,
+    passes: Annotated[
+        bool, typer.Option("--passes", help="List every pass of a tile kernel, in order.")
+    ] = False,
+    dump_passes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write a tile kernel after every pass; `emit h200 DIR` goes on from there.",
+        ),
     ] = None,
     details: Annotated[
         bool, typer.Option("--details", help="Whole reasons: what may stay in flight, which trip.")
@@ -67,6 +78,8 @@ def show_command(
     if names:
         found = {"schedules": list(SCHEDULES), "kernels": list(kernel_names())}
         return Answer(_list, lambda: found)
+    if passes:
+        return Answer(pass_list.screen, lambda: list(pass_list.NAMES), raw=True)
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
     if request.target in MACHINES and (named := _general(source, request)) is not None:
@@ -76,6 +89,9 @@ def show_command(
         with working(f"compiling {named.text.name}"):
             shown = made.after(after) if after else f"{made.listing()}\n\n{made.simplified}"
         return Answer(lambda: shown, lambda: {"pass": after or "tile", "text": shown}, raw=True)
+    if dump_passes is not None:
+        table = _dumped(look_up(source, request), dump_passes)
+        return Answer(lambda: table, lambda: {"folder": str(dump_passes)}, raw=True)
     if after is not None:
         text = _after(look_up(source, request), after)
         return Answer(lambda: text, lambda: {"pass": after, "text": text}, raw=True)
@@ -106,16 +122,27 @@ def _text(part: Subject, details: bool) -> str:
     return "\n".join([_facts(part), "", listing, "", *_synchronisation(part)])
 
 
-def _after(found: Subject | TileKernel, name: str) -> str:
+def _tile_kernel(found: Subject | TileKernel, where: str) -> TileKernel:
     kernel = found.kernel if isinstance(found, Subject) else found
     if kernel is None:
         raise ConfigError(
             "only kernels of the tile language have passes",
-            where="--after",
+            where=where,
             fix=f"one of {', '.join(kernel_names())}, or file.py:kernel",
         )
+    return kernel
+
+
+def _after(found: Subject | TileKernel, name: str) -> str:
+    kernel = _tile_kernel(found, "--after")
     with working(f"deriving {kernel.text.name}"):
         return kernel.after(name)
+
+
+def _dumped(found: Subject | TileKernel, folder: Path) -> str:
+    kernel = _tile_kernel(found, "--dump-passes")
+    with working(f"deriving {kernel.text.name}"):
+        return pass_list.dump(kernel.compiled, folder, kernel.config)
 
 
 def _list() -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from warploom.cli.kernels import TileKernel
@@ -194,7 +193,7 @@ class Subject:
     def lines(self) -> dict[str, str]:
         """The author's line of each op, where the document has it; of derived ops what they do."""
         flow = getattr(self.document, "flow", None)
-        found = {op.name: _near(op.line) for op in flow.ops if op.line} if flow else {}
+        found = {op.name: op.line for op in flow.ops if op.line} if flow else {}
         file = next(iter(found.values()), "").rpartition(":")[0]
         for label in sorted({entry_label(e) for _, es in self.phases() for e in es if file}):
             what = next((text for start, text in DERIVED.items() if label.startswith(start)), "")
@@ -231,10 +230,3 @@ def _run(document: Document, costs: MachineCosts | RoleCosts, trips: int, tiles:
         return simulate_roles(document, costs, trips=trips, tiles=tiles)
     assert isinstance(costs, MachineCosts)
     return simulate(document, costs, trips=trips)
-
-
-def _near(line: str) -> str:
-    """A place with its path from here, or its file's name alone where that is elsewhere."""
-    path = Path(line)
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else path.name

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 
 from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
 from warploom.codegen.cuda.block import block_plans, emit_block
@@ -21,6 +22,7 @@ from warploom.codegen.cuda.tile.elementwise import emit_plain, rows_of
 from warploom.codegen.cuda.tile.simt import emit_simt
 from warploom.codegen.cuda.tile.simt_layout import has_products
 from warploom.codegen.cuda.tile.source import Source, emit_kernel
+from warploom.compiler import pass_list
 from warploom.compiler.compile_cache import (
     cached_schedule,
     keep_refusal,
@@ -49,7 +51,7 @@ from warploom.ir.tile import Kernel, Load, Loop, Store, results
 from warploom.kernels.measured import ORDER, Pins
 from warploom.modulo import ModuloOptions
 from warploom.passes.build_module import build_module, printed_module
-from warploom.passes.driver import Lowered, lower
+from warploom.passes.driver import Lowered, Observer, lower
 from warploom.passes.expand_products import split_f32_products
 from warploom.passes.heuristics import Choice, check_pins, choose
 from warploom.passes.kernel_config import KernelConfig, config_of
@@ -76,7 +78,6 @@ SOLVE = ModuloOptions(
 )
 RESERVED_BYTES = 1024  # of shared memory, for the system, in every CTA
 MOST_THREADS, MOST_CTAS = 2048, 32  # of an SM
-PASSES = ("read", "simplify", "rewrite", "tile", "schedule", "verify", "module", "emit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ class Compiled:
         measured: Callable[[], Pins] | None = None,
         warns: bool = True,
     ) -> None:
-        self.kernel = kernel
+        self.kernel: Kernel = kernel
         self.sizes, self._pinned, self._measured = dict(sizes or {}), dict(pins or {}), measured
         self.positive = frozenset(positive)
         self.target, self.warns = target or h200(), warns
@@ -132,11 +133,11 @@ class Compiled:
         """
         from warploom.check import check  # noqa: PLC0415 (needs a CUDA compiler)
         from warploom.compiler.described import binary_of  # noqa: PLC0415
-        from warploom.runtime.check_launch import launch_of, ptx_of  # noqa: PLC0415
+        from warploom.runtime.check_launch import launch_of  # noqa: PLC0415
 
         open_ = [s.name for s in binary_of(self).scalars if getattr(s, "default", None) is None]
         values = {**dict.fromkeys(open_, 1.0), **(scalars or {})}
-        return check(ptx_of(self.cuda), launch_of(self, sizes, scalars=values), axioms=axioms)
+        return check(self.ptx_with_lines, launch_of(self, sizes, scalars=values), axioms=axioms)
 
     def require_checked(self, sizes: Mapping[str, int]) -> None:
         """``CheckError`` where the machine code is not clean for a small launch."""
@@ -272,6 +273,11 @@ class Compiled:
         return ptx_of(self.built.source.text)
 
     @property
+    def ptx_with_lines(self) -> str:
+        """The PTX with the lines of the CUDA source, as ``check`` reads it."""
+        return ptx_of(self.cuda, options=("-lineinfo",))
+
+    @property
     def sass(self) -> str:
         """Its machine code as text, by ``nvdisasm``."""
         return sass_of(self.cubin)
@@ -301,67 +307,61 @@ class Compiled:
         sim = simulate_roles(self.document, role_costs(self.lowered, self.target), trips=trips)
         return draw(sim, form)
 
-    def after(self, name: str) -> str:  # noqa: PLR0911 (one line a pass)
-        """What the kernel is after a pass, as text."""
-        match name:
-            case "read":
-                return str(self.kernel)
-            case "simplify":
-                return str(self.simplified)
-            case "rewrite":
-                return str(self.rewritten)
-            case "tile":
-                return "\n".join(
-                    f"{c.config.name:28} {c.estimate.seconds * 1e6:10.1f} us,"
-                    f" {c.estimate.rounds} rounds, {c.estimate.joules * 1e3:.2f} mJ"
-                    for c in self.choices[:MOST_TRIED]
-                )
-            case "schedule":
-                return str(self.lowered.result)
-            case "verify":
-                return str(self.report)
-            case "module":
-                return str(self.module)
-            case "emit":
-                return self.cuda
-        raise ConfigError(f"no pass {name!r}", where="after", fix=", ".join(PASSES))
+    def after(self, name: str) -> str:
+        """What the kernel is after a pass (``compiler.pass_list``), as text."""
+        return pass_list.after(self, name)
 
-    def lower(self, config: KernelConfig) -> Lowered:
-        """The schedule for a config."""
+    def dump_passes(self, folder: str | Path) -> str:
+        """Write the kernel after every pass; the table of passes with their times."""
+        return pass_list.dump(self, Path(folder))
+
+    def lower(self, config: KernelConfig, observe: Observer | None = None) -> Lowered:
+        """The schedule for a config; ``observe`` sees every pass."""
         with announced(f"scheduling {self.kernel.name} {config.name}"):
             found = lower(
-                self.rewritten, config, target=self.target, options=SOLVE, keep=cached_schedule
+                self.rewritten,
+                config,
+                target=self.target,
+                options=SOLVE,
+                keep=cached_schedule,
+                observe=observe,
             )
         return priced(found, self.target)
 
     @cached_property
     def built(self) -> Built:
         """The first candidate that ptxas keeps; else, of those not serialised, the least spilt."""
-        if not has_products(self.simplified):
-            found = self._build_without_products()
-            if found is not None:
-                return found
+        found = self._build_without_products()
+        if found is not None:
+            return found
         try:
             return self._build_pipelined()
         except (GeometryError, KernelError, SchedulingError) as error:
             return self._build_block(error)
 
     def _build_block(self, refused: Exception) -> Built:
-        """What cannot be pipelined, as one program of all threads; pins of a pipeline refuse it."""
-        kernel = block_form(self.kernel)
-        if not has_products(kernel) or set(self.pins) - {v.name for v in kernel.vars}:
-            raise refused
-        check_pins(kernel, self.pins)
         spilled: list[Built] = []
-        for plan in islice(block_plans(kernel, self.sizes, self.pins), MOST_BLOCKS):
-            source, extents = emit_block(plan)
-            made = self._built(config_of(kernel, consumers=0, **extents), source)
+        for _, source, config in islice(self.block_sources(refused), MOST_BLOCKS):
+            made = self._built(config, source)
             if made.cubin.report.kept:
                 return made
             spilled.append(made)
         least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
         self._warn_of_spills(least)
         return least
+
+    def block_sources(self, refused: Exception) -> Iterator[tuple[Kernel, Source, KernelConfig]]:
+        """What cannot be pipelined, as programs of all threads of a CTA, the largest tiles first.
+
+        ``refused`` where it has no products, or where choices of a pipeline are pinned.
+        """
+        kernel = block_form(self.kernel)
+        if not has_products(kernel) or set(self.pins) - {v.name for v in kernel.vars}:
+            raise refused
+        check_pins(kernel, self.pins)
+        for plan in block_plans(kernel, self.sizes, self.pins):
+            source, extents = emit_block(plan)
+            yield kernel, source, config_of(kernel, consumer_warpgroups=0, **extents)
 
     def _build_pipelined(self) -> Built:
         said: list[str] = []
@@ -393,11 +393,22 @@ class Compiled:
         )
 
     def _build_without_products(self) -> Built | None:
+        found = self.without_products()
+        if found is None:
+            return None
+        source, config = found
+        cubin = compile_source(source.text, name=self.kernel.name, judged=False)
+        return Built(config=config, source=source, cubin=cubin)
+
+    def without_products(self) -> tuple[Source, KernelConfig] | None:
         """A kernel without matrix products has no schedule: threads hold elements of its tiles.
 
-        None where the author pinned choices of the pipelined form, or where only that can do it.
+        None where it has products, where the author pinned choices of the pipelined form, or where
+        only that can do it.
         """
         kernel = self.simplified
+        if has_products(kernel):
+            return None
         looped = any(isinstance(op, Loop) for op in kernel.ops)
         if looped and set(self.pins) - {v.name for v in kernel.vars}:
             return None
@@ -414,9 +425,7 @@ class Compiled:
                 if not looped:
                     raise
                 return None
-        cubin = compile_source(source.text, name=self.kernel.name, judged=False)
-        config = config_of(kernel, consumers=0, **extents)
-        return Built(config=config, source=source, cubin=cubin)
+        return source, config_of(kernel, consumer_warpgroups=0, **extents)
 
     def build(self, config: KernelConfig, *, stamps: bool = False) -> Built:
         """Schedule, prove, emit and compile a config, or recall it; ptxas' verdict is left open.
@@ -451,6 +460,15 @@ class Compiled:
         """The programs of a document in place of the schedule's own; it is not judged here."""
         lowered = replace(self.lower(config), document=document)
         return self._built(config, emit_kernel(lowered, self.target, stamps=stamps))
+
+    def source_from(self, documents: Sequence[RolesDocument]) -> str:
+        """CUDA with these programs in place of the schedule's own; they are not verified here."""
+        lowered = self.lower(self.choices[0].config)
+        earlier = tuple(
+            replace(x, document=d) for x, d in zip(lowered.earlier, documents, strict=False)
+        )
+        made = replace(lowered, document=documents[-1], earlier=earlier)
+        return emit_kernel(made, self.target).text
 
     def _built(self, config: KernelConfig, source: Source) -> Built:
         name = f"{self.kernel.name} {config.name}"

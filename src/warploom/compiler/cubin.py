@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -134,20 +134,31 @@ def cubin_key(source: str, options: tuple[str, ...] = ()) -> str:
     return digest(toolchain, flags, options, source)
 
 
-def ptx_of(source: str) -> str:
-    """The PTX of a source, as the compiler makes it before the assembler."""
-    if find_toolchain().startswith("nvrtc"):
+def ptx_of(source: str, *, options: tuple[str, ...] = ()) -> str:
+    """The PTX of a source, as the compiler makes it before the assembler.
+
+    ``options`` go to the compiler, such as ``-lineinfo``.
+    """
+    return _ptx(source, options, find_toolchain())
+
+
+@lru_cache(maxsize=64)
+def _ptx(source: str, options: tuple[str, ...], toolchain: str) -> str:
+    if toolchain.startswith("nvrtc"):
         flags = tuple(f.replace("=sm_", "=compute_") for f in NVRTC_FLAGS if "ptxas" not in f)
-        return _nvrtc(source, (), flags, ptx=True)[0].rstrip(b"\0").decode()
+        return _nvrtc(source, options, flags, ptx=True)[0].rstrip(b"\0").decode()
     nvcc = shutil.which("nvcc")
     assert nvcc is not None
     with tempfile.TemporaryDirectory() as folder:
         text, out = Path(folder) / "kernel.cu", Path(folder) / "kernel.ptx"
         text.write_text(source)
-        words = [nvcc, "-std=c++17", "-O3", "-ptx", "-arch=compute_90a", "-o", str(out), str(text)]
+        words = [nvcc, "-std=c++17", "-O3", "-ptx", "-arch=compute_90a", *options]
+        words += ["-o", str(out), str(text)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise BackendError("nvcc rejects the kernel", where=" ".join(words), why=done.stderr)
+        if done.returncode or not out.exists():
+            raise BackendError(
+                "nvcc rejects the kernel", where=" ".join(words), why=done.stderr[-2000:]
+            )
         return out.read_text()
 
 

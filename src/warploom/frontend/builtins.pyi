@@ -18,10 +18,18 @@ __all__ = [
     "abs",
     "argmax",
     "argmin",
+    "atomic_add",
+    "atomic_max",
+    "atomic_min",
     "bf16",
     "blocked",
     "bool_",
+    "ceil",
+    "clamp",
     "cos",
+    "cummax",
+    "cummin",
+    "cumsum",
     "e4m3",
     "e5m2",
     "erf",
@@ -38,7 +46,9 @@ __all__ = [
     "index",
     "inf",
     "is_whole",
+    "isnan",
     "log",
+    "log1p",
     "log2",
     "maximum",
     "minimum",
@@ -47,10 +57,13 @@ __all__ = [
     "relu",
     "rsqrt",
     "sigmoid",
+    "sign",
     "silu",
     "sin",
     "grad",
+    "softplus",
     "sqrt",
+    "square",
     "steps",
     "tanh",
     "tile",
@@ -131,13 +144,21 @@ else:
 WORDS: dict[str, Word]
 
 def tile(
-    *tiled: Any, whole: Any = ..., groups: Any = ..., rows: int = ..., order: Any = ...
+    *tiled: Any,
+    whole: Any = ...,
+    groups: Any = ...,
+    rows: int = ...,
+    cols: int = ...,
+    unit: Any = ...,
+    order: Any = ...,
 ) -> Any:
     """The variables of one tile: ``m, n = wl.tile(out)``.
 
     The last two axes of the output are cut into tiles, axes before them are walked one element at a
     time. ``whole="d"``: all of an axis in each tile, which then has no variable. ``groups=starts``:
     rows of one group at a time, whose number comes first. Axes may be named: ``wl.tile("m", "n")``.
+    ``unit="b"``: an axis of the last two that is walked one element at a time, too. ``rows=128``,
+    ``cols=64``: the extents of a tile, where the text depends on them.
     """
 
 def steps(
@@ -239,6 +260,52 @@ def argmax(x: Any, axis: Any = ...) -> Any:
 
 def argmin(x: Any, axis: Any = ...) -> Any:
     """The first place of the least element along an axis, i32; NaN does not count."""
+
+def cumsum(x: Any, axis: Any = ..., *, reverse: bool = ...) -> Any:
+    """The sum of each element and all before it along an axis of the tile or step at hand.
+
+    ``reverse=True``: of each element and all after it. A sum that goes on from step to step is
+    carried: ``out[m, n] = before + wl.cumsum(v, axis=1)``, then ``before += v.sum(axis=1)``.
+    """
+
+def cummax(x: Any, axis: Any = ..., *, reverse: bool = ...) -> Any:
+    """The largest of each element and all before it along an axis; NaN does not count."""
+
+def cummin(x: Any, axis: Any = ..., *, reverse: bool = ...) -> Any:
+    """The least of each element and all before it along an axis; NaN does not count."""
+
+def atomic_add(place: Any, x: Any) -> None:
+    """Add to memory, the same as ``out[m] += x``; the order of additions is not defined."""
+
+def atomic_max(place: Any, x: Any) -> None:
+    """The larger of ``x`` and what memory holds, f32 and i32: ``wl.atomic_max(out[m], x)``.
+
+    NaN counts for nothing, -0 as 0.
+    """
+
+def atomic_min(place: Any, x: Any) -> None:
+    """The smaller of ``x`` and what memory holds, f32 and i32: ``wl.atomic_min(out[m], x)``."""
+
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x)), without overflow."""
+
+def clamp(x: Any, min: Any = ..., max: Any = ...) -> Any:
+    """x held between two numbers."""
+
+def square(x: Any) -> Any:
+    """x * x."""
+
+def sign(x: Any) -> Any:
+    """1, -1 or 0; NaN stays."""
+
+def ceil(x: Any) -> Any:
+    """The least whole number not below x, as a float."""
+
+def log1p(x: Any) -> Any:
+    """log(1 + x)."""
+
+def isnan(x: Any) -> Any:
+    """Whether x is no number."""
 
 def topk(x: Any, k: int, axis: Any = ...) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The ``k`` largest elements along an axis and their places, the largest first."""

@@ -38,6 +38,7 @@ _SPACES = {
     ("Whole", "var"): "var",
     ("At", "var"): "var",
     ("Reduce", "over"): "var",
+    ("Scan", "over"): "var",
     ("Loop", "var"): "var",
     ("Grid", "vars"): "var",
     ("Grid", "kind"): "",  # a word, not a name

@@ -21,6 +21,7 @@ from warploom.ir import tile as ir
 from warploom.ir.tile import Access, Fn, Kernel, Op, Walk, is_number
 
 STEP = 64
+IN_MEMORY: dict[Fn, Any] = {Fn.ADD: np.add, Fn.MAX: np.fmax, Fn.MIN: np.fmin}
 Span = tuple[int, int]  # the elements of its axis a variable covers: first, and one after the last
 
 
@@ -140,6 +141,8 @@ class Run:
                 return np.broadcast_to(made, shape)
             case ir.Reduce():
                 return self.reduce(op)
+            case ir.Scan():
+                return self.scan(op)
             case ir.Dot():
                 made = self.values[op.a][1] @ self.values[op.b][1]
                 return made + self.values[op.into][1] if op.into else made
@@ -193,6 +196,14 @@ class Run:
         else:
             made = np.fmin.reduce(array, axis=axis, initial=most)
         return made
+
+    def scan(self, op: ir.Scan) -> Array:
+        """A running sum or extreme along one axis."""
+        dims, array = self.values[op.arg]
+        axis = [d.var for d in dims].index(op.over)
+        array = np.flip(array, axis) if op.reverse else array
+        made: Array = IN_MEMORY[op.fn].accumulate(array, axis=axis)
+        return np.flip(made, axis) if op.reverse else made
 
     # ---- memory ------------------------------------------------------------------------------
 
@@ -259,6 +270,8 @@ class Run:
 
     def store(self, op: ir.Store) -> None:
         """Write the elements that exist."""
+        if op.when is not None and not self.values[op.when][1]:
+            return
         tensor = self.kernel.tensor(op.tensor)
         array = self.memory[op.tensor]
         shapes = {name: dims for name, (dims, _) in self.values.items()}
@@ -272,7 +285,7 @@ class Run:
         value = np.broadcast_to(value.reshape(inside.shape), inside.shape)
         where = tuple(n[inside] for n in np.meshgrid(*numbers, indexing="ij"))
         if op.add:
-            np.add.at(array, where, value[inside])
+            IN_MEMORY[op.fn].at(array, where, value[inside])
         else:
             array[where] = value[inside]
         if not self.exact:
@@ -290,7 +303,7 @@ class Run:
             inside &= (n >= 0) & (n < size)
         where = tuple(n[inside] for n in numbers)
         if op.add:
-            np.add.at(array, where, value[inside])
+            IN_MEMORY[op.fn].at(array, where, value[inside])
         else:
             array[where] = value[inside]
         if not self.exact:

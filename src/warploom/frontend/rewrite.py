@@ -17,14 +17,15 @@ def with_operands(op: Op, new: Callable[[str], str]) -> Op:  # noqa: PLR0911 (on
     match op:
         case ir.Pointwise():
             return replace(op, args=tuple(map(new, op.args)))
-        case ir.Broadcast() | ir.Transpose() | ir.Reduce():
+        case ir.Broadcast() | ir.Transpose() | ir.Reduce() | ir.Scan():
             return replace(op, arg=new(op.arg))
         case ir.Dot():
             return replace(op, a=new(op.a), b=new(op.b), into=new(op.into) if op.into else None)
         case ir.Load():
             return replace(op, at=places(op.at), end=new(op.end) if op.end else None)
         case ir.Store():
-            return replace(op, value=new(op.value), at=places(op.at))
+            when = new(op.when) if op.when else None
+            return replace(op, value=new(op.value), at=places(op.at), when=when)
         case ir.Loop():
             return _loop_with_operands(op, new)
         case _:

@@ -212,16 +212,18 @@ def elements_of(memory: Array, name: str, at: tuple[Array, ...]) -> Array:
     return np.where(outside, OUTSIDE, found).astype(np.int64)
 
 
-def _binary(op: Op, a: Any, b: Any) -> Any:  # noqa: ANN401 (one line an operation)
+def _binary(op: Op, a: Any, b: Any) -> Any:  # noqa: ANN401, PLR0911 (one line an operation)
     if op is Op.ADD:
         return a + b
     if op is Op.SUB:
         return a - b
     if op is Op.MUL:
         return a * b
-    if op in (Op.DIV, Op.MOD):
+    if op in (Op.DIV, Op.MOD, Op.FLOOR_DIV):
         if np.any(np.equal(b, 0)):
             raise InterpreterError("a division by zero in an index expression")
+        if op is Op.FLOOR_DIV:
+            return np.floor_divide(a, b)
         sign = np.where((np.asarray(a) < 0) != (np.asarray(b) < 0), -1, 1)
         quotient = sign * (np.abs(a) // np.abs(b))
         return quotient if op is Op.DIV else a - b * quotient

@@ -11,7 +11,7 @@ tile, a tile, one more, several; integer tensors (offsets, lengths, lists, page 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,12 +61,17 @@ class DataflowReport:
 
 
 def verify_dataflow(
-    module: KernelModule, *, classes: int = CLASSES, timing: str = "in_order", seed: int = 0
+    module: KernelModule,
+    *,
+    classes: int = CLASSES,
+    timing: str = "in_order",
+    seed: int = 0,
+    sizes_tried: Sequence[Mapping[str, int]] = (),
 ) -> DataflowReport:
-    """Whether a module computes its tile IR, for enumerated size classes."""
+    """Whether a module computes its tile IR, for enumerated size classes, or ``sizes_tried``."""
     tried: list[tuple[tuple[str, int], ...]] = []
     findings: list[str] = []
-    for n, sizes in enumerate(size_classes(module, classes, seed)):
+    for n, sizes in enumerate(sizes_tried or size_classes(module, classes, seed)):
         tried.append(tuple(sorted(sizes.items())))
         wrong = _difference(module, sizes, timing, seed + n)
         if wrong:

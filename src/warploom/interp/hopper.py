@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from warploom.errors import InterpreterError
-from warploom.interp.arithmetic import OUTSIDE, Array, elements_of, floating, index
+from warploom.interp.arithmetic import OUTSIDE, WHOLE, Array, elements_of, floating, index
 from warploom.interp.timing import Agent, Blocked, Event, Scheduler, Step
 from warploom.interp.vector import COL, ROW, Fragments, check_inside, run_body
 from warploom.ir import operations as ops
@@ -117,7 +117,7 @@ class Cta:
                 self.barriers[ring.name, Side.EMPTY, slot] = Barrier(ring.empty_arrivals)
         for part in storage.parts:
             for slot in range(self.module.ring(part.ring).depth):
-                blank = np.full((part.rows, part.cols), np.nan, floating())
+                blank = _blank((part.rows, part.cols), part.dtype)
                 self.slots[part.ring, part.part, slot] = blank
         for named in storage.barriers:
             for i in range(named.count):
@@ -209,7 +209,7 @@ class RoleRun:
             for copy in range(buffer.copies if buffer.role == role.name else 0):
                 shape = (max(1, role.threads // WARP), stage.rows, stage.cols)
                 for view in (self.written, self.visible):
-                    view[stage.buffer, copy] = np.full(shape, np.nan, floating())
+                    view[stage.buffer, copy] = _blank(shape, stage.dtype)
 
     @property
     def memory(self) -> dict[str, Array]:
@@ -276,7 +276,7 @@ class RoleRun:
         """Ordinary writes to a slot: MMAs see them after a proxy fence."""
         tile = self.slot(step.ring, step.part, step.iteration)
         check_inside(tile.shape, places, None, f"{step.ring}.{step.part}")
-        tile[places] = np.nan
+        tile[places] = np.nan if tile.dtype.kind == "f" else OUTSIDE
 
         def seen() -> None:
             tile[places] = made
@@ -734,7 +734,12 @@ def _blank_array(array: RegisterArray, warps: int) -> Array:
     shape: tuple[int, ...] = (array.blocks * BLOCK_ROWS, array.cols)
     if array.form in ("row", "thread"):
         shape = (warps, WARP, array.registers if array.form == "thread" else 2 * array.blocks)
-    if array.dtype is DType.I32:
+    return _blank(shape, array.dtype)
+
+
+def _blank(shape: tuple[int, ...], dtype: DType) -> Array:
+    """Elements that nobody wrote: NaN, or the least integer; whole numbers are kept exactly."""
+    if dtype in WHOLE:
         return np.full(shape, OUTSIDE, np.int64)
     return np.full(shape, np.nan, floating())
 
@@ -756,7 +761,7 @@ def read_box(
     """A box of a tensor; elements outside, and from ``end`` on, are 0."""
     if tensor_map.outside is not Outside.ZERO:
         raise InterpreterError(f"{tensor_map.name} is a map of stores")
-    tile = np.zeros(tensor_map.box, floating())
+    tile = np.zeros(tensor_map.box, memory.dtype if memory.dtype.kind in "iu" else floating())
     pairs = list(_ranges(memory.shape, tensor_map, at, end))
     inside = tuple(b for _, b in pairs)
     tile[inside] = memory[tuple(a for a, _ in pairs)]

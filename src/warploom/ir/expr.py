@@ -32,7 +32,9 @@ class SymKind(StrEnum):
 
 
 class Op(StrEnum):
-    """Binary operations. Comparisons and connectives give 0 or 1."""
+    """Binary operations. Comparisons and connectives give 0 or 1; ``/`` truncates, ``floor_div``
+    rounds down.
+    """
 
     ADD = "+"
     SUB = "-"
@@ -42,6 +44,7 @@ class Op(StrEnum):
     XOR = "^"
     MIN = "min"
     MAX = "max"
+    FLOOR_DIV = "floor_div"
     LT = "<"
     LE = "<="
     GE = ">="
@@ -55,6 +58,8 @@ PRECEDENCE: Mapping[Op, int] = {
     Op.OR: 1, Op.AND: 2, Op.XOR: 3, Op.EQ: 4, Op.NE: 4, Op.LT: 5, Op.LE: 5, Op.GE: 5,
     Op.ADD: 6, Op.SUB: 6, Op.MUL: 7, Op.DIV: 7, Op.MOD: 7,
 }  # fmt: skip
+DIVISIONS = frozenset({Op.DIV, Op.MOD, Op.FLOOR_DIV})
+CALLS = frozenset({Op.MIN, Op.MAX, Op.FLOOR_DIV})  # written as functions
 COMPARISONS = frozenset({Op.LT, Op.LE, Op.GE, Op.EQ, Op.NE, Op.AND, Op.OR})
 TERNARY = 0  # binds weaker than every operator
 
@@ -198,6 +203,11 @@ def most(a: Expr | int, b: Expr | int) -> IntExpr:
     return _made(Op.MAX, a, b)
 
 
+def floor_div(a: Expr | int, b: Expr | int) -> IntExpr:
+    """``a / b`` rounded down, where ``/`` truncates."""
+    return _made(Op.FLOOR_DIV, a, b)
+
+
 def ceil_div(a: Expr, b: int) -> IntExpr:
     """``a / b`` rounded up, for ``a`` >= 0."""
     return lift((a + (b - 1)) // b) if b != 1 else lift(a)
@@ -223,14 +233,14 @@ def _made(op: Op, a: Expr | int, b: Expr | int) -> IntExpr:
     """An operation; sums with 0 and products with 1 are their other operand."""
     left, right = lift(a), lift(b)
     if isinstance(left, Const) and isinstance(right, Const):
-        divides = op in (Op.DIV, Op.MOD)
+        divides = op in DIVISIONS
         if not divides or right.value:
             return const(apply_op(op, left.value, right.value))
     if op in (Op.ADD, Op.SUB) and right == Const(0):
         return left
     if op is Op.ADD and left == Const(0):
         return right
-    if op in (Op.MUL, Op.DIV) and right == Const(1):
+    if op in (Op.MUL, Op.DIV, Op.FLOOR_DIV) and right == Const(1):
         return left
     if op is Op.MUL and left == Const(1):
         return right
@@ -257,6 +267,7 @@ _SCALAR: Mapping[Op, Callable[[int, int], int]] = {
     Op.XOR: lambda a, b: a ^ b,
     Op.MIN: min,
     Op.MAX: max,
+    Op.FLOOR_DIV: lambda a, b: a // b,
     Op.LT: lambda a, b: a < b,
     Op.LE: lambda a, b: a <= b,
     Op.GE: lambda a, b: a >= b,
@@ -388,32 +399,44 @@ def elements(expr: IntExpr) -> Iterator[Element]:
             yield expr
 
 
-def show(expr: IntExpr, name: Callable[[Sym], str] | None = None) -> str:
-    """The expression with as few brackets as C needs; ``name`` spells symbols."""
-    return _shown(expr, TERNARY, name or (lambda s: s.name))
+Spelling = Callable[["IntExpr"], str | None]
+
+
+def show(
+    expr: IntExpr, name: Callable[[Sym], str] | None = None, spelt: Spelling | None = None
+) -> str:
+    """The expression with as few brackets as C needs; ``name`` spells symbols, ``spelt`` any other
+    node, where it answers (with its brackets).
+    """
+    return _shown(expr, TERNARY, name or (lambda s: s.name), spelt)
 
 
 def _shown(  # noqa: PLR0911 (one line a kind)
-    expr: IntExpr, outer: int, name: Callable[[Sym], str]
+    expr: IntExpr, outer: int, name: Callable[[Sym], str], spelt: Spelling | None
 ) -> str:
+    own = None if spelt is None else spelt(expr)
+    if own is not None:
+        return own
     match expr:
         case Const():
             return str(expr.value)
         case Sym():
             return name(expr)
         case Apply():
-            return f"{expr.function}({_shown(expr.argument, TERNARY, name)})"
+            return f"{expr.function}({_shown(expr.argument, TERNARY, name, spelt)})"
         case Element():
-            return f"{expr.tensor}[{', '.join(_shown(x, TERNARY, name) for x in expr.at)}]"
+            return f"{expr.tensor}[{', '.join(_shown(x, TERNARY, name, spelt) for x in expr.at)}]"
         case Select():
-            parts = [_shown(e, TERNARY + 1, name) for e in (expr.condition, expr.then)]
-            text = f"{parts[0]} ? {parts[1]} : {_shown(expr.otherwise, TERNARY, name)}"
+            parts = [_shown(e, TERNARY + 1, name, spelt) for e in (expr.condition, expr.then)]
+            text = f"{parts[0]} ? {parts[1]} : {_shown(expr.otherwise, TERNARY, name, spelt)}"
             return f"({text})" if outer > TERNARY else text
-        case Binary() if expr.op in (Op.MIN, Op.MAX):
-            return f"{expr.op}({_shown(expr.a, TERNARY, name)}, {_shown(expr.b, TERNARY, name)})"
+        case Binary() if expr.op in CALLS:
+            both = [_shown(e, TERNARY, name, spelt) for e in (expr.a, expr.b)]
+            return f"{expr.op}({', '.join(both)})"
         case Binary():
             mine = PRECEDENCE[expr.op]
-            text = f"{_shown(expr.a, mine, name)} {expr.op} {_shown(expr.b, mine + 1, name)}"
+            a = _shown(expr.a, mine, name, spelt)
+            text = f"{a} {expr.op} {_shown(expr.b, mine + 1, name, spelt)}"
             return f"({text})" if mine < outer else text
 
 

@@ -162,7 +162,8 @@ class Storage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileLoop:
     """The tiles of a role: ``lets`` and ``functions`` are bound for each. ``bounds`` name the first
-    element of the reduction and the one after its last; ``trips`` is how many iterations it has; at
+    element of the reduction and the one after its last (bound in order; a name may be bound again,
+    from what it stood for); ``trips`` is how many iterations it has; at
     least ``least_trips`` are run, whatever the sizes. ``ranges`` are bound after ``trips``:
     iterations from ``whole_from`` to ``whole_to`` hide no element.
     """

@@ -152,6 +152,19 @@ class Reduce:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """``ADD``, ``MAX`` or ``MIN`` of each element and those before it (``reverse``: after it) along
+    one variable, of the same shape: a prefix sum inside the tile or step.
+    """
+
+    result: Value
+    fn: Fn
+    arg: str
+    over: str
+    reverse: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dot:
     """a[m, k] @ b[k, n] (+ ``into``), accumulated in f32.
 
@@ -168,7 +181,9 @@ class Dot:
 class Store:
     """``tensor[at] = value`` (``add``: ``+=``, a sum in memory), converted to the tensor's type.
 
-    Elements outside the tensor are not written.
+    Elements outside the tensor are not written. With ``add``, ``fn`` may also be ``MAX`` or
+    ``MIN``: an extreme in memory (``atomic_max``). ``when``: a condition (bool, no extent) under
+    which it is stored at all.
     """
 
     tensor: str
@@ -176,6 +191,8 @@ class Store:
     value: str
     add: bool = False
     line: Line | None = None
+    fn: Fn = Fn.ADD
+    when: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +238,7 @@ class Loop:
 
 Op = (
     Const | Scalar | Size | Position | Indices | Whole | Broadcast | Given | Load | Transpose
-    | Pointwise | Reduce | Dot | Store | Loop
+    | Pointwise | Reduce | Scan | Dot | Store | Loop
 )  # fmt: skip
 
 
@@ -320,14 +337,15 @@ def operands(op: Op) -> tuple[str, ...]:  # noqa: PLR0911 (one line a kind of op
     match op:
         case Pointwise():
             return op.args
-        case Broadcast() | Transpose() | Reduce():
+        case Broadcast() | Transpose() | Reduce() | Scan():
             return (op.arg,)
         case Dot():
             return (op.a, op.b, *([op.into] if op.into else []))
         case Load():
             return (*(a.value for a in op.at if a.value), *([op.end] if op.end else []))
         case Store():
-            return (op.value, *(a.value for a in op.at if a.value))
+            when = (op.when,) if op.when else ()
+            return (op.value, *(a.value for a in op.at if a.value), *when)
         case Loop():
             bounds = (b for b in (op.start, op.until) if b)
             return (*(c.first for c in op.carried), *bounds)

@@ -78,7 +78,9 @@ def show(op: Op) -> str:
     """One op as a line."""
     match op:
         case ir.Store():
-            return f"{op.tensor}[{_at(op.at)}] {'+=' if op.add else '='} {op.value}"
+            sign = ("+=" if op.fn is Fn.ADD else f"{op.fn}=") if op.add else "="
+            when = f" if {op.when}" if op.when else ""
+            return f"{op.tensor}[{_at(op.at)}] {sign} {op.value}{when}"
         case ir.Loop():
             return f"for {op.var}"
         case _:
@@ -109,6 +111,9 @@ def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of o
         case ir.Reduce():
             word = {Fn.ADD: "sum", Fn.MAX: "max", Fn.MIN: "min"}[op.fn]
             return f"{word}({op.arg}, over {op.over})"
+        case ir.Scan():
+            word = {Fn.ADD: "cumsum", Fn.MAX: "cummax", Fn.MIN: "cummin"}[op.fn]
+            return f"{word}({op.arg}, over {op.over}{', from its end' * op.reverse})"
         case ir.Dot():
             return (f"{op.into} + " if op.into else "") + f"{op.a} @ {op.b}"
         case ir.Pointwise() if op.fn in _INFIX:

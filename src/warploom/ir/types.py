@@ -72,7 +72,12 @@ class Line:
         return f"{self.file}:{self.number}"
 
     def __repr__(self) -> str:  # without the folder: what is kept for a kernel can be moved
-        return f"Line({PurePath(self.file).name}:{self.number} {self.text!r})"
+        return f"Line({self.place} {self.text!r})"
+
+    @property
+    def place(self) -> str:
+        """File and number without the folder, as documents and modules name it."""
+        return f"{PurePath(self.file).name}:{self.number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

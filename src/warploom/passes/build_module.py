@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
-from pathlib import PurePath
 from typing import Any, TypeVar
 
 from warploom.errors import KernelError
@@ -167,7 +166,7 @@ def _assembled(source: Kernel, lowered: Lowered, builders: list[_Builder]) -> Ke
         strategy=last.document.strategy,
         dtype=last.document.dtype,
         tile=last.document.tile,
-        flow=_relative_flow(last.document.flow),
+        flow=last.document.flow,
         proof=last.document.proof,
         exchanges=last.document.exchanges,
         unroll=last.document.unroll,
@@ -240,7 +239,7 @@ class _Builder:
             name=document.name,
             rings=document.rings,
             barriers=document.barriers,
-            flow=_relative_flow(document.flow),
+            flow=document.flow,
             proof=document.proof,
             exchanges=document.exchanges,
             registers=self.registers(),
@@ -823,12 +822,3 @@ def relative(value: T) -> T:
         changed = {f.name: relative(getattr(value, f.name)) for f in fields(value)}
         return replace(value, **changed)
     return value
-
-
-def _relative_flow(flow: Any) -> Any:  # noqa: ANN401 (None, or a flow)
-    """Flow lines are ``file.py:12`` as strings."""
-    if flow is None:
-        return None
-    return replace(
-        flow, ops=tuple(replace(o, line=PurePath(o.line).name if o.line else "") for o in flow.ops)
-    )

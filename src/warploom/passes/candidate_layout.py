@@ -12,7 +12,7 @@ from warploom.passes.body import Body, body_of
 from warploom.passes.fuse import Step, fuse
 from warploom.passes.fuse_chains import join
 from warploom.passes.gather import gather_registers
-from warploom.passes.kernel_config import KernelConfig, part_config, config_of
+from warploom.passes.kernel_config import KernelConfig, config_of, part_config
 from warploom.passes.layout import Layout, lay_out
 from warploom.passes.legality import is_narrow
 from warploom.passes.loop_ops import takes_turns
@@ -83,7 +83,7 @@ class Subject:
         slots = pins.get("earlier_loop_stages")
         key = (*extents.items(), consumers, slots, id(body))
         if key not in self._earlier:
-            config = config_of(body.kernel, consumers=consumers, **extents)
+            config = config_of(body.kernel, consumer_warpgroups=consumers, **extents)
             if isinstance(slots, int):
                 config = replace(config, earlier_loop_stages=slots)
             layout = lay_out(body, part_config(body.kernel, config), fuse(body))
@@ -108,7 +108,7 @@ def _settled(
     not fit.
     """
     fixed = {n: v for n, v in pins.items() if n in CHOICES and n != "consumer_warpgroups"}
-    config = config_of(body.kernel, consumers=consumers, **extents)
+    config = config_of(body.kernel, consumer_warpgroups=consumers, **extents)
     config = replace(config, **fixed)  # type: ignore[arg-type]
     layout = lay_out(body, config, steps)
     most = _registers(target, config.warpgroups, gather_registers(layout.rings))

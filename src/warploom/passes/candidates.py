@@ -142,9 +142,28 @@ def in_source_order(problem: ModuloProblem) -> ModuloResult:
     """
     system = build_system(problem)
     depths = next(iter(_deepest(problem)))
-    arcs = [*system.all_arcs(depths), *unit_order_arcs(system, system.n, range(system.n))]
+    places = _text_places(problem)
+    arcs = [*system.all_arcs(depths), *unit_order_arcs(system, system.n, places)]
     least, _, earliest = Paths(system.n, arcs).least()
     return given_times(problem, least, *earliest)
+
+
+def _text_places(problem: ModuloProblem) -> list[int]:
+    """The place of every op: as the text has them, but after what they need in the iteration."""
+    needs: dict[int, set[int]] = {v: set() for v in range(len(problem.ops))}
+    for edge in problem.edges:
+        if edge.distance == 0:
+            needs[edge.dst].add(edge.src)
+    places: dict[int, int] = {}
+
+    def put(v: int) -> None:
+        for need in sorted(needs[v] - places.keys()):
+            put(need)
+        places.setdefault(v, len(places))
+
+    for v in needs:
+        put(v)
+    return [places[v] for v in needs]
 
 
 def _space(plan: Plan) -> Space:

@@ -7,6 +7,7 @@ from typing import Any
 
 from warploom.ir.dataflow import Across, Flow, FlowOp, FlowOperand, Home, When
 from warploom.ir.tile import Carried, Dot, Store
+from warploom.ir.types import Line
 from warploom.passes.body import line_of
 from warploom.passes.fuse import Step
 from warploom.passes.layout import Form, Layout
@@ -117,7 +118,7 @@ def _loop_flow(layout: Layout, target: HopperTarget) -> Iterator[FlowOp]:
             into = (op.work.into,) if op.work.into else ()
             names = (*(product_operand(layout, op.work, n) for n in (op.work.a, op.work.b)), *into)
             reads, made = [_operand(layout, n) for n in names], op.work.result
-            line = str(made.line or "")
+            line = _place(made.line)
             yield _op(product_name(op.work), When.LOOP, reads, [made.name], line=line)
         elif isinstance(op.work, See):
             reads = [FlowOperand(value=t.value) for t in op.work.ring.tiles]
@@ -174,7 +175,7 @@ def _step_flow(layout: Layout, step: Step) -> FlowOp:
     slots += [read_early(v) for v in step.loads if v in early]
     make = _tail_operand if step.when is When.TAIL else _operand
     reads, line = [make(layout, n) for n in (*step.reads, *slots)], line_of(step.ops[-1])
-    return _op(step.name, step.when, reads, step.results, line=str(line or ""))
+    return _op(step.name, step.when, reads, step.results, line=_place(line))
 
 
 def _tail_operand(layout: Layout, name: str) -> FlowOperand:
@@ -226,7 +227,7 @@ def _store_flow(
     """A store from registers, or a fill and a copy out for each of its chunks."""
     make = _tail_operand if when is When.TAIL else _operand
     operands = [make(layout, v) for v in values_behind(layout, op.value)]
-    line = str(op.line or "")
+    line = _place(op.line)
     if not chunks:
         in_turn = when is When.LOOP and takes_turns(layout.body.kernel)
         across = Across.TURNS if in_turn else Across.NOTHING
@@ -244,4 +245,9 @@ def _chunk_value(layout: Layout, op: Store, chunk: Chunk) -> str:
 
 
 def _line(layout: Layout, value: str) -> str:
-    return str(layout.body.values[value].line or "")
+    return _place(layout.body.values[value].line)
+
+
+def _place(line: Line | None) -> str:
+    """A line as documents name it: relative to the author's file, not to a machine."""
+    return "" if line is None else line.place

@@ -166,12 +166,24 @@ class _Builder:
                     more = self.handoff if isinstance(maker.work, Put) else 0
                     yield self._edge(maker, op, copy, maker.cost.latency + more, back, value)
             yield from self._overwrites(copy)
+            yield from self._put_first(copy)
             # Who uses what was read early comes before it is read for the next iteration
             for see in self.ops:
                 for vector, _ in see.work.early if isinstance(see.work, See) else ():
                     for user in self._readers(read_early(vector)):
                         why = f"{vector} is used before the next one is read"
                         yield self._edge(user, see, copy, _held(user), 1, why)
+
+    def _put_first(self, copy: int | None) -> Iterator[ModuloEdge]:
+        """A tile is written to shared memory before a product takes its registers: from then on
+        they are the tensor core's, and nothing else may read them until it is awaited.
+        """
+        for put in self.ops:
+            for value, _ in put.reads if isinstance(put.work, Put) else ():
+                for product in self._readers(value):
+                    if isinstance(product.work, Dot):
+                        why = f"{value} is in shared memory before a product takes its registers"
+                        yield self._edge(put, product, copy, 1, 0, why)  # in program order
 
     def _edge(
         self, a: LoopOp, b: LoopOp, copy: int | None, latency: int, back: int, why: str

@@ -335,7 +335,9 @@ def count_tiles(terms: TileTerms, sizes: Mapping[str, int]) -> int:
     return prod(sum(-(-sizes[axis] // extent) for axis, extent in term) for term in terms)
 
 
-def config_of(kernel: Kernel, consumers: int = 2, **sizes: int) -> KernelConfig:
-    """A config with the extents given by variable; units, whole axes and fixed steps follow."""
+def config_of(kernel: Kernel, consumer_warpgroups: int = 2, **sizes: int) -> KernelConfig:
+    """A configuration with this tile; units, whole axes and fixed steps follow."""
     known = {v.name: v.extent for v in kernel.vars if v.extent is not None}
-    return KernelConfig(tile=tuple((known | sizes).items()), consumer_warpgroups=consumers)
+    return KernelConfig(
+        tile=tuple((known | sizes).items()), consumer_warpgroups=consumer_warpgroups
+    )

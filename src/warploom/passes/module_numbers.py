@@ -19,6 +19,7 @@ from warploom.ir.expr import (
     ceil_div,
     conjunction,
     const,
+    floor_div,
     least,
     lift,
     most,
@@ -86,16 +87,6 @@ def refuse(what: str, line: Line | None) -> KernelError:
         why="the module of a kernel states every index and bound as an integer expression",
         fix="compile it without asking for its module; listings and verdicts of roles remain",
     )
-
-
-def floor_div(a: Expr, by: Expr | int) -> IntExpr:
-    """A quotient rounded down, where the machine's truncates."""
-    quotient, divisor = a // by, lift(by)
-    if isinstance(divisor, Expr) and divisor == const(1):
-        return lift(a)
-    uneven = (quotient * divisor).ne(lift(a))
-    apart = (a < 0).ne(lift(divisor < 0))
-    return Select(lift(uneven & apart), lift(quotient - 1), lift(quotient))
 
 
 class Numbers:
@@ -251,30 +242,33 @@ class Numbers:
         if loop.lists:
             return self._list_bounds()
         first, end = let(f"first_{var}"), let(f"end_{var}")
-        made: list[Let] = []
-        start: Expr = most(0, self.number(loop.start, None)) if loop.start else const(0)
+        start = most(0, self.number(loop.start, None)) if loop.start else const(0)
+        made = [Let(name=first, value=lift(start))]
         stop: Expr = self._length
+        least_trips = self.lowered.document.minimum_trips
+        single = self.step_extent == 1 and bool(loop.until)
+        several = single and (least_trips > 1 or (least_trips == 1 and self.config.split_k > 1))
         if loop.until:
             stop = let(f"until_{var}")
             until = least(self._length, self.number(loop.until, None))
             made.append(Let(name=let(f"until_{var}"), value=until))
-        least_trips = self.lowered.document.minimum_trips
-        single = self.step_extent == 1 and bool(loop.until)
-        several = single and (least_trips > 1 or (least_trips == 1 and self.config.split_k > 1))
-        if single and least_trips and not several:
-            start = Select(lift(stop <= start), self._length, lift(start))
+        if single and least_trips and not several:  # no step at hand: one of zeros past the end
+            moved = Select(lift(first >= stop), self._length, first)
+            made.append(Let(name=first, value=moved))
         for bound in self.cut.below if self.cut is not None else ():
             begin = begins_at(self.body, self.step_extent)
-            skip = most(self._solved(bound, widest=True) - start, 0) // begin * begin
-            start = start + skip
+            skip = most(self._solved(bound, widest=True) - first, 0) // begin * begin
+            made.append(Let(name=first, value=lift(first + skip)))
         for bound in self.cut.above if self.cut is not None else ():
             stop = least(stop, self._solved(bound, widest=True) + 1)
-        made += [Let(name=first, value=lift(start)), Let(name=end, value=lift(stop))]
+        made.append(Let(name=end, value=lift(stop)))
         if self.config.split_k > 1:
             every, share = let("trips_of_all"), let("trips_of_part")
             made.append(Let(name=every, value=ceil_div(end - first, self.step_extent)))
             each = most(ceil_div(every, self.config.split_k), self.fewest)
             made.append(Let(name=share, value=each))
+            mine = first + PART * share * self.step_extent  # where the part begins
+            made.append(Let(name=first, value=lift(mine)))
         if several:
             own: Expr = end - first
             own = least(own, let("trips_of_part")) if self.config.split_k > 1 else own
@@ -310,17 +304,11 @@ class Numbers:
         start: Expr = const(0)
         end: Expr = TRIPS if known else const(0)
         seen = self.cut if self.cut is not None and self.cut.known else None
-        if self.config.split_k > 1:
-            raise_first = first + PART * let("trips_of_part") * extent
-        else:
-            raise_first = lift(first)
         for bound in seen.below if seen is not None else ():
-            above = (
-                most(self._solved(bound, widest=False) - raise_first + (extent - 1), 0) // extent
-            )
+            above = most(self._solved(bound, widest=False) - first + (extent - 1), 0) // extent
             start = least(most(start, above), TRIPS)
         for bound in seen.above if seen is not None else ():
-            room = self._solved(bound, widest=False) + 1 - raise_first
+            room = self._solved(bound, widest=False) + 1 - first
             end = least(end, floor_div(lift(room), extent))
         end = least(most(end, 0), TRIPS)
         if self.config.serpentine:
@@ -358,10 +346,7 @@ class Numbers:
         else:
             if self.config.serpentine:
                 along = Select(BACKWARDS, lift(TRIPS - 1 - T_STEP), T_STEP)
-            first: Expr = let(f"first_{var}")
-            if self.config.split_k > 1:
-                first = first + PART * let("trips_of_part") * extent
-            value = first + extent * along
+            value = let(f"first_{var}") + extent * along
             bounds = {x.name.name for x in self.bounds()}
             if f"own_{var}" in bounds:
                 mine = extent * along < let(f"own_{var}")
@@ -460,6 +445,10 @@ class Numbers:
         if at.value is None or self.body.values[at.value].dims:
             return False
         made = self.body.ops.get(at.value)
+        if self.kernel.tensor(op.tensor).access is Access.STARTS and isinstance(made, Pointwise):
+            first, *more = (self.body.ops.get(a) for a in made.args)
+            if made.fn is Fn.ADD and isinstance(more[0], Const) and more[0].value == 1:
+                made = first  # the end of a group
         if isinstance(made, Position):
             var = self.kernel.var(made.var)
             return var.walk is not Walk.UNIT or var.axis != axis.name or axis.per > 1

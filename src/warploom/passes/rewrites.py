@@ -18,6 +18,7 @@ from warploom.ir.tile import (
     Op,
     Pointwise,
     Reduce,
+    Scan,
     Scalar,
     Store,
     Transpose,
@@ -37,6 +38,7 @@ def rewrite(kernel: Kernel, positive: frozenset[str] = frozenset()) -> Kernel:
     """All rewrites. ``positive``: scalars of the call known to exceed 0."""
     _refuse_nested(kernel)
     _refuse_whole_sums(kernel)
+    _refuse_scans(kernel)
     for change in REWRITES:
         kernel = change(kernel, positive)
     return kernel
@@ -51,6 +53,35 @@ def _refuse_whole_sums(kernel: Kernel) -> None:
                 op.line,
                 why="accumulators are added to memory as floats",
                 fix="an output of type f32, or a second kernel without products",
+            )
+
+
+def _refuse_scans(kernel: Kernel) -> None:
+    for op in walk(kernel.ops):
+        if isinstance(op, Scan):
+            raise refusal(
+                f"a running {'sum' if op.fn is Fn.ADD else f'{op.fn}imum'} along '{op.over}' beside"
+                " matrix products",
+                op.result.line,
+                why="accumulators lie over threads in pairs of columns, through which no prefix "
+                "goes",
+                fix="a kernel of its own before this one, whose output this one loads",
+            )
+        if isinstance(op, Store) and op.when is not None:
+            raise refusal(
+                f"'{op.tensor}' is stored under a condition, beside matrix products",
+                op.line,
+                why="tiles of accumulators leave by bulk copies, which no condition stops",
+                fix="store always, and let the loop of tiles that do not count run no step: "
+                "wl.steps(x.k, until=wl.where(condition, x.k, 0))",
+            )
+        if isinstance(op, Store) and op.add and op.fn is not Fn.ADD:
+            raise refusal(
+                f"a {op.fn}imum in memory of '{op.tensor}' beside matrix products",
+                op.line,
+                why="accumulators are added to memory; extremes are made by kernels without "
+                "products",
+                fix="store the extreme of each tile, and reduce it in a second kernel",
             )
 
 

@@ -34,7 +34,11 @@ def staged_stores(layout: Layout) -> tuple[Store, ...]:
 
 
 def is_straight(layout: Layout, op: Store) -> bool:
-    """Whether a tile of the loop leaves from registers, as all do that are added in turn."""
+    """Whether a tile of the loop leaves from registers, as all do that are added in turn; vectors
+    always do, by a way of their own.
+    """
+    if len(layout.body.values[op.value].vars) < 2:
+        return False
     if not op.add:
         return layout.config.store_from_registers and op in layout.body.loop.body
     return layout.config.reduce_from_registers or takes_turns(layout.body.kernel)

@@ -2,9 +2,11 @@
 
 A warp stands still while it issues instructions the tensor cores have no room for, and so it comes
 late to the vector work that follows. With a product into a sum before work on a fresh product,
-``KernelConfig.late`` of its instructions can be issued after the first step of that work: what is
-before
-them keeps the tensor cores busy so long.
+``KernelConfig.deferred_mmas`` of its instructions can be issued after the first step of that work:
+what is before them keeps the tensor cores busy so long.
+
+Work that reads the sum, or writes over what the product reads, has to wait for all of it, and so
+has whatever follows a wait for the product's group: such products stay whole.
 """
 
 from __future__ import annotations
@@ -70,9 +72,31 @@ def _found(program: RoleProgram) -> tuple[int, int] | None:
             continue
         rest = ((j, x) for j, x in enumerate(kernel) if j > i)
         (_, wait), (work, step) = _next(rest, (WaitGroup, Mma)), _next(rest, (Compute, Mma))
-        if isinstance(wait, WaitGroup) and wait.pending and isinstance(step, Compute):
+        if not isinstance(wait, WaitGroup) or not isinstance(step, Compute):
+            continue
+        if not _is_over(kernel[i + 1 : work]) and not _touches(step, e):
             return i, work
     return None
+
+
+def _is_over(entries: tuple[RoleEntry, ...]) -> bool:
+    """Whether some wait among the entries behind a product is for its group."""
+    groups = 0
+    for e in entries:
+        groups += isinstance(e, Commit)
+        if isinstance(e, WaitGroup) and e.pending < groups:
+            return True
+    return False
+
+
+def _touches(work: Compute, product: Mma) -> bool:
+    """Whether work needs the product's sum, or writes over its operands."""
+    arrays = {product.accumulator, *product.registers}
+    return bool(
+        product.accumulator in work.reads
+        or arrays.intersection(work.writes)
+        or set(product.slots).intersection(work.fills_slots)
+    )
 
 
 def _next(
@@ -98,7 +122,7 @@ def _program(program: RoleProgram, product: int, work: int) -> RoleProgram:
     given = [e for e in between if isinstance(e, NamedArrive)]
     kept = [e for e in between if not isinstance(e, NamedArrive)]
     again = (MmaFence(reason="work stands between"), rest, Commit(reason=f"the rest of {mma.op}"))
-    before, after = program.kernel[:product], program.kernel[work + 1 :]
+    before, after = both(program.kernel[:product]), both(program.kernel[work + 1 :])
     return replace(
         program,
         prologue=tuple(both(program.prologue)),

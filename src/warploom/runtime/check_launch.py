@@ -1,18 +1,12 @@
-"""A compiled kernel of ours as what ``check`` needs: PTX and a launch.
+"""The launch of a compiled kernel of ours, as ``check`` needs it.
 
-``check`` knows nothing of this compiler; here a ``Compiled`` and sizes become the PTX that NVRTC or
-nvcc makes of its CUDA source, and a ``Launch`` with the tensor maps, words and tensors that a call
-would have.
+``check`` knows nothing of this compiler; here a ``Compiled`` and sizes become a ``Launch`` with the
+tensor maps, words and tensors that a call would have.
 """
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,66 +24,14 @@ from warploom.codegen.cuda.tile.signature import (
 )
 from warploom.compiler.binary import Binary
 from warploom.compiler.compiled import Compiled
-from warploom.compiler.cubin import find_toolchain
-from warploom.compiler.cuda_driver import bindings
 from warploom.compiler.described import binary_of
 from warploom.errors import BackendError
 from warploom.ir.tile import Access, DType
 from warploom.runtime.layout import Layout, map_geometry
 
-ARCHITECTURE = "compute_90a"
 _ELEMENTS = {DType.BOOL: "u8", DType.I4: "u8"}
 _SPANS = {0: "none", 32: "32B", 64: "64B", 128: "128B"}
 WORK, ORDER = "work_memory", "tile_order"
-
-
-def ptx_of(source: str, *, options: tuple[str, ...] = ("-lineinfo",)) -> str:
-    """The PTX of a CUDA source, by the compiler that kernels are built with."""
-    return _ptx(source, options, find_toolchain())
-
-
-@lru_cache(maxsize=64)
-def _ptx(source: str, options: tuple[str, ...], toolchain: str) -> str:
-    if not toolchain.startswith("nvrtc"):
-        return _by_nvcc(source, options)
-    nvrtc = bindings("nvrtc")
-    code, program = nvrtc.nvrtcCreateProgram(source.encode(), b"warploom.cu", 0, [], [])
-    if code:
-        raise BackendError(f"NVRTC does not start (error {int(code)})")
-    try:
-        flags = [
-            f"--gpu-architecture={ARCHITECTURE}",
-            "--std=c++17",
-            "--device-as-default-execution-space",
-            *options,
-        ]
-        (code,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
-        if code:
-            raise BackendError("NVRTC rejects the kernel", where=" ".join(flags))
-        _, size = nvrtc.nvrtcGetPTXSize(program)
-        held = bytearray(size)
-        nvrtc.nvrtcGetPTX(program, held)
-        return bytes(held).rstrip(b"\0").decode()
-    finally:
-        nvrtc.nvrtcDestroyProgram(program)
-
-
-def _by_nvcc(source: str, options: tuple[str, ...]) -> str:
-    nvcc = shutil.which("nvcc")
-    if nvcc is None:
-        fix = "pip install cuda-bindings nvidia-cuda-nvrtc"
-        raise BackendError("no CUDA compiler found", fix=fix)
-    with tempfile.TemporaryDirectory() as folder:
-        text, out = Path(folder) / "kernel.cu", Path(folder) / "kernel.ptx"
-        text.write_text(source)
-        flags = ["-std=c++17", "-O3", "-ptx", f"-gencode=arch={ARCHITECTURE},code={ARCHITECTURE}"]
-        command = [nvcc, *flags, *options, "-o", str(out), str(text)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode or not out.exists():
-            raise BackendError(
-                "nvcc rejects the kernel", where=" ".join(command), why=done.stderr[-2000:]
-            )
-        return out.read_text()
 
 
 def launch_of(

@@ -15,20 +15,27 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from warploom.check.axioms import resolve
+from warploom.check.formats import decode, encode
+from warploom.check.ptx.check import check_ptx
 from warploom.codegen.amdgcn.module import module_of_kernel
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
+from warploom.codegen.cuda.tile.simt_layout import has_products
 from warploom.codegen.cuda.tile.source import Source
 from warploom.compiler.compiled import MOST_TRIED, Compiled
+from warploom.compiler.described import described
 from warploom.compiler.tuned import tuned_pins
 from warploom.errors import (
     BackendError,
     ConfigError,
     GeometryError,
+    InterpreterError,
     KernelCallError,
     KernelError,
     OrderError,
     SchedulingError,
 )
+from warploom.frontend.pointwise import rounded
 from warploom.frontend.printing import Printed, printing
 from warploom.frontend.signature import MISSING
 from warploom.frontend.tile_kernel import Text, Types
@@ -40,11 +47,13 @@ from warploom.passes.build_module import build_module
 from warploom.passes.kernel_config import KernelConfig
 from warploom.passes.row_module import build_row_module
 from warploom.passes.tile_order import visit_list
+from warploom.runtime.check_launch import launch_of_binary, ptx_of
 from warploom.runtime.interpreting import KINDS, TARGETS, Interpreting
 from warploom.runtime.mi355x import CompiledMi355x, extents_of
-from warploom.runtime.ptx_execution import execute_ptx, unpipelined
 from warploom.runtime.tuning import recall
 
+MOST_INSTRUCTIONS = 200_000_000  # of all warps of a launch
+UNWRITTEN = {DType.I32: -(2**31), DType.I8: -128}
 _ORDERS = {"in_order": "forward", "random": "random", "adversarial": "reverse"}
 
 
@@ -173,11 +182,14 @@ def execute(
         module = _wave_module(kernel, config)
         arrays, known = _padded(module, arrays, known)
     else:
+        threads = _thread_code(kernel, tuple(sizes), _frozen(pins))
+        if threads is not None:
+            return _ptx(kernel, *threads, arrays, scalars, lengths, state)
         try:
             module, visits = module_for(kernel, sizes, pins, positive)
         except (GeometryError, KernelError, SchedulingError) as error:
-            found = _unpipelined(kernel, dict(sizes), pins, positive, error)
-            return _ptx(found, arrays, scalars, lengths, state)
+            found = _block_code(kernel, dict(sizes), pins, error)
+            return _ptx(kernel, *found, arrays, scalars, lengths, state)
     own = {t.name: tuple(a.name for a in t.axes) for t in module.tensors}
     held = {n: x.in_order(own[n]) for n, x in arrays.items() if n in own}
     inputs = {t.name for t in module.tensors if t.access != "out"}
@@ -199,8 +211,97 @@ def module_for(
     kernel: Kernel, sizes: Sequence[tuple[str, int]], pins: Pins, positive: frozenset[str]
 ) -> tuple[KernelModule, Visits | None]:
     """The module that a call with these sizes would run, and what lists its tiles for a launch."""
-    frozen = tuple(tuple(sorted(p.items(), key=str)) for p in pins)
-    return _module_for(kernel, tuple(sizes), frozen, positive)
+    return _module_for(kernel, tuple(sizes), _frozen(pins), positive)
+
+
+def _frozen(pins: Pins) -> tuple[tuple[tuple[str, object], ...], ...]:
+    return tuple(tuple(sorted(p.items(), key=str)) for p in pins)
+
+
+@lru_cache(maxsize=64)
+def _thread_code(
+    kernel: Kernel,
+    sizes: tuple[tuple[str, int], ...],
+    pins: tuple[tuple[tuple[str, object], ...], ...],
+) -> tuple[Kernel, Source, KernelConfig] | None:
+    """The CUDA of a kernel whose threads share tiles by themselves: it has no pipeline."""
+    if has_products(kernel):
+        return None
+    chosen = {a: max(1, n) for a, n in sizes}
+    made = Compiled(kernel, sizes=chosen, pins=dict(pins[-1]) if pins else {})
+    found = made.without_products()
+    if found is None or not found[0].any_alignment:
+        return None
+    return made.simplified, *found
+
+
+def _block_code(
+    kernel: Kernel, sizes: Mapping[str, int], pins: Pins, refused: Exception
+) -> tuple[Kernel, Source, KernelConfig]:
+    """The CUDA of a kernel with products that cannot be pipelined."""
+    chosen = {a: max(1, n) for a, n in sizes.items()}
+    made = Compiled(kernel, sizes=chosen, pins=dict(pins[-1]) if pins else {})
+    return next(made.block_sources(refused))
+
+
+def _ptx(
+    kernel: Kernel,
+    emitted: Kernel,
+    source: Source,
+    config: KernelConfig,
+    arrays: Mapping[str, Named],
+    scalars: Mapping[str, float],
+    lengths: Mapping[str, int],
+    state: Interpreting,
+) -> dict[str, Named]:
+    """What the CUDA of a kernel without a pipeline computes: its PTX, executed warp by warp."""
+    binary = described(emitted, source, config, b"")
+    own = {t.name: tuple(a.name for a in t.axes) for t in kernel.tensors}
+    contents, shapes = {}, {}
+    for t in kernel.tensors:
+        starts = t.access is Access.STARTS
+        shapes[t.name] = tuple(-(-lengths[a.name] // a.per) + starts for a in t.axes)
+        given = arrays.get(t.name)
+        kind = "u8" if t.dtype is DType.BOOL else t.dtype.value
+        if given is not None:
+            values = np.broadcast_to(np.asarray(given.in_order(own[t.name])), shapes[t.name])
+            contents[t.name] = encode(rounded(np.asarray(values), t.dtype), kind)
+        else:
+            added = any(
+                isinstance(op, Store) and op.add and op.tensor == t.name for op in walk(kernel.ops)
+            )
+            empty: float = np.nan if t.dtype.is_float else UNWRITTEN.get(t.dtype, 0)
+            contents[t.name] = encode(np.full(shapes[t.name], 0 if added else empty), kind)
+    outputs = {t.name for t in kernel.tensors if t.access is Access.OUT}
+    found: dict[str, Any] = {}
+    if binary.grid.tiles(lengths) and all(np.prod(shapes[n]) for n in outputs):
+        launch = launch_of_binary(binary, lengths, scalars=scalars, contents=contents)
+        report = check_ptx(
+            ptx_of(source.text),
+            launch,
+            axioms=resolve(None),
+            seed=state.seed,
+            orders=(_ORDERS[state.timing],),
+            budget=MOST_INSTRUCTIONS,
+            outputs=found,
+        )
+        if not report.clean:
+            raise InterpreterError(
+                f"the machine code of kernel {kernel.name} is {report.verdict.value}",
+                why=report.text()[:2000],
+            )
+    made = {}
+    for t in kernel.tensors:
+        if t.name in outputs:
+            kind = "u8" if t.dtype is DType.BOOL else t.dtype.value
+            array = found[t.name] if t.name in found else decode(contents[t.name], kind)
+            array = np.asarray(array).reshape(shapes[t.name])
+            if t.dtype.is_float:
+                array = array.astype(np.float32)
+            elif t.dtype is DType.BOOL:
+                array = array != 0
+            made[t.name] = Named(array, own[t.name])
+    return made
 
 
 @lru_cache(maxsize=64)
@@ -230,41 +331,6 @@ def _module_for(
             module = build_module(kernel, lowered)
             return module, partial(visit_list, lowered.kernel, choice.config)
     raise last or GeometryError(f"no config of kernel {kernel.name}", fix="pin smaller extents")
-
-
-def _unpipelined(
-    kernel: Kernel,
-    sizes: Mapping[str, int],
-    pins: Pins,
-    positive: frozenset[str],
-    refused: Exception,
-) -> tuple[Kernel, Source, KernelConfig]:
-    """The source of a kernel that has no module, as a call would build it."""
-    pinned = dict(pins[0]) if pins else {}
-    if set(pinned) - {v.name for v in kernel.vars}:
-        raise refused
-    chosen = {a: max(1, n) for a, n in sizes.items()}
-    return unpipelined(Compiled(kernel, sizes=chosen, pins=pinned, positive=positive))
-
-
-def _ptx(
-    made: tuple[Kernel, Source, KernelConfig],
-    arrays: Mapping[str, Named],
-    scalars: Mapping[str, float],
-    lengths: Mapping[str, int],
-    state: Interpreting,
-) -> dict[str, Named]:
-    """The machine code of a kernel that has no module, executed."""
-    tensors = made[0].tensors
-    own = {t.name: tuple(a.name for a in t.axes) for t in tensors}
-    held = {n: np.asarray(x.in_order(own[n])) for n, x in arrays.items() if n in own}
-    added = {op.tensor for op in walk(made[0].ops) if isinstance(op, Store) and op.add}
-    for t in tensors:
-        if t.name in added and t.name not in held:
-            held[t.name] = np.zeros([-(-lengths[a.name] // a.per) for a in t.axes])
-    numbers = {p.name: scalars[p.name] for p in made[0].parameters}
-    found = execute_ptx(made, held, numbers, lengths, timing=state.timing, seed=state.seed)
-    return {n: Named(x, own[n]) for n, x in found.items()}
 
 
 def _has_wave_module(kernel: Kernel, config: object) -> bool:
@@ -466,8 +532,9 @@ def _lengths(text: Text, held: Mapping[str, Any], sizes: Mapping[str, int]) -> d
             axes = ", ".join(a.name for a in t.axes)
             _fail(text, f"'{t.name}' has {len(shape)} axes", f"an array [{axes}]")
         for axis, length in zip(t.axes, shape, strict=True):
-            if axis.per != 1 or t.access is Access.STARTS:
+            if axis.per != 1:
                 continue
+            length = length - (t.access is Access.STARTS)  # one more than groups
             if lengths.setdefault(axis.name, length) != length:
                 _fail(
                     text,

@@ -37,7 +37,7 @@ from warploom.runtime.overlap import check_itself
 from warploom.runtime.plan import MisalignedError
 from warploom.runtime.realign import UnfitError, check_fit, fitted
 from warploom.runtime.runner import Layouts, RefusedError, Runner, View
-from warploom.runtime.tensors import is_torch, not_a_tensor, row_major
+from warploom.runtime.tensors import is_numpy, is_torch, not_a_tensor, row_major
 from warploom.runtime.tuning import recall
 
 if TYPE_CHECKING:
@@ -232,6 +232,22 @@ class Calls:
             done = self.runner.by_key(fit.complete, scalars, options, stream, True)
         return fit.finish(done, self.outputs, stream)
 
+    def _as_declared(self, tensors: Sequence[Any], layouts: Layouts) -> Layouts:
+        """Layouts in which floats of NumPy have the type that the text states for them, where it
+        does: what such arrays stand for elsewhere is the caller's word.
+        """
+        return tuple(
+            replace(layout, dtype=declared.dtype)
+            if layout is not None
+            and declared.dtype is not None
+            and declared.dtype.is_float
+            and layout.dtype.is_float
+            and is_numpy(tensor)
+            and tensor.dtype.name in ("float32", "float64")
+            else layout
+            for tensor, layout, declared in zip(tensors, layouts, self.tensors, strict=True)
+        )
+
     def _interpreted(
         self,
         tensors: Sequence[Any],
@@ -246,7 +262,7 @@ class Calls:
             show,
         )
 
-        layouts = self.runner.layouts(tensors)
+        layouts = self._as_declared(tensors, self.runner.layouts(tensors))
         numbers = self.runner.scalars_of(layouts) if scalars is None else scalars
         if is_empty(layouts):
             try:

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from warploom.check import axioms
 from warploom.errors import ConfigError, DocumentError
+from warploom.ir.counter_dialect import Queue, RegisterWaits
 from warploom.ir.format1 import AnyGiven, document_of
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.schedule_ops import Phase
@@ -24,7 +26,7 @@ from warploom.verify.findings import (
 )
 from warploom.verify.races import Conflict, Run, analyse, find_conflicts
 from warploom.verify.roles import verify_roles
-from warploom.verify.text import Item, Text, beyond, read_text
+from warploom.verify.text import Item, Kind, Text, beyond, read_text
 
 MAX_EVENTS = 600_000
 MAX_FINDINGS = 250
@@ -84,8 +86,22 @@ def verify(
         depth=depth,
         omitted=omitted,
         not_judged=beyond(document),
-        assumes=() if document.flow is None else (FLOW_DECLARED,),
+        assumes=_assumed(text, assumptions),
     )
+
+
+def _assumed(text: Text, assumptions: Assumptions) -> tuple[str, ...]:
+    """What the verdict rests on: declared dataflow, and the axioms that its waits make use of."""
+    found = [] if text.flow is None else [FLOW_DECLARED]
+    counted = {i.queue for i in text.items() if i.kind is Kind.WAIT and i.count}
+    if text.protocol.register_waits is RegisterWaits.COMPILER:
+        counted.add(Queue.LGKM)
+    for queue, name in ((Queue.VM, "vm_order"), (Queue.LGKM, "lds_order")):
+        if queue in counted:
+            found.append(axioms.stated(name, on=assumptions.in_order(queue)))
+    if assumptions.issue_stalls:
+        found.append(axioms.stated("counter_stall", on=True))
+    return tuple(found)
 
 
 def _deciding(text: Text) -> tuple[range, bool, int]:

@@ -115,6 +115,8 @@ class _Check:
             if self._unsupported:
                 break
             self._run(order)
+        if any(f.code == "no-such-instruction" for f in self.findings):
+            self._unsupported = ""  # what the target does not have cannot be run, and need not be
         made = self._made()
         if machine.overflowed and made.verdict is not Verdict.CLEAN and not self._unsupported:
             return self._with_stalls(made, schedules)
@@ -160,6 +162,8 @@ class _Check:
             pairs = machine.unordered()
             racing = {} if findings.stopped else racing_bytes(pairs)
             machine.finish(pairs, dead=bool(racing) and self._dead(settings, memory, racing))
+            if machine.unwritten is not None and not findings.stopped and not pairs:
+                self._unwritten(machine, settings, memory)
         except UnsupportedCodeError as error:
             self._unsupported = _one_line(error)
         self.ran |= machine.ran
@@ -190,6 +194,18 @@ class _Check:
             if machine.findings.stopped or not np.array_equal(trial.bytes, memory.bytes):
                 return False
         return True
+
+    def _unwritten(self, machine: Machine, settings: Settings, memory: GlobalMemory) -> None:
+        """LDS that nobody wrote was read: a finding where a result depends on what is there."""
+        assert machine.unwritten is not None
+        trial, addresses = place_tensors(self.kernel, self.launch, self.seed)
+        arguments, _ = pack_arguments(self.kernel, self.launch, addresses, self.block)
+        again = Machine(self.kernel, trial, settings, Findings())
+        groups = make_groups(self.kernel, self.launch, self.block, trial, arguments, fill=0x2A)
+        again.run(groups)
+        if again.findings.stopped or not np.array_equal(trial.bytes, memory.bytes):
+            at, wave, place = machine.unwritten
+            machine.findings.unwritten(self.kernel.instructions[at], wave, place)
 
     def _wait_states(self, findings: Findings) -> None:
         if self.axioms.get("mfma_interlock"):

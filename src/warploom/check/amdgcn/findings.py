@@ -221,6 +221,57 @@ class Findings:
         )  # fmt: skip
         self.stopped = True
 
+    def half(self, code: Code, w: Wave, first: int, second: int, register: int, group: int) -> None:
+        """The two halves of a register are loaded one after the other."""
+        name = register_name(register)
+        self._add(
+            ("half", first, second),
+            CodeFinding(
+                kind=Verdict.INVALID,
+                code="half-lost",
+                why=f"line {code[first].line} loads one half of {name} and line "
+                f"{code[second].line} the other: with ECC of registers a load of one half clears "
+                "the other",
+                fix="load into two registers and combine them (v_or_b32), or name sramecc- in the "
+                "target",
+                events=(
+                    event(code[first], w, group, 0, f"loads half of {name}"),
+                    event(code[second], w, group, 0, f"loads the other half of {name}"),
+                ),
+                launch=self.launch,
+            ),
+        )
+
+    def not_written_back(self, instruction: Instruction, w: Wave, group: int) -> None:
+        """A wave ends with a scalar store in its cache."""
+        self._add(
+            ("write back", instruction.line),
+            CodeFinding(
+                kind=Verdict.INVALID,
+                code="not-written-back",
+                why="a scalar store stays in the scalar cache: the wave ends without s_dcache_wb",
+                fix="s_dcache_wb before s_endpgm",
+                events=(event(instruction, w, group, 0, "writes the scalar cache"),),
+                launch=self.launch,
+            ),
+        )
+
+    def unwritten(self, instruction: Instruction, w: Wave, place: int) -> None:
+        """A result depends on LDS that nobody has written."""
+        self._add(
+            ("unwritten", instruction.line),
+            CodeFinding(
+                kind=Verdict.INVALID,
+                code="unwritten-LDS",
+                why=f"LDS byte {place} is read and nobody has written it, and results depend on "
+                "what is there",
+                fix="write it first: is a wave missing that ended early, or an address wrong?",
+                events=(event(instruction, w, 0, 0, "reads LDS"),),
+                address=AddressRange(space="LDS", start=place, stop=place + 1),
+                launch=self.launch,
+            ),
+        )
+
     def invalid(self, code: str, why: str, fix: str, instructions: Sequence[Instruction]) -> None:
         """A rule of the ISA that the text itself breaks."""
         self._add(

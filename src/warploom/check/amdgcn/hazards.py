@@ -80,6 +80,22 @@ class Site:
         """Passes of a matrix instruction."""
         return passes(self.name, self.instruction)
 
+    @property
+    def factors(self) -> tuple[tuple[int, ...], ...]:
+        """The factors of a matrix instruction."""
+        return self.uses.sources[1:3] if self.sparse else self.uses.sources[:2]
+
+    @property
+    def addend(self) -> tuple[int, ...]:
+        """What a matrix instruction adds to; a sparse one adds to its own destination."""
+        at = 0 if self.sparse else 2
+        return self.uses.sources[at] if len(self.uses.sources) > at else ()
+
+    @property
+    def sparse(self) -> bool:
+        """Whether one factor is sparse (``v_smfmac``)."""
+        return self.name.startswith("v_smfmac_")
+
     def uses_in_order(self) -> tuple[int, ...]:
         """The registers of the first operand, in order."""
         return tuple(sorted(self.uses.writes))
@@ -110,6 +126,8 @@ def _after_vector(first: Site, second: Site, live: Ids) -> Iterator[Need]:
         yield from _after_scalar_result(second, scalars)
     if vectors and second.matrix and not _DOT.match(first.name):
         yield 2, "its result in a matrix instruction", vectors & second.reads_vector()
+    if vectors and second.memory and _DOT.match(first.name):
+        yield 3, "the result of a dot product", vectors & second.reads_vector()
     if vectors and second.vector:
         yield from _after_vector_result(first, second, vectors)
 
@@ -243,15 +261,16 @@ def _after_matrix(first: Site, second: Site, live: Ids) -> Iterator[Need]:
     reads, writes = live & second.reads_vector(), live & second.uses.writes
     if is_double(first.name):
         small = count == 4
-        plain = _double_behind(first)
-        yield (9 if small else 18) if second.memory else plain, "its result", reads
-        yield plain, "its result", writes
+        yield (
+            (9 if small else 18) if second.memory else _double_behind(first), "its result", reads,
+        )  # fmt: skip
+        yield 6 if small else 11, "its result", writes
         if re.match(r"v_fmac?_f64", second.name):
             yield 2, "the double-precision unit", frozenset((-1,))
         return
     yield count + _behind(first), "its result", reads | writes
-    addend = frozenset(first.uses.sources[2]) if len(first.uses.sources) > 2 else NONE
     if is_xdl(first.name):
+        addend = frozenset(first.addend)
         yield _READ_C.get(count, 15), "its addend", addend & second.uses.writes
 
 
@@ -271,13 +290,13 @@ def _double_behind(first: Site) -> int:
 
 def _matrix_after_matrix(first: Site, second: Site, live: Ids) -> Iterator[Need]:
     count, sources = first.passes, second.uses.sources
-    factors = live & frozenset(r for s in sources[:2] for r in s)
-    scales = live & frozenset(r for s in sources[3:] for r in s)
+    factors = live & frozenset(r for s in second.factors for r in s)
+    scales = live & frozenset(r for s in sources[3:] for r in s)  # or the index of a sparse one
     if is_double(first.name):
-        yield _double_behind(first), "its result as a factor", factors
+        yield _double_behind(first), "its result as a factor", factors | scales
     else:
         yield count + _behind(first), "its result as a factor", factors | scales
-    addend = tuple(sources[2]) if len(sources) > 2 else ()
+    addend = second.addend
     touched = live & frozenset(addend)
     if not touched:
         return
@@ -291,7 +310,8 @@ def _matrix_after_matrix(first: Site, second: Site, live: Ids) -> Iterator[Need]
             wide = 17 if first.target == "gfx950" else 9
             yield 4 if count == 4 else wide, "part of its result as the addend", touched
     elif is_xdl(first.name) or not is_xdl(second.name):
-        more = (2 if first.target == "gfx950" else 1) if is_xdl(first.name) else 0
+        longer = first.target == "gfx950" and (count != 2 or is_xdl(second.name))
+        more = (2 if longer else 1) if is_xdl(first.name) else 0
         yield count + more, "part of its result as the addend", touched
 
 

@@ -201,9 +201,9 @@ def lds_bytes(kernel: Kernel, launch: Launch) -> int:
 
 def make_groups(
     kernel: Kernel, launch: Launch, block: tuple[int, int, int], memory: GlobalMemory,
-    arguments: bytes,
+    arguments: bytes, *, fill: int = 0xFF,
 ) -> Iterator[Group]:  # fmt: skip
-    """The workgroups of a launch, each with its waves at the entry."""
+    """The workgroups of a launch, each with its waves at the entry; LDS is full of ``fill``."""
     kernarg = memory.allocate(
         KERNARG, np.frombuffer(arguments + bytes(64), np.uint8).copy(), writable=False
     )
@@ -241,7 +241,7 @@ def make_groups(
             if kernel.scratch_bytes:
                 wave.scratch = np.zeros((LANES, kernel.scratch_bytes), np.uint8)
             group.append(wave)
-        yield Group(index, group, Lds(size, waves, grain, dma=dma, atomics=atomics))
+        yield Group(index, group, Lds(size, waves, grain, dma=dma, atomics=atomics, fill=fill))
 
 
 def _lane_ids(wave: Wave, number: int, block: tuple[int, int, int], threads: int) -> None:
@@ -261,6 +261,7 @@ def lds_use(kernel: Kernel) -> tuple[int, bool, bool]:
         dma |= i.flag("lds") or "_load_lds_" in name
         if name.startswith("flat_") and ("byte" in name or "short" in name):
             grain = 1
+        atomics |= name.startswith("flat_atomic_")
         if not name.startswith("ds_"):
             continue
         if name.startswith(("ds_read", "ds_write")):

@@ -32,6 +32,7 @@ from warploom.check.amdgcn.operands import (
 from warploom.check.amdgcn.reader import Instruction, Kernel, Waits, evaluate, read_waits
 from warploom.check.amdgcn.scalar import SCALAR
 from warploom.check.amdgcn.state import (
+    INFINITE,
     Clock,
     FaultError,
     Operation,
@@ -40,7 +41,14 @@ from warploom.check.amdgcn.state import (
     merge,
 )
 from warploom.check.amdgcn.transfer import make_transfer
-from warploom.check.amdgcn.uses import has_result, is_dma, is_vector_memory, uses_of
+from warploom.check.amdgcn.uses import (
+    EXEC_IDS,
+    Uses,
+    has_result,
+    is_dma,
+    is_vector_memory,
+    uses_of,
+)
 from warploom.check.amdgcn.vector import make_vector
 from warploom.errors import UnsupportedCodeError as UnsupportedError
 
@@ -108,6 +116,11 @@ class Machine:
         self._changes = 0
         self._random = random.Random(settings.seed)
         self._has_dma = any(is_dma(i) for i in self._code)
+        self.deciding: set[int] = set()  # loads whose values decide where a wave goes on
+        self._polls = any(_is_poll(i) for i in self._code)
+        self._halves = {} if kernel.keeps_halves else _half_loads(self._code)
+        self.unwritten: tuple[int, Wave, int] | None = None  # a read of LDS that nobody wrote
+        self._flows = [_Flow.of(i, u) for i, u in zip(self._code, self._uses, strict=True)]
         self._in_order = settings.axioms.get("vm_order", True)
         self._stalls = settings.axioms.get("counter_stall", False)
 
@@ -254,6 +267,10 @@ class Machine:
                 self._in_flight(w, at, touched[at])
             if w.tainted:
                 self._taint(w, at)
+            if self._polls:
+                self._follow(w, at)
+            if self._halves:
+                self._half(w, at)
             w.pc = at + 1
             w.steps += 1
             steps += 1
@@ -323,10 +340,26 @@ class Machine:
 
     def _resolved(self, instruction: Instruction, at: int) -> Instruction:
         """Operands that name code or data relative to the program counter as numbers."""
+        if instruction.mnemonic in ("s_add_i32", "s_add_u32"):
+            instruction = self._from_here(instruction, at)
         if not any("@rel32" in t or "@gotpcrel32" in t or "-.L" in t for t in instruction.operands):
             return instruction
         found = tuple(self._relative(text, at) for text in instruction.operands)
         return dataclasses.replace(instruction, operands=found)
+
+    def _from_here(self, instruction: Instruction, at: int) -> Instruction:
+        """A label as a number is its distance from the literal, four bytes behind ``s_getpc``."""
+        to, *sources = instruction.operands
+        labels = self.kernel.labels
+        if not any(t in labels for t in sources):
+            return instruction
+        if at == 0 or self._code[at - 1].mnemonic != "s_getpc_b64":
+            raise UnsupportedError("a label as a number that does not follow s_getpc_b64")
+        found = tuple(
+            str((CODE_STEP * (labels[t] - at) - 4) & 0xFFFFFFFF) if t in labels else t
+            for t in sources
+        )
+        return dataclasses.replace(instruction, operands=(to, *found))
 
     def _relative(self, text: str, at: int) -> str:
         match = re.match(r"([\w.$]+)@(rel32|gotpcrel32)@(lo|hi)(?:\+\d+)?$", text)
@@ -496,6 +529,9 @@ class Machine:
     def _end(self, w: Wave) -> None:
         if w.vm.dmas:
             self.findings.dma_at_end(self._code, w, self._group_index())
+        for access in w.cached[:1]:
+            if isinstance(access, Access):
+                self.findings.not_written_back(self._code[access.pc], w, self._group_index())
         w.ended = True
         self._changes += 1
 
@@ -661,6 +697,37 @@ class Machine:
         for register in self._touched[at]:
             w.tainted.pop(register, None)
 
+    def _half(self, w: Wave, at: int) -> None:
+        """A load of half a register destroys the other half: what another load left there too."""
+        for register in self._reads[at]:
+            w.halves.pop(register, None)
+        found = self._halves.get(at)
+        for register in self._uses[at].writes:
+            before = w.halves.pop(register, None)
+            if found is None:
+                continue
+            if before is not None and before[1] != found:
+                self.findings.half(self._code, w, before[0], at, register, self._group_index())
+            w.halves[register] = (at, found)
+
+    def _follow(self, w: Wave, at: int) -> None:
+        """Follow what loads of device scope bring: does it decide a branch or the active lanes?"""
+        flow, brought = self._flows[at], w.brought
+        if flow.poll:
+            for register in flow.writes:
+                brought[register] = frozenset((at,))
+            return
+        found: frozenset[int] = frozenset()
+        for register in flow.reads:
+            found |= brought.get(register, NO_LOADS)
+        if found and flow.decides:
+            self.deciding |= found
+        for register in flow.writes:
+            if found:
+                brought[register] = found
+            else:
+                brought.pop(register, None)
+
     # Order.
 
     def touch_lds(
@@ -673,6 +740,8 @@ class Machine:
             return
         w.accesses += 1
         cells = lds.cells(addresses, width)
+        if kind in ("r", "a") and self.unwritten is None and not lds.written[cells].all():
+            self.unwritten = at, w, int(cells[~lds.written[cells]][0]) * lds.grain
         for earlier, axiom, part, clock in lds.clashes(w, cells, kind):
             bad = np.argwhere(part > clock)
             cell, wave = int(bad[0][0]), int(bad[0][1])
@@ -724,18 +793,27 @@ class Machine:
             self._changes += 1
         w.accesses += not scalar
         known = w.vm.log if not scalar else w.lgkm.log
-        self.journal.add(
-            Access(
-                kind, offsets, size, w, self._group_index(), number, at, known[number][1],
-                snapshot_of(w), data, scalar, bypass,
-            )
+        access = Access(
+            kind, offsets, size, w, self._group_index(), number, at, known[number][1],
+            snapshot_of(w), data, scalar, bypass,
         )  # fmt: skip
+        if scalar and kind == "w" and not bypass:
+            access.number = INFINITE
+            w.cached.append(access)
+        self.journal.add(access)
 
-    def synchronise(self, w: Wave, offsets: Addresses, kind: str) -> None:
+    def write_back(self, w: Wave, number: int) -> None:
+        """Scalar stores of the wave are in memory when this operation is complete."""
+        for access in w.cached:
+            if isinstance(access, Access):
+                access.number = number
+        w.cached = []
+
+    def synchronise(self, w: Wave, offsets: Addresses, kind: str, *, scalar: bool = False) -> None:
         """An access that can carry order from workgroup to workgroup.
 
         A release hands on what its wave knows to be complete and written back; an acquire is of
-        use for later reads once the caches are invalidated.
+        use once it was waited for, and for later reads through caches once these are invalidated.
         """
         if kind == "writeback":
             written = self._gone_out(w)
@@ -757,7 +835,7 @@ class Machine:
         for place in np.unique(offsets).tolist():
             message = self._messages.get(place)
             if message and kind in ("r", "a"):
-                merge(w.acquired, message)
+                self._receive(w, w.lgkm if scalar else w.vm, dict(message))
             if kind in ("w", "a"):
                 sent = self._messages.setdefault(place, {})
                 merge(sent, w.known)
@@ -770,6 +848,20 @@ class Machine:
                         COMPLETE - other.uid: int(out[other.index]),
                     }
                     merge(sent, {key: number for key, number in marks.items() if number})
+
+    @staticmethod
+    def _receive(w: Wave, queue: Queue, message: dict[int, int]) -> None:
+        """What a location hands on is known when the access that reads it has come back."""
+        operation = queue.items[-1]
+        before = operation.done
+
+        def back() -> None:
+            if before is not None:
+                before()
+            merge(w.acquired, message)
+            w.snapshot = None
+
+        operation.done = back
 
     def _gone_out(self, w: Wave) -> Clock:
         """Operations of the workgroup that come before what the wave does next, for everybody."""
@@ -787,7 +879,7 @@ class Machine:
         relaxed = self.settings.axioms.get("cu_order", True)
         found = []
         for a, b, at in self.journal.conflicts():
-            if _ordered_pair(a, b) or _ordered_pair(b, a):
+            if _ordered_pair(a, b) or _ordered_pair(b, a) or self._flag(a, b):
                 continue
             together = relaxed and a.wave is not b.wave and a.group == b.group
             if together and (_issued_before(a, b) or _issued_before(b, a)):
@@ -795,6 +887,12 @@ class Machine:
                 continue
             found.append((a, b, at))
         return found
+
+    def _flag(self, a: Access, b: Access) -> bool:
+        """A location that is polled: whoever reads it looks at the value and acts on it."""
+        if not (a.atomic and b.atomic):
+            return False
+        return all(x.pc in self.deciding for x in (a, b) if x.kind == "r")
 
     def finish(self, pairs: list[tuple[Access, Access, int]], *, dead: bool) -> None:
         """Report unordered pairs; ``dead``: no result depends on the reads among them."""
@@ -816,6 +914,59 @@ class Machine:
             return data
         hit = np.isin(where[:, None] + np.arange(data.shape[1]), racing)
         return data ^ np.where(hit, np.uint8(self.disturbance), np.uint8(0))
+
+
+def _half_loads(code: tuple[Instruction, ...]) -> dict[int, str]:
+    """Loads of one half of a register, and which."""
+    return {
+        at: "hi" if i.mnemonic.endswith("_hi") else "lo"
+        for at, i in enumerate(code)
+        if "_d16" in i.mnemonic and has_result(i)
+    }
+
+
+NO_LOADS: frozenset[int] = frozenset()
+_SCC = -1
+_READS_SCC = re.compile(r"s_(cbranch_scc|cselect|cmov|addc|subb)")
+_KEEPS_SCC = re.compile(r"s_(mov|cmov|cselect|load|buffer|mul|pack|ff[01]|flbit|sext|brev|bfm)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """How a value goes through an instruction, condition code included."""
+
+    reads: frozenset[int]
+    writes: frozenset[int]
+    poll: bool
+    decides: bool
+
+    @classmethod
+    def of(cls, i: Instruction, uses: Uses) -> "_Flow":
+        """The flow of one instruction; what memory returns does not come from its address."""
+        name = i.mnemonic
+        reads, writes = uses.reads, uses.writes
+        memory = is_vector_memory(name) or name.startswith(("ds_", "s_load", "s_buffer_load"))
+        if memory:
+            reads = frozenset()
+        elif name.startswith("s_"):
+            if _READS_SCC.match(name):
+                reads |= {_SCC}
+            if writes or name.startswith(("s_cmp", "s_bitcmp")):
+                writes = writes if _KEEPS_SCC.match(name) else writes | {_SCC}
+        decides = name.startswith("s_cbranch") or bool(writes & EXEC_IDS)
+        return cls(reads, writes, _is_poll(i), decides)
+
+
+def _is_poll(instruction: Instruction) -> bool:
+    """A load of device scope that brings a value to registers."""
+    if instruction.mnemonic.startswith(("s_load_", "s_buffer_load_")):
+        return instruction.flag("glc")
+    return (
+        "_load_" in instruction.mnemonic
+        and is_vector_memory(instruction.mnemonic)
+        and instruction.flag("sc1")
+        and not is_dma(instruction)
+    )
 
 
 def racing_bytes(
@@ -843,7 +994,10 @@ def _ordered_pair(a: Access, b: Access) -> bool:
         return False
     through = a.bypass or a.kind != "w"  # nothing waits in a cache to be written back
     key = COMPLETE - a.wave.uid if through else a.wave.uid
-    return b.snapshot.known.get(key, 0) >= a.number
+    if b.snapshot.known.get(key, 0) >= a.number:
+        return True
+    # Writes, and reads that pass the caches by, do not depend on an invalidation.
+    return (b.kind != "r" or b.bypass) and b.snapshot.acquired.get(key, 0) >= a.number
 
 
 def _issued_before(a: Access, b: Access) -> bool:

@@ -91,8 +91,6 @@ def _decoders(instruction: Instruction, kind: str, target: str) -> tuple[Decode,
                 raise UnsupportedError(f"{name}:{number} names no format")
             forms.append(_small(_SIX[number]))
         return forms[0], forms[1]
-    if any(instruction.number(n) for n in ("cbsz", "abid", "blgp")):
-        raise UnsupportedError(f"{instruction.mnemonic} with broadcasts or permutations")
     if kind in _PLAIN:
         return _PLAIN[kind], _PLAIN[kind]
     left, _, right = kind.partition("_")
@@ -141,6 +139,8 @@ def make_mfma(instruction: Instruction, target: str) -> Effect | None:
     """The effect of a matrix instruction, or None for other mnemonics."""
     if not is_mfma(instruction.mnemonic):
         return None
+    if instruction.mnemonic.startswith("v_smfmac_"):
+        return _make_sparse(instruction, target)
     match = _NAME.match(instruction.mnemonic)
     if match is None:
         raise UnsupportedError(f"the matrix instruction {instruction.mnemonic}")
@@ -151,6 +151,7 @@ def make_mfma(instruction: Instruction, target: str) -> Effect | None:
     a, b = (_fragment(t) for t in instruction.operands[1:3])
     scales = _scales(instruction) if match[1] else None
     along = _along(instruction, m) if kind == "f8f6f4" else None
+    broadcast = _broadcast(instruction, kind)
     to, count = rows(instruction.operands[0])
     addend = _addend(instruction.operands[3], kind)
     wide = kind == "f64"
@@ -167,13 +168,96 @@ def make_mfma(instruction: Instruction, target: str) -> Effect | None:
         blocks = groups * held // depth
         if blocks < 1 or groups % blocks or right.shape[0] != held:
             raise UnsupportedError(f"the register counts of {instruction.mnemonic}")
-        product = _product(left, right, m, blocks)
+        product = _product(*broadcast(left, right, blocks), m, blocks)
         layout = _spread(product, m, wide)
         if layout.shape[0] * (2 if wide else 1) != count:
             raise UnsupportedError(f"the destination of {instruction.mnemonic}")
         _store(w, to, layout, addend, match[2])
 
     return effect
+
+
+_SPARSE = re.compile(r"v_smfmac_(f32|i32)_(\d+)x(\d+)x(\d+)_(f16|bf16|i8|(?:fp8|bf8)_(?:fp8|bf8))$")
+
+
+def _make_sparse(instruction: Instruction, target: str) -> Effect:
+    """``v_smfmac``: of four elements of A along K two are kept, and an index says which."""
+    match = _SPARSE.match(instruction.mnemonic)
+    if match is None or len(instruction.operands) != 4 or match[2] != match[3]:
+        raise UnsupportedError(f"the matrix instruction {instruction.mnemonic}")
+    m, depth, kind = int(match[2]), int(match[4]), match[5]
+    if kind in _PLAIN:
+        decode_a = decode_b = _PLAIN[kind]
+    else:
+        short, _, other = kind.partition("_")
+        decode_a, decode_b = _small(fp8_name(short, target)), _small(fp8_name(other, target))
+    a, b = (_fragment(t) for t in instruction.operands[1:3])
+    index = rows(instruction.operands[3])[0]
+    to, count = rows(instruction.operands[0])
+    groups = LANES // m
+    wholes = instruction.number("abid") if not instruction.number("cbsz") else 0
+
+    def effect(w: Wave) -> None:
+        kept, right = decode_a(a(w)), decode_b(b(w))
+        held = kept.shape[0]
+        if right.shape[0] != 2 * held or groups * 2 * held != depth:
+            raise UnsupportedError(f"the register counts of {instruction.mnemonic}")
+        sets = max(1, 16 // held)  # an element's place takes two bits: 32 bits hold so many sets
+        start = 2 * held * (wholes % sets)
+        left = np.zeros((2 * held, LANES), kept.dtype)
+        lanes = np.arange(LANES)
+        for element in range(held):
+            place = (w.v[index] >> np.uint32(start + 2 * element) & np.uint32(3)).astype(np.int64)
+            left[4 * (element // 2) + place, lanes] = kept[element]
+        layout = _spread(_product(left, right, m, 1), m, False)
+        if layout.shape[0] != count:
+            raise UnsupportedError(f"the destination of {instruction.mnemonic}")
+        _store(w, to, layout, lambda w, count: w.v[to : to + count].copy(), match[1])
+
+    return effect
+
+
+Pair = tuple[NDArray[Any], NDArray[Any]]
+
+
+def _broadcast(
+    instruction: Instruction, kind: str
+) -> Callable[[NDArray[Any], NDArray[Any], int], Pair]:
+    """``cbsz`` and ``abid`` give a block of A to its neighbours; ``blgp`` moves lanes of B.
+
+    In double precision ``blgp`` (or ``neg``) are signs of the two factors and the addend.
+    """
+    size, chosen = instruction.number("cbsz"), instruction.number("abid")
+    pattern = instruction.number("blgp")
+    if kind == "f64":
+        signs = instruction.bits("neg", 3) if instruction.flag("neg") else (
+            pattern & 1, pattern >> 1 & 1, pattern >> 2 & 1
+        )  # fmt: skip
+        if signs[2]:
+            raise UnsupportedError(f"{instruction.mnemonic} with a negated addend")
+        a, b = (-1.0 if s else 1.0 for s in signs[:2])
+        return lambda left, right, blocks: (left * a, right * b)
+    if kind == "f8f6f4" or not (size or chosen or pattern):
+        return lambda left, right, blocks: (left, right)
+    lanes = np.arange(LANES)
+    order = (
+        lanes, lanes % 32, 32 + lanes % 32, (lanes + 16) % LANES,
+        *(16 * quarter + lanes % 16 for quarter in range(4)),
+    )[pattern & 7]  # fmt: skip
+
+    def arrange(left: NDArray[Any], right: NDArray[Any], blocks: int) -> Pair:
+        if 1 << size > blocks or chosen >= 1 << size:
+            raise UnsupportedError(f"{instruction.mnemonic} with cbsz:{size} abid:{chosen}")
+        block = np.arange(blocks)
+        taken = (block & ~((1 << size) - 1)) + (chosen if size else 0)
+        held = left.shape[0]
+        if size:
+            left = left.reshape(held, blocks, -1)[:, taken].reshape(held, LANES)
+        else:
+            left = left.reshape(held, LANES)
+        return left, right[:, order]
+
+    return arrange
 
 
 def _along(instruction: Instruction, m: int) -> tuple[Arrange, Arrange]:

@@ -118,6 +118,7 @@ class Snapshot:
     issued: Clock
     known: dict[int, int]
     lgkm: Clock
+    acquired: dict[int, int]
 
 
 @dataclass(eq=False, slots=True)
@@ -147,7 +148,10 @@ def snapshot_of(w: Wave) -> Snapshot:
     """What the wave knows now; shared between accesses until it learns something."""
     found = w.snapshot
     if not isinstance(found, Snapshot):
-        found = Snapshot(w.know_vm.copy(), w.know_issued.copy(), dict(w.known), w.know_lgkm.copy())
+        found = Snapshot(
+            w.know_vm.copy(), w.know_issued.copy(), dict(w.known), w.know_lgkm.copy(),
+            dict(w.acquired),
+        )  # fmt: skip
         w.snapshot = found
     return found
 
@@ -229,23 +233,31 @@ def _group_pairs(
     for i, first in enumerate(group):
         for second in group[i + 1 : i + 1 + reach]:
             a, b = touched[first], touched[second]
-            if a.kind == b.kind == "r" or (a.atomic and b.atomic):
+            if a.kind == b.kind == "r" or (a.atomic and b.atomic and "r" not in (a.kind, b.kind)):
                 continue
-            if a.wave is b.wave and (a.scalar or not b.scalar):
-                continue  # one queue; a scalar load has another way to memory
+            if a.wave is b.wave and not _other_way(a, b):
+                continue  # one queue
             if (first, second) not in seen:
                 seen.add((first, second))
                 yield a, b, at
 
 
+def _other_way(a: Access, b: Access) -> bool:
+    """Whether a later access of the same wave goes through another cache than a store before it."""
+    return a.scalar != b.scalar and (b.scalar or a.kind == "w")
+
+
 class Lds:
     """The local memory of one workgroup."""
 
-    def __init__(self, size: int, waves: int, grain: int, *, dma: bool, atomics: bool) -> None:
+    def __init__(
+        self, size: int, waves: int, grain: int, *, dma: bool, atomics: bool, fill: int = 0xFF
+    ) -> None:
         self.size, self.grain = size, grain
-        self.bytes: Bytes = np.full((size + 15) // 16 * 16, 0xFF, np.uint8)
+        self.bytes: Bytes = np.full((size + 15) // 16 * 16, fill, np.uint8)
         self.words: NDArray[np.uint32] = self.bytes.view(np.uint32)
         cells = size // grain + 1
+        self.written = np.zeros(cells, np.bool_)
         self.reads = np.zeros((cells, waves), np.int32)
         self.writes = np.zeros((cells, waves), np.int32)
         self.dmas = np.zeros((cells if dma else 1, waves), np.int32)
@@ -304,6 +316,8 @@ class Lds:
         """Note an access."""
         table = {"r": self.reads, "w": self.writes, "d": self.dmas, "a": self.atomics}[kind]
         table[cells, w.index] = number
+        if kind != "r":
+            self.written[cells] = True
 
     def gather(self, at: Addresses, width: int) -> Bytes:
         """``width`` bytes at each address."""

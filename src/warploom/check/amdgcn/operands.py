@@ -136,6 +136,17 @@ def _symbol(text: str, symbols: Mapping[str, int]) -> int | None:
     return None
 
 
+_CONDITIONS: Mapping[str, ReadScalar] = {
+    "scc": lambda w: w.scc,
+    "src_scc": lambda w: w.scc,
+    "null": lambda w: 0,
+    "src_vccz": lambda w: int(not (w.s[VCC] | w.s[VCC + 1])),
+    "vccz": lambda w: int(not (w.s[VCC] | w.s[VCC + 1])),
+    "src_execz": lambda w: int(not w.exec),
+    "execz": lambda w: int(not w.exec),
+}
+
+
 def read_scalar(text: str, symbols: Mapping[str, int] | None = None) -> ReadScalar:
     """A 32-bit scalar source."""
     value = literal(text)
@@ -147,10 +158,11 @@ def read_scalar(text: str, symbols: Mapping[str, int] | None = None) -> ReadScal
     if text in ("exec_lo", "exec_hi"):
         shift = 32 * (text == "exec_hi")
         return lambda w: (w.exec >> shift) & MASK32
-    if text in ("scc", "src_scc"):
-        return lambda w: w.scc
-    if text == "null":
-        return lambda w: 0
+    if text in _CONDITIONS:
+        return _CONDITIONS[text]
+    if text in _APERTURES:
+        lower = _APERTURES[text] & MASK32
+        return lambda w: lower
     found = register(text)
     if found is None or found[0] != "s":
         raise UnsupportedError(f"{text!r} is no scalar source")

@@ -127,7 +127,53 @@ def _high24(a: Array, b: Array) -> Array:
     return (x * y >> 32).astype(np.int32)
 
 
+def _to_byte(value: Array, place: Array, old: Array) -> Array:
+    """An fp32 value as one byte of the third source."""
+    byte = np.clip(np.rint(np.nan_to_num(value)), 0, 255).astype(np.uint32)
+    shift = (place & np.uint32(3)) * np.uint32(8)
+    changed: Array = old & ~(np.uint32(255) << shift) | byte << shift
+    return changed
+
+
+def _clamped_bytes(words: Array) -> Array:
+    """Two signed halves as two unsigned bytes."""
+    halves = (words & np.uint32(0xFFFF), words >> np.uint32(16))
+    low, high = (np.clip(h.astype(np.uint16).view(np.int16), 0, 255) for h in halves)
+    both: Array = low.astype(np.uint16) | high.astype(np.uint16) << np.uint16(8)
+    return both
+
+
+def _multiply_add(a: Array, b: Array, c: Array) -> Array:
+    return (a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)).astype(a.dtype)
+
+
+def _norm(low: float, scale: float) -> Compute:
+    """Two fp16 values as integers of 16 bits."""
+
+    def pack(a: Array, b: Array) -> Array:
+        parts = [
+            np.rint(np.clip(np.nan_to_num(v.astype(np.float64)), low, 1) * scale).astype(np.int64)
+            for v in (a, b)
+        ]
+        both: Array = (parts[0] & 0xFFFF | (parts[1] & 0xFFFF) << 16).astype(np.uint32)
+        return both
+
+    return pack
+
+
 RARE: Mapping[str, Op] = {
+    "v_cvt_pk_u8_f32": Op("b32", ["f32", "b32", "b32"], _to_byte),
+    "v_sat_pk_u8_i16": Op("u16", ["b32"], _clamped_bytes),
+    "v_exp_legacy_f32": Op("f32", ["f32"], np.exp2),
+    "v_log_legacy_f32": Op("f32", ["f32"], np.log2),
+    "v_cvt_pknorm_i16_f16": Op("b32", ["f16"] * 2, _norm(-1, 32767)),
+    "v_cvt_pknorm_u16_f16": Op("b32", ["f16"] * 2, _norm(0, 65535)),
+    "v_fma_legacy_f16": Op("f16", ["f16"] * 3, _multiply_add),
+    "v_mad_legacy_f16": Op("f16", ["f16"] * 3, _multiply_add),
+    "v_madak_f16": Op("f16", ["f16"] * 3, _multiply_add),
+    "v_madmk_f16": Op("f16", ["f16"] * 3, _multiply_add),
+    "v_mad_legacy_i16": Op("i16", ["i16"] * 3, lambda a, b, c: a * b + c),
+    "v_mad_legacy_u16": Op("u16", ["u16"] * 3, lambda a, b, c: a * b + c),
     "v_lerp_u8": Op("b32", ["b32"] * 3, _lerp),
     "v_sad_u8": Op("b32", ["b32"] * 3, _sad),
     "v_sad_hi_u8": Op("b32", ["b32"] * 3, _high_sad),

@@ -23,7 +23,9 @@ _BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _COMMENT = re.compile(r"(;|//).*")
 _COUNTER = re.compile(r"(\w+)\s*\(\s*([^()]*?)\s*\)")
 _LABEL = re.compile(r"([A-Za-z_.$][\w.$@]*)\s*:(.*)$", re.DOTALL)
-_ASSIGN = re.compile(r"(?:\.set\s+([\w.$]+)\s*,|([\w.$]+)\s*=(?!=))\s*(.*)$")
+_ASSIGN = re.compile(r"(?:\.(?:set|equ|equiv)\s+([\w.$]+)\s*,|([\w.$]+)\s*=(?!=))\s*(.*)$")
+_NUMBERED = re.compile(r"(\d+)\s*:(.*)$", re.DOTALL)  # a label that may stand there many times
+_TO_NUMBERED = re.compile(r"(\d+)([fb])$")
 _SUFFIX = re.compile(r"_(e32|e64|e64_dpp|dpp|sdwa)$")
 _FLAGS = frozenset(
     (
@@ -130,6 +132,7 @@ class Kernel:
     metadata: Mapping[str, Any]
     symbols: Mapping[str, int] = field(default_factory=dict)
     data: Mapping[str, bytes] = field(default_factory=dict)
+    keeps_halves: bool = False  # loads of half a register keep the other half: no ECC of registers
 
     def target_of(self, instruction: Instruction) -> int:
         """The instruction that a branch jumps to."""
@@ -197,6 +200,7 @@ def read_kernel(text: str, entry: str | None = None) -> Kernel:
         metadata=metadata,
         symbols=parser.symbols,
         data=parser.data,
+        keeps_halves="sramecc-" in target,
     )
 
 
@@ -250,6 +254,7 @@ class _Parser:
         self._source: tuple[str, int] | None = None
         self._macros: dict[str, tuple[list[tuple[str, str]], list[tuple[int, str]]]] = {}
         self._serial = 0
+        self._numbered: dict[str, int] = {}
         self._steps = 0
         self._section = ""  # the symbol that further lines belong to, outside of the kernel
         self._others: dict[str, list[tuple[int, str, tuple[str, int] | None]]] = {}
@@ -276,7 +281,7 @@ class _Parser:
             if not line or line.startswith("#"):
                 continue
             head = line.split(None, 1)[0].lower()
-            if head in (".macro", ".rept", ".if", ".ifdef", ".ifndef"):
+            if head in (".macro", ".rept", ".irp", ".irpc") or head.startswith(".if"):
                 at = self._block(head, line, lines, at, depth)
                 continue
             self._line(line, number, depth)
@@ -299,13 +304,34 @@ class _Parser:
                 )
             for _ in range(times):
                 self._lines(body, depth + 1)
+        elif head in (".irp", ".irpc"):
+            self._each(rest, body, split=head == ".irpc", depth=depth)
         else:
-            if head == ".if":
-                holds = bool(self._evaluate(rest, lines[at - 1][0]))
-            else:
-                holds = (rest in self.symbols) == (head == ".ifdef")
+            holds = self._holds(head, rest, lines[at - 1][0])
             self._lines(body if holds else other, depth + 1)
         return at
+
+    def _each(self, rest: str, body: list[tuple[int, str]], *, split: bool, depth: int) -> None:
+        """A block once for every value of a list."""
+        name, _, values = rest.replace(" ", ",", 1).partition(",")
+        listed = list(values.strip(" ,")) if split else [v for v in _split(values.strip(" ,")) if v]
+        for value in listed:
+            filled = [(number, line.replace(f"\\{name}", value)) for number, line in body]
+            self._lines([(n, line.replace("\\()", "")) for n, line in filled], depth + 1)
+
+    def _holds(self, head: str, rest: str, number: int) -> bool:
+        """Whether the condition of a block holds."""
+        if head in (".ifdef", ".ifndef"):
+            return (rest in self.symbols) == (head == ".ifdef")
+        if head in (".ifb", ".ifnb"):
+            return (not rest) == (head == ".ifb")
+        if head in (".ifc", ".ifnc"):
+            first, _, second = rest.partition(",")
+            return (first.strip() == second.strip()) == (head == ".ifc")
+        test = _CONDITIONS.get(head)
+        if test is None:
+            raise AssemblyError(f"{head} is not read", where=f"line {number}")
+        return bool(test(self._evaluate(rest, number)))
 
     def _metadata_line(self, raw: str) -> None:
         if raw.strip() == ".end_amdgpu_metadata":
@@ -319,6 +345,10 @@ class _Parser:
             self._assign(assign[1] or assign[2], assign[3], number)
             return
         label = _LABEL.match(line)
+        numbered = _NUMBERED.match(line)
+        if numbered:
+            count = self._numbered[numbered[1]] = self._numbered.get(numbered[1], 0) + 1
+            label = _LABEL.match(f"{_name_of(numbered[1], count)}:{numbered[2]}")
         if label and not label[2].startswith(":"):
             self._label(label[1])
             rest = label[2].strip()
@@ -494,6 +524,8 @@ class _Parser:
         form = match[1] if match else ""
         plain = mnemonic[: match.start()] if match else mnemonic
         text = f"{mnemonic} {rest}".strip()
+        if mnemonic == "s_waitcnt":
+            rest = self._counts(rest, number)
         if mnemonic in ("s_waitcnt", "s_sendmsg", "s_getreg_b32", "s_setreg_b32") or (
             mnemonic == "s_setreg_imm32_b32"
         ):
@@ -506,6 +538,8 @@ class _Parser:
                 source=self._source,
             )
         operands, modifiers = self._operands(rest, number)
+        if mnemonic.startswith(("s_branch", "s_cbranch")):
+            operands = tuple(self._numbered_target(o) for o in operands)
         return Instruction(
             mnemonic=plain,
             operands=operands,
@@ -515,6 +549,24 @@ class _Parser:
             form=form,
             source=self._source,
         )
+
+    def _counts(self, rest: str, number: int) -> str:
+        """The counts of a wait, with symbols replaced by numbers."""
+
+        def count(match: re.Match[str]) -> str:
+            return f"{match[1]}({self._evaluate(match[2], number)})"
+
+        if not re.search(r"[A-Za-z_]\w*\s*\(", rest):
+            named = re.fullmatch(r"[A-Za-z_.$][\w.$]*", rest)
+            return str(self._evaluate(rest, number)) if named and rest in self.symbols else rest
+        return re.sub(r"([A-Za-z_]\w*)\s*\(([^()]*[A-Za-z_+*/-][^()]*)\)", count, rest)
+
+    def _numbered_target(self, text: str) -> str:
+        """The label that ``1f`` or ``1b`` means here."""
+        match = _TO_NUMBERED.match(text)
+        if match is None:
+            return text
+        return _name_of(match[1], self._numbered.get(match[1], 0) + (match[2] == "f"))
 
     def _operands(self, rest: str, number: int) -> tuple[tuple[str, ...], dict[str, str]]:
         parts = _split(rest)
@@ -554,6 +606,22 @@ class _Parser:
         return text
 
 
+def _name_of(number: str, count: int) -> str:
+    """A name of its own for one of the labels of a number."""
+    return f".L${number}.{count}"
+
+
+_CONDITIONS: Mapping[str, Any] = {
+    ".if": lambda value: value != 0,
+    ".ifne": lambda value: value != 0,
+    ".ifeq": lambda value: value == 0,
+    ".ifge": lambda value: value >= 0,
+    ".ifgt": lambda value: value > 0,
+    ".ifle": lambda value: value <= 0,
+    ".iflt": lambda value: value < 0,
+}
+
+
 def _is_modifier(word: str) -> bool:
     if word in _FLAGS:
         return True
@@ -567,23 +635,30 @@ def _collect(
 ) -> tuple[list[tuple[int, str]], list[tuple[int, str]], int]:
     """The lines of a block, those after ``.else``, and the index behind its end."""
     conditional = head.startswith(".if")
-    ends = {".macro": (".endm", ".endmacro"), ".rept": (".endr",)}.get(head, (".endif",))
-    opens = (".if", ".ifdef", ".ifndef", ".ifeq", ".ifne") if conditional else (head,)
+    repeats = (".rept", ".irp", ".irpc")
+    ends = {".macro": (".endm", ".endmacro"), **dict.fromkeys(repeats, (".endr",))}.get(
+        head, (".endif",)
+    )
+    opens = repeats if head in repeats else (head,)
     body: list[tuple[int, str]] = []
     other: list[tuple[int, str]] = []
+    closing: list[tuple[int, str]] = []  # what ends the block that .elseif began
     current, depth, start = body, 0, lines[at - 1][0]
     while at < len(lines):
         words = _COMMENT.sub("", lines[at][1]).split(None, 1)
         word = words[0].lower() if words else ""
         at += 1
         if word in ends and depth == 0:
-            return body, other, at
-        if conditional and word == ".elseif" and depth == 0:
-            raise AssemblyError(".elseif is not read", where=f"line {lines[at - 1][0]}")
-        if conditional and word == ".else" and depth == 0:
+            return body, [*other, *closing], at
+        if conditional and word == ".elseif" and depth == 0 and not closing:
+            current, closing = other, [(lines[at - 1][0], ".endif")]
+            other.append((lines[at - 1][0], f".if {words[1] if len(words) > 1 else 0}"))
+            continue
+        if conditional and word == ".else" and depth == 0 and not closing:
             current = other
             continue
-        depth += (word in opens) - (word in ends)
+        opened = word.startswith(".if") if conditional else word in opens
+        depth += opened - (word in ends)
         current.append(lines[at - 1])
     raise AssemblyError(f"{head} is never closed", where=f"line {start}")
 

@@ -161,10 +161,30 @@ def _leading(value: int, width: int) -> int:
     return width - value.bit_length() if value else -1
 
 
-def _leading_sign(value: int) -> int:
+def _leading_sign(value: int, width: int = 32) -> int:
     """Leading bits equal to the sign bit; -1 where all are."""
-    folded = value ^ (MASK32 if value >> 31 else 0)
-    return 32 - folded.bit_length() if folded else -1
+    folded = value ^ ((1 << width) - 1 if value >> (width - 1) else 0)
+    return width - folded.bit_length() if folded else -1
+
+
+def _twice(value: int) -> int:
+    """Every bit twice."""
+    return sum(3 << 2 * at for at in range(32) if value >> at & 1)
+
+
+def _any_of_four(value: int, width: int) -> int:
+    """One bit for every four: whether one of them is set."""
+    return sum(1 << at // 4 for at in range(0, width, 4) if value >> at & 0xF)
+
+
+def _conditional_constant(instruction: Instruction, symbols: Mapping[str, int]) -> Effect:
+    write, value = write_scalar(instruction.operands[0]), _short(instruction.operands[1])
+
+    def effect(w: Wave) -> None:
+        if w.scc:
+            write(w, value)
+
+    return effect
 
 
 def _quads(value: int, width: int) -> int:
@@ -343,6 +363,11 @@ SCALAR: Mapping[str, Make] = {
     "s_bitset1_b32": _op(lambda old, at: old | 1 << (at & 31), first=0),
     "s_bitset0_b64": _op(lambda old, at: old & ~(1 << (at & 63)), "ps", to="p", first=0),
     "s_bitset1_b64": _op(lambda old, at: old | 1 << (at & 63), "ps", to="p", first=0),
+    "s_cmovk_i32": _conditional_constant,
+    "s_flbit_i32_i64": _op(lambda a: _leading_sign(a, 64), "p"),
+    "s_bitreplicate_b64_b32": _op(_twice, "s", to="p"),
+    "s_quadmask_b32": _op(lambda a: _any_of_four(a, 32), "s", scc="nonzero"),
+    "s_quadmask_b64": _op(lambda a: _any_of_four(a, 64), "p", to="p", scc="any"),
     "s_pack_ll_b32_b16": _pack(0, 0),
     "s_pack_lh_b32_b16": _pack(0, 16),
     "s_pack_hh_b32_b16": _pack(16, 16),
@@ -359,9 +384,7 @@ SCALAR: Mapping[str, Make] = {
             "s_ttracedata",
             "s_icache_inv",
             "s_dcache_inv",
-            "s_dcache_wb",
             "s_dcache_inv_vol",
-            "s_dcache_wb_vol",
             "s_incperflevel",
             "s_decperflevel",
             "s_code_end",

@@ -111,6 +111,9 @@ class Wave:
         self.flying_off: dict[int, Operation] = {}  # as if LDS-DMA completed in any order
         self.loads_off: deque[Operation] = deque()
         self.tainted: dict[int, list[object]] = {}  # registers with the result of a racing read
+        self.cached: list[object] = []  # scalar stores that are in the scalar cache only
+        self.halves: dict[int, tuple[int, str]] = {}  # registers of which a load left one half
+        self.brought: dict[int, frozenset[int]] = {}  # registers that depend on polling loads
         # Operations of every wave of the workgroup that are known to be complete; own entries of
         # the ``seen`` clocks are infinite, since one queue serves a wave in order.
         self.know_lgkm: Clock = np.zeros(size, np.int64)

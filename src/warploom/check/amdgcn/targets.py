@@ -16,13 +16,20 @@ _ONLY_GFX950 = re.compile(
     re.VERBOSE,
 )
 _ONLY_GFX942 = re.compile(r"v_mfma_f32_(16x16x8|32x32x4)_?xf32$")
+_ELSEWHERE = re.compile(
+    r"""s_wait_\w+$ | s_waitcnt_\w+$ | s_barrier_\w+$ | s_delay_alu$ | s_singleuse_vdst$
+    | image_ | v_wmma_ | v_swmmac_ | v_permlane(x?16|64)_b32$ | s_clause$ | s_inst_prefetch$""",
+    re.VERBOSE,
+)  # of other generations: waits, barriers, images
 _WIDE = re.compile(r"_dwordx[34]$")
 
 
 def foreign_instructions(kernel: Kernel) -> Iterator[Instruction]:
     """Instructions of the kernel that its target does not have."""
     for i in kernel.instructions:
-        if kernel.target == "gfx942":
+        if _ELSEWHERE.match(i.mnemonic) or (i.flag("gds") and "gws" not in i.mnemonic):
+            yield i
+        elif kernel.target == "gfx942":
             wide = is_dma(i) and _WIDE.search(i.mnemonic)
             if wide or _ONLY_GFX950.match(i.mnemonic):
                 yield i

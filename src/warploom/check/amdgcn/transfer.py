@@ -22,7 +22,7 @@ from warploom.check.amdgcn.operands import (
     rows,
     scalar_row,
 )
-from warploom.check.amdgcn.reader import Instruction
+from warploom.check.amdgcn.reader import Instruction, Kernel
 from warploom.check.amdgcn.state import (
     LANES,
     M0,
@@ -46,6 +46,7 @@ class Machine(Protocol):
 
     memory: GlobalMemory
     lds: Lds
+    kernel: Kernel
 
     def issue_vm(
         self, w: Wave, at: int, registers: tuple[int, ...], *, dma: bool = False, flat: bool = False
@@ -70,7 +71,10 @@ class Machine(Protocol):
     ) -> None:  # fmt: skip
         """Record one access to global memory."""
 
-    def synchronise(self, w: Wave, offsets: Addresses, kind: str) -> None:
+    def write_back(self, w: Wave, number: int) -> None:
+        """Scalar stores of the wave are in memory when this operation is complete."""
+
+    def synchronise(self, w: Wave, offsets: Addresses, kind: str, *, scalar: bool = False) -> None:
         """An access that can carry order from workgroup to workgroup."""
 
     def disturb(self, w: Wave, at: int, number: int, where: Addresses, data: Bytes) -> Bytes:
@@ -114,6 +118,14 @@ _DS_WRITES: Mapping[str, Width] = {
 }  # fmt: skip
 
 
+class StraddleError(Exception):
+    """A buffer access of several dwords of which some lie behind the end; each is judged alone."""
+
+    def __init__(self, addresses: Addresses, dwords: NDArray[np.int64]) -> None:
+        super().__init__("a buffer access of which only a part is in range")
+        self.addresses, self.dwords = addresses, dwords
+
+
 def to_words(data: Bytes, width: Width, old: Words) -> Words:
     """Bytes ``[lane, byte]`` as register rows ``[register, lane]``."""
     if width.size >= 4:
@@ -151,7 +163,7 @@ def make_transfer(
     if maker is not None:
         return maker(instruction, at, machine)
     if instruction.mnemonic.startswith(
-        ("s_load_", "s_buffer_load_", "s_mem", "s_store_", "s_scratch_")
+        ("s_load_", "s_buffer_", "s_mem", "s_store_", "s_scratch_", "s_dcache_wb")
     ):
         return _scalar(instruction, at, machine, symbols)
     return None
@@ -166,6 +178,11 @@ def _scalar(
     name = instruction.mnemonic
     if name in ("s_memtime", "s_memrealtime"):
         return _clock(instruction, at, machine)
+    if name.startswith("s_dcache_wb"):
+        return lambda w: machine.write_back(w, machine.issue_lgkm(w, at, (), scalar=True))
+    match = re.match(r"s_(buffer_)?store_dword(?:x(\d+))?$", name)
+    if match is not None:
+        return _scalar_store(instruction, at, machine, symbols, int(match[2] or 1), bool(match[1]))
     match = re.match(r"s_(buffer_)?load_dword(?:x(\d+))?$", name)
     if match is None:
         raise UnsupportedError(f"{name}")
@@ -180,6 +197,7 @@ def _scalar(
     constant = literal(instruction.operands[2]) if len(instruction.operands) > 2 else 0
     extra = instruction.number("offset")
     buffered = bool(match[1])
+    coherent = instruction.flag("glc")
     registers = tuple(range(SGPR + to, SGPR + to + count))
 
     def effect(w: Wave) -> None:
@@ -198,8 +216,42 @@ def _scalar(
         place = place - (1 << 64) if place >> 63 else place
         where = machine.memory.offsets(np.array([place], np.int64), size)
         number = machine.issue_lgkm(w, at, registers, scalar=True)
-        machine.touch_global(w, at, where, size, "r", number, scalar=True)
+        if coherent:
+            machine.synchronise(w, where, "r", scalar=True)
+        machine.touch_global(w, at, where, size, "r", number, scalar=True, bypass=coherent)
         w.s[to : to + count] = machine.memory.gather(where, size).view(np.uint32)[0].tolist()
+
+    return effect
+
+
+def _scalar_store(
+    instruction: Instruction, at: int, machine: Machine, symbols: Mapping[str, int], count: int,
+    buffered: bool,
+) -> Effect:  # fmt: skip
+    """To the scalar cache: in memory after ``s_dcache_wb`` only, but where it is coherent."""
+    source, held = scalar_row(instruction.operands[0])
+    base, _ = scalar_row(instruction.operands[1])
+    offset = read_scalar(instruction.operands[2], symbols)
+    extra, size = instruction.number("offset"), 4 * count
+    coherent = instruction.flag("glc")
+    if held != count:
+        raise UnsupportedError(f"{instruction.mnemonic} of {held} registers")
+
+    def effect(w: Wave) -> None:
+        start = w.s[base] | w.s[base + 1] << 32
+        more = offset(w) + extra
+        more = more - (1 << 32) if more >> 31 & 1 else more
+        number = machine.issue_lgkm(w, at, (), scalar=True)
+        if buffered:
+            start &= (1 << 48) - 1
+            if more + size > w.s[base + 2]:
+                return
+        data = np.array([w.s[source : source + count]], np.uint32).view(np.uint8)
+        where = machine.memory.offsets(np.array([start + more & ~3], np.int64), size, write=True)
+        machine.touch_global(w, at, where, size, "w", number, data, scalar=True, bypass=coherent)
+        if coherent:
+            machine.synchronise(w, where, "w", scalar=True)
+        machine.memory.scatter(where, data)
 
     return effect
 
@@ -223,9 +275,9 @@ def _ds(instruction: Instruction, at: int, machine: Machine) -> Effect:
         raise UnsupportedError(f"{name} of global data share")
     if name in ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32"):
         return _lane_exchange(instruction, at, machine)
-    match = re.match(r"ds_(read|write)2(st64)?_b(32|64)$", name)
+    match = re.match(r"ds_(read|write|wrxchg)2(st64)?(?:_rtn)?_b(32|64)$", name)
     if match:
-        make = _ds_read2 if match[1] == "read" else _ds_write2
+        make = {"read": _ds_read2, "write": _ds_write2, "wrxchg": _ds_exchange2}[match[1]]
         return make(instruction, at, machine, int(match[3]) // 8, 64 if match[2] else 1)
     match = re.match(r"ds_read_b(64|96)_tr_b(16|8|4|6)$", name)
     if match:
@@ -236,6 +288,14 @@ def _ds(instruction: Instruction, at: int, machine: Machine) -> Effect:
     if kind == "write" and rest in _DS_WRITES:
         return _ds_write(instruction, at, machine, _DS_WRITES[rest])
     return _ds_atomic(instruction, at, machine)
+
+
+_ZERO = np.zeros(LANES, np.uint32)
+
+
+def _old(machine: Machine, w: Wave, row: int) -> Words:
+    """What the other half of a register holds after a load of one half."""
+    return w.v[row] if machine.kernel.keeps_halves else _ZERO
 
 
 def _lds_at(w: Wave, row: int, offset: int, on: NDArray[np.bool_] | None) -> Addresses:
@@ -260,10 +320,11 @@ def _ds_read(instruction: Instruction, at: int, machine: Machine, width: Width) 
         number = machine.issue_lgkm(w, at, registers)
         machine.touch_lds(w, at, addresses, width.size, "r", number, registers=registers)
         data = lds.gather(addresses, width.size)
+        old = _old(machine, w, to)
         if on is None:
-            w.v[to : to + need] = to_words(data, width, w.v[to])
+            w.v[to : to + need] = to_words(data, width, old)
         else:
-            w.v[to : to + need, on] = to_words(data, width, w.v[to][on])
+            w.v[to : to + need, on] = to_words(data, width, old[on])
 
     return effect
 
@@ -333,6 +394,32 @@ def _ds_write2(
             data = to_bytes(words if on is None else words[:, on], width)
             machine.touch_lds(w, at, addresses, size, "w", number, data)
             machine.lds.scatter(addresses, data)
+
+    return effect
+
+
+def _ds_exchange2(
+    instruction: Instruction, at: int, machine: Machine, size: int, stride: int
+) -> Effect:
+    to, _ = rows(instruction.operands[0])
+    row = rows(instruction.operands[1])[0]
+    sources = [rows(t)[0] for t in instruction.operands[2:4]]
+    offsets = [instruction.number(f"offset{i}") * size * stride for i in range(2)]
+    words = size // 4
+    registers = tuple(range(to, to + 2 * words))
+    atomic = Atomic(lambda a, b: b, _U64 if size == 8 else _U32)
+
+    def effect(w: Wave) -> None:
+        on = w.active()
+        number = machine.issue_lgkm(w, at, registers)
+        given = [to_bytes(w.v[s : s + words][:, on], Width(size)) for s in sources]
+        for index, offset in enumerate(offsets):
+            addresses = _lds_at(w, row, offset, on)
+            machine.lds.check(addresses, size)
+            machine.touch_lds(w, at, addresses, size, "a", number)
+            old = _run_atomic(machine.lds.bytes, addresses, atomic, given[index], None)
+            place = to + index * words
+            w.v[place : place + words, on] = old.view(np.uint32).T
 
     return effect
 
@@ -575,6 +662,8 @@ def _ds_atomic(instruction: Instruction, at: int, machine: Machine) -> Effect:
 
 def _ds_kind(name: str, kind: str) -> Atomic | None:
     wide = kind.endswith("64")
+    if kind[0] == "f" and name == "cmpst":
+        return Atomic(lambda a, b: b, _F64 if wide else _F32, compare=True)
     if kind[0] == "f":
         combine = _FLOATS.get(name)
         return Atomic(combine, _F64 if wide else _F32) if combine else None
@@ -660,10 +749,10 @@ def _flat(instruction: Instruction, at: int, machine: Machine) -> Effect:
     """Generic addresses: LDS, private or global by their upper half."""
     name = instruction.mnemonic
     rest = name.removeprefix("flat_")
-    store = rest.startswith("store_")
-    resolve = _flat_address(instruction, 0 if store else 1, store=store)
     if rest.startswith("atomic_"):
         return _atomic(instruction, at, machine, rest.removeprefix("atomic_"), flat=True)
+    store = rest.startswith("store_")
+    resolve = _flat_address(instruction, 0 if store else 1, store=store)
     kind, _, short = rest.partition("_")
     width = (_STORES if store else _LOADS).get(short)
     if kind not in ("load", "store") or width is None:
@@ -737,7 +826,7 @@ class _Elsewhere:
         return to_bytes(w.v[self.place : self.place + self.need][:, lanes], self.width)
 
     def _put(self, w: Wave, lanes: NDArray[np.bool_], data: Bytes) -> None:
-        old = w.v[self.place][lanes]
+        old = _old(self.machine, w, self.place)[lanes]
         w.v[self.place : self.place + self.need, lanes] = to_words(data, self.width, old)
 
 
@@ -776,8 +865,12 @@ def _load(
     bypass = instruction.flag("sc1")
 
     def effect(w: Wave) -> None:
-        addresses, inside = resolve(w)
         on = w.mask
+        try:
+            addresses, inside = resolve(w)
+        except StraddleError as part:
+            straddle(w, part)
+            return
         where = machine.memory.offsets(addresses[inside], width.size)
         number = machine.issue_vm(w, at, registers, flat=flat)
         if flat:
@@ -788,10 +881,22 @@ def _load(
         data = np.zeros((LANES, width.size), np.uint8)
         fetched = machine.memory.gather(where, width.size)
         data[inside] = machine.disturb(w, at, number, where, fetched)
+        old = _old(machine, w, to)
         if on is None:
-            w.v[to : to + need] = to_words(data, width, w.v[to])
+            w.v[to : to + need] = to_words(data, width, old)
         else:
-            w.v[to : to + need, on] = to_words(data, width, w.v[to])[:, on]
+            w.v[to : to + need, on] = to_words(data, width, old)[:, on]
+
+    def straddle(w: Wave, part: StraddleError) -> None:
+        number = machine.issue_vm(w, at, registers)
+        for dword in range(need):
+            inside = part.dwords > dword
+            where = machine.memory.offsets(part.addresses[inside] + 4 * dword, 4)
+            machine.touch_global(w, at, where, 4, "r", number, bypass=bypass)
+            value = np.zeros(LANES, np.uint32)
+            fetched = machine.disturb(w, at, number, where, machine.memory.gather(where, 4))
+            value[inside] = np.ascontiguousarray(fetched).view(np.uint32)[:, 0]
+            w.put(to + dword, value)
 
     return effect
 
@@ -805,7 +910,11 @@ def _store(
     bypass = instruction.flag("sc1")
 
     def effect(w: Wave) -> None:
-        addresses, inside = resolve(w)
+        try:
+            addresses, inside = resolve(w)
+        except StraddleError as part:
+            straddle(w, part)
+            return
         where = machine.memory.offsets(addresses[inside], width.size, write=True)
         data = to_bytes(w.v[place : place + need][:, inside], width)
         number = machine.issue_vm(w, at, (), flat=flat)
@@ -815,6 +924,15 @@ def _store(
         if bypass:
             machine.synchronise(w, where, "w")
         machine.memory.scatter(where, data)
+
+    def straddle(w: Wave, part: StraddleError) -> None:
+        number = machine.issue_vm(w, at, ())
+        for dword in range(need):
+            inside = part.dwords > dword
+            where = machine.memory.offsets(part.addresses[inside] + 4 * dword, 4, write=True)
+            data = to_bytes(w.v[place + dword][None, inside], Width(4))
+            machine.touch_global(w, at, where, 4, "w", number, data, bypass=bypass)
+            machine.memory.scatter(where, data)
 
     return effect
 
@@ -866,19 +984,26 @@ def _buffer(instruction: Instruction, at: int, machine: Machine) -> Effect:
             first = 1 if len(instruction.operands) == 4 else 0
             return _dma(instruction, at, machine, _resource(instruction, first, width), width)
         if width is not None:
-            return _load(instruction, at, machine, _resource(instruction, 1, width), width)
+            resolve = _resource(instruction, 1, width, dwords=width.size > 4)
+            return _load(instruction, at, machine, resolve, width)
     if rest.startswith("store_"):
         width = _STORES.get(rest.removeprefix("store_"))
         if width is not None:
-            resolve = _resource(instruction, 1, width)
+            resolve = _resource(instruction, 1, width, dwords=width.size > 4)
             return _store(instruction, at, machine, resolve, width, instruction.operands[0])
     if rest.startswith("atomic_"):
         return _atomic(instruction, at, machine, rest.removeprefix("atomic_"), buffered=True)
     raise UnsupportedError(name)
 
 
-def _resource(instruction: Instruction, first: int, width: Width) -> Resolve:
-    """``[voffset,] resource, soffset``: addresses, and which lanes are in range."""
+def _resource(
+    instruction: Instruction, first: int, width: Width, *, dwords: bool = False
+) -> Resolve:
+    """``[voffset,] resource, soffset``: addresses, and which lanes are in range.
+
+    ``dwords``: the range of every dword is checked by itself, and ``StraddleError`` says how many
+    are inside where these are some.
+    """
     operands = instruction.operands
     offen, idxen = instruction.flag("offen"), instruction.flag("idxen")
     if len(operands) < first + 2:
@@ -909,12 +1034,24 @@ def _resource(instruction: Instruction, first: int, width: Width) -> Resolve:
             offset += stride * w.v[row].astype(np.int64)
         limit = records * stride if idxen and stride else records
         reach = offset + uniform
-        inside = reach + width.size <= limit
-        if ((reach < limit) & ~inside & w.active()).any():
-            raise UnsupportedError("a buffer access of which only a part is in range")
-        return start + uniform + offset, inside & w.active()
+        inside = _in_range(w, reach, width.size, limit, start, dwords and not idxen)
+        return start + uniform + offset, inside
 
     return resolve
+
+
+def _in_range(
+    w: Wave, reach: Addresses, size: int, limit: int, start: int, dwords: bool
+) -> NDArray[np.bool_]:
+    """Active lanes whose access ends before the limit; none may straddle it, but dword by dword."""
+    inside: NDArray[np.bool_] = reach + size <= limit
+    on = w.active()
+    if ((reach < limit) & ~inside & on).any():
+        if not dwords:
+            raise UnsupportedError("a buffer access of which only a part is in range")
+        held = np.clip((limit - reach) // 4, 0, size // 4)
+        raise StraddleError(start + reach, np.where(on, held, 0))
+    return inside & on
 
 
 def _cache(instruction: Instruction, at: int, machine: Machine) -> Effect:
@@ -956,19 +1093,28 @@ def _atomic(
 
     def effect(w: Wave) -> None:
         addresses, inside = resolve(w)
-        if flat and np.isin(addresses[inside] >> 32, (SHARED_APERTURE, PRIVATE_APERTURE)).any():
-            raise UnsupportedError(f"{instruction.mnemonic} to LDS")
-        where = machine.memory.offsets(addresses[inside], size, write=True)
+        local = addresses >> 32 == SHARED_APERTURE
+        if flat and (addresses[inside] >> 32 == PRIVATE_APERTURE).any():
+            raise UnsupportedError(f"{instruction.mnemonic} to private memory")
+        if flat and local[inside].any() and not local[inside].all():
+            raise UnsupportedError(f"{instruction.mnemonic} to LDS and to global memory")
         number = machine.issue_vm(w, at, registers, flat=flat)
         if flat:
             machine.issue_lgkm(w, at, registers, flat=True)
-        machine.touch_global(w, at, where, size, "a", number)
-        machine.synchronise(w, where, "a")
         values = to_bytes(w.v[data : data + words * (2 if atomic.compare else 1)][:, inside],
                           Width(size * (2 if atomic.compare else 1)))  # fmt: skip
         given = values[:, :size]
         compare = values[:, size:] if atomic.compare else None
-        old = _run_atomic(machine.memory.bytes, where, atomic, given, compare)
+        if flat and local[inside].any():
+            place = addresses[inside] & MASK32
+            machine.lds.check(place, size)
+            machine.touch_lds(w, at, place, size, "a", w.lgkm.issued)
+            old = _run_atomic(machine.lds.bytes, place, atomic, given, compare)
+        else:
+            where = machine.memory.offsets(addresses[inside], size, write=True)
+            machine.touch_global(w, at, where, size, "a", number)
+            machine.synchronise(w, where, "a" if returns else "w")
+            old = _run_atomic(machine.memory.bytes, where, atomic, given, compare)
         if returns:
             w.v[to : to + words, inside] = old.view(np.uint32).T
 
@@ -1010,7 +1156,8 @@ def _scratch(instruction: Instruction, at: int, machine: Machine) -> Effect:
         if store:
             held[lanes, cells] = to_bytes(w.v[place : place + need][:, on], width)
         else:
-            w.v[place : place + need, on] = to_words(held[lanes, cells], width, w.v[place][on])
+            old = _old(machine, w, place)[on]
+            w.v[place : place + need, on] = to_words(held[lanes, cells], width, old)
 
     return effect
 

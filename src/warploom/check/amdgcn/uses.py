@@ -22,8 +22,12 @@ M0_IDS = frozenset((SGPR + M0,))
 VECTOR_MEMORY = ("global_", "flat_", "buffer_", "scratch_", "tbuffer_")
 _NO_REGISTERS = ("s_waitcnt", "s_branch", "s_sendmsg", "s_nop", "s_barrier", "s_endpgm")
 _READS_FIRST = re.compile(
-    r"v_(fmac|mac|swap|permlane|dot\w*c_|writelane|pk_fmac)|s_(cmp|bitcmp|cmovk?|addk|mulk|bitset)"
+    r"v_(fmac|mac|swap|permlane|dot\w*c_|writelane|pk_fmac|smfmac)"
+    r"|s_(cmp|bitcmp|cmovk?|addk|mulk|bitset)"
 )
+_ALL_SOURCES = (
+    "s_setpc", "s_rfe", "s_cmp_", "s_cmpk_", "s_bitcmp", "s_store_", "s_buffer_store_",
+)  # fmt: skip
 _TWO_RESULTS = re.compile(r"v_\w*_co_|v_div_scale|v_mad_[ui]64_[ui]32")
 
 
@@ -119,7 +123,7 @@ def _plain_uses(instruction: Instruction, ids: list[tuple[int, ...]]) -> Uses:
         implicit = VCC_IDS
     if "saveexec" in name:
         return Uses(written | EXEC_IDS, tuple(ids[1:]), EXEC_IDS)
-    if name.startswith(("s_setpc", "s_rfe", "s_cmp_", "s_cmpk_", "s_bitcmp")):
+    if name.startswith(_ALL_SOURCES):
         return Uses(NONE, tuple(ids))
     first = 2 if _TWO_RESULTS.match(name) else 1
     explicit = tuple(ids if _READS_FIRST.match(name) else ids[first:])

@@ -1,5 +1,6 @@
 """Vector instructions without memory, and those with a shape of their own."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -16,6 +17,7 @@ from warploom.check.amdgcn.apply import (
     write_half,
     written,
 )
+from warploom.check.amdgcn.conversions import CONVERSIONS
 from warploom.check.amdgcn.formats import (
     TABLES,
     encode_small,
@@ -53,6 +55,10 @@ def make_vector(instruction: Instruction, target: str, symbols: Mapping[str, int
         return compared(instruction, symbols)
     if name in PACKED:
         return packed(instruction, PACKED[name])
+    if name == "v_pk_fmac_f16" and not has_dpp(instruction) and instruction.form != "sdwa":
+        to, *factors = instruction.operands
+        spelled = dataclasses.replace(instruction, operands=(to, *factors, to))
+        return packed(spelled, PACKED["v_pk_fma_f16"])
     op = VECTOR.get(name) or RARE.get(name)
     return typed(instruction, op, symbols) if op is not None else None
 
@@ -422,7 +428,7 @@ def _dot(kind: str, width: int) -> Special:
 
     def make(instruction: Instruction, target: str) -> Effect:
         operands = instruction.operands
-        into = "dot2c" in instruction.mnemonic or "dot4c" in instruction.mnemonic
+        into = instruction.mnemonic.startswith(("v_dot2c", "v_dot4c", "v_dot8c"))
         row = rows(operands[0])[0]
         a, b = (Source(t, "b32").read() for t in operands[1:3])
         c = Source(operands[0] if into else operands[3], "f32" if kind in "fb" else "b32").read()
@@ -433,9 +439,9 @@ def _dot(kind: str, width: int) -> Special:
                 return [from_half(words), from_half(words >> SIXTEEN)]
             if kind == "b":
                 return [from_bf16(words & LOW), from_bf16(words >> SIXTEEN)]
-            dtype = {("i", 8): np.int8, ("u", 8): np.uint8, ("i", 16): np.int16}[kind, width]
-            cut = words.view(dtype).reshape(LANES, -1).astype(np.int64)
-            return list(cut.T)
+            sign = 1 << (width - 1) if kind == "i" else 0
+            cut = (words.astype(np.int64) >> at & ((1 << width) - 1) for at in range(0, 32, width))
+            return [(part ^ sign) - sign for part in cut]
 
         def effect(w: Wave) -> None:
             total = sum(x * y for x, y in zip(parts(a(w)), parts(b(w)), strict=True))
@@ -447,10 +453,6 @@ def _dot(kind: str, width: int) -> Special:
         return effect
 
     return make
-
-
-def _prng(instruction: Instruction, target: str) -> Effect:
-    raise UnsupportedError(f"{instruction.mnemonic}: random numbers of the hardware")
 
 
 def _nothing(instruction: Instruction, target: str) -> Effect:
@@ -499,8 +501,13 @@ SPECIAL: Mapping[str, Special] = {
     "v_dot4_i32_i8": _dot("i", 8),
     "v_dot4_u32_u8": _dot("u", 8),
     "v_dot4c_i32_i8": _dot("i", 8),
-    "v_prng_b32": _prng,
+    "v_dot2_u32_u16": _dot("u", 16),
+    "v_dot2c_i32_i16": _dot("i", 16),
+    "v_dot8_i32_i4": _dot("i", 4),
+    "v_dot8_u32_u4": _dot("u", 4),
+    "v_dot8c_i32_i4": _dot("i", 4),
     "v_nop": _nothing,
+    **CONVERSIONS,
     **{
         f"v_cvt_scalef32_pk_{out}_{form}": _scaled_from(form, out)
         for out in ("f32", "f16", "bf16")

@@ -49,7 +49,12 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
                 node,
                 f"'{symbol.name}' is a variable of a whole tile, not a number",
                 why="it covers many elements of its axis at once",
-                fix=f"wl.index({symbol.name}) gives the element indices it covers",
+                fix=f"wl.index({symbol.name}) gives the element indices it covers"
+                + (
+                    f"; wl.tile(..., unit='{symbol.axis}') walks the axis one element at a time"
+                    if symbol.walk is Walk.TILE
+                    else ""
+                ),
             )
         made = build.once(ir.Position, symbol.name, (), DType.I32, line, var=symbol.name)
         return cast(frame, node, made, want) if want else made

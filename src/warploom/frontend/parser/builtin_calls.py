@@ -84,6 +84,10 @@ def remainder(a, b):
     return a % b
 
 
+def isnan(x):
+    return x != x
+
+
 def philox(seed, c0, c1=0, c2=0, c3=0):
     """Philox4x32-10 (Salmon et al. 2011): the counter (c0, c1, c2, c3), the key (seed, 0)."""
     k0, k1 = seed, 0
@@ -104,7 +108,7 @@ MEANT = {
     f.__name__: f
     for f in (
         *(clamp, clamp_min, clamp_max, square, sign, reciprocal, log1p, softplus, ceil),
-        *(masked_fill, zeros_like, ones_like, full_like, logical_xor, remainder),
+        *(masked_fill, zeros_like, ones_like, full_like, logical_xor, remainder, isnan),
     )
 } | {"clip": clamp}
 

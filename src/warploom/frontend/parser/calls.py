@@ -44,6 +44,7 @@ from warploom.ir.tile import (
     DType,
     Fn,
     Indices,
+    Scan,
     Store,
     Tensor,
     Value,
@@ -106,7 +107,8 @@ BUILTINS: dict[object, str] = {
     builtins.max: "maximum",
     builtins.min: "minimum",
 }
-METHODS = ("to", "sum", "max", "min", "argmax", "argmin")
+METHODS = ("to", "sum", "max", "min", "argmax", "argmin", "cumsum", "cummax", "cummin")
+SCANS = {"cumsum": Fn.ADD, "cummax": Fn.MAX, "cummin": Fn.MIN}
 FILLED = {"new_ones": 1, "new_zeros": 0}  # what functions that join masks begin with
 
 
@@ -314,10 +316,13 @@ def _steps(call: Call, word: Word) -> Symbol:
     call.fail("wl.steps stands outside a for", why, word.usage, KernelSyntaxError)
 
 
+TILE_OPTIONS = ("whole", "groups", "rows", "cols", "unit", "order")
+
+
 def _tile(call: Call, word: Word) -> Symbol:
     args = call.args
     named = bool(args) and all(isinstance(a, str) for a in args)
-    call.arity(word, 1, len(args) if named else 1, ("whole", "groups", "rows", "order"))
+    call.arity(word, 1, len(args) if named else 1, TILE_OPTIONS)
     return tile(call.frame, call.node, args if named else args[0], call.kwargs)
 
 
@@ -389,6 +394,42 @@ def _arg(call: Call, word: Word) -> Symbol:
     return _extreme(call, Fn.MAX if word.name == "argmax" else Fn.MIN, call.args[0], axis)[1]
 
 
+def _scan(call: Call, word: Word) -> Symbol:
+    call.arity(word, 1, 2, ("axis", "reverse"))
+    value = call.args[0]
+    axis = call.args[1] if len(call.args) > 1 else call.kwargs.get("axis")
+    if not isinstance(value, Value):
+        call.fail(f"wl.{word.name} of a number", "it has no axis", word.usage)
+    reverse = call.kwargs.get("reverse", False)
+    if type(reverse) is not bool:
+        why = "the direction shapes the kernel"
+        call.fail("reverse= is not known while reading", why, "reverse=True")
+    if value.dtype is DType.BOOL:
+        why = "conditions are not 0 and 1"
+        call.fail(f"wl.{word.name} of a condition", why, "wl.where(condition, 1, 0)")
+    var = _axis_of(call, value, axis)
+    kind = DType.F32 if value.dtype.is_float else DType.I32
+    value = cast(call.frame, call.node, value, kind)
+    line = call.frame.line(call.node)
+    fn = SCANS[word.name]
+    return call.frame.build.new(
+        Scan, value.dims, kind, line, fn=fn, arg=value.name, over=var.name, reverse=reverse
+    )
+
+
+def _atomic(call: Call, word: Word) -> Symbol:
+    call.fail(
+        f"wl.{word.name} is no value",
+        "it changes memory and gives nothing back",
+        f"a line of its own: {word.usage}",
+        KernelSyntaxError,
+    )
+
+
+def _meant(call: Call, word: Word) -> Symbol:
+    return _named(call, word.name)
+
+
 MOST_TOPK = 64
 
 
@@ -448,6 +489,9 @@ HANDLERS: dict[str, Handler] = {
     "argmax": _arg,
     "argmin": _arg,
     "topk": _topk,
+    **dict.fromkeys(SCANS, _scan),
+    **dict.fromkeys(("atomic_add", "atomic_max", "atomic_min"), _atomic),
+    **dict.fromkeys(("softplus", "clamp", "square", "sign", "ceil", "log1p", "isnan"), _meant),
     "tile": _tile,
     "steps": _steps,
     "zeros": _filled,
@@ -491,6 +535,8 @@ class _Method:
             name = meant(self.name)
             assert name is not None
             return _named(replace(call, args=[self.of, *args]), name)
+        if self.name in SCANS:
+            return _scan(replace(call, args=[self.of, *args]), WORDS[self.name])
         if len(args) > 1 or set(kwargs) - {"axis"}:
             call.fail(f".{self.name} takes an axis", fix=f"x.{self.name}(axis=1)")
         axis = args[0] if args else kwargs.get("axis")

@@ -4,7 +4,7 @@ import ast
 from dataclasses import replace
 
 from warploom.frontend.parser.memory import whole_axis
-from warploom.frontend.parser.state import Frame, Symbol
+from warploom.frontend.parser.state import Frame, Symbol, nearest
 from warploom.ir.tile import Access, Axis, DType, Grid, Tensor, Var, Walk
 
 
@@ -35,8 +35,8 @@ def tile(
     whole = options.get("whole", ())
     whole = tuple(whole) if isinstance(whole, tuple | list) else (whole,)
     _check_whole(frame, node, tensor, whole)
-    variables = _variables(frame, node, tensor, whole)
-    _set_rows(frame, node, variables, options.get("rows"))
+    variables = _variables(frame, node, tensor, whole, _units(frame, node, tensor, options))
+    _set_extents(frame, node, tensor, variables, options)
     groups = _groups(frame, node, options.get("groups"))
     order = _order(frame, node, variables, options.get("order"), groups)
     if groups is not None:
@@ -57,13 +57,51 @@ def tile(
     return named[0] if len(named) == 1 else tuple(named)
 
 
-def _set_rows(frame: Frame, node: ast.Call, variables: list[Var], rows: Symbol) -> None:
-    if rows is None:
-        return
-    if type(rows) is not int or rows < 1:
-        frame.wrong_type(node, f"rows={rows!r}", fix="a number: rows=128")
-    at = next(i for i, v in enumerate(variables) if v.walk is Walk.TILE)
-    variables[at] = replace(variables[at], extent=rows)
+def _units(
+    frame: Frame, node: ast.Call, tensor: Tensor, options: dict[str, Symbol]
+) -> tuple[Symbol, ...]:
+    """``unit="b"``: axes among the last two that are walked one element at a time, too."""
+    unit = options.get("unit", ())
+    units = tuple(unit) if isinstance(unit, tuple | list) else (unit,)
+    names = [a.name for a in tensor.axes]
+    for name in units:
+        if name not in names:
+            frame.wrong_name(
+                node,
+                f"unit={name!r} is no axis of the grid",
+                why="an axis that is walked one element at a time is one of the grid's",
+                fix=nearest(str(name), names) or f'unit="{names[0]}"',
+            )
+    return units
+
+
+def _set_extents(
+    frame: Frame,
+    node: ast.Call,
+    tensor: Tensor,
+    variables: list[Var],
+    options: dict[str, Symbol],
+) -> None:
+    """``rows=`` and ``cols=``: of the last two axes, where those are cut into tiles."""
+    for word, back in (("rows", 2), ("cols", 1)):
+        extent = options.get(word)
+        if extent is None:
+            continue
+        if type(extent) is not int or extent < 1:
+            frame.wrong_type(node, f"{word}={extent!r}", fix=f"a number: {word}=128")
+        tiled = [i for i, v in enumerate(variables) if v.walk is Walk.TILE]
+        axis = tensor.axes[-back].name if len(tensor.axes) >= back else ""
+        own = [i for i in tiled if variables[i].axis == axis]
+        own = own or (tiled[:1] if word == "rows" else [])
+        if not own:
+            frame.wrong_shape(
+                node,
+                f"{word}={extent} where no {'rows' if word == 'rows' else 'columns'} are cut into "
+                "tiles",
+                why=f"axis '{axis}' is whole, or walked one element at a time",
+                fix="rows=, or no extent",
+            )
+        variables[own[0]] = replace(variables[own[0]], extent=extent)
 
 
 def _groups(frame: Frame, node: ast.Call, group: Symbol) -> Tensor | None:
@@ -128,7 +166,11 @@ def _check_whole(frame: Frame, node: ast.Call, tensor: Tensor, whole: tuple[Symb
 
 
 def _variables(
-    frame: Frame, node: ast.Call, tensor: Tensor, whole: tuple[Symbol, ...]
+    frame: Frame,
+    node: ast.Call,
+    tensor: Tensor,
+    whole: tuple[Symbol, ...],
+    units: tuple[Symbol, ...],
 ) -> list[Var]:
     found = []
     for i, axis in enumerate(tensor.axes):
@@ -141,7 +183,7 @@ def _variables(
             )
         if axis.name in whole:
             continue
-        unit = i < len(tensor.axes) - 2
+        unit = i < len(tensor.axes) - 2 or axis.name in units
         walk = Walk.UNIT if unit else Walk.TILE
         found.append(Var(name=axis.name, axis=axis.name, walk=walk, extent=1 if unit else None))
     return found

@@ -117,7 +117,11 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
     part = kwargs.get("part")
     if part is not None:
         kwargs |= _part(frame, node, axis, extent, kwargs)
+    if frame.build.running is not None and not (kwargs.keys() & {"some", "whole"}):
+        until = axis if kwargs.get("until") is None else kwargs["until"]
+        kwargs["until"] = pointwise(frame, node, Fn.WHERE, frame.build.running, until, 0)
     start, until = (_bound(frame, node, name, kwargs.get(name)) for name in ("start", "until"))
+    bounds = start, until
     lists = tuple(
         _tiles(frame, node, kwargs[name], whole=name == "whole")
         for name in ("whole", "some")
@@ -132,7 +136,30 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
             why="a list names tiles of a stated size, and it alone says which are walked",
             fix="wl.steps(x.k, 128, some=(tiles, counts)), and a condition that hides the rest",
         )
-    return _Bounds(axis, extent, start, until, lists, part.name if part is not None else None)
+    own = part.name if part is not None else _group_of(frame, bounds)
+    return _Bounds(axis, extent, start, until, lists, own)
+
+
+def _group_of(frame: Frame, bounds: tuple[str | None, str | None]) -> str | None:
+    """The number of the grid whose group a loop walks: from ``starts[b]`` to ``starts[b + 1]``."""
+    loads = [frame.build.made.get(name) for name in bounds if name is not None]
+    found = [op for op in loads if isinstance(op, ir.Load)]
+    if len(found) != 2 or found[0].tensor != found[1].tensor:
+        return None
+    if frame.build.tensors[found[0].tensor].access is not Access.STARTS:
+        return None
+    first, after = (op.at[0] for op in found)
+    more = frame.build.made.get(after.value or "")
+    if not isinstance(more, ir.Pointwise) or more.fn is not Fn.ADD:
+        return None
+    numbers = [frame.build.made.get(name) for name in more.args]
+    places = {op.var for op in numbers if isinstance(op, ir.Position)}
+    ones = [op for op in numbers if isinstance(op, ir.Const) and op.value == 1]
+    own = first.var
+    if own is None:
+        made = frame.build.made.get(first.value or "")
+        own = made.var if isinstance(made, ir.Position) else None
+    return own if own is not None and places == {own} and len(ones) == 1 else None
 
 
 def _part(

@@ -182,8 +182,9 @@ def store(
     given: Symbol,
     *,
     add: bool,
+    fn: Fn = Fn.ADD,
 ) -> None:
-    """``out[m, n] = value`` or ``+=``."""
+    """``out[m, n] = value`` or ``+=``; ``fn``: another function in memory than a sum."""
     if tensor.access is not Access.OUT:
         frame.wrong_memory(
             node,
@@ -207,9 +208,12 @@ def store(
             why="conditions are not 0 and 1",
             fix="wl.where(condition, 1.0, 0.0), or an output of type wl.bool_",
         )
-    _check_store(frame, node, tensor, at, add=add)
+    _check_store(frame, node, tensor, at, add=add, fn=fn)
     line = frame.line(node)
-    made = ir.Store(tensor=tensor.name, at=at, value=value.name, add=add, line=line)
+    when = frame.build.running.name if frame.build.running is not None else None
+    made = ir.Store(
+        tensor=tensor.name, at=at, value=value.name, add=add, line=line, fn=fn, when=when
+    )
     frame.build.stores.setdefault(tensor.name, []).append(made)
     if tensor.name not in frame.build.without:
         frame.build.emit(made)
@@ -250,23 +254,41 @@ def _shaped(
 
 
 def _check_store(
-    frame: Frame, node: ast.Subscript, tensor: ir.Tensor, at: tuple[ir.At, ...], *, add: bool
+    frame: Frame,
+    node: ast.Subscript,
+    tensor: ir.Tensor,
+    at: tuple[ir.At, ...],
+    *,
+    add: bool,
+    fn: Fn,
 ) -> None:
     for other in frame.build.stores.get(tensor.name, []):
-        if other.add != add:
+        if other.add != add or other.fn is not fn:
+            ways = [
+                "stored (=)" if not a else "added to (+=)" if f is Fn.ADD else f"given a {f}imum"
+                for a, f in ((other.add, other.fn), (add, fn))
+            ]
             frame.wrong_memory(
                 node,
-                f"'{tensor.name}' is both stored (=) and added to (+=)",
+                f"'{tensor.name}' is both {' and '.join(ways)}",
                 why="the order of the two in memory is not defined between tiles",
                 fix="use one of them",
             )
-        if other.at == at and not add:
+        running = frame.build.running
+        if other.at == at and not add and other.when == (running.name if running else None):
             frame.wrong_memory(
                 node,
                 f"the same tile of '{tensor.name}' is stored twice",
                 why=f"what was stored at {other.line} would be lost",
                 fix="store the final value once",
             )
+    if add and fn is not Fn.ADD and tensor.dtype not in (DType.F32, DType.I32):
+        frame.wrong_type(
+            node,
+            f"an extreme in memory of '{tensor.name}' of type {tensor.dtype}",
+            why="extremes in memory are made in f32 and i32",
+            fix="an output of type f32, converted by a second kernel",
+        )
     if add:
         if tensor.dtype.bits < 16:
             frame.wrong_type(

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from warploom.frontend.builtins import WORDS
+from warploom.frontend.builtins import WORDS, Word
+from warploom.frontend.parser.arith import known, pointwise
 from warploom.frontend.parser.expressions import binary, condition, evaluate, indices_of
 from warploom.frontend.parser.loops import pipelined
 from warploom.frontend.parser.memory import store
 from warploom.frontend.parser.state import Frame, Symbol, is_static
 from warploom.frontend.source import read_source
-from warploom.ir.tile import Tensor, Value, Var
+from warploom.ir.tile import DType, Fn, Tensor, Value, Var
 
 MOST_DEEP = 32
 MOST_TURNS = 256
@@ -43,7 +44,7 @@ def _statement(frame: Frame, node: ast.stmt) -> Returned | None:
         case ast.AugAssign():
             _augment(frame, node)
         case ast.If():
-            return run(frame, node.body if condition(frame, node.test) else node.orelse)
+            return _if(frame, node)
         case ast.For():
             return _for(frame, node)
         case ast.Return():
@@ -62,6 +63,78 @@ def _statement(frame: Frame, node: ast.stmt) -> Returned | None:
         case _:
             _refuse(frame, node)
     return None
+
+
+def _if(frame: Frame, node: ast.If) -> Returned | None:
+    """A choice made while reading; on one condition of the GPU, stores and the end of a tile."""
+    test = known(frame, evaluate(frame, node.test))
+    if not isinstance(test, Value):
+        return run(frame, node.body if condition(frame, node.test) else node.orelse)
+    _check_branches(frame, node, test)
+    build = frame.build
+    before = build.running
+    for body, holds in ((node.body, test), (node.orelse, None)):
+        if not body:
+            continue
+        now = holds if holds is not None else pointwise(frame, node, Fn.NOT, test)
+        build.running = _also(frame, node, before, now)
+        run(frame, [s for s in body if not isinstance(s, ast.Return)])
+    build.running = before
+    ends = [any(isinstance(s, ast.Return) for s in body) for body in (node.body, node.orelse)]
+    if ends[0]:
+        build.running = _also(frame, node, before, pointwise(frame, node, Fn.NOT, test))
+    if ends[1]:
+        build.running = _also(frame, node, before, test)
+    return None
+
+
+def _also(frame: Frame, node: ast.AST, before: Value | None, now: Value) -> Value:
+    return now if before is None else pointwise(frame, node, Fn.AND, before, now)
+
+
+def _check_branches(frame: Frame, node: ast.If, test: Value) -> None:
+    """One condition for a whole tile, under which it stores, or ends."""
+    if test.dims or test.dtype is not DType.BOOL:
+        frame.wrong_syntax(
+            node.test,
+            "'if' on a value that is only known on the GPU"
+            if test.dtype is DType.BOOL
+            else "'if' on a number that is only known on the GPU",
+            why="all elements of a tile go the same way: an if asks one condition, of no axes",
+            fix="wl.where(condition, a, b)" if test.dims else "a comparison: if count > 0:",
+        )
+    if frame.build.grid is None or frame.depth > 0:
+        frame.wrong_syntax(
+            node.test,
+            "'if' on a value that is only known on the GPU"
+            + (", before wl.tile" if frame.build.grid is None else ", in a function"),
+            why="there it chooses while the kernel is read",
+            fix="wl.where(condition, a, b)",
+        )
+    for body in (node.body, node.orelse):
+        for i, statement in enumerate(body):
+            stores = isinstance(statement, ast.Assign | ast.AugAssign) and all(
+                isinstance(t, ast.Subscript)
+                for t in getattr(statement, "targets", [getattr(statement, "target", None)])
+            )
+            ends = isinstance(statement, ast.Return) and statement.value is None
+            if ends and (frame.build.loop is not None or i != len(body) - 1):
+                frame.wrong_syntax(
+                    statement,
+                    "a return inside a loop" if frame.build.loop is not None else "code after it",
+                    why="it ends the whole tile, for all of its roles at once",
+                    fix="bound the loop: wl.steps(x.k, until=...)"
+                    if frame.build.loop is not None
+                    else "return as the last line of its branch",
+                )
+            if not (stores or ends or isinstance(statement, ast.Pass | ast.Expr | ast.If)):
+                frame.wrong_syntax(
+                    statement,
+                    "'if' on a value that is only known on the GPU, over more than stores",
+                    why="under a condition of the GPU a tile stores, or ends (return); names keep "
+                    "one value for all tiles",
+                    fix="wl.where(condition, a, b)",
+                )
 
 
 _REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
@@ -101,6 +174,8 @@ def _refuse(frame: Frame, node: ast.stmt) -> None:
 def _expression(frame: Frame, node: ast.Expr) -> None:
     if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str | type(...)):
         return
+    if _atomic(frame, node.value):
+        return
     if evaluate(frame, node.value) is not None:
         frame.wrong_syntax(
             node,
@@ -108,6 +183,32 @@ def _expression(frame: Frame, node: ast.Expr) -> None:
             why="tiles are values: no operation changes one in place",
             fix="assign it to a name, or store it: out[m, n] = ...",
         )
+
+
+ATOMICS = {"atomic_add": Fn.ADD, "atomic_max": Fn.MAX, "atomic_min": Fn.MIN}
+
+
+def _atomic(frame: Frame, node: ast.expr) -> bool:
+    """``wl.atomic_max(out[m], x)``: its first argument is a place, as the left of a store is."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
+        return False
+    word = evaluate(frame, node.func)
+    fn = ATOMICS.get(word.name) if isinstance(word, Word) else None
+    if fn is None:
+        return False
+    place = node.args[0] if node.args else None
+    if not isinstance(place, ast.Subscript) or len(node.args) != 2 or node.keywords:
+        frame.wrong_syntax(
+            node,
+            f"wl.{word.name} takes a place of an output and a value",
+            why="it changes what memory holds there",
+            fix=word.usage,
+        )
+    tensor = evaluate(frame, place.value)
+    _check_tensor(frame, place, tensor)
+    indices = indices_of(frame, place)
+    store(frame, place, tensor, indices, evaluate(frame, node.args[1]), add=True, fn=fn)
+    return True
 
 
 def _assign(frame: Frame, target: ast.expr, value: ast.expr) -> None:
@@ -200,8 +301,8 @@ def _augment(frame: Frame, node: ast.AugAssign) -> None:
             frame.wrong_memory(
                 node,
                 "only += is known on memory",
-                why="memory can be added to; other operations are not made there",
-                fix="out[...] += value",
+                why="memory is added to, or given an extreme; other operations are not made there",
+                fix="out[...] += value, wl.atomic_max(out[...], value)",
             )
         indices = indices_of(frame, node.target)
         value = evaluate(frame, node.value)

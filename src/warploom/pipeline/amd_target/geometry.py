@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from warploom.errors import ConfigError, GeometryError
 from warploom.ir.counter_dialect import KernelShape
 from warploom.ir.validation import boolean, instance, integer, judge
-from warploom.pipeline.amd_target.cost import TargetProfile, mi355x_target
+from warploom.pipeline.amd_target.cost import mi355x_target
+from warploom.pipeline.config.target import TargetProfile
 
 _STATED_ELSEWHERE = dict.fromkeys(("lgkm_per_load_a", "lgkm_per_load_b"), (0, None))
 WAVE_LANES = 64

@@ -124,22 +124,44 @@ def _block_lines(block: MMABlockSpec, half: int) -> Iterator[str]:
 Blocks = Sequence[MMABlockSpec]
 
 
+Program = PipelineProgram | Blocks
+
+
+def blocks_of(program: Program, owner: str) -> Blocks:
+    """The blocks of a program, which may be given by its blocks alone."""
+    blocks = program.blocks if isinstance(program, PipelineProgram) else program
+    all_of(blocks, MMABlockSpec, "program", owner)
+    return blocks
+
+
 def verify_schedule(
-    blocks: Blocks,
+    program: Program,
     config: PipelineConfig,
-    lgkm_units: tuple[int, int] = (0, 0),
+    lgkm_per_a: int = 0,
+    lgkm_per_b: int = 0,
+    wait_lgkm_first: int = 0,
+    wait_vm_last: int = 0,
     *,
     guesses: bool = True,
 ) -> None:
     """Run all structural checks; the first violation raises ``StructureError``.
 
-    ``lgkm_units`` are the counter units of a load per channel; with them derived first waits are
-    held against what can be outstanding. Manual waits are the caller's: give (0, 0). ``guesses``:
-    also the documented checks that refuse some programs without races (how evenly loads lie, which
-    stages a partition completes, what a staggered group may still read); a proof decides better.
+    ``lgkm_per_a`` and ``lgkm_per_b`` are the counter units of a load per channel; with them first
+    waits, those of the blocks and ``wait_lgkm_first``, are held against what can be outstanding.
+    Manual waits are the caller's: give 0 and 0. ``guesses``: also the documented checks that refuse
+    some programs without races (how evenly loads lie, which stages a partition completes, what a
+    staggered group may still read); a proof decides better.
     """
+    owner = "verify_schedule"
+    blocks = blocks_of(program, owner)
+    instance(config, PipelineConfig, "config", owner)
+    integer(lgkm_per_a, "lgkm_per_a", owner, least=0)
+    integer(lgkm_per_b, "lgkm_per_b", owner, least=0)
+    units = (lgkm_per_a, lgkm_per_b)
+    integer(wait_lgkm_first, "wait_lgkm_first", owner, least=0)
+    integer(wait_vm_last, "wait_vm_last", owner, least=0)
     _block_completeness(blocks, config)
-    _wait_bounds(blocks, config, lgkm_units)
+    _wait_bounds(blocks, config, units, wait_lgkm_first)
     if guesses:
         _uniform_distribution(blocks, config)
     if not any(flag for block in blocks for _, flag in block.loads):
@@ -181,12 +203,14 @@ def _block_completeness(blocks: Blocks, config: PipelineConfig) -> None:
             )
 
 
-def _wait_bounds(blocks: Blocks, config: PipelineConfig, units: tuple[int, int]) -> None:
+def _wait_bounds(
+    blocks: Blocks, config: PipelineConfig, units: tuple[int, int], first: int = 0
+) -> None:
     if max(units) <= 0:
         return
     for p, part in _partitions(blocks, config):
         bound = sum(units[0 if op.channel == 0 else 1] for op, _ in part[0].loads)
-        for wait in (part[0].entry_wait_lgkm, part[0].pre_sync):
+        for wait in (part[0].entry_wait_lgkm, part[0].pre_sync, OpDesc.wait_lgkm(first)):
             if wait.tag == ScheduleOps.WAIT_LGKM and bound < wait.wait_value < NO_WAIT:
                 raise StructureError(
                     f"the first wait leaves {wait.wait_value} LDS operations outstanding, "

@@ -9,6 +9,7 @@ from warploom.errors import ConfigError, InfeasibleError, ProgramError, Warploom
 from warploom.ir.dataflow import Flow
 from warploom.ir.machine_costs import MachineCosts
 from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, Phase, ResourceKind, ScheduleEntry
+from warploom.ir.validation import instance
 from warploom.pipeline.block_expand.group import (
     balance_loads,
     build_blocks,
@@ -28,6 +29,7 @@ from warploom.pipeline.graph_builder.named import (
     named_flow,
     named_phases,
     needs_names,
+    require_names,
     with_names,
 )
 from warploom.pipeline.graph_builder.partitions import edge_choices
@@ -119,6 +121,19 @@ def _timed(body: Sequence[OpDesc], config: PipelineConfig) -> list[OpDesc]:
 
 
 def build_double_buffer_program(
+    body: LoopBody,
+    order: Sequence[int],
+    config: PipelineConfig,
+    sched: ScheduleConfig | None = None,
+) -> PipelineProgram:
+    """Blocks of an ordered body with waits and barriers by the documented rules, checked."""
+    instance(body, LoopBody, "body", "build_double_buffer_program")
+    ops = [node.op for node in body.ops]
+    policy = SchedulePolicy(sched or ScheduleConfig())
+    return program_of_order(ops, order, config, policy, body.edges)
+
+
+def program_of_order(
     body: Sequence[OpDesc],
     order: Sequence[int],
     config: PipelineConfig,
@@ -134,10 +149,10 @@ def build_double_buffer_program(
     blocks = _blocks(body, order, config, edges)
     blocks = rules.guard_blocks(blocks, body, config, policy)
     if policy.flags.auto_waits:
-        derived = rules.derive_waits_from_blocks(blocks, config, policy.lgkm_fallback)
+        derived = rules.derive_waits_from_blocks(blocks, config, *policy.lgkm_fallback)
         blocks = rules.apply_derived_waits(blocks, config, policy, derived)
     units = rules.lgkm_units(config, policy.lgkm_fallback) if policy.flags.auto_waits else (0, 0)
-    verify_schedule(blocks, config, units, guesses=to_the_letter)
+    verify_schedule(blocks, config, *units, guesses=to_the_letter)
     return PipelineProgram.of(blocks, to_the_letter=to_the_letter)
 
 
@@ -161,7 +176,7 @@ def build_kernel_program(
     policy = SchedulePolicy(sched or ScheduleConfig())
     edges = edges or derive_edges_from_ops(body, config)
     order = derive_order(body, edges, config, policy)
-    return build_double_buffer_program(body, order.order, config, policy, edges)
+    return program_of_order(body, order.order, config, policy, edges)
 
 
 Observer = Callable[[str, Any], None]
@@ -195,6 +210,8 @@ def single_buffer_phases(
     """
     if is_named(body) or (needs_names(body) and not to_the_letter):
         return _named_phases(schedule, body, edges)
+    if not to_the_letter:
+        require_names(body)
     return Phases(
         prologue=default_prologue(body, config, first_only=to_the_letter),
         kernel=schedule.transform_kernel(default_kernel(body), body),
@@ -298,7 +315,7 @@ def _of_blocks(
     to_the_letter: bool,
 ) -> Phases:
     """Blocks of an ordered body, and the phases they expand to."""
-    program = build_double_buffer_program(
+    program = program_of_order(
         body, order.order, config, policy, edges, to_the_letter=to_the_letter
     )
     see("blocks", program)
@@ -310,8 +327,8 @@ def _of_blocks(
         prologue=derive_prologue_from_program(
             program,
             config,
-            partial_drain=policy.flags.partial_prologue_drain,
-            bootstrap=schedule.bootstrap_frags(),
+            policy.flags,
+            schedule.bootstrap_frags(),
         ),
         kernel=kernel,
         epilogue=derive_epilogue_from_program(program, config),

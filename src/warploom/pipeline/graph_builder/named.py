@@ -93,6 +93,28 @@ def needs_names(body: Sequence[OpDesc]) -> bool:
     return any(len({s for c, s in moved if c == channel}) > 1 for channel in staged)
 
 
+def require_names(body: Sequence[OpDesc]) -> None:
+    """Refuse a body that roles and channels do not describe: it is no matrix product."""
+    sums: dict[tuple[int, int], OpDesc] = {}
+    for op in body:
+        if op.role is OpRole.VALU_COMPUTE:
+            _no_product(op, "is vector work")
+        if op.role is OpRole.COMPUTE:
+            other = sums.setdefault((op.stage, op.subtile), op)
+            if other.tag != op.tag:
+                _no_product(op, f"and {other.label()} would add to the same accumulator")
+
+
+def _no_product(op: OpDesc, what: str) -> NoReturn:
+    _refuse(
+        op,
+        f"{what}: this body is no matrix product",
+        "say what every op takes and makes (PipelineBody: takes=[..], makes=[..]), or give each "
+        "accumulator a stage and sub-tile of its own",
+        "roles, channels and sub-tiles only say what the ops of a matrix product read",
+    )
+
+
 def check_names(body: Sequence[OpDesc]) -> None:
     """Refuse names that do not say of every op what it reads and defines."""
     maker: dict[str, int] = {}

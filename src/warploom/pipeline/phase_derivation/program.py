@@ -20,6 +20,7 @@ from warploom.pipeline.block_expand.program import PipelineProgram
 from warploom.pipeline.block_expand.spec import MMABlockSpec
 from warploom.pipeline.body import EntryBuilder, entries_of
 from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.config.schedule import ScheduleConfig
 
 
 class PhaseAction(Enum):
@@ -84,7 +85,7 @@ class PhaseStep:
 _LOAD, _STORE = OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE
 _FRAG, _MMA = OpRole.FRAGMENT_LOAD, OpRole.COMPUTE
 
-PROLOGUE_RECIPE = (
+SINGLE_BUFFER_PROLOGUE = (
     PhaseStep.emit(_LOAD),
     PhaseStep.emit(_STORE),
     PhaseStep.barrier(),
@@ -92,7 +93,7 @@ PROLOGUE_RECIPE = (
     PhaseStep.emit(_FRAG, match_lc_only=True),
     PhaseStep.fence(),
 )
-EPILOGUE_RECIPE = (
+SINGLE_BUFFER_EPILOGUE = (
     PhaseStep.fence(),
     PhaseStep.emit(_FRAG, exclude_lc=True, match_all=True),
     PhaseStep.barrier(),
@@ -104,6 +105,16 @@ EPILOGUE_RECIPE = (
     PhaseStep.emit(_MMA, match_all=True),
     PhaseStep.fence(),
 )
+
+
+def single_buffer_prologue_recipe() -> list[PhaseStep]:
+    """The steps of ``default_prologue``."""
+    return [*SINGLE_BUFFER_PROLOGUE]
+
+
+def single_buffer_epilogue_recipe() -> list[PhaseStep]:
+    """The steps of ``default_epilogue``."""
+    return [*SINGLE_BUFFER_EPILOGUE]
 
 
 def apply_phase_recipe(
@@ -138,7 +149,7 @@ def default_prologue(
     ``first_only``: of several loads or stores the first, as in the reference; compilation keeps all
     of them, unless ``SyncPolicy.REFERENCE`` asks for the letter.
     """
-    recipe = PROLOGUE_RECIPE if first_only else whole(PROLOGUE_RECIPE)
+    recipe = SINGLE_BUFFER_PROLOGUE if first_only else whole(SINGLE_BUFFER_PROLOGUE)
     return apply_phase_recipe(body, recipe, config, Phase.PROLOGUE)
 
 
@@ -154,7 +165,7 @@ def default_epilogue(
 
     ``first_only`` as in ``default_prologue``.
     """
-    recipe = EPILOGUE_RECIPE if first_only else whole(EPILOGUE_RECIPE)
+    recipe = SINGLE_BUFFER_EPILOGUE if first_only else whole(SINGLE_BUFFER_EPILOGUE)
     return apply_phase_recipe(body, recipe, config, Phase.EPILOGUE)
 
 
@@ -164,14 +175,14 @@ _ABSENT = OpDesc.none()
 def derive_prologue_from_program(
     program: PipelineProgram,
     config: PipelineConfig,
-    *,
-    partial_drain: bool = False,
+    sched: ScheduleConfig | None = None,
     bootstrap: Sequence[OpDesc] = (),
 ) -> list[ScheduleEntry]:
     """Fill every stage with the kernel's prefetches, then drain fully or per bootstrap fragment.
 
     Stage 0 lands first, so that the first partition can start; the other stages follow together.
     """
+    partial_drain = (sched or ScheduleConfig()).partial_prologue_drain
     out = EntryBuilder(Phase.PROLOGUE)
     first, others = _prologue_loads(program, config)
     for op in first:

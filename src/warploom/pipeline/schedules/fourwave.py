@@ -9,7 +9,7 @@ from warploom.errors import ForcedSettingWarning
 from warploom.ir.counter_dialect import KernelShape
 from warploom.ir.schedule_ops import DepEdge, KOffsetKind, OpDesc, OpRole
 from warploom.ir.validation import instance
-from warploom.pipeline.amd_target.cost import FourWaveOps, TargetProfile, annotate_ops
+from warploom.pipeline.amd_target.cost import FourWaveOps
 from warploom.pipeline.amd_target.geometry import KernelGeometry, agreeing_target
 from warploom.pipeline.block_expand.program import PipelineProgram
 from warploom.pipeline.block_expand.spec import emit_minimal_barrier_block
@@ -17,6 +17,8 @@ from warploom.pipeline.body import PipelineBody
 from warploom.pipeline.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.pipeline.config.pipeline import PipelineConfig, SchedulingStrategy, WarpStaggerRule
 from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.config.target import TargetProfile
+from warploom.pipeline.cost_model import annotate_ops
 from warploom.pipeline.graph_builder import edges
 from warploom.pipeline.graph_builder.partitions import rotation_edges
 from warploom.pipeline.schedule import PipelineSchedule
@@ -89,8 +91,9 @@ class Pipeline4Wave(PipelineSchedule):
                 instance(value, kind, name, "Pipeline4Wave")
         self.geometry = geometry
         self.target = agreeing_target("Pipeline4Wave", geometry, target, max_globals=1)
-        self._schedule_config = _forced(config or self._default_schedule_config())
-        if config is not None:  # what the caller states is his, and warns where it does nothing
+        usual = self._default_schedule_config()
+        self._schedule_config = _forced(config or usual)
+        if config not in (None, usual):  # what the caller states is his, and warns where idle
             self.forced_settings = tuple(n for n in _FORCED if not _stated(config, n))
         depth = max(self.target.pipeline.depth, 2)
         geometry.require_depth(depth)

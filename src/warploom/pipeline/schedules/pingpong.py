@@ -10,16 +10,20 @@ from warploom.ir.schedule_ops import DepEdge, KOffsetKind, OpDesc
 from warploom.ir.validation import boolean, instance, integer
 from warploom.pipeline.amd_target.cost import (
     PingPongOps,
-    TargetCostModel,
-    TargetProfile,
-    annotate_ops,
     mi355x_target,
 )
 from warploom.pipeline.amd_target.geometry import KernelGeometry, agreeing_target, agreeing_units
 from warploom.pipeline.body import PipelineBody
 from warploom.pipeline.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.pipeline.config.pipeline import PipelineConfig, SchedulingStrategy
-from warploom.pipeline.config.schedule import ScheduleConfig
+from warploom.pipeline.config.schedule import ScheduleConfig, warn_no_effect
+from warploom.pipeline.config.target import (
+    TargetProfile,
+)
+from warploom.pipeline.cost_model import (
+    TargetCostModel,
+    annotate_ops,
+)
 from warploom.pipeline.graph_builder.edges import derive_edges_from_ops
 from warploom.pipeline.graph_builder.partitions import partition_edges
 from warploom.pipeline.schedule import PipelineSchedule
@@ -113,6 +117,10 @@ class DeclarativeSchedule(PipelineSchedule):
             )
         self.target = target or mi355x_target()
         self._schedule_config = given["config"] or ScheduleConfig(scheduling=SchedulingStrategy.CSP)
+        for name, units in (("lgkm_per_load_a", self.lgkm_a), ("lgkm_per_load_b", self.lgkm_b)):
+            stated = getattr(self._schedule_config, name)
+            if units and stated not in (0, units):
+                warn_no_effect(f"ScheduleConfig.{name}", f"the schedule's own {units} replaces it")
         self._config = _ring(self.target.pipeline)
         if self.geometry is not None:
             self.geometry.require_depth(self._config.depth)

@@ -1,69 +1,19 @@
 """``SingleBufferSchedule``: its loop-carried fragment, and AMD's instruction-group hints."""
 
 from collections.abc import Sequence
-from enum import IntEnum
 
-from warploom.errors import ConfigError
-from warploom.ir.schedule_ops import OpDesc, OpRole, Phase, ScheduleEntry
+from warploom.ir.schedule_ops import OpDesc, ScheduleEntry
 from warploom.ir.validation import instance, integer
 from warploom.pipeline.amd_target import cost
-from warploom.pipeline.body import EntryBuilder, PipelineBody
+from warploom.pipeline.amd_target.hints import append_amd_hints
+from warploom.pipeline.body import PipelineBody
 from warploom.pipeline.compile import CompiledSchedule, compile_schedule
 from warploom.pipeline.config.pipeline import PipelineConfig
+from warploom.pipeline.config.target import TargetProfile
+from warploom.pipeline.cost_model import annotate_ops
 from warploom.pipeline.schedule import PipelineSchedule
 from warploom.pipeline.scheduling.csp import optimize_within_barriers
 from warploom.pipeline.scheduling.greedy import single_buffer_reorder
-
-
-class HintMask(IntEnum):
-    """Instruction groups a hint can name."""
-
-    DS_READ = 0
-    DS_WRITE = 1
-    VMEM_READ = 2
-    MFMA = 3
-
-
-def append_amd_hints(
-    kernel: Sequence[ScheduleEntry],
-    body: Sequence[OpDesc],
-    config: PipelineConfig,
-    hints: cost.AMDScheduleHints,
-) -> list[ScheduleEntry]:
-    """The kernel followed by hints that spread its MFMAs over reads, writes and loads."""
-    fragments = [op for op in body if op.role is OpRole.FRAGMENT_LOAD]
-    carried = sum(op.subtile == config.loop_carried.selector for op in fragments)
-    per_fragment = hints.m_mmas + hints.n_mmas
-    reads = per_fragment * len(fragments)
-    mmas = hints.m_mmas * hints.n_mmas * hints.k_mmas
-    stores = hints.a_loads_per_thread + hints.b_loads_per_thread
-    if reads <= 0:
-        raise ConfigError(
-            "hints need at least one LDS read to spread MFMAs over",
-            where=f"AMDScheduleHints: {per_fragment} reads a fragment, {len(fragments)} fragments",
-            fix="give m_mmas + n_mmas >= 1 and a body with fragment loads",
-        )
-    per_read = min(1 if hints.mma_m == hints.mma_n == 32 else 2, mmas // reads)
-    share, rest = divmod(mmas - reads * per_read, stores) if stores else (0, 0)
-    out = EntryBuilder(Phase.KERNEL, list(kernel))
-
-    def hint(mask: HintMask, count: int) -> None:
-        out.emit(OpDesc.sched_group_barrier(int(mask), count))
-
-    def read_groups(n: int) -> None:
-        for _ in range(n):
-            hint(HintMask.DS_READ, 1)
-            hint(HintMask.MFMA, per_read)
-
-    read_groups(per_fragment * (len(fragments) - carried))
-    for i in range(stores):
-        count = share + (i < rest)
-        hint(HintMask.DS_WRITE, 1)
-        hint(HintMask.MFMA, count // 2)
-        hint(HintMask.VMEM_READ, 1)
-        hint(HintMask.MFMA, count - count // 2)
-    read_groups(per_fragment * carried)
-    return out.entries
 
 
 class SingleBufferSchedule(PipelineSchedule):
@@ -73,7 +23,7 @@ class SingleBufferSchedule(PipelineSchedule):
         self,
         num_k_tiles: int,
         hints: cost.AMDScheduleHints,
-        target: cost.TargetProfile | None = None,
+        target: TargetProfile | None = None,
     ) -> None:
         integer(
             num_k_tiles,
@@ -84,7 +34,7 @@ class SingleBufferSchedule(PipelineSchedule):
         )
         instance(hints, cost.AMDScheduleHints, "hints", "SingleBufferSchedule")
         if target is not None:
-            instance(target, cost.TargetProfile, "target", "SingleBufferSchedule")
+            instance(target, TargetProfile, "target", "SingleBufferSchedule")
         self.num_k_tiles, self.hints = num_k_tiles, hints
         self.target = target or cost.mi355x_single_buffer_target()
 
@@ -114,7 +64,7 @@ class SingleBufferSchedule(PipelineSchedule):
 
     def build_body(self) -> list[OpDesc]:
         """Priced ops, reordered around the two barriers and optimised between them."""
-        priced = cost.annotate_ops(self.declare_ops(), self.target.cost_model)
+        priced = annotate_ops(self.declare_ops(), self.target.cost_model)
         return optimize_within_barriers(single_buffer_reorder(priced, self.config()), self.config())
 
     def transform_kernel(

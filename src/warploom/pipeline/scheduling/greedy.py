@@ -212,7 +212,10 @@ def _refuse_lost_ops(before: Sequence[OpDesc], after: Sequence[OpDesc]) -> None:
         why="every declared op must run once per iteration, but a block takes no more loads than "
         "BlockSizing allows, a fragment needs an MMA of its row or column (or the loop-carried "
         "role), and other roles have no place in this order",
-        fix="raise BlockSizing.heavy, light or max_globals; match fragments with MMAs; "
+        fix="for vector work, say what every op takes and makes (PipelineBody: takes=, makes=); "
+        "this body is no matrix product"
+        if any(op.role is OpRole.VALU_COMPUTE for op in lost)
+        else "raise BlockSizing.heavy, light or max_globals; match fragments with MMAs; "
         "set LoopCarriedSpec.role",
     )
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from warploom.ir.schedule_ops import OpDesc, OpRole
-from warploom.ir.validation import all_of, instance
+from warploom.ir.validation import instance, integer
+from warploom.pipeline.block_expand.program import Program, blocks_of
 from warploom.pipeline.block_expand.spec import MMABlockSpec
 from warploom.pipeline.config.pipeline import PipelineConfig
 from warploom.pipeline.config.schedule import SchedulePolicy
@@ -130,17 +131,22 @@ def _with_barriers(
 
 
 def derive_waits_from_blocks(
-    blocks: Sequence[MMABlockSpec], config: PipelineConfig, lgkm_fallback: tuple[int, int] = (0, 0)
+    program: Program, config: PipelineConfig, lgkm_per_a: int = 0, lgkm_per_b: int = 0
 ) -> tuple[int, int]:
     """(lgkm count of each partition's first block, vm count of its last), from the loads.
+
+    ``program`` may be its blocks alone. ``lgkm_per_a`` and ``lgkm_per_b`` are the lgkmcnt units of
+    a fragment load where the pipeline config states none.
 
     A load into this partition's own stage is a prefetch and may stay in flight; one into another
     stage completes a tile that is read next and must land before the partition ends.
     """
     owner = "derive_waits_from_blocks"
-    all_of(blocks, MMABlockSpec, "blocks", owner)
+    blocks = blocks_of(program, owner)
     instance(config, PipelineConfig, "config", owner)
-    all_of(lgkm_fallback, int, "lgkm_fallback", owner)
+    integer(lgkm_per_a, "lgkm_per_a", owner, least=0)
+    integer(lgkm_per_b, "lgkm_per_b", owner, least=0)
+    lgkm_fallback = (lgkm_per_a, lgkm_per_b)
     per_partition = config.blocks_per_partition()
     lgkm_first, vm_last = 0, 255
     for p in range(config.num_partitions):
@@ -165,10 +171,15 @@ def lgkm_units(config: PipelineConfig, fallback: tuple[int, int]) -> tuple[int, 
 derive_wait_counts = derive_waits_from_blocks  # the name the documents use
 
 
-def derive_drain_mask(blocks: Sequence[MMABlockSpec]) -> int:
-    """Blocks whose fragments and first load use different channels, as a bit mask."""
+def derive_drain_mask(program: Program, config: PipelineConfig | None = None) -> int:
+    """Blocks whose fragments and first load use different channels, as a bit mask.
+
+    ``config`` is taken as documented and decides nothing: the blocks name their channels.
+    """
+    if config is not None:
+        instance(config, PipelineConfig, "config", "derive_drain_mask")
     mask = 0
-    for b, block in enumerate(blocks):
+    for b, block in enumerate(blocks_of(program, "derive_drain_mask")):
         if block.global_load.is_present() and any(
             f.channel >= 0 and f.channel != block.global_load.channel for f in block.fragments
         ):

@@ -123,6 +123,9 @@ def _register_needs(step: Step, product: Product, op: str) -> Iterator[str]:
         yield f"{op} writes {product.accumulator}, which {step.op} uses"
     for name in sorted(written & {*product.registers}):
         yield f"{op} reads {name}, which {step.op} overwrites"
+    if not isinstance(action, Product):  # products may share operands, nothing else may read them
+        for name in sorted(touched & {*product.registers} - written):
+            yield f"{op} holds {name}, which {step.op} reads"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from math import lcm
 
 from warploom.ir.expr import (
+    DIVISIONS,
     Apply,
     Binary,
     Const,
@@ -79,7 +80,7 @@ def _of(expr: IntExpr, at: dict[Sym, Point]) -> Point:
 
 def _binary(op: Op, a: Point, b: Point) -> Point:  # noqa: C901, PLR0911, PLR0912
     (au, av), (bu, bv) = a.delta, b.delta
-    value = 0 if op in (Op.DIV, Op.MOD) and not b.value else apply_op(op, a.value, b.value)
+    value = 0 if op in DIVISIONS and not b.value else apply_op(op, a.value, b.value)
     if op is Op.ADD:
         return Point(value, (au + bu, av + bv))
     if op is Op.SUB:
@@ -88,10 +89,11 @@ def _binary(op: Op, a: Point, b: Point) -> Point:  # noqa: C901, PLR0911, PLR091
         return Point(value, (au * b.value, av * b.value))
     if op is Op.MUL and a.delta == (0, 0):
         return Point(value, (bu * a.value, bv * a.value))
-    if op in (Op.DIV, Op.MOD) and b.delta == (0, 0) and b.value > 0:
-        if a.value < 0 or au < 0 or av < 0 or au % b.value or av % b.value:
+    if op in DIVISIONS and b.delta == (0, 0) and b.value > 0:
+        falls = op is not Op.FLOOR_DIV and (a.value < 0 or au < 0 or av < 0)
+        if falls or au % b.value or av % b.value:
             raise _UnevenError
-        return Point(value, (au // b.value, av // b.value) if op is Op.DIV else (0, 0))
+        return Point(value, (0, 0) if op is Op.MOD else (au // b.value, av // b.value))
     if op in (Op.MIN, Op.MAX):
         low, high = (a, b) if op is Op.MIN else (b, a)
         if low.value <= high.value and _grows_no_faster(low, high):
@@ -121,7 +123,7 @@ def divisors(expr: IntExpr) -> Iterator[int]:
     """Numbers an expression divides by."""
     match expr:
         case Binary():
-            if expr.op in (Op.DIV, Op.MOD) and isinstance(expr.b, Const) and expr.b.value > 0:
+            if expr.op in DIVISIONS and isinstance(expr.b, Const) and expr.b.value > 0:
                 yield expr.b.value
             yield from divisors(expr.a)
             yield from divisors(expr.b)

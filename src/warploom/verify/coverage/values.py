@@ -27,7 +27,9 @@ class NotFollowedError(Exception):
     """What sizes alone do not decide."""
 
 
-def value_of(expr: IntExpr, symbols: Symbols, functions: Mapping[str, Function]) -> Any:  # noqa: ANN401
+def value_of(  # noqa: PLR0911 (one line a kind)
+    expr: IntExpr, symbols: Symbols, functions: Mapping[str, Function]
+) -> Any:  # noqa: ANN401
     """The value of an expression where symbols are numbers or arrays."""
     if isinstance(expr, Apply):
         return value_of(inlined(expr, functions), symbols, functions)
@@ -44,8 +46,10 @@ def value_of(expr: IntExpr, symbols: Symbols, functions: Mapping[str, Function])
         raise NotFollowedError(f"an index that memory decides: {expr}")
     assert isinstance(expr, Binary)
     a, b = value_of(expr.a, symbols, functions), value_of(expr.b, symbols, functions)
-    if expr.op in (Op.DIV, Op.MOD):
+    if expr.op in (Op.DIV, Op.MOD, Op.FLOOR_DIV):
         divisor = np.where(np.equal(b, 0), 1, b)
+        if expr.op is Op.FLOOR_DIV:
+            return np.floor_divide(a, divisor)
         quotient = (np.abs(a) // np.abs(divisor)) * np.sign(a) * np.sign(divisor)
         return quotient if expr.op is Op.DIV else a - divisor * quotient
     return _OPERATIONS[expr.op](a, b)

@@ -165,7 +165,7 @@ _MEMORY = ("scratch_", "flat_", "global_", "ds_", "s_load", "s_buffer_load")
 
 def observed_paths(assembly: Assembly) -> tuple[tuple[Step, ...], ...]:
     """The scheduled steps of every path through the kernel, setup code included."""
-    blocks = _blocks(assembly)
+    blocks = blocks_of(assembly)
     paths: list[tuple[Step, ...]] = []
     stack: list[tuple[int, tuple[Step, ...], tuple[int, ...]]] = [(0, (), ())]
     while stack:
@@ -220,7 +220,8 @@ class _Block:
     successors: tuple[int, ...]
 
 
-def _blocks(assembly: Assembly) -> dict[int, _Block]:
+def blocks_of(assembly: Assembly) -> dict[int, _Block]:
+    """Basic blocks by their first instruction."""
     code = assembly.instructions
     leaders = {0, *assembly.labels.values()}
     leaders |= {i + 1 for i, ins in enumerate(code) if _branches(ins)}

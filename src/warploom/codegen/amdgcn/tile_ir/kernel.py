@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from warploom.codegen.amdgcn.tile_ir.errors import BudgetError, refuse
 from warploom.codegen.amdgcn.tile_ir.layout import LANES, count_of
+from warploom.codegen.amdgcn.tile_ir.loop_schedule import LoopSchedule
 from warploom.codegen.amdgcn.tile_ir.lowering import Lowering, Span
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, contracted
 from warploom.codegen.amdgcn.tile_ir.products import PAD
@@ -19,6 +21,11 @@ _METADATA = """
 !llvm.module.flags = !{!9}
 !9 = !{i32 1, !"amdhsa_code_object_version", i32 500}
 !7 = !{}
+!0 = distinct !{!0, !"lds"}
+!1 = distinct !{!1, !0, !"written by dma"}
+!2 = distinct !{!2, !0, !"read as fragments"}
+!3 = !{!1}
+!4 = !{!2}
 """
 # Implicit arguments the kernel does not use.
 _ABSENT = (
@@ -38,17 +45,24 @@ class LoweredKernel:
     lds_bytes: int
     barriers: int
     prefetched: int
+    schedules: tuple[LoopSchedule, ...] = ()
 
 
-def lower_kernel(plan: TilePlan, *, reuse: bool = False, prefetch: bool = False) -> LoweredKernel:
+def lower_kernel(
+    plan: TilePlan,
+    *,
+    reuse: bool = False,
+    prefetch: bool = False,
+    schedules: Mapping[int, LoopSchedule] | None = None,
+) -> LoweredKernel:
     """LLVM IR for a plan.
 
     ``reuse``: operands give their LDS back after each product; ``prefetch``: loops load one step
-    ahead where they can.
+    ahead where they can; ``schedules``: of loops that are pipelined, by the identity of the loop.
     """
     _require_fit(plan)
     signature = Signature(kernel=plan.kernel)
-    low = Lowering(plan, signature, reuse=reuse, prefetch=prefetch)
+    low = Lowering(plan, signature, reuse=reuse, prefetch=prefetch, schedules=schedules)
     low.text.block = "tile"
     _place(low)
     low.ops(plan.kernel.ops)
@@ -71,7 +85,7 @@ def lower_kernel(plan: TilePlan, *, reuse: bool = False, prefetch: bool = False)
         "tile:",
         *low.text.lines,
         "}",
-        _attributes(plan),
+        _attributes(plan, agprs=not schedules),
     ]
     return LoweredKernel(
         plan=plan,
@@ -80,6 +94,7 @@ def lower_kernel(plan: TilePlan, *, reuse: bool = False, prefetch: bool = False)
         lds_bytes=low.state.peak,
         barriers=low.state.barriers,
         prefetched=low.prefetched,
+        schedules=tuple((schedules or {}).values()),
     )
 
 
@@ -98,7 +113,7 @@ def _require_fit(plan: TilePlan) -> None:
             )
 
 
-def _attributes(plan: TilePlan) -> str:
+def _attributes(plan: TilePlan, *, agprs: bool) -> str:
     waves = max(1, plan.waves // 4)
     words = [
         "nounwind",
@@ -106,6 +121,7 @@ def _attributes(plan: TilePlan) -> str:
         f'"amdgpu-waves-per-eu"="{waves},{waves}"',
         '"uniform-work-group-size"="true"',
         *(f'"amdgpu-no-{name}"' for name in _ABSENT),
+        *(() if agprs else ('"amdgpu-agpr-alloc"="0"',)),
     ]
     return f"attributes #0 = {{ {' '.join(words)} }}"
 

@@ -71,16 +71,23 @@ def run_of(layout: Layout) -> int:
     return layout[-1][1].run if layout else 1
 
 
-def lane_axis(extent: int, waves: int) -> AxisMap:
-    """The lane axis of accumulators: waves have equal shares of whole matrix instructions."""
+def lane_axis(extent: int, waves: int, below: int = 1) -> AxisMap:
+    """The lane axis of accumulators: waves have equal shares of whole matrix instructions.
+
+    ``below``: neighbouring waves that have the same share and divide the other axis.
+    """
     share = extent // waves
-    return AxisMap(offsets=tuple(range(0, share, MFMA)), lane=(1, MFMA, 1), wave=(1, waves, share))
+    return AxisMap(
+        offsets=tuple(range(0, share, MFMA)), lane=(1, MFMA, 1), wave=(below, waves, share)
+    )
 
 
-def register_axis(extent: int) -> AxisMap:
+def register_axis(extent: int, waves: int = 1) -> AxisMap:
     """The register axis of accumulators."""
-    offsets = tuple(t + r for t in range(0, extent, MFMA) for r in range(GROUP))
-    return AxisMap(offsets=offsets, lane=(MFMA, LANES // MFMA, GROUP), run=GROUP)
+    share = extent // waves
+    offsets = tuple(t + r for t in range(0, share, MFMA) for r in range(GROUP))
+    wave = (1, waves, share) if waves > 1 else NOTHING
+    return AxisMap(offsets=offsets, lane=(MFMA, LANES // MFMA, GROUP), wave=wave, run=GROUP)
 
 
 def linear_axis(extent: int, waves: int) -> AxisMap:

@@ -7,18 +7,21 @@ waves of a workgroup, so a barrier may stand anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from warploom.codegen.amdgcn.lower.pointwise import IrText
-from warploom.codegen.amdgcn.tile_ir import memory, prefetching, products, reduce
+from warploom.codegen.amdgcn.tile_ir import memory, pipelined, prefetching, products, reduce
 from warploom.codegen.amdgcn.tile_ir.errors import refuse
 from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, Layout, places, run_of
+from warploom.codegen.amdgcn.tile_ir.loop_body import Unscheduled
+from warploom.codegen.amdgcn.tile_ir.loop_schedule import LoopSchedule
 from warploom.codegen.amdgcn.tile_ir.numbers import (
     WHOLE,
     build_vector,
     convert,
     memory_type,
+    narrow_vector,
     number,
     pointwise,
     register_type,
@@ -59,11 +62,15 @@ class Lowering:
     """One kernel being lowered. Mutable; lives for one emission."""
 
     def __init__(
-        self, plan: TilePlan, signature: Signature, *, reuse: bool, prefetch: bool
-    ) -> None:
+        self, plan: TilePlan, signature: Signature, *, reuse: bool, prefetch: bool,
+        schedules: Mapping[int, LoopSchedule] | None = None,
+    ) -> None:  # fmt: skip
         self.plan, self.signature = plan, signature
+        self.schedules = schedules or {}  # by the place of a loop among the kernel's ops
+        self.pipelining = False  # nothing but scheduled accesses may be emitted
         self.prefetch = prefetch
         self.prefetched = 0  # tiles that are loaded one step ahead
+        self.pipelined = 0  # loops with a schedule
         self.requests: dict[tuple[int, str, str, str], None] = {}
         self.state = State(plan, reuse=reuse)
         self.spans: dict[str, Span] = {}
@@ -114,8 +121,40 @@ class Lowering:
         """Compute at the present place what a loop will ask for."""
         if what[0] == "value":
             self.get(str(what[1]), what[2])  # type: ignore[arg-type]
+        elif what[0] == "words":
+            self.operand_words(str(what[1]), what[2])  # type: ignore[arg-type]
         else:
             products.operand(self, str(what[1]), str(what[2]), str(what[3]))
+
+    def forbid(self, what: str) -> None:
+        """What a pipelined loop must not contain."""
+        if self.pipelining:
+            raise Unscheduled(f"{what} stands in it")
+
+    def operand_words(self, name: str, layout: Layout) -> list[tuple[int, int, tuple[str, str]]]:
+        """A value as an operand of matrix instructions: first element, count, type and name."""
+        key = ("words", name, layout)
+        found = self.state.find(key)
+        if isinstance(found, list):
+            return found
+        self.demand("words", name, layout)
+        frag, dtype = self.get(name, layout), self.plan.values[name].dtype
+        run = run_of(layout)
+        made = []
+        for start in range(0, len(places(layout)), run):
+            bits = self.stored_vector(frag, start, run, dtype)
+            if bits is None:
+                values = [self.element(frag, start + i) for i in range(run)]
+                bits = narrow_vector(self.text, values, dtype)
+            kind = f"<{run * dtype.bits // 32} x i32>"
+            word = self.text.value(f"bitcast <{run} x {memory_type(dtype)}> {bits} to {kind}")
+            made.append((start, run, (kind, word)))
+        self.state.keep(key, made)
+        return made
+
+    def whole_span(self, place: str, extent: int) -> Span:
+        """The span of a tile all of whose elements exist."""
+        return Span(place, str(extent))
 
     def element(self, frag: Fragment, i: int) -> str:
         """One element of a fragment, in a register."""
@@ -247,6 +286,9 @@ class Lowering:
                 first = self._smax(self.uniform(op.start), "0")
             if op.until is not None:
                 end = self._smin(self.uniform(op.until), length)
+            schedule = self.schedules.get(id(op))
+            if schedule is not None:
+                now, first = self._pipelined(op, schedule, now, first, end, step)
             now = self._steps(
                 op, now, first, end, step, lambda at: Span(at, self._limit(at, end, step))
             )
@@ -341,6 +383,40 @@ class Lowering:
             head |= state.touched
             self._restore(saved)
 
+    def _pipelined(
+        self, op: ir.Loop, schedule: LoopSchedule, now: dict[str, Fragment], first: str, end: str,
+        step: int,
+    ) -> tuple[dict[str, Fragment], str]:  # fmt: skip
+        """The pipelined part: once for nothing, to learn what it needs of values before it."""
+        state = self.state
+        saved, before = self._save(), state.demands
+        state.demands = {}
+        self._emit_pipelined(op, schedule, now, first, end, step)
+        wanted = state.demands
+        state.demands = before
+        self._restore(saved)
+        for what in wanted:
+            self.satisfy(what)
+        self.pipelining = True
+        made = self._emit_pipelined(op, schedule, now, first, end, step)
+        self.pipelined += 1
+        return made
+
+    def _emit_pipelined(
+        self, op: ir.Loop, schedule: LoopSchedule, now: dict[str, Fragment], first: str, end: str,
+        step: int,
+    ) -> tuple[dict[str, Fragment], str]:  # fmt: skip
+        fragments, spans = dict(self.fragments), dict(self.spans)
+        for value in (v for inner in op.body for v in ir.results(inner)):
+            self.state.depths[value.name] = self.state.loop_depth + 1
+        for c in op.carried:
+            self.state.depths[c.inside.name] = self.state.loop_depth + 1
+        try:
+            return pipelined.emit_pipelined(self, op, schedule, now, first, end, step)
+        finally:
+            self.pipelining = False
+            self.fragments, self.spans = fragments, spans
+
     def _save(self) -> Saved:
         return Saved(self.state.save(), dict(self.fragments), dict(self.spans))
 
@@ -415,6 +491,22 @@ class Lowering:
         """The SSA values a loop carries for a fragment: vectors of accumulators stay whole."""
         return frag, self._parts_like(frag, frag, frag.dtype)
 
+    def parts_of(self, frag: Fragment) -> list[str]:
+        """The SSA values that stand for a carried fragment."""
+        return self._parts_like(frag, frag, frag.dtype)
+
+    def parts_like(self, frag: Fragment, like: Fragment) -> list[str]:
+        """The same of another fragment of that layout."""
+        return self._parts_like(frag, like, frag.dtype)
+
+    def part_types(self, frag: Fragment) -> list[str]:
+        """Their types."""
+        return _part_types(frag)
+
+    def from_parts(self, frag: Fragment, names: list[str]) -> Fragment:
+        """A fragment like this one, of other SSA values."""
+        return _from_parts(frag, names)
+
     def _parts_like(self, frag: Fragment, like: Fragment, source: DType) -> list[str]:
         count = len(places(like.layout))
         if _is_packed(like):
@@ -479,6 +571,9 @@ class Lowering:
         """Whether a register's element exists; None where it does whatever the sizes are."""
         walk = self.plan.kernel.var(var)
         if walk.walk is Walk.WHOLE and along.extent <= self.plan.extents[var]:
+            return None
+        limit = self.spans[var].limit
+        if limit.isdigit() and along.extent <= int(limit):
             return None
         key = ("in span", self.spans[var], along, register)
         found = self.state.find(key)
@@ -610,9 +705,9 @@ class Lowering:
             )
         return total
 
-    def operand_base(self, pitch: int, chunk: int, rows: AxisMap | None) -> str:
-        """A lane's first byte of a matrix operand in LDS; ``rows``: each wave has its own."""
-        row = rows or AxisMap(offsets=(0,), lane=(1, MFMA, 1))
+    def operand_base(self, pitch: int, chunk: int, rows: AxisMap) -> str:
+        """A lane's first byte of a matrix operand in LDS; ``rows``: the axis of accumulators."""
+        row = AxisMap(offsets=(0,), lane=(1, MFMA, 1), wave=rows.wave)
         part = AxisMap(offsets=(0,), lane=(MFMA, LANES // MFMA, 1))
         return self.lds_base((("row", row), ("k", part)), {"row": pitch, "k": chunk})
 

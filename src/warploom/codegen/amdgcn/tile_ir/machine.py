@@ -40,6 +40,8 @@ class AmdMachine:
     dies: int
     half_k: int
     byte_k: tuple[int, ...]
+    swaps: bool = False  # rows of lanes are exchanged by vector instructions
+    wide_dma: bool = False  # 16 bytes a lane from memory into LDS
 
     def k_unit(self, dtype: DType, extent: int) -> int:
         """What a step of K is filled up to: the largest instruction that it fills anyway."""
@@ -85,7 +87,14 @@ class AmdMachine:
 
 
 MI355X = AmdMachine(
-    name="mi355x", cpu="gfx950", lds_bytes=mi355x().lds_bytes, dies=8, half_k=32, byte_k=(128, 32)
+    name="mi355x",
+    cpu="gfx950",
+    lds_bytes=mi355x().lds_bytes,
+    dies=8,
+    half_k=32,
+    byte_k=(128, 32),
+    swaps=True,
+    wide_dma=True,
 )
 MI300X = AmdMachine(name="mi300x", cpu="gfx942", lds_bytes=65536, dies=8, half_k=16, byte_k=())
 MACHINES = {m.name: m for m in (MI355X, MI300X)}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from warploom.codegen.amdgcn.tile_ir.errors import refuse
@@ -21,7 +22,7 @@ from warploom.codegen.amdgcn.tile_ir.numbers import memory_type, narrow, narrow_
 from warploom.codegen.amdgcn.tile_ir.plan import WIDE
 from warploom.codegen.amdgcn.tile_ir.state import Fragment, packed, scalars
 from warploom.ir import tile as ir
-from warploom.ir.tile import DType, Line, Tensor
+from warploom.ir.tile import DType, Fn, Line, Tensor
 
 if TYPE_CHECKING:
     from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
@@ -168,6 +169,7 @@ class Access:
 
 def load(low: Lowering, op: ir.Load, layout: Layout) -> Fragment:
     """A tile of a tensor in registers."""
+    low.forbid(f"a load of '{op.tensor}'")
     tensor = low.plan.kernel.tensor(op.tensor)
     access = Access(low, tensor, op.at, layout, op.result.line)
     end = None if op.end is None else low.element(low.get(op.end, ()), 0)
@@ -224,13 +226,28 @@ def load(low: Lowering, op: ir.Load, layout: Layout) -> Fragment:
 
 
 def store(low: Lowering, op: ir.Store) -> None:
-    """A value to memory; where several lanes hold copies, the first writes."""
-    tensor, value = low.plan.kernel.tensor(op.tensor), low.plan.values[op.value]
+    """A value to memory, where its condition holds."""
+    if op.when is None:
+        _store(low, op)
+        return
+    frag = low.get_over(op.value, _layout(low, op))  # what lanes exchange, all of them do
+    low.fragments[op.value] = frag
+    low.when(low.element(low.get(op.when, ()), 0), lambda: _store(low, op))
+
+
+def _layout(low: Lowering, op: ir.Store) -> Layout:
+    value = low.plan.values[op.value]
     walked = tuple(a.var for a in op.at if a.var and not low.is_number(a.var))
     gathered = tuple(v for a in op.at if a.value for v in low.plan.values[a.value].vars)
     variables = tuple(dict.fromkeys((*walked, *gathered)))
     _check_store(low, op, variables)
-    layout = low.plan.layout(variables, op.value if value.vars == variables else "")
+    return low.plan.layout(variables, op.value if value.vars == variables else "")
+
+
+def _store(low: Lowering, op: ir.Store) -> None:
+    """Where several lanes hold copies, the first writes."""
+    tensor, value = low.plan.kernel.tensor(op.tensor), low.plan.values[op.value]
+    layout = _layout(low, op)
     frag = low.get_over(op.value, layout)
     access = Access(low, tensor, op.at, layout, op.line)
     every, owner = places(layout), low.owner(layout)
@@ -296,6 +313,12 @@ def _check_store(low: Lowering, op: ir.Store, variables: tuple[str, ...]) -> Non
         )
 
 
+# What is done to i32 in memory; to f32 without a sign, and with one: numbers with a sign are
+# ordered the other way round.
+_IN_MEMORY = {Fn.ADD: "add", Fn.MAX: "max", Fn.MIN: "min"}
+_SIGNED = {Fn.MAX: "umin", Fn.MIN: "umax"}
+
+
 def _add(low: Lowering, op: ir.Store, access: Access, frag: Fragment, owner: str | None) -> None:
     tensor = access.tensor
     if tensor.dtype not in (DType.F32, DType.I32):
@@ -305,18 +328,26 @@ def _add(low: Lowering, op: ir.Store, access: Access, frag: Fragment, owner: str
             why="atomic additions round every addend to the type of the sum",
             fix=f"declare '{op.tensor}' as wl.f32",
         )
-    what = "fadd" if tensor.dtype is DType.F32 else "add"
-    kind = memory_type(tensor.dtype)
+    extreme = tensor.dtype is DType.F32 and op.fn is not Fn.ADD
+    what = "fadd" if tensor.dtype is DType.F32 and not extreme else _IN_MEMORY[op.fn]
+    kind = "i32" if extreme else memory_type(tensor.dtype)
     source = low.plan.values[op.value].dtype
     for i, at in enumerate(places(access.layout)):
         value = low.as_type(low.element(frag, i), source, tensor.dtype)
         test = low.both(access.counts(at), owner)
         place = access.pointer(access.offset(at))
 
-        def add(value: str = value, place: str = place) -> None:
+        def change(how: str, value: str, place: str = place) -> None:
             low.text.add(
-                f"atomicrmw {what} ptr addrspace(1) {place}, {kind} {value} "
+                f"atomicrmw {how} ptr addrspace(1) {place}, {kind} {value} "
                 'syncscope("agent") monotonic, !amdgpu.no.fine.grained.memory !7'
             )
 
-        low.when(test, add)
+        if not extreme:
+            low.when(test, partial(change, what, value))
+            continue
+        bits = low.text.value(f"bitcast float {value} to i32")
+        number = low.text.value(f"fcmp ord float {value}, {value}")
+        for how, sign in ((what, "sge"), (_SIGNED[op.fn], "slt")):
+            own = low.text.value(f"icmp {sign} i32 {bits}, 0")
+            low.when(low.both(test, low.both(number, own)), partial(change, how, bits))

@@ -7,7 +7,7 @@ whatever map is asked for.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from warploom.codegen.amdgcn.tile_ir.errors import refuse
@@ -33,12 +33,18 @@ Pair = frozenset[str]
 
 @dataclass(frozen=True, kw_only=True)
 class TilePlan:
-    """A kernel with the extents of its variables; ``waves`` of a workgroup."""
+    """A kernel with the extents of its variables; ``waves`` of a workgroup.
+
+    ``across``: waves that divide the register axis of accumulators; the others divide the lane
+    axis. ``vectors``: maps of values of one variable that a pipelined loop carries.
+    """
 
     kernel: Kernel
     extents: Mapping[str, int]
     waves: int = 4
     machine: AmdMachine = MI355X
+    across: int = 1
+    vectors: Mapping[str, AxisMap] = field(default_factory=dict)
 
     @property
     def threads(self) -> int:
@@ -105,8 +111,8 @@ class TilePlan:
             k = contracted(self, dot)
             needs(k, self.machine.k_unit(self.values[dot.a].dtype, self.extents[k]))
         for lane, register in self.accumulated.values():
-            needs(lane, MFMA * self.waves)
-            needs(register, MFMA)
+            needs(lane, MFMA * self.waves // self.across)
+            needs(register, MFMA * self.across)
         return {
             v.name: -(-self.extents[v.name] // units.get(v.name, 1)) * units.get(v.name, 1)
             for v in self.kernel.vars
@@ -132,8 +138,8 @@ class TilePlan:
         pair = frozenset(variables)
         if pair in self.accumulated:
             lane, register = self.accumulated[pair]
-            rows = lane_axis(self.padded[lane], self.waves)
-            return (lane, rows), (register, register_axis(self.padded[register]))
+            rows = lane_axis(self.padded[lane], self.waves // self.across, self.across)
+            return (lane, rows), (register, register_axis(self.padded[register], self.across))
         column, run = self._contiguous(variables)
         row = next(v for v in variables if v != column)
         rows, columns = vector_axes(self.padded[row], self.padded[column], run, self.waves)
@@ -158,6 +164,8 @@ class TilePlan:
 
     def axis_map(self, name: str, variable: str) -> AxisMap:
         """The map of a vector: that of what makes it."""
+        if name in self.vectors:
+            return self.vectors[name]
         found = self._map(name, set()) if name else None
         return found or linear_axis(self.padded[variable], self.waves)
 
@@ -165,6 +173,8 @@ class TilePlan:
         if name in seen:
             return None
         seen.add(name)
+        if name in self.vectors:
+            return self.vectors[name]
         op, value = self.made[name], self.values[name]
         match op:
             case ir.Reduce():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warploom.codegen.amdgcn.tile_ir.errors import refuse
-from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, Layout, lane_axis, places, run_of
+from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, Layout, places, run_of
 from warploom.codegen.amdgcn.tile_ir.machine import MatrixInstruction
 from warploom.codegen.amdgcn.tile_ir.numbers import memory_type, narrow, narrow_vector
 from warploom.codegen.amdgcn.tile_ir.plan import contracted
@@ -37,7 +37,7 @@ def dot(low: Lowering, op: ir.Dot) -> Fragment:
     low.state.touch(*operands.values(), write=False)
     size = plan.values[op.a].dtype.bits // 8
     chunk = matrix.k * size // (LANES // MFMA) // matrix.reads
-    rows = {lane: lane_axis(plan.padded[lane], plan.waves), register: None}
+    rows = {lane: lanes, register: registers}
     reads: dict[tuple[str, int, int], str] = {}
 
     def piece(var: str, offset: int) -> str:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 _LEAST = {False: (float("-inf"), float("inf")), True: (-(2**31), 2**31 - 1)}
 
 
-def reduced(low: Lowering, op: ir.Reduce) -> Fragment:
+def reduced(low: Lowering, op: ir.Reduce, layout: Layout | None = None) -> Fragment:
     """``ADD``, ``MAX`` or ``MIN`` along a variable: in a lane, among lanes, among waves."""
     arg = low.plan.values[op.arg]
-    layout = low.plan.layout(arg.vars, op.arg)
+    layout = layout or low.plan.layout(arg.vars, op.arg)
     frag = low.get(op.arg, layout)
     where = next(i for i, (v, _) in enumerate(layout) if v == op.over)
     along = layout[where][1]
@@ -44,7 +44,11 @@ def reduced(low: Lowering, op: ir.Reduce) -> Fragment:
     if modulus > 1 and factor:
         step = divisor
         while step < divisor * modulus:
-            names = [_join(low, op.fn, kind, n, _shuffled(low, n, step, kind)) for n in names]
+            if low.plan.machine.swaps and (step >= 16 or divisor == 1):
+                names = [_exchanged(low, op.fn, n, step, kind) for n in names]
+            else:
+                low.forbid("a reduction among lanes through LDS")
+                names = [_join(low, op.fn, kind, n, _shuffled(low, n, step, kind)) for n in names]
             step *= 2
     if along.wave[1] > 1 and along.wave[2]:
         names = _across_waves(low, op.fn, kind, names, rest, along)
@@ -91,10 +95,36 @@ def _shuffled(low: Lowering, name: str, step: int, kind: DType) -> str:
     return low.text.value(f"bitcast i32 {moved} to float")
 
 
+def _exchanged(low: Lowering, fn: Fn, name: str, step: int, kind: DType) -> str:
+    """A value joined with that of the lanes whose number differs in one bit, without LDS.
+
+    Below 16 lanes all lanes up to that bit hold equal values by then: a mirrored row will do.
+    """
+    text = low.text
+    bits = name if kind is DType.I32 else text.value(f"bitcast float {name} to i32")
+    if step < 16:
+        control = {1: 0xB1, 2: 0x4E, 4: 0x141, 8: 0x140}[step]  # quads, mirrored rows
+        words = [
+            text.value(
+                f"call i32 @llvm.amdgcn.update.dpp.i32(i32 {bits}, i32 {bits}, i32 {control}, "
+                "i32 15, i32 15, i1 true)"
+            )
+        ]
+    else:
+        pair = text.value(
+            f"call {{ i32, i32 }} @llvm.amdgcn.permlane{step}.swap(i32 {bits}, i32 {bits}, "
+            "i1 false, i1 false)"
+        )
+        words = [text.value(f"extractvalue {{ i32, i32 }} {pair}, {i}") for i in (0, 1)]
+    made = words if kind is DType.I32 else [text.value(f"bitcast i32 {w} to float") for w in words]
+    return _join(low, fn, kind, *((name, made[0]) if step < 16 else made))
+
+
 def _across_waves(
     low: Lowering, fn: Fn, kind: DType, names: list[str], rest: Layout, along: AxisMap
 ) -> list[str]:
     """Partial results of the waves, joined through LDS in the order of waves."""
+    low.forbid("a reduction across waves")
     form = register_type(kind)
     width = rest[0][1].extent if rest else 1
     waves = along.wave[1]
@@ -136,6 +166,7 @@ def converted(low: Lowering, frag: Fragment, layout: Layout, line: Line | None) 
             why="only vectors are moved between layouts",
             fix="another form of the kernel",
         )
+    low.forbid("a vector in two layouts")
     kind = DType.I32 if frag.dtype in WHOLE or frag.dtype is DType.BOOL else DType.F32
     form = register_type(kind)
     (_, source), (_, target) = frag.layout[0], layout[0]

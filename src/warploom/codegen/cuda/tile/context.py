@@ -64,7 +64,9 @@ class Context:
         self.kernel = layout.body.kernel
         self.params: dict[str, Param] = {} if params is None else params
         self._before: dict[str, dict[str, Load]] = {}
-        self.module: KernelModule | None = None  # where the kernel has one, facts come from it
+        self.module: KernelModule | None = None  # facts come from it
+        self.printed = False
+        self.number = 0  # which loop of a tile is printed
 
     def before(self, product: str) -> dict[str, Load]:
         """What steps want read as a product is issued, by the name they know it by."""
@@ -308,15 +310,23 @@ class Context:
 
     def element_at(self, op: Load | Store, indices: list[str]) -> str:
         """One element of a tensor as a float (or int)."""
-        return read_element(self.kernel.tensor(op.tensor).dtype, self.address(op, indices))
+        return self.element(op.tensor, indices)
+
+    def element(self, tensor: str, indices: list[str]) -> str:
+        """One element of a tensor as a number."""
+        return read_element(self.kernel.tensor(tensor).dtype, self.place(tensor, indices))
 
     def address(self, op: Load | Store, indices: list[str]) -> str:
         """The place of one element."""
+        return self.place(op.tensor, indices)
+
+    def place(self, tensor: str, indices: list[str]) -> str:
+        """Where an element of a tensor lies."""
         parts = [
-            f"{i} * {s}" if (s := self.stride(op.tensor, n)) != "1" else i
+            f"{i} * {s}" if (s := self.stride(tensor, n)) != "1" else i
             for n, i in enumerate(indices)
         ]
-        return f"{self.pointer(op.tensor)}[{' + '.join(parts)}]"
+        return f"{self.pointer(tensor)}[{' + '.join(parts)}]"
 
     def coordinates(
         self, op: Load | Store, iteration: str | None, shift: dict[int, str]

@@ -1,6 +1,6 @@
 """CUDA text of a kernel module's expressions: tile schedule, trip counts, coordinates, predicates.
 
-Where a kernel has a module, these facts are printed from it and computed nowhere else.
+These facts are printed from the module and computed nowhere else.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from warploom.ir import operations as ops
 from warploom.ir.expr import (
     Binary,
     Const,
+    Element,
+    Function,
     IntExpr,
     Op,
+    Select,
     Sym,
     SymKind,
+    elements,
     linear,
     rewrite,
     show,
@@ -25,14 +29,16 @@ from warploom.ir.expr import (
     symbols,
 )
 from warploom.ir.mbarrier_dialect import RoleEntry
-from warploom.ir.module import KernelModule, TileLoop
+from warploom.ir.module import KernelModule, LoopPhase, TileLoop
 from warploom.ir.operations import Operation, Statement, StepLoop
-from warploom.ir.tile_schedule import RANK, VISIT, Expansion, expand
+from warploom.ir.tile_schedule import RANK, TILE, VISIT, Expansion, Let, TileSchedule, expand
 
 _NAMES = {
     Sym(SymKind.LAUNCH, "cta"): "blockIdx.x",
     Sym(SymKind.LAUNCH, "ctas"): "gridDim.x",
     Sym(SymKind.LET, "trips"): "k_tiles",
+    Sym(SymKind.LET, "trips_of_all"): "k_all",
+    Sym(SymKind.LET, "trips_of_part"): "k_share",
     Sym(SymKind.STEP, "t"): "k",
     Sym(SymKind.THREAD, "warp"): "warp_in_group",
     Sym(SymKind.ELEMENT, "row"): "row_of(b, i)",
@@ -40,29 +46,47 @@ _NAMES = {
 }
 ROW, COL = Sym(SymKind.ELEMENT, "row"), Sym(SymKind.ELEMENT, "col")
 INSTANCE = Sym(SymKind.THREAD, "instance")
+BACKWARDS = Sym(SymKind.LET, "backwards")
 TURNED = Sym(SymKind.LET, "turned")
 EVERY_OTHER = Binary(Op.NE, Binary(Op.MOD, VISIT, Const(2)), Const(0))
 
 
 @dataclass(frozen=True, slots=True)
 class ModulePrinter:
-    """Prints the facts of a module in the names of a context."""
+    """Prints the facts of a module in the names of a context; of loop ``number`` of its tiles."""
 
     module: KernelModule
     context: Context
+    number: int
 
     def text(self, expr: IntExpr) -> str:
-        """An expression in CUDA; sizes become parameters as they are met."""
-        return show(rewrite(expr, _turned), self._name)
+        """An expression in CUDA; sizes, scalars and tensors become parameters as they are met."""
+        return show(rewrite(expr, _turned), self._name, self._spelt)
 
     def _name(self, symbol: Sym) -> str:
         if symbol.kind is SymKind.SIZE:
             return self.context.size(symbol.name)
+        if symbol.kind is SymKind.SCALAR:
+            return self.context.scalar(symbol.name)
         if symbol.kind is SymKind.VISIT:
             raise BackendError(
                 f"an expression of {symbol.name} other than its parity", where=self.module.name
             )
+        if symbol == TILE and self.schedule.split > 1:
+            return "unit"
         return _NAMES.get(symbol, symbol.name)
+
+    def _spelt(self, node: IntExpr) -> str | None:
+        """Elements of memory, and quotients that are rounded down."""
+        if isinstance(node, Element):
+            return self.context.element(node.tensor, [self.text(x) for x in node.at])
+        if isinstance(node, Binary) and node.op is Op.FLOOR_DIV:
+            by = node.b.value if isinstance(node.b, Const) else 0
+            shift = by > 0 and not by & (by - 1)
+            if shift:
+                return f"({self.text(node.a)} >> {by.bit_length() - 1})"
+            return f"divided_down({self.text(node.a)}, {self.text(node.b)})"
+        return None
 
     # Tiles and steps.
 
@@ -72,63 +96,113 @@ class ModulePrinter:
         return self.module.roles[0].tiles
 
     @property
-    def _expansion(self) -> Expansion:
-        return expand(self.tiles.schedule)
+    def schedule(self) -> TileSchedule:
+        """The order of tiles."""
+        return self.tiles.schedule
 
-    def count_lines(self) -> list[str]:
-        """How many tiles there are."""
-        return [f"const int {x.name.name} = {self.text(x.value)};" for x in self._expansion.counts]
+    @property
+    def loop(self) -> TileLoop | LoopPhase:
+        """The loop of a tile that is printed: the last one, or one that runs before it."""
+        earlier = self.module.roles[0].earlier
+        return earlier[self.number] if self.number < len(earlier) else self.tiles
 
-    def walk_lines(self) -> list[str]:
-        """The head of a role's loop over its CTA's tiles."""
-        made = self._expansion
-        *before, last = [f"{x.name.name} = {self.text(x.value)}" for x in made.start] or [""]
-        lines = [f"const int {', '.join(before)};"] if before else []
-        lines += [f"const int {last};"] if last else []
-        first, total, stride = (self.text(x) for x in (made.first, made.total, made.stride))
-        return [*lines, f"for (int tile = {first}; tile < {total}; tile += {stride}) {{"]
+    @property
+    def expansion(self) -> Expansion:
+        """What the schedule means."""
+        return expand(self.schedule)
 
-    def place_lines(self) -> list[str]:
-        """Where tile number ``tile`` lies."""
-        made = self._expansion
-        lines = [f"const int {x.name.name} = {self.text(x.value)};" for x in made.place]
-        indices = {Sym(SymKind.TILE, var): value for var, value in made.indices}
-        for bound in self.tiles.lets:
-            if bound.name.name != "backwards":
-                value = self.text(substitute(bound.value, indices))
-                lines.append(f"const int {bound.name.name} = {value};")
-        return lines
+    def let_line(self, bound: Let, value: IntExpr | None = None) -> str:
+        """A name for an expression."""
+        return f"const int {self._name(bound.name)} = {self.text(value or bound.value)};"
+
+    def let(self, name: str) -> IntExpr:
+        """What a name of the tile loop stands for."""
+        return next(x.value for x in self.tiles.lets if x.name.name == name)
 
     def direction_line(self) -> str:
         """Whether a tile walks its loop backwards."""
-        bound = next(x for x in self.tiles.lets if x.name.name == "backwards")
-        return f"const bool backwards = {self.text(bound.value)};"
+        return f"const bool backwards = {self.text(self.let(BACKWARDS.name))};"
+
+    def reread(self, expr: IntExpr) -> IntExpr:
+        """An expression of sizes that are read anew: they do not wait in registers."""
+        anew = {x: Sym(SymKind.LET, f"opaque({self._name(x)})") for x in symbols(expr)}
+        return substitute(expr, {x: new for x, new in anew.items() if x.kind is SymKind.SIZE})
+
+    def count_trips(self) -> list[str]:
+        """How many iterations a tile has."""
+        lines: list[str] = []
+        names = [x.name for x in self.loop.bounds]
+        for n, x in enumerate(self.loop.bounds):
+            if x.name in names[:n]:
+                lines.append(self._again(x))
+            else:
+                again = x.name in names[n + 1 :]
+                lines.append(self.let_line(x).removeprefix("const " if again else ""))
+        return [*lines, f"const int k_tiles = {self.text(self.loop.trips)};"]
+
+    def _again(self, bound: Let) -> str:
+        """A name that is bound again."""
+        name, value = self._name(bound.name), bound.value
+        if isinstance(value, Select) and value.otherwise == bound.name:
+            return f"if ({self.text(value.condition)}) {name} = {self.text(value.then)};"
+        return f"{name} = {self.text(value)};"
 
     def trip_lines(self) -> list[str]:
-        """How many iterations a tile has, and where each begins."""
-        lines = [f"int {x.name.name} = {self.text(x.value)};" for x in self.tiles.bounds]
-        lines.append(f"const int k_tiles = {self.text(self.tiles.trips)};")
-        for f in self.tiles.functions:
-            lines.append(f"auto {f.name} = [&](int k) {{ return {self.text(f.value)}; }};")
+        """How many iterations a tile has, which of them hide nothing, and where each begins."""
+        lines = self.count_trips()
+        lines += [f"const int {x.name.name} = {self._range(x.value)};" for x in self.loop.ranges]
+        for f in self.loop.functions:
+            lines += self._function(f)
         return lines
+
+    def _function(self, function: Function) -> list[str]:
+        """Where iterations begin; of a list of tiles its first entry is found once."""
+        lists: dict[IntExpr, str] = {}
+        lines: list[str] = []
+        for n, found in enumerate(e for e in elements(function.value) if _walks(e, function)):
+            name = f"tiles_{n}_{function.name}"
+            (at,) = (i for i, x in enumerate(found.at) if function.parameter in symbols(x))
+            first = [self.text(Const(0) if i == at else x) for i, x in enumerate(found.at)]
+            place = self.context.place(found.tensor, first)
+            stride = self.context.stride(found.tensor, at)
+            along = self.text(found.at[at])
+            along = along if stride == "1" else f"({along}) * {stride}"
+            lines.append(f"const int* const {name} = &{place};")
+            lists[found] = f"tile_number({name} + {along})"
+        value = show(function.value, self._name, lambda x: lists.get(x) or self._spelt(x))
+        return [*lines, f"auto {function.name} = [&](int k) {{ return {value}; }};"]
+
+    def _range(self, expr: IntExpr) -> str:
+        """Ranges may begin before the loop does: a quotient of a number that may be below 0."""
+
+        def spelt(node: IntExpr) -> str | None:
+            if isinstance(node, Binary) and node.op is Op.FLOOR_DIV:
+                return f"floor_div({self._range(node.a)}, {self._range(node.b)})"
+            return self._spelt(node)
+
+        return show(expr, self._name, spelt)
 
     # Operations.
 
     def operation(self, entry: RoleEntry, site: Site) -> Operation:
         """The operation of the module that an entry of a role program is."""
         role = self.module.role(site.program.name)
-        at = next(i for i, s in enumerate(role.tiles.body) if isinstance(s, StepLoop))
-        loop = role.tiles.body[at]
+        earlier = self.number < len(role.earlier)
+        mine = role.earlier[self.number] if earlier else role
+        body = role.earlier[self.number].body if earlier else role.tiles.body
+        at = next(i for i, s in enumerate(body) if isinstance(s, StepLoop))
+        loop = body[at]
         assert isinstance(loop, StepLoop)
         lists: dict[str, tuple[Statement, ...]] = {
-            "setup": role.setup,
-            "prologue": role.tiles.body[:at],
+            "setup": mine.setup,
+            "prologue": body[:at],
             "kernel": loop.body,
-            "epilogue": role.tiles.body[at + 1 :],
-            "finish": role.finish,
+            "epilogue": body[at + 1 :],
+            "finish": mine.finish,
         }
         entries: tuple[RoleEntry, ...] = getattr(site.program, site.phase)
-        found: Statement = lists[site.phase][entries.index(entry)]
+        own = [s for s in lists[site.phase] if not isinstance(s, ops.Vector) or not s.within]
+        found = own[entries.index(entry)]
         assert not isinstance(found, StepLoop)
         return found
 
@@ -232,9 +306,20 @@ class ModulePrinter:
         return indices, " && ".join(exists), limit, column
 
 
-def printer(context: Context) -> ModulePrinter | None:
-    """The printer of a kernel that has a module."""
-    return None if context.module is None else ModulePrinter(context.module, context)
+def printer(context: Context) -> ModulePrinter:
+    """The printer of the loop that a context is of."""
+    assert context.module is not None
+    return ModulePrinter(context.module, context, context.number)
+
+
+def printed(context: Context) -> ModulePrinter | None:
+    """The printer, where operations of vectors are printed from the module too."""
+    return printer(context) if context.printed else None
+
+
+def _walks(element: Element, function: Function) -> bool:
+    """Whether an element of memory is another one in every iteration."""
+    return any(function.parameter in symbols(x) for x in element.at)
 
 
 def _of_element(part: IntExpr) -> bool:

@@ -1,172 +1,139 @@
-"""Grids as CUDA text: how many tiles there are, and where tile number i lies.
+"""Tile schedules as CUDA text: how many tiles there are, and where tile number i lies.
 
-Nothing else in the emitted kernel knows about the walk. Tiles of two variables are visited in
-groups of rows, so that neighbours share operands in the L2. Tiles of one variable are visited unit
-by unit: neighbours share the loop's operands. Where a condition makes tiles differ in length, each
-CTA visits the tiles a list names (``lower.visits``); if the last rows are the longest, a ragged
-tile is the first one and begins before the tensor does (unless tiles leave by copies).
-
-Where CTAs share the loop of a tile, a CTA walks over parts of tiles. A tensor of the kernel may say
-in which order tiles are begun.
-
-Groups (experts, packed sequences) lie one after the other along an axis, from offsets in memory. No
-tile crosses a group's end, so their number is known on the device only: a CTA walks on through the
-groups until its next tile lies in one, and is done after the last. ``end_VAR`` is the group's end.
+Nothing else in the emitted kernel knows about the walk. What a schedule means is stated by the
+module (``ir.tile_schedule.expand``, ``TileLoop.lets``) and printed here. Where data decides it, the
+loop has a form of its own: each CTA visits the tiles that a list names, a tensor says in which
+order tiles are begun, or groups (experts, packed sequences) lie one after the other along an axis.
+No tile crosses a group's end, so their number is known on the device only: a CTA walks on through
+the groups until its next tile lies in one, and is done after the last.
 """
 
 from __future__ import annotations
 
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
-from warploom.ir.tile import Load, Position, Store, Walk
+from warploom.codegen.cuda.tile.from_module import BACKWARDS, ModulePrinter
+from warploom.ir.expr import IntExpr, Sym, lift, substitute
+from warploom.ir.tile import Walk
+from warploom.ir.tile_schedule import Groups, Let, count, let, tile_index
 from warploom.passes.body import only_products
-from warploom.passes.heuristics import SIDE
 from warploom.passes.layout import Layout
-from warploom.passes.loop_bounds import Cut
-from warploom.passes.smem_layout import grouped_vars
-from warploom.passes.tile_order import differ
-
-STEP = 8  # elements at whose multiples tiles start: 16 bytes are stored at once
 
 
-def count_lines(context: Context, cut: Cut | None = None) -> list[str]:
-    """``tiles``: how many there are, from sizes."""
-    if context.kernel.grid.kind == "groups":
-        return _group_counts(context)
-    lines = []
-    factors = []
-    for name in context.kernel.grid.vars:
-        var = context.kernel.var(name)
-        size = context.size(var.axis)
-        if var.walk is Walk.TILE:  # the tiles of a cluster count as one
-            extent = context.layout.extent(name)
-            extent *= context.layout.config.cluster if name == _split(context)[0][0] else 1
-            lines.append(f"const int count_{name} = ({size} + {extent - 1}) / {extent};")
-        else:
-            lines.append(f"const int count_{name} = {size};")
-        factors.append(f"count_{name}")
-    if _walk(context, cut) == "listed":
+def count_lines(made: ModulePrinter, *, anew: bool = False) -> list[str]:
+    """How many tiles there are, from sizes; ``anew``: the counts alone, of sizes read again."""
+    groups = made.schedule.groups
+    hidden = {count(groups.rows.var), let("tiles")} if groups is not None else set()
+    bound = made.expansion.counts
+    for var in made.context.kernel.grid.vars:  # parameters in the order of the author's grid
+        made.context.size(made.context.kernel.var(var).axis)
+    if anew:
+        counts = {count(a.var) for a in made.schedule.axes} - hidden
+        return [made.let_line(x, made.reread(x.value)) for x in bound if x.name in counts]
+    lines = [made.let_line(x) for x in bound if x.name not in hidden]
+    if groups is None:
         return lines
-    return [*lines, f"const int tiles = {' * '.join(factors)};"]
+    rest = [count(a.var) for a in (*made.schedule.units, *made.schedule.tiled)]
+    factors = " * ".join(made.text(x) for x in rest) or "1"
+    return [*lines, f"const int across = {factors};  // tiles side by side"]
 
 
-def _walk(context: Context, cut: Cut | None) -> str:
-    """``groups``, ``plane``, ``listed`` or ``units``."""
-    if context.kernel.grid.kind == "groups":
-        return "groups"
-    if len(_split(context)[0]) == 2:
-        return "plane"
-    return "listed" if differ(context.kernel, cut) else "units"
-
-
-def walk_lines(context: Context, cut: Cut | None) -> list[str]:
+def walk_lines(made: ModulePrinter) -> list[str]:
     """The head of a role's loop over its CTA's tiles."""
-    walk = _walk(context, cut)
-    if walk == "groups":
+    schedule, parts = made.schedule, made.expansion
+    if schedule.groups is not None:
         return [
             "int group = 0, before = 0;  // row tiles of the groups before this one",
             "for (int tile = blockIdx.x;; tile += gridDim.x) {",
         ]
-    split = context.layout.config.split_k
-    if walk == "listed":
-        order = context.order()
+    if schedule.listed:
+        order = made.context.order()
         return [
             f"for (int visit = listed({order} + blockIdx.x);; ++visit) {{",
             f"  const int tile = listed({order} + visit);",
             "  if (tile < 0) break;",
         ]
-    size = context.layout.config.cluster
-    each = f" / {size}" if size > 1 else ""
-    if split > 1:
+    first, total, stride = (made.text(x) for x in (parts.first, parts.total, parts.stride))
+    if schedule.order:
+        order = made.context.pointer(schedule.order)
+        after = f"{order}[min(visit + (int){stride}, {total} - 1)]"  # asked for a tile early
         return [
-            f"for (int unit = blockIdx.x{each}; unit < tiles * {split};"
-            f" unit += gridDim.x{each}) {{",
-            f"  const int tile = unit / {split}, part = unit % {split};",
-        ]
-    if context.kernel.grid.order:
-        order = context.pointer(context.kernel.grid.order)
-        after = f"{order}[min(visit + (int)gridDim.x{each}, tiles - 1)]"  # asked for a tile early
-        return [
-            f"for (int visit = blockIdx.x{each}, next = {order}[min(visit, tiles - 1)];"
-            f" visit < tiles; visit += gridDim.x{each}) {{",
+            f"for (int visit = {first}, next = {order}[min(visit, {total} - 1)];"
+            f" visit < {total}; visit += {stride}) {{",
             "  const int tile = next;",
             f"  next = {after};",
         ]
-    lines, first = _neighbours(context) if walk == "plane" and size == 1 else ([], "blockIdx.x")
-    return [
-        *lines,
-        f"for (int tile = {first}{each}; tile < tiles; tile += gridDim.x{each}) {{",
-    ]
+    *before, last = [f"{x.name.name} = {made.text(x.value)}" for x in parts.start] or [""]
+    lines = [f"const int {', '.join(before)};"] if before else []
+    lines += [f"const int {last};"] if last else []
+    name = "unit" if schedule.split > 1 else "tile"
+    head = f"for (int {name} = {first}; {name} < {total}; {name} += {stride}) {{"
+    more = [f"  const int tile = unit / {schedule.split};"] if schedule.split > 1 else []
+    return [*lines, head, *more]
 
 
-def _neighbours(context: Context) -> tuple[list[str], str]:
-    """CTAs with 16 numbers in a row share a part of the chip, which asks the L2 once for what they
-    want at the same time: they take 4 x 4 tiles, not a column of a band. Any number of CTAs does.
-    """
-    tall = context.layout.config.raster_group
-    if not context.layout.config.serpentine or tall % SIDE or tall == SIDE:
-        return [], "blockIdx.x"
-    every, side = SIDE * tall, SIDE
-    moved = f"place / {side} % {side} * {tall} + place / {side * side} * {side} + place % {side}"
-    return [
-        f"const int place = blockIdx.x % {every}, moved = blockIdx.x - place + {moved};",
-        f"const int first_tile = moved < gridDim.x / {every} * {every} ? moved : blockIdx.x;",
-    ], "first_tile"
+def place_lines(made: ModulePrinter) -> list[str]:
+    """Where tile number ``tile`` lies."""
+    groups = made.schedule.groups
+    if groups is not None:
+        return [*_group_lines(made, groups), *whole_lines(made.context)]
+    parts = made.expansion
+    lines = [made.let_line(x) for x in parts.place]
+    indices: dict[Sym, IntExpr] = {tile_index(var): value for var, value in parts.indices}
+    lines += _bound(made, made.tiles.lets, indices)
+    return [*lines, *whole_lines(made.context)]
 
 
-def again_lines(context: Context, cut: Cut | None) -> list[str]:
+def _bound(made: ModulePrinter, lets: tuple[Let, ...], indices: dict[Sym, IntExpr]) -> list[str]:
+    return [made.let_line(x, substitute(x.value, indices)) for x in lets if x.name != BACKWARDS]
+
+
+def again_lines(made: ModulePrinter) -> list[str]:
     """The tile's place once more, for its tail: it does not wait in registers along the loop."""
-    if _walk(context, cut) != "listed":
+    if not made.schedule.listed:
         return []
-    return [f"const int tile = listed({context.order()} + visit);", *place_lines(context, cut)]
+    return [f"const int tile = listed({made.context.order()} + visit);", *place_lines(made)]
 
 
-def _group_counts(context: Context) -> list[str]:
-    """Counts of all variables but the grouped one; ``across``: tiles side by side."""
-    groups, grouped = grouped_vars(context.kernel)
-    lines, factors = [], []
-    for name in context.kernel.grid.vars:
-        var = context.kernel.var(name)
-        size = context.size(var.axis)
-        if name == grouped:
-            continue
-        if var.walk is Walk.TILE:
-            extent = context.layout.extent(name)
-            size = f"({size} + {extent - 1}) / {extent}"
-        lines.append(f"const int count_{name} = {size};")
-        factors += [f"count_{name}"] if name != groups else []
-    return [*lines, f"const int across = {' * '.join(factors) or '1'};"]
-
-
-def _groups(context: Context, none: str = "break;") -> list[str]:
-    groups, grouped = grouped_vars(context.kernel)
-    starts = context.pointer(context.kernel.grid.starts[0])
-    extent, tall = context.layout.extent(grouped), context.layout.config.raster_group
+def _group_lines(made: ModulePrinter, groups: Groups, none: str = "break;") -> list[str]:
+    """Which tile of which group number ``tile`` is, and where that lies."""
+    schedule, number = made.schedule, f"count_{groups.group.var}"
+    starts = [made.context.element(groups.starts, [f"group{more}"]) for more in ("", " + 1")]
+    extent, tall = groups.rows.extent, schedule.group
+    own = {let(f"pos_{groups.group.var}"), let(f"end_{groups.rows.var}")}
+    first = tuple(x for x in made.tiles.lets if x.name in own)
+    rest = tuple(x for x in made.tiles.lets if x.name not in own)
+    indices: dict[Sym, IntExpr] = {
+        tile_index(groups.group.var): let("group"),
+        tile_index(groups.rows.var): lift(let("band") + let("place") % let("tall")),
+    }
     lines = [
         "int here = 0;  // row tiles of the group",
-        f"while (group < count_{groups}) {{",
-        f"  here = ({starts}[group + 1] - {starts}[group] + {extent - 1}) / {extent};",
+        f"while (group < {number}) {{",
+        f"  here = ({starts[1]} - {starts[0]} + {extent - 1}) / {extent};",
         "  if (tile < (before + here) * across) break;",
         "  before += here;",
         "  ++group;",
         "}",
-        f"if (group == count_{groups}) {none}",
-        f"const int pos_{groups} = group, end_{grouped} = {starts}[group + 1];",
+        f"if (group == {number}) {none}",
+        *_bound(made, first, indices),
         "const unsigned inside = tile - before * across;",  # divided faster, by fewer registers
         f"const int band = here > {tall} ? inside / ({tall} * across) * {tall} : 0;",
         f"const int tall = min(here - band, {tall});",
         "const unsigned place = inside - band * across;",
-        f"const int pos_{grouped} = {starts}[group] + (band + place % tall) * {extent};",
-        "int rest = place / tall;",
     ]
-    names = [n for n in reversed(context.kernel.grid.vars) if n not in (groups, grouped)]
-    for name in names:
-        tiled = context.kernel.var(name).walk is Walk.TILE
-        extent = context.layout.extent(name) if tiled else 1
-        last = name == names[-1]  # nothing is left but it
-        place = "rest" if last else f"rest % count_{name}"
-        lines.append(f"const int pos_{name} = {place}" + (f" * {extent};" if tiled else ";"))
-        lines += [] if last else [f"rest /= count_{name};"]
+    lines += _bound(
+        made, tuple(x for x in rest if x.name == let(f"pos_{groups.rows.var}")), indices
+    )
+    lines.append("int rest = place / tall;")
+    others = [x for x in rest if x.name != let(f"pos_{groups.rows.var}")]
+    axes = [*reversed((*schedule.units, *schedule.tiled))]
+    for axis in axes:
+        last = axis is axes[-1]  # nothing is left but it
+        index: IntExpr = let("rest") if last else lift(let("rest") % count(axis.var))
+        mine = tuple(x for x in others if x.name == let(f"pos_{axis.var}"))
+        lines += _bound(made, mine, {tile_index(axis.var): index})
+        lines += [] if last else [f"rest /= count_{axis.var};"]
     return lines
 
 
@@ -176,13 +143,14 @@ def finds_early(layout: Layout) -> bool:
     return kernel.grid.kind == "groups" and only_products(layout.body) and shared
 
 
-def early_lines(context: Context, cut: Cut | None) -> list[str]:
+def early_lines(made: ModulePrinter) -> list[str]:
     """``find``: whether tile ``next`` exists, and where it lies."""
-    grouped = grouped_vars(context.kernel)[1]
-    names = [f"end_{grouped}", *(f"pos_{n}" for n in context.kernel.grid.vars)]
-    found = [*_groups(context, "return false;"), *(f"next_{n} = {n};" for n in names)]
+    groups = made.schedule.groups
+    assert groups is not None
+    names = [x.name.name for x in made.tiles.lets if x.name != BACKWARDS]
+    found = [*_group_lines(made, groups, "return false;"), *(f"next_{n} = {n};" for n in names)]
     return [
-        walk_lines(context, cut)[0],
+        walk_lines(made)[0],
         f"int {', '.join(f'next_{n} = 0' for n in names)};",
         "auto find = [&](int tile) {",
         *indent([*found, "return true;"], 2),
@@ -191,119 +159,13 @@ def early_lines(context: Context, cut: Cut | None) -> list[str]:
         "bool more = find(next);",
         "while (more) {",
         f"  const int {', '.join(f'{n} = next_{n}' for n in names)};",
-        *indent(whole_lines(context), 2),
+        *indent(whole_lines(made.context), 2),
     ]
 
 
 NEXT = "more = find(next += gridDim.x);"
 
 
-def _split(context: Context) -> tuple[list[str], list[str]]:
-    names = list(context.kernel.grid.vars)
-    tiled = [n for n in names if context.kernel.var(n).walk is Walk.TILE]
-    return tiled, [n for n in names if n not in tiled]
-
-
-def place_lines(context: Context, cut: Cut | None = None) -> list[str]:
-    """Positions of the grid's variables in tile number ``tile``."""
-    tiled, units = _split(context)
-    walk = _walk(context, cut)
-    if walk == "groups":
-        return [*_groups(context), *whole_lines(context)]
-    lines = ["int rest = tile;"] if units or walk != "plane" else []
-    if walk == "plane":
-        lines += _plane(context, *tiled, alone=not units)
-    else:
-        for n in reversed(tiled):
-            extent = context.layout.extent(n)
-            before = _before(context, cut, n)
-            lines += [
-                f"const int pos_{n} = rest % count_{n} * {extent}{before};",
-                f"rest /= count_{n};",
-            ]
-    for n in reversed(units):
-        lines += [f"const int pos_{n} = rest % count_{n};", f"rest /= count_{n};"]
-    return [*lines, *whole_lines(context)]
-
-
 def whole_lines(context: Context) -> list[str]:
     """Variables that stand for a whole axis."""
     return [f"constexpr int pos_{v.name} = 0;" for v in context.kernel.vars if v.walk is Walk.WHOLE]
-
-
-def _plane(context: Context, rows: str, cols: str, *, alone: bool) -> list[str]:
-    """Bands of ``group`` rows; ``alone``: there are no other variables. Walks that turn around also
-    go through every other band from its last columns: these are in the L2.
-    """
-    size, column = context.layout.config.cluster, "inside / tall"
-    group = max(1, context.layout.config.raster_group // size)
-    if context.layout.config.serpentine:
-        column = f"(band / {group} % 2 ? count_{cols} - 1 - {column} : {column})"
-    row = "(band + inside % tall)"
-    row = f"({row} * {size} + rank)" if size > 1 else row
-    plane = [
-        f"const int plane = rest % (count_{rows} * count_{cols});",
-        f"rest /= count_{rows} * count_{cols};",
-    ]
-    return [
-        *([f"const int rank = blockIdx.x % {size};"] if size > 1 else []),
-        *(["const int plane = tile;"] if alone else plane),
-        f"const int band = plane / ({group} * count_{cols}) * {group};",
-        f"const int tall = min(count_{rows} - band, {group});",
-        f"const int inside = plane % ({group} * count_{cols});",
-        f"const int pos_{rows} = {_pulled(context, rows, row)};",
-        f"const int pos_{cols} = {_pulled(context, cols, column)};",
-    ]
-
-
-def _pulled(context: Context, var: str, number: str) -> str:
-    """Where a tile starts. The last one is pulled back inside: copies of rows that do not exist
-    take several times as long. What it shares with its neighbour is computed twice, to the same
-    bits, unless the tail reads tiles: these may be what is stored. Blocks that share a number stay
-    whole.
-    """
-    extent = context.layout.extent(var)
-    place = f"{number} * {extent}"
-    if not _is_pulled(context, var):
-        return place
-    size = context.size(context.kernel.var(var).axis)
-    most = f"max(({size} - {extent} + {STEP - 1}) / {STEP} * {STEP}, 0)"
-    return f"min({place}, {most})"
-
-
-def _is_pulled(context: Context, var: str) -> bool:
-    body, kernel = context.layout.body, context.kernel
-    loads = [op for _, op in body.placed if isinstance(op, Load)]
-    listed = {a.name for x in body.loop.lists for a in kernel.tensor(x.counts).axes}
-    return not (
-        kernel.var(var).axis in listed  # a tile walks the list of the rows it begins at
-        or any(isinstance(op, Position) and op.var == var for _, op in body.placed)
-        or any(d.var == var and d.per > 1 for op in loads for d in op.result.dims)
-        or any(isinstance(op, Load) and len(op.result.dims) == 2 for op in body.tail)
-        or any(op.add for _, op in body.placed if isinstance(op, Store))
-    )
-
-
-def turned_line(context: Context, cut: Cut | None) -> str:
-    """Whether a tile walks its loop backwards: every other one of a CTA. Tiles that share elements
-    all go forwards, so that they store the same bits; then all of a cluster do, which fetch one
-    another's steps.
-    """
-    alone, ctas = [], context.layout.config.cluster
-    tiled = _split(context)[0] if _walk(context, cut) == "plane" else []
-    for var in tiled:
-        if _is_pulled(context, var):
-            size, extent = context.size(context.kernel.var(var).axis), context.layout.extent(var)
-            end = f"pos_{var} + {2 * extent}"
-            if ctas > 1 and var == tiled[0]:
-                end = f"((band + inside % tall) * {ctas} + {ctas + 1}) * {extent}"
-            alone.append(f"({size} % {extent} == 0 || {end} <= {size})")
-    return f"const bool backwards = {' && '.join(['turned', *alone])};"
-
-
-def _before(context: Context, cut: Cut | None, var: str) -> str:
-    """What the first tile lies before the tensor, so that the last one is whole."""
-    if _walk(context, cut) != "listed" or context.early != var:
-        return ""
-    size, extent = context.size(context.kernel.var(var).axis), context.layout.extent(var)
-    return f" - (count_{var} * {extent} - {size})"

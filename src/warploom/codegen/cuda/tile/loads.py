@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from warploom.codegen.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.codegen.cuda.tile.context import Context
-from warploom.codegen.cuda.tile.from_module import printer
+from warploom.codegen.cuda.tile.from_module import printed
 from warploom.ir.tile import At, Dim, Dot, DType, Load, Value
 from warploom.passes.body import refusal
 from warploom.passes.smem_layout import LINE_BYTES
@@ -117,7 +117,7 @@ class Loads:
             )
             if self._varies(at) or (at.var is not None and at.var in (self.rows, self.cols))
         ]
-        made = printer(self.context)
+        made = printed(self.context)
         indices, inside = (made and made.tail_load(op.result.name)) or (indices, inside)
         more = self.context.within(op, indices)
         inside = [*inside, *(x for x in more if x not in inside)]
@@ -141,7 +141,7 @@ class Loads:
         label, axes = called("w", op.result.name), self.context.kernel.tensor(op.tensor).axes
         indices = [self._place(op, at) for at in op.at]
         sizes = [self.context.size_of(op.tensor, a.name) for a in axes]
-        made = printer(self.context)
+        made = printed(self.context)
         indices, sizes = (made and made.tail_limits(op.result.name)) or (indices, sizes)
         row = next((n for n, at in enumerate(op.at) if at.var == self.rows), None)
         end = f"{self.position(op.at[-1].var or '')} + column + {16 * self.groups}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from warploom.codegen.cuda.cross_check import refuse_conditional, refuse_unfaithful
 from warploom.codegen.cuda.lowering import LoweringTable, Site
 from warploom.codegen.cuda.roles import indent, number
@@ -11,7 +9,6 @@ from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.from_module import printer
 from warploom.codegen.cuda.tile.gathered import gathered_lines
 from warploom.codegen.cuda.tile.grid import NEXT, again_lines, count_lines, finds_early
-from warploom.codegen.cuda.tile.iterations import trip_lines
 from warploom.codegen.cuda.tile.operands import product_functions
 from warploom.codegen.cuda.tile.ops import Ops
 from warploom.codegen.cuda.tile.ordered_reduction import asked_before
@@ -40,10 +37,11 @@ from warploom.ir.mbarrier_dialect import (
     WaitFull,
     WaitGroup,
 )
+from warploom.ir.module import KernelModule
 from warploom.ir.rings import Per
 from warploom.ir.tile import Dot, Fn, Pointwise
 from warploom.passes.body import Body
-from warploom.passes.build_module import printed_module
+from warploom.passes.build_module import is_printed
 from warploom.passes.driver import Lowered
 from warploom.passes.fuse import Step
 from warploom.passes.gather import GATHERER
@@ -68,21 +66,21 @@ class Part:
         lowered: Lowered,
         params: dict[str, Param],
         stamps: dict[str, StampedRole],
-        *,
-        alone: bool,
+        module: KernelModule,
+        number: int,
     ) -> None:
         self.lowered, self.stamps = lowered, stamps
         self.marks = False  # whether comments say which entry a line belongs to
         self.layout: Layout = lowered.layout
         self.document: RolesDocument = lowered.document
         self.context = Context(self.layout, params)
-        self.context.module = printed_module(lowered)
+        self.context.module, self.context.number = module, number
+        self.context.printed = is_printed(lowered)
         self.printer = printer(self.context)
         self.waits: dict[str, str] = {}
         self.masked = masked_steps(self.layout.body, self.layout.steps)
         self.ops = Ops(self.context, self.masked, lowered.earlier)
         self.cut = cut_of(self.layout.body, self.layout.steps)
-        self.walked = self.cut if alone else None  # what the walk over tiles goes by
         self.interrupted = (
             interrupted(self.role("consumer")) if self.layout.config.full_wait_after > 0 else None
         )
@@ -171,10 +169,7 @@ class Part:
 
     def trip_lines(self) -> list[str]:
         """How many iterations a tile has, and how many of them lie wholly inside."""
-        if self.printer is not None:
-            return self.printer.trip_lines()
-        least = self.document.minimum_trips
-        return trip_lines(self.context, self.cut, least, masked=bool(self.masked))
+        return self.printer.trip_lines()
 
     def staging(self) -> list[str]:
         """Where a warp's staging copies begin."""
@@ -312,7 +307,7 @@ class Part:
             ends_whole = self.cut is not None and self.cut.known and not self.cut.above
             ends_whole = ends_whole and not self.layout.body.loop.lists
             loops = [*first, *plain, *([] if ends_whole else [("k_tiles", masked)])]
-        again = again_lines(self.context, self.walked)
+        again = again_lines(self.printer)
         for n, (bound, lowerings) in enumerate(loops):
             if again and n and bound == "k_tiles":  # counted anew: one register less until here
                 lines += self.counted_again()
@@ -351,15 +346,9 @@ class Part:
         """Counts of tiles computed anew for every tile, where registers are short: they, and
         reciprocals to divide by them, would wait in registers all along the loop.
         """
-        if not self.layout.crowded and not again_lines(self.context, self.walked):
+        if not self.layout.crowded and not again_lines(self.printer):
             return []
-        every = (
-            self.printer.count_lines()
-            if self.printer is not None
-            else count_lines(self.context, self.walked)
-        )
-        found = [x for x in every if x.startswith("const int count_")]
-        return [re.sub(r"\blen_(\w+)", r"opaque(len_\1)", line) for line in found]
+        return count_lines(self.printer, anew=True)
 
     def counted_again(self) -> list[str]:
         """``k_end``: the iterations of the tile once more, from its row."""
@@ -367,7 +356,7 @@ class Part:
         row = f"pos_{self.cut.row}"
         return [
             f"const int k_end = [&](const int {row}) {{",
-            *indent(self.trip_lines()[:-1], 2),
+            *indent(self.printer.count_trips(), 2),
             "  return k_tiles;",
             f"}}(opaque({row}));",
         ]

@@ -99,4 +99,19 @@ NUMBER_HELPERS = {
         "  const uint32_t byte = column * SIZE;\n"
         "  return byte / 128 * SLAB_BYTES + row * 128 + ((byte % 128) ^ ((row & 7) << 4));\n}\n"
     ),
+    "max_element_i32": "DEVICE void max_element_i32(int* at, int x) { atomicMax(at, x); }\n",
+    "min_element_i32": "DEVICE void min_element_i32(int* at, int x) { atomicMin(at, x); }\n",
+    # Numbers without a sign are ordered as integers, those with one the other way round.
+    "max_element_f32": (
+        "DEVICE void max_element_f32(float* at, float x) {\n"
+        "  const int bits = __float_as_int(x);\n"
+        "  if (bits >= 0 && x == x) atomicMax((int*)at, bits);\n"
+        "  if (bits < 0 && x == x) atomicMin((unsigned*)at, (unsigned)bits);\n}\n"
+    ),
+    "min_element_f32": (
+        "DEVICE void min_element_f32(float* at, float x) {\n"
+        "  const int bits = __float_as_int(x);\n"
+        "  if (bits >= 0 && x == x) atomicMin((int*)at, bits);\n"
+        "  if (bits < 0 && x == x) atomicMax((unsigned*)at, (unsigned)bits);\n}\n"
+    ),
 }

@@ -9,7 +9,7 @@ from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.columns import early_text
 from warploom.codegen.cuda.tile.context import Context
-from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
+from warploom.codegen.cuda.tile.from_module import ModulePrinter, printed
 from warploom.ir.mbarrier_dialect import Load as LoadEntry, Mma, RoleEntry
 from warploom.ir.operations import Copy, Mma as MmaOperation, SlotOperand
 from warploom.ir.tile import Dot, DType, Load, Tensor
@@ -91,7 +91,7 @@ def _copies(context: Context, op: Load, entry: LoadEntry, site: Site) -> list[st
     """The copies of one tile: a box for each block of 128-byte rows; of its share in a cluster."""
     tile = _tile(context, op.result.name)
     tensor = context.kernel.tensor(op.tensor)
-    if (made := printer(context)) is not None:
+    if (made := printed(context)) is not None:
         return _module_copies(made, tile, tensor, entry, site)
     bound = context.bounded(op)
     box = context.load_box(op, tile, entry.multicast)
@@ -167,7 +167,7 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
     columns, rows = array.cols if array.by_columns else 0, 0
     if not held:
         rows = 0 if array.by_columns else array.blocks * WGMMA_ROWS
-    if (made := printer(context)) is not None:
+    if (made := printed(context)) is not None:
         mma = made.operation(entry, site)
         assert isinstance(mma, MmaOperation)
         assert isinstance(mma.a, SlotOperand)

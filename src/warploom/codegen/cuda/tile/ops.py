@@ -7,7 +7,7 @@ from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.columns import early_text
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.dsmem import near_lines
-from warploom.codegen.cuda.tile.from_module import printer
+from warploom.codegen.cuda.tile.from_module import printed
 from warploom.codegen.cuda.tile.operands import load_lines, product_lines
 from warploom.codegen.cuda.tile.split_k import meet_lines
 from warploom.codegen.cuda.tile.steps import start_text
@@ -221,7 +221,7 @@ class Ops:
             block, column = e.args
             loops = op in self.layout.body.loop.body
             at = site.iteration(e.k) if loops else None
-            if (made := printer(self.context)) is not None:
+            if (made := printed(self.context)) is not None:
                 return module_store(made, op, e, site, _copy(e.source.copy))
             return store_call(self.context, op, block, column, _copy(e.source.copy), at)
 

@@ -11,11 +11,10 @@ from warploom.codegen.cuda.cross_check import unfaithful_step
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
-from warploom.codegen.cuda.tile.iterations import last_row
 from warploom.ir.dataflow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Who
 from warploom.ir.mbarrier_dialect import Compute, RoleProgram, RolesDocument, WaitGroup
 from warploom.ir.tile import Access, Store, Walk
-from warploom.passes.loop_bounds import cut_of
+from warploom.passes.loop_bounds import Cut, cut_of
 from warploom.passes.tile_order import turn_rows
 
 
@@ -179,7 +178,7 @@ def _tiles_before(context: Context, turn: _Turn) -> str:
     """How many tiles add to the rows before this one: those after it, as far as they do."""
     tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
     cut = cut_of(context.layout.body, context.layout.steps)
-    return f"{last_row(context, cut, turn.end)} - pos_{tile} / {context.layout.extent(tile)}"
+    return f"{_last_row(context, cut, turn.end)} - pos_{tile} / {context.layout.extent(tile)}"
 
 
 def _own(exchange: Exchange, who: Who) -> list[ExchangeStep]:
@@ -188,3 +187,17 @@ def _own(exchange: Exchange, who: Who) -> list[ExchangeStep]:
 
 def _turn_store(context: Context) -> Store:
     return next(op for op in context.layout.body.loop.body if isinstance(op, Store))
+
+
+def _last_row(context: Context, cut: Cut | None, end: str) -> str:
+    """The last tile of rows whose loop begins before ``end``."""
+    assert cut is None or cut.row is not None
+    tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
+    extent, size = context.layout.extent(tile), context.size(context.kernel.var(tile).axis)
+    last = f"({size} - 1) / {extent}"
+    for bound in cut.below if cut is not None else ():
+        if bound.rows:
+            terms = [f"{f} * ({context.uniform(v)})" for f, v in bound.rest]
+            room = " + ".join([f"{end} - 1", str(bound.constant), *terms])
+            last = f"min({last}, ({room}) / {-bound.rows * extent})"
+    return last

@@ -128,15 +128,19 @@ def told_apart(
 def summed_after(layout: Layout, program: RoleProgram, phase: str, at: int) -> tuple[Owned, ...]:
     """Sums that the products after a fence go on with: what was written to them stays before.
 
-    Only in settled programs: elsewhere the assembler keeps the order by itself.
+    In settled programs all of them, and in a prologue those that were cleared right before: zeros
+    are constants, which the compiler writes to registers where they are first used. Elsewhere the
+    order is kept: sums come from products, or from before a loop.
     """
-    if not layout.config.drain_mma:
-        return ()
     arrays = {a.name: a for a in layout.arrays}
+    entries = getattr(program, phase)
+    before = {e.accumulator for e in entries[:at] if isinstance(e, Mma)}
     names: dict[str, None] = {}
-    for e in getattr(program, phase)[at:]:
+    for e in entries[at:]:
         if isinstance(e, Mma) and e.accumulate:
-            names[e.accumulator] = None
+            fresh = phase == "prologue" and e.accumulator not in before
+            if layout.config.drain_mma or fresh:
+                names[e.accumulator] = None
         elif isinstance(e, Commit):
             break
     return tuple(_owned(arrays[n]) for n in names)

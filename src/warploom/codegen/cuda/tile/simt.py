@@ -51,6 +51,7 @@ from warploom.ir.tile import (
     Position,
     Reduce,
     Scalar,
+    Scan,
     Size,
     Store,
     Tensor,
@@ -253,9 +254,33 @@ class _Writer:
     def scope(self, ops: Sequence[Op]) -> list[str]:
         chunked = self.layout.chunked
         self.inlined |= self.single_uses(ops)
+        if ops is self.kernel.ops:
+            return self.ended_early(self.kernel.ops)
         if chunked is None:
             return [line for op in ops for line in self.lines(op)]
         return self.passes(ops, chunked)
+
+    def ended_early(self, ops: tuple[Op, ...]) -> list[str]:
+        """The ops of a tile; where all it stores hangs on one condition, that is asked first."""
+        stores = [op for op in walk(ops) if isinstance(op, Store)]
+        asked = {op.when for op in stores}
+        first: list[Op] = []
+        condition = asked.pop() if len(asked) == 1 else None
+        if condition is not None:
+            needed = {condition}
+            for op in reversed(ops):
+                if not isinstance(op, Loop | Store) and op.result.name in needed:
+                    needed |= set(operands(op))
+                    first.insert(0, op)
+            if any(op.result.dims for op in first if not isinstance(op, Loop | Store)):
+                first = []  # its own sums are made with the others
+        rest = [op for op in ops if op not in first]
+        chunked = self.layout.chunked
+        made = [line for op in first for line in self.lines(op)]
+        made += [f"if (!{self.at(condition)}) continue;"] if first and condition else []
+        if chunked is None:
+            return [*made, *(line for op in rest for line in self.lines(op))]
+        return [*made, *self.passes(rest, chunked)]
 
     def single_uses(self, ops: Iterable[Op]) -> set[str]:
         """Elementwise values that one elementwise op reads: written into its expression."""
@@ -264,7 +289,7 @@ class _Writer:
         here = [op for op in ops if not isinstance(op, Loop)]
         defined = {op.result.name: op for op in here if not isinstance(op, Store)}
         for op in here:
-            if not isinstance(op, Pointwise | Reduce | Store):
+            if not isinstance(op, Pointwise | Reduce | Scan | Store):
                 continue
             read = (op.value,) if isinstance(op, Store) else operands(op)
             for name in read:
@@ -342,6 +367,7 @@ class _Writer:
         for op in targets:
             inside += self.local_sum(op) if isinstance(op, Reduce) else self.lines(op)
         before = [line for op in sums for line in self.sum_array(op)]
+        before += [line for op in closure if isinstance(op, Scan) for line in self.carry(op)]
         after = [line for op in sums for line in self.meet(op)]
         return [
             *before,
@@ -392,6 +418,9 @@ class _Writer:
                 return self.each(op.result, self.expression(op))
             case Reduce():
                 return [*self.sum_array(op), *self.local_sum(op), *self.meet(op)]
+            case Scan():
+                carried = () if self.is_chunked(op.result.name) else self.carry(op)
+                return [*carried, *self.scan(op)]
             case Store():
                 return self.store(op)
             case Loop():
@@ -600,6 +629,138 @@ class _Writer:
             "}",
         ]
 
+    # ---- running sums --------------------------------------------------------------------------
+
+    def without(self, value: Value, var: str, name: str) -> Value:
+        """A value of the same kind that does not extend over a variable."""
+        dims = tuple(d for d in value.dims if d.var != var)
+        return Value(name=name, dims=dims, dtype=value.dtype)
+
+    def carry(self, op: Scan) -> list[str]:
+        """What comes before a thread's next elements: of the parts of an axis that are done."""
+        value = self.without(op.result, op.over, f"before_{op.result.name}")
+        empty = IDENTITY[op.fn, value.dtype in INTEGERS]
+        if not value.dims:
+            return [f"{scalar_type(value.dtype)} v_{value.name} = {empty};"]
+        return [
+            f"{scalar_type(value.dtype)} v_{value.name}[{self.count(value.vars)}];",
+            *self.over(value.vars, [f"{self.place(value)} = {empty};"]),
+        ]
+
+    def scan(self, op: Scan) -> list[str]:
+        """Each thread sums its neighbours, threads exchange what they have, parts follow in order.
+
+        A *part* of the axis is what all threads hold of it at a time: ``vector`` neighbours of
+        each along columns, one element of each along rows.
+        """
+        value, axis = op.result, self.layout.axes[op.over]
+        if axis.chunked and op.reverse:
+            self.refuse_reverse(op)
+        lanes, threads = self.layout.lanes, self.layout.threads
+        members = lanes if axis.columns else threads // lanes  # threads that share the axis
+        apart = 1 if axis.columns else lanes  # and how far they are from one another
+        near = min(members, max(1, WARP // apart))  # those of them in a warp
+        me = "lane" if axis.columns else "group"
+        order = f"({near - 1} - {me} % {near})" if op.reverse else f"{me} % {near}"
+        how = COMBINE[op.fn, value.dtype in INTEGERS]
+        kind, empty = scalar_type(value.dtype), IDENTITY[op.fn, value.dtype in INTEGERS]
+        vector = axis.vector if axis.columns else 1
+        before = self.without(value, op.over, f"before_{value.name}")
+        index = "e" if axis.columns else "u"
+        back = [f"const int part = {axis.repeat - 1} - step;"] if op.reverse else []
+        part = "part" if op.reverse else "step"
+        j = f"{vector - 1} - j" if op.reverse else "j"
+        there = "" if self.is_full(axis) else self.exists(op.over)
+        element = f"{there} ? {self.at(op.arg)} : {empty}" if there else self.at(op.arg)
+        move = "down" if op.reverse else "up"
+        lines = [
+            *back,
+            f"{kind} sum = {empty};",
+            "#pragma unroll",
+            f"for (int j = 0; j < {vector}; ++j) {{",
+            f"  const int {index} = {part} * {vector} + ({j});",
+            f"  const {kind} x = {element};",
+            f"  sum = {how.format('sum', 'x')};",
+            f"  {self.place(value)} = sum;",
+            "}",
+            f"{kind} whole = sum;",  # of the threads up to this one, in its warp
+        ]
+        step = 1
+        while step < near:
+            other = f"__shfl_{move}_sync(~0u, whole, {step * apart})"
+            lines += [
+                "{",
+                f"  const {kind} other = {other};",
+                f"  if ({order} >= {step}) whole = {how.format('other', 'whole')};",
+                "}",
+            ]
+            step *= 2
+        lines += [f"{kind} first = __shfl_{move}_sync(~0u, whole, {apart});"] if near > 1 else []
+        lines += [f"if ({order} == 0) first = {empty};"] if near > 1 else []
+        lines += [f"{kind} first = {empty};"] if near == 1 else []
+        parts = members // near
+        if parts > 1:
+            lines += self.scan_across(op, parts, near, order, me)
+        elif near > 1:
+            last = 0 if op.reverse else (near - 1) * apart
+            own = f"threadIdx.x % {WARP} / {near * apart} * {near * apart}"
+            rest = f" + threadIdx.x % {apart}" if apart > 1 else ""
+            lines.append(f"whole = __shfl_sync(~0u, whole, {own} + {last}{rest});")
+        lines += [
+            f"first = {how.format(self.place(before), 'first')};",
+            "#pragma unroll",
+            f"for (int j = 0; j < {vector}; ++j) {{",
+            f"  const int {index} = {part} * {vector} + j;",
+            f"  {self.place(value)} = {how.format('first', self.place(value))};",
+            "}",
+            f"{self.place(before)} = {how.format(self.place(before), 'whole')};",
+        ]
+        # Parts one after the other inside, the elements of the other axis around them.
+        lines = self.unrolled("step", axis.repeat, lines)
+        other_names = tuple(n for n in value.vars if n != op.over)
+        return [
+            f"{kind} v_{value.name}[{self.count(value.vars)}];",
+            *self.over(other_names, lines),
+        ]
+
+    def scan_across(self, op: Scan, parts: int, near: int, order: str, me: str) -> list[str]:
+        """Warps that share an axis tell one another their sums through shared memory."""
+        value, axis = op.result, self.layout.axes[op.over]
+        lanes, threads = self.layout.lanes, self.layout.threads
+        whole = value.dtype in INTEGERS
+        how, empty = COMBINE[op.fn, whole], IDENTITY[op.fn, whole]
+        kind = scalar_type(value.dtype)
+        # Threads with the same place along the other axis share a line of sums.
+        line = "group" if axis.columns else "lane"
+        count = threads // lanes if axis.columns else lanes
+        self.shared_bytes = max(self.shared_bytes, 4 * parts * count)
+        number_ = f"{me} / {near}"
+        mine = f"({parts - 1} - {number_})" if op.reverse else f"({number_})"
+        return [
+            "{",
+            f"  {kind}* const meet = ({kind}*)dynamic_smem;",
+            "  __syncthreads();",
+            f"  if ({order} == {near - 1}) meet[{mine} * {count} + {line}] = whole;",
+            "  __syncthreads();",
+            f"  {kind} earlier = {empty};",
+            f"  whole = {empty};",
+            f"  for (int warp = 0; warp < {parts}; ++warp) {{",
+            f"    if (warp == {mine}) earlier = whole;",
+            f"    whole = {how.format('whole', f'meet[warp * {count} + {line}]')};",
+            "  }",
+            f"  first = {how.format('earlier', 'first')};",
+            "}",
+        ]
+
+    def refuse_reverse(self, op: Scan) -> None:
+        var = self.kernel.var(op.over)
+        raise refusal(
+            f"a running sum from the end of all {var.extent} elements of '{var.axis}'",
+            op.result.line,
+            why="the axis does not fit in the registers of a CTA and is read from its beginning",
+            fix="for sums: x.sum(axis=1) - wl.cumsum(x, axis=1) + x",
+        )
+
     def flat_index(self, value: Value) -> str:
         row, column = self.row_axis(value.vars), self.column_axis(value.vars)
         if row and column:
@@ -651,6 +812,8 @@ class _Writer:
             own = isinstance(made, Position) and self.kernel.var(made.var).axis == axis.name
             if not own or axis.per > 1:
                 size = self.blocks(axis.name, axis.per)
+                if tensor.access is Access.STARTS:  # one entry more than groups
+                    size = f"({size} + 1)"
                 text = self.number_at(tensor, n, index)
                 found.append(f"(unsigned)({text}) < (unsigned){size}")
         return found
@@ -859,6 +1022,11 @@ class _Writer:
         ]
 
     def store(self, op: Store) -> list[str]:
+        if op.when is None:
+            return self.stored_lines(op)
+        return [f"if ({self.at(op.when)}) {{", *indent(self.stored_lines(op), 2), "}"]
+
+    def stored_lines(self, op: Store) -> list[str]:
         tensor, value = self.kernel.tensor(op.tensor), self.values[op.value]
         names = self.vars_of(op.at)
         if op.add:
@@ -884,7 +1052,7 @@ class _Writer:
         place = f"{self.pointer(op.tensor)}[{self.offset(tensor, op.at)}]"
         number_ = self.stored(op, tensor)
         if op.add:
-            line = f"add_element_{tensor.dtype}(&{place}, {number_});"
+            line = f"{op.fn}_element_{tensor.dtype}(&{place}, {number_});"
         else:
             line = f"{place} = {written(tensor.dtype, number_)};"
         return f"if ({' && '.join(terms)}) {line}" if terms else line

@@ -15,15 +15,14 @@ from warploom.codegen.cuda.cross_check import (
 )
 from warploom.codegen.cuda.roles import barrier_setup, indent, number
 from warploom.codegen.cuda.tile.dsmem import inbox_constants, inbox_setup
+from warploom.codegen.cuda.tile.from_module import BACKWARDS
 from warploom.codegen.cuda.tile.grid import (
     again_lines,
     count_lines,
     early_lines,
     finds_early,
     place_lines,
-    turned_line,
     walk_lines,
-    whole_lines,
 )
 from warploom.codegen.cuda.tile.helpers import helpers_for
 from warploom.codegen.cuda.tile.mma_slices import Part
@@ -39,6 +38,7 @@ from warploom.ir.dataflow import Across, Exchange
 from warploom.ir.mbarrier_dialect import ClusterSync, RolesDocument
 from warploom.ir.tile import Dot, DType
 from warploom.passes.body import only_products
+from warploom.passes.build_module import build_module
 from warploom.passes.cross_cta import exchanges_of
 from warploom.passes.driver import Lowered, programs_of
 from warploom.passes.gather import GATHERER
@@ -102,6 +102,7 @@ class _Writer:
         self.stamps = {r.role: r for r in stamped_roles(lowered.document)} if stamps else {}
         self.params: dict[str, Param] = {}
         loops = (*lowered.earlier, lowered)
+        self.module = build_module(lowered.kernel, lowered)
         self.parts = [
             Part(
                 replace(
@@ -112,7 +113,8 @@ class _Writer:
                 ),
                 self.params,
                 self.stamps if x is lowered else {},
-                alone=len(loops) == 1,
+                self.module,
+                n,
             )
             for n, x in enumerate(loops)
         ]
@@ -207,12 +209,7 @@ class _Writer:
         return [*lines, ""]
 
     def kernel_text(self) -> list[str]:
-        printer = self.last.printer
-        counts = (
-            printer.count_lines()
-            if printer is not None
-            else count_lines(self.last.context, self.last.walked)
-        )
+        counts = count_lines(self.last.printer)
         consumer = self.consumer()
         producer = self.producer()  # after it: it names all tensor maps
         if self.stamps:
@@ -251,32 +248,21 @@ class _Writer:
 
     def tile_loop(self, bodies: Sequence[list[str]], *, early: bool = False) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
-        context, printer = self.last.context, self.last.printer
+        made = self.last.printer
         turn, first = [], []
-        if self.last.layout.config.serpentine:
-            backwards = (
-                printer.direction_line()
-                if printer is not None
-                else turned_line(context, self.last.walked)
-            )
-            turn = ["turned = !turned;", backwards]
+        if any(x.name == BACKWARDS for x in made.tiles.lets):
+            turn = ["turned = !turned;", made.direction_line()]
             first = ["bool turned = true;"]
         if early:
-            walked = early_lines(context, self.last.walked)
-            return [*first, *walked, *indent([*turn, *bodies[0]], 2), "}"]
+            return [*first, *early_lines(made), *indent([*turn, *bodies[0]], 2), "}"]
         inner = [["{", *indent(b, 2), "}"] for b in bodies] if len(bodies) > 1 else bodies
-        if printer is not None:
-            walk, place = printer.walk_lines(), [*printer.place_lines(), *whole_lines(context)]
-        else:
-            walk = walk_lines(context, self.last.walked)
-            place = place_lines(context, self.last.walked)
         return [
             *first,
-            *walk,
+            *walk_lines(made),
             *indent(
                 [
                     *self.last.recounted(),
-                    *place,
+                    *place_lines(made),
                     *turn,
                     *(line for body in inner for line in body),
                 ],
@@ -350,7 +336,7 @@ class _Writer:
         registers = max(sum(a.registers for a in p.layout.arrays) for p in self.parts)
         own = "group_of_warps - 1"
         layout = self.last.layout
-        roomy = registers <= ROOMY or bool(again_lines(self.last.context, self.last.walked))
+        roomy = registers <= ROOMY or bool(again_lines(self.last.printer))
         uniform = takes_turns(layout) and roomy
         loop = layout.body.loop
         several = sum(isinstance(op, Dot) for op in loop.body) > 1 and adds_products(loop)

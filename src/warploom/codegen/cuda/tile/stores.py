@@ -7,7 +7,7 @@ from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.expressions import written_element
-from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
+from warploom.codegen.cuda.tile.from_module import ModulePrinter, printed
 from warploom.codegen.cuda.tile.ordered_reduction import consumer_turn
 from warploom.codegen.cuda.tile.row_stores import column_sums, row_store
 from warploom.codegen.cuda.tile.vector import ELEMENTS, Vector, row_scope
@@ -214,7 +214,7 @@ def direct_text(
     kind = "int" if dtype is DType.I32 else "float"
     alone |= odd and scattered(context.layout, op) is not None
     wide = 1 if alone or odd else 2
-    module, place = printer(context), _place(context, op, vector)
+    module, place = printed(context), _place(context, op, vector)
     if module is not None and at is not None:
         work = module.operation(*at)
         assert isinstance(work, VectorOperation)

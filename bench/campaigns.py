@@ -1,0 +1,301 @@
+"""All random campaigns, in parallel over ranges of seeds; resumable.
+
+    python bench/campaigns.py run --jobs 16 --seconds 540 --out FOLDER [--only roles,calls]
+    python bench/campaigns.py table FOLDER
+
+``run`` judges seeds of every campaign until the time is over or each has as many as it wants, and
+appends a line a range to ``FOLDER/<campaign>.jsonl``: seeds, commit, counts (refusals by reason),
+and every failure with its seed. Ranges that a file holds are left out, so a second run goes on
+where the first one ended. ``table`` writes ``FOLDER/table.md`` and ``FOLDER/table.json``; ``run``
+ends with it.
+
+| campaign | what | against |
+|---|---|---|
+| roles, counters | small programs, half of them edited | every interleaving |
+| sequences | tile sequences on rings of up to 24 slots | runs with one step held back |
+| attacks | hand-made documents of every known class, edited | runs with one step held back |
+| larger | deep rings and clusters, edited | random runs |
+| exchanges | CTAs that meet in global memory, edited | every interleaving |
+| kernels | random kernels of nine forms | NumPy, in the interpreter |
+| kernels_host | the same generator, other seeds | NumPy, emitted CUDA compiled for the host |
+| texts | lists, groups, parts, indices, i32, no loop, several loops | NumPy, both ways |
+| texts_mi355x | the same generator, other seeds | NumPy, machine code for gfx950 executed |
+| calls | public calls, NaN in bytes that do not count, any alignment, twice | float64, host |
+| calls_interpreter | the same generator | float64, in the interpreter |
+
+Needs NumPy, OR-Tools, Hypothesis and g++ (gfx950 also LLVM, from the extra ``amdgpu``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "bench")]
+
+HANG = 180  # seconds of one seed
+SPENT = 20  # seconds of a range, after which the rest of it is another range
+
+
+class Hung(Exception):  # noqa: N818
+    """A seed took too long."""
+
+
+@contextlib.contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    def over(*_: object) -> None:
+        raise Hung
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def script(name: str) -> ModuleType:
+    """A script of this folder as a module."""
+    return __import__(name)
+
+
+def oracle(kind: str) -> Callable[[int], list[str]]:
+    def one(seed: int) -> list[str]:
+        truth, verdict = script("oracles").KINDS[kind](seed)
+        bad = {"missed": f"MISSED with verdict {verdict}", "false": f"FALSE ALARM: {verdict}"}
+        return [bad.get(truth, f"{truth}, verdict {verdict.partition(' ')[0]}")]
+
+    return one
+
+
+def worded(found: str) -> str:
+    """A line of results, as it is counted: failures whole, refusals without numbers."""
+    if found.startswith("refused"):
+        return re.sub(r"'[^']*'|\d+", "_", found)[:90]
+    return found if found == "right" else "WRONG " + found
+
+
+def kernels(seed: int) -> list[str]:
+    from tests.interp import random_runs
+
+    case, pins = random_runs.drawn(seed)
+    try:
+        return [random_runs.check(case, pins, seed)]
+    except (AssertionError, Exception) as error:
+        said = "verifier refuses what passes made" if random_runs.not_proven(case, pins) else ""
+        return [f"WRONG {said} {type(error).__name__}: {error}"[:400]]
+
+
+def kernels_host(seed: int) -> list[str]:
+    from tests.frontend.random_kernels import FORMS
+
+    return [worded(script("random_kernels").host_line(seed, FORMS)["found"])]
+
+
+def texts(seed: int) -> list[str]:
+    from tests.kernels.random_texts import line
+
+    made = line(seed)
+    found = [f"{way}, {made['form']}: {worded(made[way])}" for way in ("h200", "host")]
+    return [f"WRONG {f}" if "WRONG" in f else f for f in found]
+
+
+def texts_mi355x(seed: int) -> list[str]:
+    from tests.kernels.random_texts import line
+
+    made = line(seed, ("mi355x",))
+    found = worded(made["mi355x"])
+    return [f"WRONG {made['form']}: {found}" if "WRONG" in found else f"{made['form']}: {found}"]
+
+
+def calls(way: str) -> Callable[[int], list[str]]:
+    def one(seed: int) -> list[str]:
+        made = script("random_calls").run(seed, way)
+        found = worded(made["found"])
+        kind = made["call"].partition(" ")[0]
+        return [f"{found} ({made['call']})" if "WRONG" in found else f"{kind}: {found}"]
+
+    return one
+
+
+# name: (one seed's judge, seeds wanted, seeds of a range)
+CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
+    "roles": (oracle("roles"), 20_000, 50),
+    "counters": (oracle("counters"), 20_000, 100),
+    "sequences": (oracle("sequences"), 20_000, 100),
+    "attacks": (oracle("attacks"), 10_000, 50),
+    "larger": (oracle("larger"), 5_000, 100),
+    "exchanges": (oracle("exchanges"), 5_000, 100),
+    "kernels": (kernels, 5_000, 20),
+    "kernels_host": (kernels_host, 2_500, 20),
+    "texts": (texts, 5_000, 20),
+    "texts_mi355x": (texts_mi355x, 1_000, 10),
+    "calls": (calls("host"), 5_000, 20),
+    "calls_interpreter": (calls("interpreter"), 5_000, 20),
+}
+FIRST = 31_000_000  # seeds that no earlier campaign used
+
+
+def judge_range(name: str, first: int, last: int, until: float) -> dict[str, object]:
+    """The counts of a range; ``last`` is where it ended."""
+    judge = CAMPAIGNS[name][0]
+    counts: Counter[str] = Counter()
+    failures: list[list[object]] = []
+    start, seed = time.time(), first
+    while seed < last and time.time() < min(until, start + SPENT):
+        try:
+            with limited(HANG):
+                found = judge(seed)
+        except Hung:
+            found = [f"HANG: no answer in {HANG} s"]
+        except Exception as error:
+            found = [f"RAW {type(error).__name__}: {error}"[:400]]
+        for one in found:
+            failed = re.match(r"WRONG|MISSED|FALSE|HANG|RAW", one)
+            failures += [[seed, one]] if failed else []
+            counts[one.partition(":")[0][:40] if failed else one] += 1
+        seed += 1
+    return {
+        "campaign": name,
+        "first": first,
+        "last": seed,
+        "seconds": round(time.time() - start, 1),
+        "counts": dict(counts),
+        "failures": failures,
+    }
+
+
+def quiet() -> None:
+    """Workers print nothing, and keep what they schedule for one another."""
+    os.environ["WARPLOOM_QUIET"] = "1"
+    with Path(os.devnull).open("w") as nothing:
+        os.dup2(nothing.fileno(), 2)
+
+
+def held(folder: Path, name: str) -> list[dict]:
+    path = folder / f"{name}.jsonl"
+    return [json.loads(x) for x in path.read_text().splitlines()] if path.exists() else []
+
+
+def missing(done: list[dict], wanted: int, size: int) -> Iterator[tuple[int, int]]:
+    """Ranges of seeds that no line of the results covers."""
+    covered = sorted((x["first"], x["last"]) for x in done)
+    at, end = FIRST, FIRST + wanted
+    for first, last in [*covered, (end, end)]:
+        while at < first:
+            stop = min(at + size, first)
+            yield at, stop
+            at = stop
+        at = max(at, last)
+
+
+def run(folder: Path, jobs: int, seconds: float, only: list[str], commit: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    until = time.time() + seconds
+    queues = {
+        name: missing(held(folder, name), *CAMPAIGNS[name][1:]) for name in (only or CAMPAIGNS)
+    }
+    shares = dict.fromkeys(queues, 0)  # seeds handed out, as a share of those wanted
+    running = {}
+    with ProcessPoolExecutor(jobs, initializer=quiet) as pool:
+        while True:
+            while queues and len(running) < 2 * jobs and time.time() < until:
+                name = min(queues, key=lambda n: shares[n])
+                span = next(queues[name], None)
+                if span is None:
+                    del queues[name]
+                    continue
+                shares[name] += (span[1] - span[0]) / CAMPAIGNS[name][1]
+                running[pool.submit(judge_range, name, *span, until)] = (name, span)
+            if not running:
+                break
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                name, span = running.pop(future)
+                line = future.result()
+                if line["last"] > span[0]:
+                    with (folder / f"{name}.jsonl").open("a") as file:
+                        file.write(json.dumps(line | {"commit": commit}) + "\n")
+                if line["last"] < span[1] and time.time() < until:
+                    rest = (line["last"], span[1])
+                    running[pool.submit(judge_range, name, *rest, until)] = (name, rest)
+                for seed, said in line["failures"]:
+                    print(f"{name} seed {seed}: {said}", flush=True)
+    table(folder)
+
+
+def table(folder: Path) -> None:
+    """What all lines of results say."""
+    rows, every = [], {}
+    for name in CAMPAIGNS:
+        lines = held(folder, name)
+        if not lines:
+            continue
+        counts: Counter[str] = Counter()
+        for x in lines:
+            counts.update(x["counts"])
+        seeds = sum(x["last"] - x["first"] for x in lines)
+        failures = [f for x in lines for f in x["failures"]]
+        seconds = sum(x["seconds"] for x in lines)
+        refused = sum(n for c, n in counts.items() if "refused" in c)
+        ends = f"{min(x['first'] for x in lines)} to {max(x['last'] for x in lines) - 1}"
+        hours = f"{seconds / 3600:.2f}"
+        rows.append(f"| {name} | {seeds:,} | {ends} | {len(failures)} | {refused:,} | {hours} |")
+        every[name] = {
+            "seeds": seeds,
+            "range": ends,
+            "commits": sorted({x["commit"] for x in lines}),
+            "core_seconds": round(seconds),
+            "counts": dict(counts.most_common()),
+            "failures": failures,
+        }
+    head = [
+        "| campaign | seeds | range | failures | refused | core hours |",
+        "|---|---|---|---|---|---|",
+    ]
+    more = []
+    for name, said in every.items():
+        more += ["", f"## {name}", "", f"Commits {', '.join(said['commits'])}.", ""]
+        more += [f"- {n:,} {what}" for what, n in said["counts"].items()]
+        more += [f"- seed {seed}: {what[:200]}" for seed, what in said["failures"][:30]]
+    text = "\n".join(["# Random campaigns", "", *head, *rows, *more]) + "\n"
+    (folder / "table.md").write_text(text)
+    (folder / "table.json").write_text(json.dumps(every, indent=1) + "\n")
+    print("\n".join([*head, *rows]))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parts = parser.add_subparsers(dest="what", required=True)
+    doing = parts.add_parser("run")
+    doing.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    doing.add_argument("--seconds", type=float, default=540)
+    doing.add_argument("--out", type=Path, required=True)
+    doing.add_argument("--only", default="", help="campaigns, by commas")
+    doing.add_argument("--commit", default="", help="of the tree, where git does not know it")
+    telling = parts.add_parser("table")
+    telling.add_argument("out", type=Path)
+    given = parser.parse_args()
+    if given.what == "table":
+        table(given.out)
+        return 0
+    commit = given.commit or script("oracles").commit() or "unknown"
+    run(given.out, given.jobs, given.seconds, [x for x in given.only.split(",") if x], commit)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
