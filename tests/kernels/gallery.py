@@ -7,10 +7,11 @@ import numpy as np
 import tests.host_cuda as hc
 from warploom.check import check
 from warploom.check.formats import encode
+from warploom.compiler.cubin import ptx_of
 from warploom.compiler.described import binary_of
 from warploom.frontend.pointwise import rounded
 from warploom.ir.tile import Access, DType
-from warploom.runtime.check_launch import launch_of_binary, ptx_of
+from warploom.runtime.check_launch import launch_of_binary
 
 
 def inputs(case, seed=0):

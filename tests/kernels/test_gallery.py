@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 
 import pytest
-
 from examples.gallery import CASES
+
 from tests.kernels import gallery
 
 NAMES = [c.name for c in CASES]

@@ -23,6 +23,7 @@ from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.codegen.cuda.tile.simt_layout import has_products
 from warploom.codegen.cuda.tile.source import Source
 from warploom.compiler.compiled import MOST_TRIED, Compiled
+from warploom.compiler.cubin import ptx_of
 from warploom.compiler.described import described
 from warploom.compiler.tuned import tuned_pins
 from warploom.errors import (
@@ -47,7 +48,7 @@ from warploom.passes.build_module import build_module
 from warploom.passes.kernel_config import KernelConfig
 from warploom.passes.row_module import build_row_module
 from warploom.passes.tile_order import visit_list
-from warploom.runtime.check_launch import launch_of_binary, ptx_of
+from warploom.runtime.check_launch import launch_of_binary
 from warploom.runtime.interpreting import KINDS, TARGETS, Interpreting
 from warploom.runtime.mi355x import CompiledMi355x, extents_of
 from warploom.runtime.tuning import recall

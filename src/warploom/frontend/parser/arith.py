@@ -6,7 +6,7 @@ from numbers import Number
 
 from warploom.frontend.parser.state import Frame, ScalarOf, SizeOf, Symbol, is_static, shape
 from warploom.ir import tile as ir
-from warploom.ir.tile import DType, Fn, is_number
+from warploom.ir.tile import DType, Fn, Walk, is_number
 
 COMPARISONS = {Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE}
 LOGIC = {Fn.AND, Fn.OR, Fn.NOT}
