@@ -212,6 +212,94 @@ def attention_case(d, kind="bf16", e=None, **sizes):
     return BlockCase(attention, types, sizes, {"scale": 0.1}, near)
 
 
+@wl.kernel
+def converging(
+    x: wl.In["m", "k"],
+    w: wl.In["n", "k"],
+    out: wl.Out["m", "n"],
+    used: wl.Out["m", wl.i32],
+    *,
+    limit: float,
+):
+    m = wl.tile(used)
+    total = wl.zeros(m, w.n)
+    steps = 0
+    for k in wl.steps(x.k, 16):
+        more = x[m, k] @ w[:, k].T
+        steps += 1
+        if wl.abs(more).max(axis=1).max() > limit:
+            break
+        total += more
+    out[m] = total
+    used[m] = wl.index(m) * 0 + steps
+
+
+@wl.kernel
+def sought(x: wl.In["m", "n"], found: wl.Out["m", wl.i32], *, limit: float):
+    m = wl.tile("m", unit="m")
+    at = -1
+    for n in wl.steps(x.n, 32):
+        at = wl.maximum(at, wl.where(x[m, n] > limit, wl.index(n), -1).max())
+        if at >= 0:
+            break
+    found[m] = at
+
+
+@wl.kernel
+def block_quantised(
+    x: wl.In["m", "k"],
+    w: wl.In["n", "k"],
+    out: wl.Out["m", "n", wl.e4m3],
+    scale: wl.Out["m", "n/64", wl.f32],
+    most: wl.Out["one", wl.f32],
+):
+    m, n = wl.tile(out, cols=64)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[n, k].T
+    amax = wl.maximum(wl.abs(acc).max(axis=1), 1e-12)
+    out[m, n] = acc * (448.0 / amax)
+    scale[m, n] = amax / 448.0
+    wl.atomic_max(most[0], amax.max())
+
+
+@wl.kernel
+def decayed(
+    q: wl.In["s", "d"],
+    k: wl.In["t", "d"],
+    g: wl.In["s", wl.f32],
+    out: wl.Out["s", "t", wl.f32],
+    *,
+    keep: float,
+):
+    s = wl.tile("s", "t", whole="t")
+    rows = wl.cumsum(g[s], axis=0)
+    x = wl.zeros(s, k.t)
+    for d in wl.steps(q.d):
+        x += q[s, d] @ k[:, d].T
+    if keep > 0.0:
+        out[s] = wl.cumsum(x * rows, axis=1)
+
+
+@wl.kernel
+def fp4(
+    x: wl.In["m", "k"],
+    w: wl.In["n", "k/2", wl.i8],
+    s: wl.In["n", "k/16", wl.e4m3],
+    z: wl.In["k/32", "n", wl.i8],
+    out: wl.Out["m", "n"],
+):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        c = (w[n, k] >> (wl.index(k) % 2 * 4)) & 15
+        e, f = (c >> 1) & 3, c & 1
+        size = wl.where(e == 0, f * 0.5, (1.0 + f * 0.5) * wl.exp2(e - 1.0))
+        v = wl.where(c >= 8, -size, size) * s[n, k] - z[k, n].T * 0.01
+        acc += x[m, k] @ v.to(x.dtype).T
+    out[m, n] = acc
+
+
 CASES = {
     "linear_cross_entropy": BlockCase(
         linear_cross_entropy,
@@ -244,4 +332,17 @@ CASES = {
         near=0,
     ),
     "fp8": attention_case(80, "e4m3"),
+    "block_quantised": BlockCase(
+        block_quantised,
+        bf16("x", "w", out="e4m3", scale="f32", most="f32"),
+        {"m": 20, "n": 100, "k": 70, "one": 1},
+        near=0.07,
+    ),
+    "fp4": BlockCase(fp4, bf16("x", "out", w="i8", s="e4m3", z="i8"), {"m": 20, "n": 40, "k": 128}),
+    "scan": BlockCase(
+        decayed, bf16("q", "k", g="f32", out="f32"), {"s": 30, "t": 20, "d": 40}, {"keep": 1.0}
+    ),
+    "break": BlockCase(
+        converging, bf16("x", "w", "out", used="i32"), {"m": 16, "k": 100, "n": 24}, {"limit": 14.5}
+    ),
 }

@@ -327,6 +327,8 @@ class Run:
             self.values |= now
             self.ops(op.body)
             now = {c.inside.name: self.values[c.last] for c in op.carried}
+            if op.stop and bool(self.values[op.stop][1]):
+                break
         for c in op.carried:
             self.values[c.result.name] = now[c.inside.name]
 

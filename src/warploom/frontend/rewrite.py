@@ -42,6 +42,7 @@ def _loop_with_operands(loop: ir.Loop, new: Callable[[str], str]) -> ir.Loop:
         body=tuple(with_operands(op, new) for op in loop.body),
         start=new(loop.start) if loop.start else None,
         until=new(loop.until) if loop.until else None,
+        stop=new(loop.stop) if loop.stop else None,
     )
 
 
@@ -72,7 +73,8 @@ def rebuild(
             )
             body = rebuild(op.body, visit, names)
             carried = tuple(replace(c, last=now(c.last)) for c in first.carried)
-            new = visit(replace(first, body=body, carried=carried))
+            stop = now(op.stop) if op.stop else None
+            new = visit(replace(first, body=body, carried=carried, stop=stop))
         else:
             new = visit(with_operands(op, now))
         if isinstance(new, str):
@@ -107,6 +109,7 @@ def uses(ops: tuple[Op, ...]) -> Counter[str]:
         found.update(operands(op))
         if isinstance(op, ir.Loop):
             found.update(c.last for c in op.carried)
+            found.update([op.stop] if op.stop else [])
     return found
 
 

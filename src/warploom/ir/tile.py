@@ -223,7 +223,8 @@ class Tiles:
 class Loop:
     """``for var in steps(axis)``: from ``start`` to ``until`` (values; the whole axis if None), or
     the tiles of ``lists`` alone, one list after the other. ``times``: steps of an iteration, where
-    a rewrite of the lowering unrolled it.
+    a rewrite of the lowering unrolled it. ``stop``: a value of its body (bool, no extent); after a
+    step in which it holds there is no other.
     """
 
     var: str
@@ -234,6 +235,7 @@ class Loop:
     lists: tuple[Tiles, ...] = ()
     line: Line | None = None
     times: int = 1
+    stop: str | None = None
 
 
 Op = (

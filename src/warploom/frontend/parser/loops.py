@@ -53,14 +53,18 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
     build.shifted = bounds.start is not None
     build.part = bounds.part
     build.has_whole = any(x.whole for x in bounds.lists)
+    outer_stops, running = build.stops, build.running
+    build.stops = []
     if run(frame, node.body) is not None:
         frame.wrong_syntax(node, "a return inside a loop", fix="return after the loop")
+    stop = _stopped(frame, node, inside)
+    build.stops, build.running = outer_stops, running
     build.loop, build.shifted, build.part, build.has_whole = around
     build.outer = build.outer[:-1] if build.loop is not None else ()
     build.shared.pop()
     body = build.scopes.pop()
     stores = any(isinstance(op, ir.Store) for op in walk(tuple(body)))
-    carried, body = _leave(frame, node, first, inside, body)
+    carried, body, stop = _leave(frame, node, first, inside, body, stop)
     _forget(frame, node, names - {c for c, _ in carried})
     if not carried and not stores:
         frame.wrong_syntax(
@@ -78,8 +82,21 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
             until=bounds.until,
             lists=bounds.lists,
             line=frame.line(node),
+            stop=stop,
         )
     )
+
+
+def _stopped(frame: Frame, node: ast.For, inside: dict[str, ir.Value]) -> str | None:
+    """The condition after which a loop ends; names have the values they had at its break."""
+    found: Symbol = None
+    for test, names in reversed(frame.build.stops or []):
+        for name in inside:
+            was, now = names.get(name), frame.env.get(name)
+            if was is not now and isinstance(was, ir.Value) and isinstance(now, ir.Value):
+                frame.env[name] = pointwise(frame, node, Fn.WHERE, test, was, now)
+        found = test if found is None else pointwise(frame, node, Fn.OR, test, found)
+    return found.name if found is not None else None
 
 
 def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
@@ -256,9 +273,10 @@ def _leave(
     first: dict[str, ir.Value],
     inside: dict[str, ir.Value],
     body: list[Op],
-) -> tuple[list[tuple[str, ir.Carried]], list[Op]]:
+    stop: str | None,
+) -> tuple[list[tuple[str, ir.Carried]], list[Op], str | None]:
     """Which names are carried after all; the others are what they were."""
-    used = {o for op in walk(tuple(body)) for o in operands(op)}
+    used = {o for op in walk(tuple(body)) for o in operands(op)} | ({stop} if stop else set())
     lasts = {n: frame.env.get(n) for n in first}
     used |= {v.name for n, v in lasts.items() if isinstance(v, ir.Value) and v is not inside[n]}
     same: dict[str, str] = {}
@@ -285,7 +303,7 @@ def _leave(
         )
     body = [renamed(op, same) for op in body]
     carried = [(n, replace(c, last=same.get(c.last, c.last))) for n, c in carried]
-    return carried, body
+    return carried, body, same.get(stop, stop) if stop else None
 
 
 def _changed(frame: Frame, node: ast.For, name: str, was: ir.Value, last: ir.Value) -> None:

@@ -257,6 +257,7 @@ def _alive_loop(loop: Loop, live: set[str]) -> Loop | None:
     needed: set[str] = {c.inside.name for c in loop.carried if c.result.name in live}
     while True:
         inner = {c.last for c in loop.carried if c.inside.name in needed}
+        inner |= {loop.stop} if loop.stop else set()
         body = _alive(loop.body, inner)
         more = {c.inside.name for c in loop.carried if c.inside.name in inner} | needed
         if more == needed:

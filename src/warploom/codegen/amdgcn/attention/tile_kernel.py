@@ -152,8 +152,8 @@ def _check_shapes(text: AttentionTileKernel) -> None:
         _refuse(text.q.result.line, what, f"heads of {' or '.join(map(str, HEADS))}")
     _check_walks(text)
     loop = text.body.loop
-    bound = loop.start or loop.until
-    if loop.start or (loop.until and not _of_sizes(text, loop.until)):
+    bound = loop.start or loop.until or loop.stop
+    if loop.start or loop.stop or (loop.until and not _of_sizes(text, loop.until)):
         _refuse(loop.line, f"a loop bounded by {bound}", "all keys, or a bound made of sizes")
     weights = text.body.ops.get(text.output.a)
     cast = isinstance(weights, ir.Pointwise) and weights.fn is Fn.CAST

@@ -17,6 +17,7 @@ from warploom.ir.tile import (
     Broadcast,
     Carried,
     Dot,
+    DType,
     Indices,
     Kernel,
     Load,
@@ -24,6 +25,7 @@ from warploom.ir.tile import (
     Op,
     Pointwise,
     Reduce,
+    Scan,
     Store,
     Transpose,
     Value,
@@ -259,7 +261,9 @@ class BlockPlan:
     def _homes(self) -> dict[str, AxisLayout | None]:
         return {}
 
-    def _home(self, name: str, seen: frozenset[str]) -> AxisLayout | None:
+    def _home(  # noqa: PLR0911 (one a kind of op)
+        self, name: str, seen: frozenset[str]
+    ) -> AxisLayout | None:
         if name in seen:
             return None
         seen |= {name}
@@ -274,6 +278,8 @@ class BlockPlan:
                 ends = (c.last, c.first)
                 found = (self._home(n, seen) for n in ends if self.values[n].dims)
                 return next((f for f in found if f), None)
+            case Scan():
+                return self._home(op.arg, seen) or self.default_axis[value.vars[0]]
             case Pointwise() | Broadcast():
                 args = (a for a in operands(op) if self.values[a].dims)
                 return next((f for f in (self._home(a, seen) for a in args) if f), None)
@@ -329,7 +335,7 @@ class BlockPlan:
                 continue
             if isinstance(op, Store):
                 contexts = [self.store_context(op)]
-            elif isinstance(op, Reduce):
+            elif isinstance(op, Reduce | Scan):
                 contexts = [self.context(op.arg)]
             elif isinstance(op, Broadcast | Transpose | Indices | Dot):
                 continue
@@ -524,7 +530,10 @@ class BlockPlan:
         """For what threads exchange: a vector of every warp of an axis."""
         longest = max((a.padded for p in self._every_pair() for a in p.axes.values()), default=0)
         longest = max([longest, *(a.padded for a in self.default_axis.values())])
-        return up(4 * longest * max(4, 4 * self.warpgroups), TILE_ALIGN)
+        scans = [op.result for op in self.ops if isinstance(op, Scan)]
+        scanned = [self.pair(v.vars) for v in scans if len(v.dims) == 2]
+        tiles = max(((p.row.padded + 1) * (p.col.padded + 1) for p in scanned), default=0)
+        return up(4 * max(tiles, longest * max(4, 4 * self.warpgroups)), TILE_ALIGN)
 
     def _every_pair(self) -> Iterator[PairLayout]:
         for value in self.values.values():
@@ -587,6 +596,16 @@ def _defined(op: Op) -> tuple[Value, ...]:
 
 def check_block(kernel: Kernel) -> None:
     """``KernelError`` for what this lowering does not take."""
+    used = {op.tensor for op in walk(kernel.ops) if isinstance(op, Load | Store)}
+    for tensor in kernel.tensors:
+        if tensor.dtype is DType.I4 and tensor.name in used:
+            raise refusal(
+                f"'{tensor.name}' of type i4",
+                kernel.line,
+                why="threads address whole bytes",
+                fix="two elements of i4 as one of i8, an axis 'k/2': "
+                "(w[n, k] >> (wl.index(k) % 2 * 4)) & 15, minus 16 where that is above 7",
+            )
     for tensor in kernel.tensors:
         if tensor.blocked or tensor.access is Access.TURNS:
             raise refusal(

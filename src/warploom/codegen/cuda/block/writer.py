@@ -47,6 +47,7 @@ from warploom.ir.tile import (
     Position,
     Reduce,
     Scalar,
+    Scan,
     Size,
     Store,
     Tensor,
@@ -246,6 +247,9 @@ class Writer:
                 self._operand_of(op.result.name)
             case Reduce():
                 self._reduce(op)
+            case Scan():
+                self._scan(op)
+                self._operand_of(op.result.name)
             case Dot():
                 products.dot(self, op)
                 self._operand_of(op.result.name)
@@ -489,6 +493,39 @@ class Writer:
         )
         self.reads_open = True
 
+    def _scan(self, op: Scan) -> None:
+        """A prefix sum: each line of the tile in shared memory, by one thread."""
+        value, context = op.result, self.plan.context(op.arg)
+        kind = scalar_type(value.dtype)
+        over = context[op.over]
+        across = next((c for v, c in context.items() if v != op.over), None)
+        lines, pitch = (across.padded, over.padded + 1) if across else (1, over.padded)
+        line = f"{self.local(across)} * {pitch} + " if across else ""
+        place = f"(({kind}*)dynamic_smem)[{line}{self.local(over)}]"
+        self.before_write()
+        owner = self.owner(context)
+        self.lines.append(f"if ({owner}) {{")
+        with self.indented():
+            self.each(context, [f"{place} = {self.at(op.arg, context)};"])
+        self.lines += ["}", "__syncthreads();"]
+        how = COMBINE[op.fn, value.dtype in INTEGERS].format("sum", "at[i]")
+        steps = f"int i = 0; i < left_{op.over}; ++i"
+        if op.reverse:
+            steps = f"int i = left_{op.over} - 1; i >= 0; --i"
+        self.lines += [
+            f"for (int line = threadIdx.x; line < {lines}; line += {self.plan.threads}) {{",
+            f"  {kind}* const at = ({kind}*)dynamic_smem + line * {pitch};",
+            f"  {kind} sum = {IDENTITY[op.fn, value.dtype in INTEGERS]};",
+            f"  for ({steps}) at[i] = sum = {how};",
+            "}",
+            "__syncthreads();",
+        ]
+        home = self.layouts(value)[0]
+        self.declare(value, home)
+        self.each(home, [f"{self.place(value, home)} = {place};"])
+        self.writes_open, self.reads_open = False, True
+        self.converted(value)
+
     # ---- memory --------------------------------------------------------------------------------
 
     def add(self, param: Param) -> str:
@@ -699,18 +736,20 @@ class Writer:
         elif given in INTEGERS:
             text = f"(float)({text})"
         if op.add:
-            line = f"add_element_{tensor.dtype}(&{place}, {text});"
+            line = f"{op.fn}_element_{tensor.dtype}(&{place}, {text});"
         else:
             line = f"{place} = {written(tensor.dtype, text)};"
         if terms:
             line = f"if ({' && '.join(terms)}) {line}"
-        owner = self.owner(context)
-        if owner != "true":
+        asked = [] if op.when is None else [f"v_{op.when}"]
+        owner = " && ".join([*asked, *(x for x in [self.owner(context)] if x != "true")])
+        if owner:
             self.lines.append(f"if ({owner}) {{")
-        with self.indented():
-            self.each(context, [line])
-        if owner != "true":
+            with self.indented():
+                self.each(context, [line])
             self.lines.append("}")
+        else:
+            self.each(context, [line])
 
     # ---- loops ---------------------------------------------------------------------------------
 
@@ -734,6 +773,8 @@ class Writer:
                     self._operand_of(c.inside.name)
                 self.ops(op.body)
                 self._renew(op.carried)
+                if op.stop is not None:
+                    self.lines.append(f"if (v_{op.stop}) break;")
             self.lines.append("}")
             self._unknown()
             for c in op.carried:
