@@ -693,7 +693,7 @@ def block_plans(
     assert least is not None
     raise refusal(
         f"the tiles of kernel '{kernel.name}' do not fit on an SM",
-        kernel.line,
+        next((loop.line for loop in kernel.loops if loop.line), kernel.line),
         why=f"the smallest that were tried ({_said(least)}) take {least.shared_bytes:,} bytes of "
         f"shared memory of {SHARED_BYTES:,} and {least.register_elements} elements of tiles in a "
         f"thread of {MOST_ELEMENTS[least.warpgroups]}",
