@@ -300,6 +300,47 @@ def fp4(
     out[m, n] = acc
 
 
+@wl.kernel
+def listed_parts(
+    x: wl.In["m", "k"],
+    w: wl.In["n", "k"],
+    some: wl.In["m/64", "i", wl.i32],
+    counts: wl.In["m/64", wl.i32],
+    full: wl.In["m/64", "j", wl.i32],
+    fulls: wl.In["m/64", wl.i32],
+    out: wl.Out["p", "m", "n", wl.f32],
+):
+    p, m, n = wl.tile(out, rows=64)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 16, some=(some, counts), whole=(full, fulls), part=p):
+        acc += wl.where(wl.is_whole(k), 2.0, 1.0) * (x[m, k] @ w[n, k].T)
+    out[p, m, n] = acc
+
+
+@wl.kernel
+def bounded_parts(
+    x: wl.In["m", "k"],
+    w: wl.In["n", "k"],
+    out: wl.Out["p", "m", "n", wl.f32],
+    *,
+    first: int,
+    end: int,
+):
+    p, m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 32, start=first, until=end, part=p):
+        acc += x[m, k] @ w[n, k].T
+    out[p, m, n] = acc
+
+
+LISTS = {
+    "some": [[0, 2, 4, 1, 9], [3, 1, 0, 0, 0]],
+    "counts": [5, 2],
+    "full": [[3, 5, 0], [2, 4, 5]],
+    "fulls": [1, 3],
+}
+
+
 CASES = {
     "linear_cross_entropy": BlockCase(
         linear_cross_entropy,
@@ -341,6 +382,18 @@ CASES = {
     "fp4": BlockCase(fp4, bf16("x", "out", w="i8", s="e4m3", z="i8"), {"m": 20, "n": 40, "k": 128}),
     "scan": BlockCase(
         decayed, bf16("q", "k", g="f32", out="f32"), {"s": 30, "t": 20, "d": 40}, {"keep": 1.0}
+    ),
+    "listed_parts": BlockCase(
+        listed_parts,
+        bf16("x", "w", out="f32", **dict.fromkeys(LISTS, "i32")),
+        {"m": 70, "n": 20, "k": 90, "p": 3, "i": 5, "j": 3},
+        integers=LISTS,
+    ),
+    "bounded_parts": BlockCase(
+        bounded_parts,
+        bf16("x", "w", out="f32"),
+        {"m": 20, "n": 20, "k": 200, "p": 3},
+        {"first": 20, "end": 170},
     ),
     "break": BlockCase(
         converging, bf16("x", "w", "out", used="i32"), {"m": 16, "k": 100, "n": 24}, {"limit": 14.5}

@@ -340,6 +340,10 @@ class Run:
             at = tuple(walked[a.name][0] // a.per for a in self.kernel.tensor(tiles.counts).axes)
             count = int(self.memory[tiles.counts][at])
             numbers = self.memory[tiles.tensor][at][:count]
+            if op.share:
+                part, parts = (int(self.values[n][1]) for n in op.share)
+                each = -(-max(0, count) // max(1, parts))
+                numbers = numbers[part * each : (part + 1) * each]
             found += [(int(n) * step, tiles.whole) for n in numbers]
         return found
 

@@ -43,6 +43,7 @@ def _loop_with_operands(loop: ir.Loop, new: Callable[[str], str]) -> ir.Loop:
         start=new(loop.start) if loop.start else None,
         until=new(loop.until) if loop.until else None,
         stop=new(loop.stop) if loop.stop else None,
+        share=(new(loop.share[0]), new(loop.share[1])) if loop.share else None,
     )
 
 
@@ -70,6 +71,7 @@ def rebuild(
                 carried=tuple(replace(c, first=now(c.first)) for c in op.carried),
                 start=now(op.start) if op.start else None,
                 until=now(op.until) if op.until else None,
+                share=(now(op.share[0]), now(op.share[1])) if op.share else None,
             )
             body = rebuild(op.body, visit, names)
             carried = tuple(replace(c, last=now(c.last)) for c in first.carried)

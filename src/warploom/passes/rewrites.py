@@ -68,6 +68,13 @@ def _refuse_places(kernel: Kernel) -> None:
                 why="copies of later steps are under way when a step decides",
                 fix="until= with a bound that is computed before the loop",
             )
+        if isinstance(op, Loop) and op.share is not None:
+            raise refusal(
+                "a pipelined loop over a part of a list",
+                op.line,
+                why="its roles walk whole lists",
+                fix="a list for each part: tiles and counts with the axis of part=",
+            )
         if isinstance(op, Position) and kernel.var(op.var).walk is Walk.TILE:
             raise refusal(
                 f"a pipelined kernel that stores by blocks of '{op.var}'",

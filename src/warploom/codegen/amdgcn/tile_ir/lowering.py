@@ -312,7 +312,20 @@ class Lowering:
             place = self.text.value(f"select i1 {below}, i32 {length}, i32 {place}")
             return Span(place, self._limit(place, length, step))
 
-        return self._steps(op, now, "0", count, 1, span)
+        first = "0"
+        if op.share is not None:
+            first, count = self._share(op.share, count)
+        return self._steps(op, now, first, count, 1, span)
+
+    def _share(self, share: tuple[str, str], count: str) -> tuple[str, str]:
+        """The entries of a list that one of equal parts has: the first, and one after the last."""
+        part, parts = (self.uniform(name) for name in share)
+        more = self.text.value(f"add i32 {self._smax(count, '0')}, {parts}")
+        less = self.text.value(f"sub i32 {more}, 1")
+        each = self.text.value(f"udiv i32 {less}, {parts}")
+        first = self.text.value(f"mul i32 {part}, {each}")
+        end = self.text.value(f"add i32 {first}, {each}")
+        return first, self._smin(end, count)
 
     def _walks(self, axis: str, op: ir.Loop) -> str:
         for name in self.plan.kernel.grid.vars:
@@ -428,7 +441,7 @@ class Lowering:
         self.state.restore(saved.state)
         self.fragments, self.spans = saved.fragments, saved.spans
 
-    def _emit_loop(
+    def _emit_loop(  # noqa: PLR0915 (one loop)
         self, op: ir.Loop, now: dict[str, Fragment], first: str, end: str, step: int,
         span: Callable[[str], Span], ahead: prefetching.Prefetch | None,
     ) -> dict[str, Fragment]:  # fmt: skip

@@ -829,8 +829,18 @@ class Writer:
                 ]
                 return f"{self.pointer(tensor.name)}[{' + '.join(terms) or '0'}]"
 
-            counts.append(f"const int count_{op.var}_{i} = max(0, {address(held, *places)});")
-            numbers.append(address(listed, *places, before))
+            count = f"max(0, {address(held, *places)})"
+            first = ""
+            if op.share is not None:
+                part, parts = (f"v_{name}" for name in op.share)
+                counts += [
+                    f"const int each_{op.var}_{i} = ({count} + {parts} - 1) / {parts};",
+                    f"const int first_{op.var}_{i} = {part} * each_{op.var}_{i};",
+                ]
+                first = f" + first_{op.var}_{i}"
+                count = f"max(0, min(each_{op.var}_{i}, {count} - first_{op.var}_{i}))"
+            counts.append(f"const int count_{op.var}_{i} = {count};")
+            numbers.append(address(listed, *places, before + first))
         chosen = numbers[-1]
         for i in reversed(range(len(op.lists) - 1)):
             chosen = f"entry < count_{op.var}_{i} ? {numbers[i]} : {chosen}"
