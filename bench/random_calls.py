@@ -486,9 +486,7 @@ def run(seed, way="host"):
         timing = TIMINGS[seed % len(TIMINGS)]
         place, times = warploom.interpreting(types=kind, timing=timing, seed=seed), 1
     else:
-        # CTAs that wait for one another would have to run together
-        sms = 1 if said.endswith("deterministic") else draw.choice([1, 2, 5])
-        place = executing(sms=sms, seed=seed + 1)
+        place = executing(sms=draw.choice([1, 2, 5]), seed=seed + 1)
     try:
         with place:
             for _ in range(times):

@@ -3,8 +3,8 @@
 ``CASES`` has them all; ``scripts/gallery`` runs them and writes the table of ``README.md``.
 """
 
-from examples.gallery.case import Case
 from examples.gallery import attention, matmul, normalise, pointwise, reduce, scans, sparse
+from examples.gallery.case import Case
 
 CASES: tuple[Case, ...] = (
     *normalise.CASES,

@@ -1,11 +1,9 @@
 """Attention in its forms."""
 
-from __future__ import annotations
-
 import numpy as np
+from examples.gallery.case import Case, normal
 
 import warploom as wl
-from examples.gallery.case import Case, normal
 
 
 @wl.kernel

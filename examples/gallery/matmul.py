@@ -1,13 +1,11 @@
 """Products of matrices with what is fused into them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
+from examples.gallery.case import Case, normal
 
 import warploom as wl
-from examples.gallery.case import Case, normal
 
 
 def gelu(x):
@@ -206,7 +204,7 @@ def syrk(x: wl.In["m", "k"], y: wl.In["n", "k"], out: wl.Out["m", "n", wl.f32]):
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     lower = wl.index(n).min() <= wl.index(m).max()
-    for k in wl.steps(x.k, start=wl.where(lower, 0, x.k)):  # no step above the diagonal
+    for k in wl.steps(x.k, until=wl.where(lower, x.k, 0)):  # no step above the diagonal
         acc += x[m, k] @ y[n, k].T
     out[m, n] = wl.where(wl.index(m) >= wl.index(n), acc, 0.0)
 

@@ -1,13 +1,11 @@
 """Element by element: activations, rotations, dropout, quantisation, lookups."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
+from examples.gallery.case import Case, normal
 
 import warploom as wl
-from examples.gallery.case import Case, normal
 
 
 @wl.kernel

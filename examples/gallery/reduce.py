@@ -1,11 +1,9 @@
 """Reductions: losses, sums over columns and over everything, routing."""
 
-from __future__ import annotations
-
 import numpy as np
+from examples.gallery.case import Case, normal
 
 import warploom as wl
-from examples.gallery.case import Case, normal
 
 
 @wl.kernel

@@ -1,11 +1,9 @@
 """Running sums and recurrences: gated linear attention, delta rule, Mamba's scan."""
 
-from __future__ import annotations
-
 import numpy as np
+from examples.gallery.case import Case, normal
 
 import warploom as wl
-from examples.gallery.case import Case, normal
 
 
 @wl.kernel

@@ -1,11 +1,11 @@
 """Groups, jagged rows and lists of tiles."""
 
-from __future__ import annotations
+import itertools
 
 import numpy as np
+from examples.gallery.case import Case, normal
 
 import warploom as wl
-from examples.gallery.case import Case, normal
 
 
 @wl.kernel
@@ -44,7 +44,7 @@ def jagged_softmax(x: wl.In["t", "n"], starts: wl.Starts["b"], out: wl.Out["t", 
 
 def jagged_softmax_wanted(x, starts):
     out = np.zeros_like(x)
-    for a, z in zip(starts, starts[1:], strict=False):
+    for a, z in itertools.pairwise(starts):
         e = np.exp(x[a:z])
         out[a:z] = e / e.sum(0)
     return out
@@ -61,7 +61,7 @@ def jagged_mean(x: wl.In["t", "n"], starts: wl.Starts["b"], out: wl.Out["b", "n"
 
 
 def jagged_mean_wanted(x, starts):
-    pairs = zip(starts, starts[1:], strict=False)
+    pairs = itertools.pairwise(starts)
     return np.stack([x[a:z].sum(0) / max(1, z - a) for a, z in pairs])
 
 

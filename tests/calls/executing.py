@@ -13,10 +13,10 @@ import hashlib
 import re
 import struct
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from unittest import mock
 
 import numpy as np
-import pytest
 
 from tests import host_cuda
 from tests.calls import arrays
@@ -143,10 +143,8 @@ class ExecutingDriver(fake_driver.FakeDriver):
         wait = any("COOPERATIVE" in a.id for a in config.attrs)
         table = ctypes.cast(ctypes.c_void_p(block), ctypes.POINTER(ctypes.c_void_p))
         library = host_cuda.built(text, entry)
-        host_cuda.shuffle(0 if wait else self.seed)
-        if wait and config.gridDimX > 1:
-            self.fault = "CTAs that wait for one another run one at a time here: sms=1"
-            return (FAULT,)
+        host_cuda.shuffle(self.seed)
+        host_cuda.together(config.gridDimX if wait else self.seed % (self.sms + 1))
         given = (config.gridDimX, config.blockDimX, config.sharedMemBytes, cluster, self.seed)
         said = host_cuda.host_run(library, table, *given)
         self.kernels.append(entry)
@@ -218,13 +216,17 @@ def executing(sms=4, seed=1):
     made = ExecutingDriver(sms, seed)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "compile_source", compile_source)
-        patch.setattr(driver, "bindings", lambda part="driver": made)
-        patch.setattr(tensors, "_from_torch", view)
+    with ExitStack() as stack:
+
+        def replaced(module, name, by):
+            stack.enter_context(mock.patch.object(module, name, by))
+
+        replaced(compiled, "compile_source", compile_source)
+        replaced(driver, "bindings", lambda part="driver": made)
+        replaced(tensors, "_from_torch", view)
         for module in (runner, fit, fused, attention_grad):
-            patch.setattr(module, "allocator", poisoned)
-        patch.setattr(work, "_torch_piece", piece)
+            replaced(module, "allocator", poisoned)
+        replaced(work, "_torch_piece", piece)
         forget()
         driver.ensure_context(0)
         try:

@@ -90,3 +90,12 @@ def test_damaged_files(seed):
                 lines.pop(rng.randrange(len(lines)))
             text = "\n".join(lines)
         ends(text + "\n", path.parent / "launch.json", budget=60_000)
+
+
+def test_initial_values_beyond_a_variable():
+    text = kernel(" nop;").replace(
+        ".visible .entry", ".global .align 4 .b8 g[3] = {1, 2, 3, 4, 5};\n.visible .entry"
+    )
+    report = check(text, launch())
+    assert report.error
+    assert "initial values" in report.error or "values" in report.error

@@ -10,9 +10,9 @@ import pytest
 
 from tests.check.code import LOADS, kernel, launch
 from tests.check.test_rules import OWN, SHARED, codes, verdict
+from warploom.axioms import page
 from warploom.check import check
 from warploom.check.adapters import tensor_map, tilelang_launch, triton_launch
-from warploom.check.axioms import page
 from warploom.check.launch import Launch, TensorMap
 from warploom.check.ptx.machine import GLOBAL_AT
 from warploom.check.ptx.maps import decode_map, encode_map

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.check.code import LOADS, kernel, launch
+from warploom.axioms import parse_axiom
 from warploom.check import check
-from warploom.check.axioms import parse_axiom
 from warploom.errors import CheckError
 
 SHARED = " .shared .align 16 .b8 s[1024];\n .shared .align 8 .b64 bar;\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from warploom.axioms import resolve
 from warploom.check import check
-from warploom.check.axioms import resolve
 from warploom.check.launch import Launch
 from warploom.check.ptx.repair import repair_ptx
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from warploom.axioms import resolve
 from warploom.check.amdgcn import check_amdgcn, read_kernel
-from warploom.check.axioms import resolve
 from warploom.check.launch import Launch
 
 NAMES = {"bf16": "bf16", "fp16": "f16", "fp8": "e4m3"}

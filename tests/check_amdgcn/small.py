@@ -1,7 +1,7 @@
 """Small hand-written kernels: the frame around a few lines of assembly, and its launch."""
 
+from warploom.axioms import resolve
 from warploom.check.amdgcn import check_amdgcn
-from warploom.check.axioms import resolve
 from warploom.check.launch import Launch
 
 FRAME = """

@@ -191,7 +191,7 @@ BODIES = {
     "expcnt covers no load": (
         "\tglobal_load_dword v4, v1, s[4:5]\n\ts_waitcnt expcnt(0)" + STORE, RACE),
     "the largest count waits for nothing": (
-        loads(70) + "\ts_waitcnt vmcnt(63)\n\tv_mov_b32_e32 v4, v20" + STORE, RACE),
+        loads(70) + "\ts_waitcnt vmcnt(63)\n\tv_mov_b32_e32 v4, v27" + STORE, RACE),
     "62 of 70 in flight": (
         loads(70) + "\ts_waitcnt vmcnt(62)\n\tv_mov_b32_e32 v4, v27" + STORE, CLEAN),
     "62 of 70 in flight, one too early": (

@@ -74,6 +74,12 @@ CASES = {
         "buffer_store_dwordx4 v[8:11], v1, s[8:11], s3 offen", "v_mov_b32 v9, 0", 1, 1),
     "dot product stored": (
         "v_dot2_f32_f16 v9, v1, v2, v3", "global_store_dword v1, v9, s[6:7]", 3, 3),
+    "dot product overwritten by a load": (
+        "v_dot2_f32_f16 v9, v1, v2, v3", "ds_read_b32 v9, v1", 3, 3),
+    "dot product as a factor of the next": (
+        "v_dot2c_f32_f16 v9, v1, v2", "v_dot2c_f32_f16 v10, v1, v9", 3, 3),
+    "dot product as the addend of the next": (
+        "v_dot2c_f32_f16 v9, v1, v2", "v_dot2c_f32_f16 v9, v1, v2", 0, 0),
     "double precision, result overwritten": (D16, "v_mov_b32 v16, 0", 11, 11),
     "double precision, index of a sparse product": (
         D16, "v_smfmac_f32_16x16x32_f16 v[32:35], v[8:9], v[12:15], v16", 11, 19),

@@ -261,9 +261,18 @@ def test_more_reads_than_the_counter_counts_give_both_verdicts():
     reads = "".join(f"\tds_read_b32 v{20 + i}, v1\n" for i in range(16))
     body = "\tds_write_b32 v1, v1\n" + reads + "\tv_mov_b32_e32 v4, v20" + STORE
     report = verdict_of(body)
-    assert report.verdict is Verdict.RACE
-    assert any("counter_stall=off" in a and a.endswith("is clean.") for a in report.assumes)
-    assert verdict_of(body, axioms={"counter_stall": True}).verdict is Verdict.CLEAN
+    assert report.verdict is Verdict.CLEAN
+    assert any("counter_stall=on" in a and a.endswith("is race.") for a in report.assumes)
+    assert verdict_of(body, axioms={"counter_stall": False}).verdict is Verdict.RACE
+    assert verdict_of(body.replace("v4, v20", "v4, v21")).verdict is Verdict.RACE
+    # fifteen in flight: the next one is held back before it reads its operand
+    data = "\tds_write_b32 v1, v1\n\ts_waitcnt lgkmcnt(0)\n" + "".join(reads.splitlines(True)[:15])
+    end = "\ts_waitcnt lgkmcnt(0)\n\tv_mov_b32_e32 v4, v20" + STORE
+    assert verdict_of(data + "\tds_write_b32 v1, v20 offset:1024\n" + end).verdict is Verdict.CLEAN
+    assert verdict_of(data + "\tds_write_b32 v1, v21 offset:1024\n" + end).verdict is Verdict.RACE
+    # a scalar load among them: nobody knows which one has retired
+    mixed = body.replace("\tds_read_b32 v21, v1\n", "\ts_load_dword s12, s[4:5], 0x0\n")
+    assert verdict_of(mixed).verdict is Verdict.RACE
 
 
 def test_a_failed_assertion_of_the_kernel_is_invalid():

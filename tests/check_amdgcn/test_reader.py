@@ -4,9 +4,9 @@ import random
 
 import pytest
 
+from warploom.axioms import resolve
 from warploom.check.amdgcn import AssemblyError, check_amdgcn, read_kernel
 from warploom.check.amdgcn.reader import evaluate, read_waits
-from warploom.check.axioms import resolve
 from warploom.report import Verdict
 
 from .small import SETUP, assembled, small_launch, verdict_of

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from warploom.axioms import resolve
 from warploom.check.amdgcn import check_amdgcn
-from warploom.check.axioms import resolve
 from warploom.check.launch import Launch
 
 FOLDER = Path(__file__).parents[2] / "bench" / "syncbench" / "amd"

@@ -100,6 +100,21 @@ def test_blocks_of_a_are_given_to_their_neighbours():
             assert np.array_equal(got, left[row] * b[4 * block : 4 * block + 4])
 
 
+def test_small_products_in_double_precision():
+    """Lane 16 k + 4 block + row holds A; lane 16 row + 4 block + column the result."""
+    a, b, c = (np.random.default_rng(i).integers(-4, 5, 64).astype(np.float64) for i in (1, 2, 3))
+    registers = {}
+    for row, value in ((8, a), (10, b), (12, c)):
+        words = value.view(np.uint32).reshape(64, 2)
+        registers |= {row: words[:, 0], row + 1: words[:, 1]}
+    wave = run("v_mfma_f64_4x4x4_4b_f64 v[0:1], v[8:9], v[10:11], v[12:13]", registers)
+    got = np.ascontiguousarray(wave.v[0:2].T).view(np.float64)[:, 0].reshape(4, 4, 4)
+    for block in range(4):
+        left = a.reshape(4, 4, 4)[:, block].T
+        right = b.reshape(4, 4, 4)[:, block]
+        assert np.array_equal(got[:, block], left @ right + c.reshape(4, 4, 4)[:, block])
+
+
 PATTERNS = (
     LANES, LANES % 32, 32 + LANES % 32, (LANES + 16) % 64, LANES % 16, 16 + LANES % 16,
     32 + LANES % 16, 48 + LANES % 16,

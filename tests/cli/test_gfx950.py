@@ -118,7 +118,7 @@ def test_machine_readable_output(folder, tmp_path):
 def attention(tmp_path_factory):
     folder = tmp_path_factory.mktemp("attention")
     done = warploom(
-        "emit", "gfx950", "attention@d=64", "--tile", "64x64x64", "--choose", "causal=true",
+        "emit", "gfx950", "attention@d=64", "--tile", "64x32", "--choose", "causal=true",
         "-o", str(folder),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -131,11 +131,9 @@ def attention(tmp_path_factory):
 def test_attention_passes_the_gate_and_computes(attention):
     done = warploom("check-isa", str(attention / "kernel.s"))
     assert done.returncode == 0
-    done = warploom(
-        "emulate", str(attention / "kernel.s"), "--m", "70", "--n", "100", "--timing", "starved"
-    )
+    done = warploom("emulate", str(attention / "kernel.s"), "--size", "s=70")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("right") == 1
+    assert done.stdout.count("right") == 2
 
 
 def test_commands_take_the_schedule_of_attention(attention):
@@ -144,28 +142,29 @@ def test_commands_take_the_schedule_of_attention(attention):
     assert done.returncode == 0
     assert "clean (trip counts: all" in done.stdout
     assert "VALU" in warploom("simulate", schedule).stdout
-    assert "make_p" in warploom("show", schedule).stdout
+    assert "STEP_new" in warploom("show", schedule).stdout
 
 
 def test_attention_takes_no_schedule_of_others(tmp_path):
     done = warploom("emit", "gfx950", "attention", "--schedule", "fourwave", "-o", str(tmp_path))
     assert done.returncode == 2
-    assert "leave it out" in done.stderr
+    assert "attention.py" in done.stderr
 
 
 def test_any_tile_kernel_is_emitted_and_executed(tmp_path):
     done = warploom("emit", "gfx950", "swiglu", "--tile", "64x32x32", "-o", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert "loaded ahead into registers" in " ".join(done.stdout.split())
-    assert "no schedule of its own: " in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "swiglu on gfx950: pipelined" in said
+    assert "proven" in said
     kernel = str(tmp_path / "kernel.s")
     done = warploom("emulate", kernel, "--m", "9", "--size", "k=33")
     assert done.returncode == 0, done.stderr
     assert "k 33, m 9, n 33" in done.stdout
     assert done.stdout.count("right") == 2
     done = warploom("check-isa", kernel)
-    assert done.returncode == 2
-    assert "warploom emulate" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "exact: " in done.stdout
     for words in (("--size", "z=3"), ("--size", "m")):
         assert warploom("emulate", kernel, *words).returncode == 2
     done = warploom("run", "swiglu", "--on", "mi355x", "--tile", "64x32x32")
@@ -173,12 +172,28 @@ def test_any_tile_kernel_is_emitted_and_executed(tmp_path):
     assert done.stdout.count("right") == 4
     assert warploom("run", "swiglu", "--on", "mi3").returncode == 2
     done = warploom("show", "swiglu", "--target", "mi355x", "--tile", "64x32x32")
-    assert "loaded ahead" in done.stdout, done.stderr
+    assert "pipelined" in done.stdout, done.stderr
+    assert "WAIT_VM" in done.stdout
+    done = warploom("verify", "swiglu", "--target", "mi355x", "--tile", "64x32x32")
+    assert done.returncode == 0, done.stderr
     done = warploom("emit", "gfx950", "swiglu", "--tile", "64x32", "-o", str(tmp_path))
     assert done.returncode == 2
     assert "m, n, k" in done.stderr
     done = warploom("emit", "gfx950", "swiglu", "--schedule", "fourwave", "-o", str(tmp_path))
     assert done.returncode == 2
+
+
+def test_a_kernel_without_a_pipelined_loop(tmp_path):
+    source = "tests/codegen_amdgcn/tile_kernels.py:listed"
+    done = warploom("emit", "gfx950", source, "-o", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "not pipelined: the loop over 'k'" in " ".join(done.stdout.split())
+    done = warploom("check-isa", str(tmp_path / "kernel.s"))
+    assert done.returncode == 2
+    assert "warploom emulate" in done.stderr
+    done = warploom("verify", source, "--target", "mi355x")
+    assert done.returncode == 2
+    assert "list of tiles" in done.stderr
 
 
 @pytest.mark.slow

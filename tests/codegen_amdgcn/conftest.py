@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
 import pytest
 
 pytest.importorskip("llvmlite")
 
+from tests.codegen_amdgcn.hip_standin import StandIn
 from warploom.codegen.amdgcn import ElementType, EmittedKernel, emit_kernel
 from warploom.codegen.amdgcn.emit import ready_kernel
 from warploom.pipeline.sync.marks import SyncPolicy
+from warploom.runtime import hip
 
 BF16, FP16, FP8 = ElementType.BF16, ElementType.FP16, ElementType.FP8
 
@@ -48,3 +51,23 @@ def _emitted(name: str) -> EmittedKernel:
 def kernel():
     """``kernel(name)``: an emitted kernel by name."""
     return _emitted
+
+
+@pytest.fixture(scope="session")
+def hip_library(tmp_path_factory):
+    """One stand-in for a process: its symbols are global, and the first library's would win."""
+    return StandIn(tmp_path_factory.mktemp("hip"))
+
+
+@pytest.fixture(scope="module")
+def hip_standin(hip_library):
+    """The stand-in as the HIP runtime of this machine."""
+    before = os.environ.get(hip.VARIABLE)
+    os.environ[hip.VARIABLE] = str(hip_library.path)
+    hip.library.cache_clear()
+    yield hip_library
+    hip.library.cache_clear()
+    if before is None:
+        del os.environ[hip.VARIABLE]
+    else:
+        os.environ[hip.VARIABLE] = before

@@ -35,6 +35,11 @@ const char *hipGetErrorString(hipError_t code) {
 }
 hipError_t hipInit(unsigned) { return 0; }
 hipError_t hipGetDeviceCount(int *count) { return *count = 2, 0; }
+hipError_t hipDeviceGetName(char *name, int size, int device) {
+  if (device < 0 || device > 1) return 101;
+  std::strncpy(name, "stand-in for AMD Instinct MI355X", size);
+  return 0;
+}
 hipError_t hipSetDevice(int device) { return device < 0 || device > 1 ? 101 : (current = device, 0); }
 hipError_t hipGetDevice(int *device) { return *device = current, 0; }
 hipError_t hipModuleLoadData(hipModule_t *module, const void *image) {

@@ -5,7 +5,6 @@ import pytest
 
 import warploom as wl
 from warploom.codegen.amdgcn import ElementType, emit_kernel
-from warploom.codegen.amdgcn.attention.tile_kernel import attention_tile_kernel
 from warploom.codegen.amdgcn.emit import ready_kernel
 from warploom.codegen.amdgcn.emulator import STARVED, emulate_launch, encode
 from warploom.codegen.amdgcn.sidecar import launch_plan
@@ -91,29 +90,7 @@ def sparse(
     out[m, n] = acc
 
 
-@wl.kernel
-def sparse_attention(
-    q: wl.In["s", "d"],
-    k: wl.In["t", "d"],
-    v: wl.In["t", "d"],
-    cols: wl.In["s/128", "c", wl.i32],
-    counts: wl.In["s/128", wl.i32],
-    out: wl.Out["s", "d"],
-):
-    s = wl.tile(out, whole="d", rows=128)
-    qs = q[s]
-    o, l = wl.zeros(s, q.d), wl.zeros(s)
-    for t in wl.steps(k.t, 64, some=(cols, counts)):
-        p = wl.exp(qs @ k[t].T)
-        l += p.sum(axis=1)
-        o += p.to(q.dtype) @ v[t]
-    out[s] = o / l
-
-
 def test_lists_of_tiles_are_refused_at_their_loop():
     with pytest.raises(BackendError, match="a list of tiles") as found:
         gemm_tile_kernel(sparse.specialise(dict.fromkeys(("x", "w", "out"), "bf16")))
     assert "for k in wl.steps" in str(found.value)
-    types = dict.fromkeys(("q", "k", "v", "out"), "bf16")
-    with pytest.raises(BackendError, match="a list of tiles"):
-        attention_tile_kernel(sparse_attention.specialise(types, sizes={"d": 64}))

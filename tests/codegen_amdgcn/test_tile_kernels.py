@@ -1,4 +1,5 @@
-"""Any tile kernel on gfx950: compiled, executed with values for every timing, against NumPy.
+"""Any tile kernel on gfx950 with plain loops: compiled, executed with values for every timing,
+against NumPy. Pipelined loops have tests of their own.
 
 Sizes are odd and rows lie apart with NaN between them, so that every mask counts; a second case of
 a few kernels has whole runs, which takes the wide accesses.
@@ -247,7 +248,7 @@ def test_wide_access_is_taken():
     """Whole runs take fewer instructions than single elements."""
     text, types, *_ = CASES["both_ways"]
     kernel = made_for(text, types, EVEN)
-    program = compile_tile_kernel(kernel, extents={"m": 64, "n": 64})
+    program = compile_tile_kernel(kernel, extents={"m": 64, "n": 64}, pipelined=False)
     arrays = random_arrays(kernel, EVEN)
     from warploom.codegen.amdgcn.tile_ir.execute import execute
 
@@ -273,7 +274,8 @@ def program_of_gemm():
     kernel = gemm.gemm.specialise(
         {"a": "bf16", "b": "bf16", "out": "f32"}, without=["bias", "residual"]
     )
-    return kernel, compile_tile_kernel(kernel, extents={"m": 64, "n": 32, "k": 32})
+    extents = {"m": 64, "n": 32, "k": 32}
+    return kernel, compile_tile_kernel(kernel, extents=extents, pipelined=False)
 
 
 def test_nan_stays_in_its_row(program_of_gemm):
@@ -354,7 +356,8 @@ def test_layouts_hold_every_element_once(layout):
 def test_fp8_takes_the_wide_matrix_instruction():
     kernel = made_for(block_scaled.block_scaled, CASES["block_scaled"][1], {})
     small = {"m": 64, "n": 16}
-    assert "16x16x128_f8f6f4" in compile_tile_kernel(kernel, extents=small).assembly
+    program = compile_tile_kernel(kernel, extents=small, pipelined=False)
+    assert "16x16x128_f8f6f4" in program.assembly
 
 
 @pytest.mark.parametrize("name", ["gemm", pytest.param("attention", marks=pytest.mark.slow)])
@@ -429,7 +432,10 @@ def test_split_k_is_the_same_every_time():
     a, b = rng.normal(size=(70, 200)), rng.normal(size=(45, 200))
     first = made_for(split_k.split_product, "bf16", {})
     second = made_for(split_k.summed_parts, "bf16", {})
-    programs = compile_tile_kernel(first), compile_tile_kernel(second)
+    programs = (
+        compile_tile_kernel(first, pipelined=False),
+        compile_tile_kernel(second, pipelined=False),
+    )
     made = []
     for order in ("forward", "random"):
         parts = try_kernel(

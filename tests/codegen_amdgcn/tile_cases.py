@@ -23,10 +23,10 @@ class Trial:
 
 def try_kernel(
     kernel, arrays, scalars=None, *, sizes=None, extents=None, padding=3, order="forward",
-    program=None,
+    program=None, pipelined=False,
 ):  # fmt: skip
     """Compile, execute and compare. ``arrays``: inputs by name."""
-    program = program or compile_tile_kernel(kernel, extents=extents)
+    program = program or compile_tile_kernel(kernel, extents=extents, pipelined=pipelined)
     given = [t for t in kernel.tensors if t.access is not Access.OUT]
     outputs = [t for t in kernel.tensors if t.access is Access.OUT]
     added = {t.name: np.zeros(1) for t in outputs}

@@ -202,7 +202,7 @@ def integer_steps(d: Draw) -> Written:
     one, other = d.choice((("maximum", "max"), ("minimum", "min")))
     body += [f"    t = wl.{one}(t, x[m, k].{other}(axis=1))"]
     if d.random() < 0.6:
-        body += ["for c in wl.steps(y.c):", f"    a = a {d.choice('+^')} y[m, c].sum(axis=1)"]
+        body += ["for c in wl.steps(y.c):", "    a = a + y[m, c].sum(axis=1)"]
     body += ["out[m] = a", "top[m] = t - a"]
     text = source(
         'x: wl.In["m", "k", wl.i32], y: wl.In["m", "c", wl.i32], w: wl.In["k", wl.i32],'

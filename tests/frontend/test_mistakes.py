@@ -172,7 +172,7 @@ KINDS = [
     ("strange argument", loop("acc += wl.exp(acc, base=2)  # here"), "no argument 'base'"),
     ("tile called", loop("acc += acc(1)  # here"), "is called"),
     ("None called", loop("acc += choice(acc)  # here"), "is not None"),
-    ("NumPy on a tile", loop("acc += np.cumsum(acc)  # here"), "cannot be applied"),
+    ("NumPy on a tile", loop("acc += np.cumprod(acc)  # here"), "cannot be applied"),
     ("math on a tile", loop("acc += math.gamma(acc)  # here"), "cannot be applied"),
     ("bits of a float", loop("acc += acc >> 4  # here"), "whole numbers"),
     ("wrong arguments of a function", loop("acc += two(acc)  # here"), "does not take"),

@@ -1,7 +1,5 @@
 """Running sums and extremes, and extremes in memory: emitted CUDA on the host against NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -73,6 +73,11 @@ def shuffle(seed: int) -> None:
     _runtime().host_shuffle(seed)
 
 
+def together(ctas: int) -> None:
+    """How many CTAs of later runs are executed at a time, interleaved; 0: one cluster."""
+    _runtime().host_resident(ctas)
+
+
 @cache
 def built(text: str, entry: str) -> ctypes.CDLL:
     """The library of an emitted kernel."""
@@ -192,7 +197,10 @@ def map_bytes(parameter, memory):
 
 
 def execute(binary, source, memories, scalars, *, grid, seed):
-    """Run an emitted kernel on tensors in memory; the fault as a text, or None."""
+    """Run an emitted kernel on tensors in memory; the fault as a text, or None.
+
+    With an odd seed all CTAs run at the same time, else one after the other.
+    """
     by_name = dict(zip((t.name for t in binary.tensors), memories, strict=True))
     sizes = bind(binary.tensors, [m.layout for m in memories])
     cluster = binary.cluster
@@ -229,6 +237,7 @@ def execute(binary, source, memories, scalars, *, grid, seed):
     table = (ctypes.c_void_p * len(words))(*addresses)
     library = built(source.text, source.entry)
     given = (ctas, source.threads, source.shared_bytes, cluster, seed)
+    together(ctas if seed % 2 else 0)
     said = host_run(library, table, *given)
     if not said and any(counted.any() for counted in counters):
         return "counters are not 0 after the launch"

@@ -137,7 +137,7 @@ void host_store_shared(host_u32 at, const void* from, int bytes);
 void host_load_shared2(host_u32 at, float* a, float* b);
 void host_load_shared(host_u32 at, void* to, int bytes);
 void host_pause();
-inline void __nanosleep(unsigned) {}
+inline void __nanosleep(unsigned) { host_pause(); }
 void host_wgmma_commit();
 void host_wgmma_wait(int pending);
 void host_wgmma(int n, int kind, float* const* d, const host_u32* const* a, host_u64 a_at,

@@ -1,4 +1,5 @@
-// A CTA or a cluster of an emitted Hopper kernel on the host. Every thread is a fiber; who runs next, when a
+// CTAs or clusters of an emitted Hopper kernel on the host, several at a time. Every thread is a fiber; who runs
+// next, in which CTA, when a
 // copy lands, when a product is computed and when a store reads its data is drawn at random, within
 // what barriers and waits allow. Ordinary writes to shared memory reach copies and products only
 // after a proxy fence of the writer; slots hold NaNs from the start of a copy until it lands.
@@ -52,6 +53,7 @@ static void begin(Context& context, char* stack, size_t size, void (*body)()) {
 namespace {
 
 constexpr int SHARED = 232448, STACK = 256 * 1024, WARP = 32, START = 1024;
+constexpr long MOST_STEPS = 200'000'000;
 constexpr uint32_t PLACE = 0xffffff;  // of an address: what lies in a CTA; the CTA stands above
 
 struct Map {  // in the place of the driver's tensor map: innermost axis first
@@ -121,8 +123,11 @@ struct Warp {
 };
 
 uint64_t rng;
-std::vector<Cta> ctas;  // of the cluster that runs
-Named cluster;
+struct Cluster { Named named; long live = 0; };  // threads that have not ended
+
+std::vector<Cta> ctas;  // of the clusters that run
+std::vector<Cluster> clusters;
+uint32_t width = 1;  // CTAs of a cluster
 std::vector<Thread> threads;
 std::vector<Warp> warps;
 std::map<uint32_t, Barrier> barriers;
@@ -172,6 +177,9 @@ void wait_until_changed(const unsigned& what, unsigned was) {
 
 Warp& warp() { return warps[(me - threads.data()) / WARP]; }
 uint32_t rank(const Cta* c) { return (uint32_t)(c - ctas.data()); }
+uint32_t base(uint32_t cta) { return cta / width * width; }  // the first CTA of its cluster
+// Kernels number the CTAs of their cluster; here all that run are numbered.
+uint32_t whole(uint32_t at) { return (at & PLACE) | (base(rank(me->cta)) + (at >> 24)) << 24; }
 uint32_t own(uint32_t at) { return (at & PLACE) | rank(me->cta) << 24; }
 uint8_t* kept(uint32_t at) { return &ctas[at >> 24].memory[at & PLACE]; }
 uint8_t* shown(uint32_t at) { return &ctas[at >> 24].seen[at & PLACE]; }
@@ -231,8 +239,9 @@ Barrier& barrier(uint32_t at) {
 void land(size_t which) {
   const Copy c = copies[which];
   copies.erase(copies.begin() + which);
-  for (uint32_t n = 0; n < ctas.size(); ++n) {
-    if (!(c.ctas >> n & 1)) continue;
+  for (uint32_t i = 0; i < width; ++i) {
+    if (!(c.ctas >> i & 1)) continue;
+    const uint32_t n = base(c.to >> 24) + i;
     long bytes = 0;
     each_run(c.map, (c.to & PLACE) | n << 24, c.at, [&](uint32_t to, const uint8_t* from, int n) {
       if (from) memcpy(kept(to), from, n); else memset(kept(to), 0, n);
@@ -406,9 +415,26 @@ bool something_else() {  // an event of the copy engine or the tensor cores
   return true;
 }
 
+// What a cluster leaves unfinished.
+std::string left_by(uint32_t which) {
+  const auto mine = [&](uint32_t at) { return (at >> 24) / width == which; };
+  for (Warp& w : warps)
+    if (rank(w.cta) / width == which && !w.products.empty()) return "the CTA exits with products in flight";
+  bool flies = false;
+  for (const Copy& c : copies) flies = flies || mine(c.to);
+  for (const Pieces& p : gathered) flies = flies || mine(p.bar);
+  for (const Sent& x : sent) flies = flies || mine(x.to);
+  if (flies) return "the CTA exits with copies in flight";
+  for (const Store* x : stores)
+    if (!x->done && mine(x->from)) return "the CTA exits before a store read its data";
+  return "";
+}
+
 void body() {
   entry(arguments);
   me->done = true;
+  const uint32_t which = rank(me->cta) / width;
+  if (--clusters[which].live == 0 && error.empty()) error = left_by(which);
   leave();
 }
 
@@ -455,7 +481,7 @@ std::string waiting() {  // who waits for what, a word a warp
       }
       for (int i = 0; i < 16; ++i)
         if (t.wait_for == &t.cta->named[i].generation) what = " barrier" + std::to_string(i) + "(" + std::to_string(t.cta->named[i].arrived) + " came)";
-      if (t.wait_for == &cluster.generation) what = " cluster";
+      if (t.wait_for == &clusters[rank(t.cta) / width].named.generation) what = " cluster";
       if (what != last) said += what + "/" + std::to_string(lane);
       last = what;
     }
@@ -475,13 +501,9 @@ void run_all() {
     for (size_t w = 0; w < warps.size() && !moved && error.empty(); ++w) moved = run_warp(w);
     for (Thread& t : threads) live = live || !t.done;
     if (!live) break;
+    if (step > MOST_STEPS) error = "no end:" + waiting();
     if (!moved && !something_else() && error.empty()) error = "deadlock:" + waiting();
   }
-  for (Warp& w : warps)
-    if (error.empty() && !w.products.empty()) error = "the CTA exits with products in flight";
-  if (error.empty() && !(copies.empty() && gathered.empty() && sent.empty())) error = "the CTA exits with copies in flight";
-  for (Store* s : stores)
-    if (error.empty() && !s->done) error = "the CTA exits before a store read its data";
 }
 
 }  // namespace
@@ -521,7 +543,8 @@ bool __all_sync(host_u32 mask, bool x) {
 void __syncthreads() { host_bar_sync(0, (host_u32)(threads.size() / ctas.size())); }
 unsigned char* host_shared() { return &me->cta->memory[START]; }
 host_u32 host_shared_address(const void* p) {
-  return own((host_u32)((const uint8_t*)p - me->cta->memory.data()));
+  const uint32_t cta = rank(me->cta);
+  return (host_u32)((const uint8_t*)p - me->cta->memory.data()) | (cta - base(cta)) << 24;
 }
 void host_trap() { fail("trap"); }
 host_u32 host_elect() { host_exchange(~0u, 0); return me->index.x % WARP == 0; }
@@ -534,27 +557,28 @@ void host_mbar_init(host_u32 at, host_u32 count) {
 }
 
 void host_mbar_expect(host_u32 at, host_u32 bytes) {
-  barrier(at).bytes += bytes;
+  barrier(whole(at)).bytes += bytes;
   host_mbar_arrive(at);
 }
 
 void host_mbar_arrive(host_u32 at) {
-  Barrier& b = barrier(at);
+  Barrier& b = barrier(whole(at));
   if (--b.pending < 0) fail("more arrivals than the barrier was initialised for");
   settle(b);
 }
 
 void host_mbar_arrive_at(host_u32 at, host_u32 cta) {
-  if (cta >= ctas.size()) fail("an arrival at a CTA outside the cluster");
+  if (cta >= width) fail("an arrival at a CTA outside the cluster");
   host_mbar_arrive((at & PLACE) | cta << 24);
 }
 
 host_u32 host_at_cta(host_u32 at, host_u32 cta) {
-  if (cta >= ctas.size()) fail("an address in a CTA outside the cluster");
+  if (cta >= width) fail("an address in a CTA outside the cluster");
   return (at & PLACE) | cta << 24;
 }
 
 void host_send(host_u32 to, const float* x, host_u32 bar) {
+  to = whole(to), bar = whole(bar);
   check(to, 16);
   if (to % 16) fail("sent to a misaligned place");
   if (to >> 24 != bar >> 24) fail("the barrier of another CTA counts what is sent");
@@ -564,7 +588,7 @@ void host_send(host_u32 to, const float* x, host_u32 bar) {
 }
 
 host_u32 host_mbar_wait(host_u32 at, host_u32 parity) {
-  Barrier& b = barrier(at);
+  Barrier& b = barrier(whole(at));
   if ((unsigned)b.phase % 2 == parity) {
     me->full = &b;
     me->parity = parity;
@@ -588,7 +612,10 @@ static void joined(Named& n, unsigned count) {
 
 void host_bar_sync(host_u32 id, host_u32 count) { joined(me->cta->named[id], count); }
 void host_bar_arrive(host_u32 id, host_u32 count) { arrived(me->cta->named[id], count); }
-void host_cluster_sync() { joined(cluster, (unsigned)threads.size()); }
+void host_cluster_sync() {
+  const unsigned count = (unsigned)(threads.size() / ctas.size() * width);
+  joined(clusters[rank(me->cta) / width].named, count);
+}
 
 bool host_bar_any(host_u32 id, bool x) {
   bool& said = me->cta->said[id];
@@ -633,10 +660,10 @@ static void check_copy(const Map& m, const int* at, bool stores) {
 
 void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const int* at, host_u32 mask) {
   to = own(to), bar = own(bar);
-  Copy c{to, *(const Map*)map, bar, {}, mask ? mask : 1u << (to >> 24)};
+  Copy c{to, *(const Map*)map, bar, {}, mask ? mask : 1u << ((to >> 24) - base(to >> 24))};
   check_copy(c.map, at, false);
   if (c.map.rank != rank) fail("a tensor map of another rank");
-  if (c.ctas >> ctas.size()) fail("a copy to a CTA outside the cluster");
+  if ((uint64_t)c.ctas >> width) fail("a copy to a CTA outside the cluster");
   if (c.map.swizzled ? to % 1024 : to % 128) fail("a copy to a misaligned place");
   memcpy(c.at, at, rank * sizeof(int));
   barrier(bar);
@@ -644,8 +671,9 @@ void host_tma_load(host_u32 to, const void* map, host_u32 bar, int rank, const i
   for (int i = 0; i < rank; ++i) bytes *= c.map.box[i];
   bytes *= element_bytes(c.map.element);
   check(to, (uint32_t)bytes);
-  for (uint32_t n = 0; n < ctas.size(); ++n) {
-    if (!(c.ctas >> n & 1)) continue;
+  for (uint32_t i = 0; i < width; ++i) {
+    if (!(c.ctas >> i & 1)) continue;
+    const uint32_t n = base(to >> 24) + i;
     barrier((bar & PLACE) | n << 24);
     memset(kept((to & PLACE) | n << 24), 0xff, bytes);
     memset(shown((to & PLACE) | n << 24), 0xff, bytes);
@@ -782,9 +810,43 @@ host_u32 host_from_two_bytes(host_u16 x, bool wide) {
   return (host_u32)host_to_f16(byte8(x >> 8, wide)) << 16 | host_to_f16(byte8(x & 255, wide));
 }
 
-// Runs all clusters of a grid one after the other; an error's text, or null.
+// Runs all clusters of a grid, some at a time; an error's text, or null.
 static unsigned shuffled = 0;  // the seed of the order in which CTAs run; 0: as they are numbered
 extern "C" void host_shuffle(unsigned seed) { shuffled = seed; }
+
+static int resident = 0;  // CTAs that run at a time; 0: one cluster
+extern "C" void host_resident(int count) { resident = count; }
+
+// Threads of some clusters, in the order they are given.
+static void start(const std::vector<int>& blocks, int size, int count, int shared_bytes) {
+  const int every = (int)blocks.size() * size;
+  width = (uint32_t)size;
+  ctas.resize(every);
+  for (int n = 0; n < every; ++n) {
+    ctas[n].block.x = (unsigned)(blocks[n / size] + n % size);
+    ctas[n].memory.assign(START + shared_bytes, 0xff);
+    ctas[n].seen = ctas[n].memory;
+    ctas[n].landed.clear();
+    for (Named& x : ctas[n].named) x = Named{};
+    for (bool& x : ctas[n].said) x = false;
+  }
+  clusters.assign(blocks.size(), Cluster{});
+  for (Cluster& c : clusters) c.live = (long)size * count;
+  barriers.clear();
+  copies.clear(), gathered.clear(), sent.clear(), stores.clear(), every_store.clear();
+  warps.assign(every * count / WARP, Warp{});
+  threads.resize(every * count);
+  for (size_t w = 0; w < warps.size(); ++w) warps[w].cta = &ctas[w * WARP / count];
+  for (int i = 0; i < every * count; ++i) {
+    Thread& t = threads[i];
+    std::unique_ptr<char[]> stack = std::move(t.stack);
+    t = Thread{};
+    t.stack = stack ? std::move(stack) : std::unique_ptr<char[]>(new char[STACK]);
+    t.index.x = (unsigned)(i % count);
+    t.cta = &ctas[i / count];
+    begin(t.context, t.stack.get(), STACK, body);
+  }
+}
 
 extern "C" const char* host_run(void (*kernel)(void**), void** given, int grid, int count,
                                 int shared_bytes, int size, unsigned seed) {
@@ -797,31 +859,10 @@ extern "C" const char* host_run(void (*kernel)(void**), void** given, int grid, 
   std::vector<int> order;
   for (int block = 0; block < grid; block += size) order.push_back(block);
   if (shuffled) std::shuffle(order.begin(), order.end(), std::minstd_rand(shuffled));
-  for (int block : order) {
-    if (!error.empty()) break;
-    ctas.resize(size);
-    for (int n = 0; n < size; ++n) {
-      ctas[n].block.x = (unsigned)(block + n);
-      ctas[n].memory.assign(START + shared_bytes, 0xff);
-      ctas[n].seen = ctas[n].memory;
-      for (Named& x : ctas[n].named) x = Named{};
-      for (bool& x : ctas[n].said) x = false;
-    }
-    cluster = Named{};
-    barriers.clear();
-    copies.clear(), gathered.clear(), sent.clear(), stores.clear(), every_store.clear();
-    warps.assign(size * count / WARP, Warp{});
-    threads.resize(size * count);
-    for (size_t w = 0; w < warps.size(); ++w) warps[w].cta = &ctas[w * WARP / count];
-    for (int i = 0; i < size * count; ++i) {
-      Thread& t = threads[i];
-      std::unique_ptr<char[]> stack = std::move(t.stack);
-      t = Thread{};
-      t.stack = stack ? std::move(stack) : std::unique_ptr<char[]>(new char[STACK]);
-      t.index.x = (unsigned)(i % count);
-      t.cta = &ctas[i / count];
-      begin(t.context, t.stack.get(), STACK, body);
-    }
+  const size_t together = std::max(1, std::min(resident, 255) / size);
+  for (size_t first = 0; first < order.size() && error.empty(); first += together) {
+    const size_t last = std::min(order.size(), first + together);
+    start({order.begin() + first, order.begin() + last}, size, count, shared_bytes);
     run_all();
   }
   said = error;

@@ -62,6 +62,22 @@ def step_parts(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], out: wl.Out["p"
     out[p, m, n] = acc
 
 
+@kernel
+def counted_rows(
+    x: wl.In["t", "k"],
+    w: wl.In["e", "n", "k"],
+    starts: wl.Starts["e"],
+    rows: wl.In["t", wl.i32],
+    out: wl.Out["s", "n", wl.f32],
+):
+    """Rows of groups that a list scatters; what is added differs from 0 where there is no row."""
+    e, t, n = wl.tile("t", "n", groups=starts)
+    acc = wl.zeros(t, n)
+    for k in wl.steps(x.k):
+        acc += x[t, k] @ w[e, n, k].T
+    out[rows[t], n] += acc + 1.0
+
+
 @dataclass(frozen=True)
 class Case:
     """A kernel, its inputs, and the options of ``interpret`` and ``reference`` alike."""

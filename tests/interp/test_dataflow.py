@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.interp.cases import norm_then_product, rms_norm, softmax, step_parts
+from tests.interp.cases import counted_rows, norm_then_product, rms_norm, softmax, step_parts
 from tests.ir.modules import edited
 from tests.ir.mutants import EDITS
 from warploom.compiler.compiled import Compiled
@@ -47,6 +47,7 @@ MODULES: dict[str, Make] = {
         step_parts.with_config(m=64, n=32, split_k=2, mma_turns=False), sizes={"d": 64}
     ),
     "grouped": lambda: _first(grouped.with_config(t=64, n=32, k=64)),
+    "counted_rows": lambda: _first(counted_rows.with_config(t=64, n=32, k=64)),
     "gathered": lambda: _first(grouped_gathered.with_config(t=64, n=32, k=64)),
     "attention": lambda: _first(
         attention.with_config(s=64, t=64),

@@ -58,10 +58,9 @@ def wanted(case, arrays):
 def near(case, found):
     """What differs, in words; '' where nothing does."""
     arrays = inputs(case)
-    for t, got, want in zip(
-        case.kernel.signature.outputs, found, wanted(case, arrays), strict=True
-    ):
-        got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
+    outputs = case.kernel.signature.outputs
+    for t, one, other in zip(outputs, found, wanted(case, arrays), strict=True):
+        got, want = np.asarray(one, np.float64), np.asarray(other, np.float64)
         if got.shape != want.shape:
             return f"{t.name} has shape {got.shape}, not {want.shape}"
         written = ~np.isnan(want)
@@ -69,7 +68,7 @@ def near(case, found):
         bad = ~(np.abs(got - want)[written] <= case.tolerance * size)
         if bad.any():
             worst = np.abs(got - want)[written].max()
-            return f"{t.name}: {bad.sum()} of {bad.size} elements differ, up to {worst:.3g} of {size:.3g}"
+            return f"{t.name}: {bad.sum()} of {bad.size} differ, up to {worst:.3g} of {size:.3g}"
     return ""
 
 
@@ -83,7 +82,7 @@ def by_reference(case):
     known = {a.name for t in case.kernel.signature.inputs for a in t.axes}
     made = case.kernel.reference(
         **arrays,
-        types={n: d for n, d in types_of(case).items()},
+        types=types_of(case),
         sizes={a: n for a, n in sizes.items() if a not in known},
         initial=initial_of(case, sizes),
         **case.scalars,

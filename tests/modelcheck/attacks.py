@@ -163,7 +163,12 @@ def compare(seed):
             missed = report.verdict in ("clean", "timing")
             return "missed" if missed else "wrong", report.verdict
     if report.verdict == "race":
-        for tiles in ((least + 5 * depth,), (least,) * 9, (least + 1,) * (depth + 3)):
+        most = max(max(r.full_arrivals, r.empty_arrivals) for r in document.rings)
+        for tiles in (
+            (least + max(5, min(most + 2, 12)) * depth,),
+            (least,) * 9,
+            (least + 1,) * (depth + 3),
+        ):
             if first_fault(document, base, tiles, most=ALL_POINTS, seed=seed):
                 return "wrong", report.verdict
         return "false", "race " + ",".join(sorted({f.code.value for f in report.races()}))

@@ -40,14 +40,27 @@ class HeldBack(Checker):
         copies = {("copy", c[1], c[2]) for s in self.strands for c in s.code if c[0] == "load"}
         return [*steps, *sorted(copies)]
 
-    def run_with(self, point):
-        """None, or what goes wrong with a point held back and then let go."""
+    def run_with(self, point, state=None):
+        """None, or what goes wrong with a point held back and then let go; from a state on."""
         try:
-            state = self._go_on(self.start(), point)
+            state = self._go_on(self.start() if state is None else state, point)
             self._ended(self._go_on(state, None))
         except Wrong as wrong:
             return str(wrong)
         return None
+
+    def reached(self):
+        """The state of the run without anything held back in which a point is first reached.
+
+        Until then, holding it back changes nothing: its run may begin there.
+        """
+        found, state = {}, self.start()
+        while state is not None:
+            state = self._settle(state)
+            for point in (*enumerate(state[0]), *(("copy", c[0], c[1]) for c in state[5])):
+                found.setdefault(point, state)
+            state = self._first_move(state, None)
+        return found
 
     def _go_on(self, state, point):
         """As far as it can."""
@@ -91,4 +104,9 @@ def first_fault(document, intended, tiles, *, most=None, seed=0):
     points = [None, *machine.points()]
     if most is not None and len(points) > most:
         points = [None, *random.Random(seed).sample(points, most - 1)]
-    return next(filter(None, map(machine.run_with, points)), None)
+    wrong = machine.run_with(None)
+    if wrong:
+        return wrong
+    states = machine.reached()
+    tried = (machine.run_with(p, states[p]) for p in points if p in states)
+    return next(filter(None, tried), None)

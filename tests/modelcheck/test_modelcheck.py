@@ -81,3 +81,33 @@ def test_an_arrival_after_the_last_generation_may_not_come_before_it():
 def test_verdicts_agree_at_length(start):
     outcomes = [compare(seed) for seed in range(start, start + 2_000)]
     assert not [o for o in outcomes if o.missed or o.false_alarm]
+
+
+@pytest.mark.parametrize("seed", [31_003_257])
+def test_a_race_of_another_instance_is_not_hidden_by_a_finding_that_rests_on_latencies(seed):
+    from .sequences import compare as compare_sequences
+
+    assert not compare(seed, limit=1_000).missed
+    assert compare_sequences(31_002_922) == ("wrong", "race")
+
+
+def test_runs_with_a_step_held_back_may_begin_where_it_is_reached():
+    from .attacks import drawn
+    from .held_back import HeldBack
+
+    judged = 0
+    for seed in range(40):
+        _, document = drawn(seed)
+        tiles = (max(document.minimum_trips, 1),) * 2
+        try:
+            machine = HeldBack(document, tiles)
+        except (KeyError, ValueError):
+            continue
+        if machine.run_with(None):
+            continue
+        states = machine.reached()
+        for point in machine.points()[::7]:
+            if point in states:
+                assert machine.run_with(point, states[point]) == machine.run_with(point)
+                judged += 1
+    assert judged > 30

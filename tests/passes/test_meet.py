@@ -100,10 +100,15 @@ def test_parts_cover_every_iteration_once(count, split, fewest):
 
 
 def test_the_emitted_lines_are_those():
-    text = product(m=128, n=128, consumer_warpgroups=2, split_k=4).cuda
-    assert "const int k_share = max((k_all + 3) / 4, 1);" in text
-    assert "const int k_tiles = max(min(k_all - part * k_share, k_share), 1);" in text
-    assert "first_k += part * k_share * 64;" in text
+    made = product(m=128, n=128, consumer_warpgroups=2, split_k=4)
+    tiles = made.module.role("producer").tiles
+    bound = [(x.name.name, str(x.value)) for x in tiles.bounds]
+    assert ("trips_of_part", "max((trips_of_all + 3) / 4, 1)") in bound
+    assert bound[-1] == ("first_k", "first_k + part * trips_of_part * 64")
+    assert str(tiles.trips) == "max(min(trips_of_all - part * trips_of_part, trips_of_part), 1)"
+    assert "const int k_share = max((k_all + 3) / 4, 1);" in made.cuda
+    assert "const int k_tiles = max(min(k_all - part * k_share, k_share), 1);" in made.cuda
+    assert "first_k = first_k + part * k_share * 64;" in made.cuda
 
 
 def test_idle_sms_get_parts_of_a_loop():

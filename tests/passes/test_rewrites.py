@@ -106,7 +106,7 @@ def kernel(x: wl.In["m", "k"], out: wl.Out["m", wl.f32]):
 
 
 @wl.kernel
-def grown(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):  # noqa: F821
+def grown(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"]):
     m, n = wl.tile(out)
     acc = wl.zeros(m, n)
     for k in wl.steps(x.k):

@@ -91,6 +91,7 @@ class Case:
     why: str
     body: str
     expected: tuple[str, ...] = ("race",)
+    grid: int = 1
 
 
 CASES = [
@@ -622,6 +623,214 @@ s_nop 10
 """
         + STORE.format(40, 43),
     ),
+    Case(
+        "count_at_the_loop_start",
+        "gfx950",
+        "wait count",
+        "https://github.com/ROCm/rocm-libraries/pull/3021",
+        "Fourteen reads may still be in flight behind the wait at the start of the loop, and the "
+        "first product needs the second of fifteen.",
+        FILL
+        + "".join(
+            f"ds_read_b128 v[{24 + 4 * i}:{27 + 4 * i}], v4{' offset:2048' if i % 2 else ''}\n"
+            for i in range(15)
+        )
+        + """
+wrong: s_waitcnt lgkmcnt(14)
+fixed: s_waitcnt lgkmcnt(13)
+v_mfma_f32_16x16x32_bf16 v[84:87], v[24:27], v[28:31], 0
+s_waitcnt lgkmcnt(0)
+s_nop 10
+"""
+        + STORE.format(84, 87),
+    ),
+    Case(
+        "scales_read_without_a_barrier",
+        "gfx950",
+        "missing barrier",
+        "https://github.com/ROCm/aiter/pull/4995",
+        "Every wave writes the scales of its rows to LDS, and the others read them without a "
+        "barrier between.",
+        """
+global_load_dword v20, v1, s[4:5]
+s_waitcnt vmcnt(0)
+v_mul_f32_e32 v20, 0.5, v20
+ds_write_b32 v1, v20                    ; scales of this wave's rows
+fixed: s_waitcnt lgkmcnt(0)
+fixed: s_barrier
+ds_read_b32 v21, v2                     ; scales of the other wave's
+s_waitcnt lgkmcnt(0)
+v_mul_f32_e32 v21, 2.0, v21
+global_store_dword v1, v21, s[6:7]
+""",
+    ),
+    Case(
+        "next_tile_over_a_slow_wave",
+        "gfx942",
+        "missing barrier over the back edge",
+        "https://github.com/ROCm/rocMLIR/pull/1853",
+        "With more than one tile a fast wave writes the next one to LDS while a slow wave still "
+        "reads the last.",
+        """
+v_mov_b32_e32 v24, 0
+s_mov_b32 s12, 3
+.Lloop:
+global_load_dword v20, v1, s[4:5]
+s_waitcnt vmcnt(0)
+v_add_u32_e32 v20, s12, v20
+ds_write_b32 v1, v20
+s_waitcnt lgkmcnt(0)
+s_barrier
+ds_read_b32 v21, v2
+s_waitcnt lgkmcnt(0)
+v_add_u32_e32 v24, v24, v21
+fixed: s_barrier
+s_sub_u32 s12, s12, 1
+s_cmp_lg_u32 s12, 0
+s_cbranch_scc1 .Lloop
+global_store_dword v1, v24, s[6:7]
+""",
+    ),
+    Case(
+        "third_buffer_filled_too_early",
+        "gfx950",
+        "missing barrier before LDS is overwritten",
+        "https://github.com/ROCm/rocm-libraries/pull/11779",
+        "A ring of three: the fill of the third buffer follows the reads of its last contents "
+        "with no barrier between, so a fast wave overwrites what a slow one still reads.",
+        BUFFER
+        + """
+s_lshl_b32 s13, s3, 2
+s_mov_b32 m0, s13
+v_mov_b32_e32 v24, 0
+buffer_load_dword v1, s[8:11], 0 offen lds
+s_mov_b32 s12, 3
+.Lloop:
+s_waitcnt vmcnt(0)
+s_barrier                               ; the buffer is filled
+ds_read_b32 v21, v2
+s_waitcnt lgkmcnt(0)
+v_add_u32_e32 v24, v24, v21
+fixed: s_barrier
+buffer_load_dword v1, s[8:11], 0 offen lds
+s_sub_u32 s12, s12, 1
+s_cmp_lg_u32 s12, 0
+s_cbranch_scc1 .Lloop
+s_waitcnt vmcnt(0)
+global_store_dword v1, v24, s[6:7]
+""",
+    ),
+    Case(
+        "partial_sums_through_a_stale_cache",
+        "gfx950",
+        "missing cache bypass between workgroups",
+        "https://github.com/ROCm/rocm-libraries/pull/11691",
+        "Partial sums are stored past the caches and announced by a flag, but loaded through the "
+        "cache of the other die, which may hold old lines of the workspace.",
+        """
+v_mov_b32_e32 v5, 0
+v_mov_b32_e32 v6, 1
+s_cmp_eq_u32 s2, 0
+s_cbranch_scc0 .Lread
+global_store_dword v1, v1, s[6:7] offset:1024 sc0 sc1
+s_waitcnt vmcnt(0)
+s_barrier
+s_cmp_eq_u32 s3, 0
+s_cbranch_scc0 .Lend
+global_store_dword v5, v6, s[6:7] sc0 sc1
+s_branch .Lend
+.Lread:
+global_load_dword v7, v5, s[6:7] sc0 sc1
+s_waitcnt vmcnt(0)
+v_readfirstlane_b32 s12, v7
+s_cmp_eq_u32 s12, 1
+s_cbranch_scc0 .Lread
+wrong: global_load_dword v20, v2, s[6:7] offset:1024
+fixed: global_load_dword v20, v2, s[6:7] offset:1024 sc0 sc1
+s_waitcnt vmcnt(0)
+global_store_dword v1, v20, s[6:7] offset:1536
+.Lend:
+""",
+        grid=2,
+    ),
+    Case(
+        "halves_of_one_register",
+        "gfx942",
+        "load of half a register",
+        "https://github.com/ROCm/rocm-systems/pull/10445",
+        "With ECC of registers a load of one half writes the whole register: the half that was "
+        "loaded before is gone.",
+        """
+global_load_short_d16 v20, v1, s[4:5]
+s_waitcnt vmcnt(0)
+wrong: global_load_short_d16_hi v20, v1, s[4:5] offset:2
+fixed: global_load_short_d16_hi v21, v1, s[4:5] offset:2
+s_waitcnt vmcnt(0)
+fixed: v_or_b32_e32 v20, v20, v21
+global_store_dword v1, v20, s[6:7]
+""",
+        expected=("invalid",),
+    ),
+    Case(
+        "part_of_a_result_as_an_addend",
+        "gfx950",
+        "wait states between matrix instructions",
+        "https://github.com/llvm/llvm-project/pull/117263",
+        "gfx950 needs one state more than gfx942 before a matrix instruction adds to a part of a "
+        "result.",
+        FILL
+        + """
+ds_read_b128 v[24:27], v4
+s_waitcnt lgkmcnt(0)
+v_mfma_f32_32x32x16_bf16 v[40:55], v[24:27], v[24:27], 0
+wrong: s_nop 8
+fixed: s_nop 9
+v_mfma_f32_16x16x32_bf16 v[60:63], v[24:27], v[24:27], v[40:43]
+s_nop 10
+"""
+        + STORE.format(60, 63),
+        ("invalid",),
+    ),
+    Case(
+        "double_precision_result_as_an_addend",
+        "gfx950",
+        "wait states between matrix instructions",
+        "https://github.com/llvm/llvm-project/pull/117283",
+        "On gfx950 a result in double precision may be a part of another's addend after 17 "
+        "states, not after 9.",
+        FILL
+        + """
+ds_read_b128 v[24:27], v4
+s_waitcnt lgkmcnt(0)
+v_mfma_f64_16x16x4_f64 v[40:47], v[24:25], v[26:27], 0
+wrong: s_nop 8
+fixed: s_nop 15
+fixed: s_nop 0
+v_mfma_f64_4x4x4_4b_f64 v[60:61], v[24:25], v[26:27], v[42:43]
+s_nop 15
+s_nop 3
+global_store_dwordx2 v3, v[60:61], s[6:7]
+""",
+        ("invalid",),
+    ),
+    Case(
+        "scalar_loads_counted_one_by_one",
+        "gfx950",
+        "partial count with loads out of order",
+        "https://github.com/ROCm/rocm-libraries/pull/10929",
+        "Scalar loads return out of order: a count of 1 does not say that the first has come back.",
+        """
+s_load_dwordx2 s[12:13], s[4:5], 0x0
+s_load_dwordx2 s[14:15], s[4:5], 0x40
+wrong: s_waitcnt lgkmcnt(1)
+fixed: s_waitcnt lgkmcnt(0)
+s_add_u32 s16, s12, 1
+v_mov_b32_e32 v20, s16
+s_waitcnt lgkmcnt(0)
+v_add_u32_e32 v20, s14, v20
+global_store_dword v1, v20, s[6:7]
+""",
+    ),
 ]
 
 
@@ -637,15 +846,16 @@ def lines(body: str, form: str) -> str:
     return "\n".join(found)
 
 
-def launch() -> dict:
+def launch(grid: int) -> dict:
+    flags = {"init": "zero"} if grid > 1 else {}
     return {
         "entry": "kernel",
-        "grid": [1, 1, 1],
+        "grid": [grid, 1, 1],
         "block": [128, 1, 1],
         "params": [{"kind": "pointer", "tensor": "x"}, {"kind": "pointer", "tensor": "y"}],
         "tensors": {
             "x": {"shape": [4096], "dtype": "u32", "role": "in"},
-            "y": {"shape": [512], "dtype": "u32", "role": "out"},
+            "y": {"shape": [512], "dtype": "u32", "role": "inout" if flags else "out", **flags},
         },
     }
 
@@ -664,7 +874,7 @@ def main() -> None:
                 lds=8192,
             )
             (folder / f"{form}.s").write_text(text)
-        (folder / "launch.json").write_text(json.dumps(launch(), indent=1) + "\n")
+        (folder / "launch.json").write_text(json.dumps(launch(case.grid), indent=1) + "\n")
         described.append(
             {
                 "name": case.name,

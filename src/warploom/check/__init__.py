@@ -5,7 +5,7 @@ and says whether any timing of that launch can go wrong. It shares no code with 
 generators: of warploom it imports ``errors`` and ``report`` only.
 """
 
+from warploom.axioms import AXIOMS, Axiom
 from warploom.check.api import check
-from warploom.check.axioms import AXIOMS, Axiom
 from warploom.check.launch import Launch, Param, Tensor, TensorMap
 from warploom.report import CodeEvent, CodeFinding, CodeReport, Verdict

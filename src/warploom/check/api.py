@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from warploom.check.axioms import resolve
+from warploom.axioms import resolve
 from warploom.check.launch import Launch
 from warploom.errors import CheckError, UnsupportedCodeError, WarploomError
 from warploom.report import CodeReport

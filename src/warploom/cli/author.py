@@ -28,6 +28,7 @@ from warploom.pipeline.config.target import TargetProfile
 from warploom.targets.described import SHIPPED
 from warploom.targets.figures import Figure, figures_of
 from warploom.targets.h200 import HopperTarget, h100, h200
+from warploom.targets.mi300x import mi300x
 from warploom.targets.mi355x import mi355x
 from warploom.targets.seed_model import seed_model
 
@@ -155,12 +156,15 @@ def machine(spec: str, target: Target | None) -> MachineCosts | None:
     return target
 
 
-TARGETS = {"h200": h200, "h100": h100, "mi355x": mi355x, "seed": seed_model}
+TARGETS = {
+    "h200": h200, "h100": h100, "mi355x": mi355x, "mi300x": mi300x, "seed": seed_model,
+}  # fmt: skip
 
 
 def costs_command(
     target: Annotated[
-        str, typer.Argument(help="h200, h100, mi355x, seed (relative prices), file.py:object.")
+        str,
+        typer.Argument(help="h200, h100, mi355x, mi300x, seed (relative prices), or yours."),
     ] = "h200",
 ) -> Answer:
     """List the numbers of a target with their origins: document, measurement, fit, assumption."""

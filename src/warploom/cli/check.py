@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from warploom.axioms import parse_axiom, resolve
 from warploom.check.api import KINDS, check, read_source
-from warploom.check.axioms import parse_axiom, resolve
 from warploom.check.formats import decode, encode
 from warploom.check.launch import Launch
 from warploom.cli.arguments import complete_source

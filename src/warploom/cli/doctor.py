@@ -7,7 +7,7 @@ import importlib.util
 import platform
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Annotated, Any
@@ -18,7 +18,8 @@ from warploom import __version__
 from warploom.cli.screen import Answer, columns, wrapped
 from warploom.codegen.amdgcn.toolchain import find_assembler, working_linkers
 from warploom.errors import BackendError
-from warploom.runtime.hip import VARIABLE, device_count
+from warploom.runtime.hip import VARIABLE, device_count, device_name
+from warploom.runtime.rocm import self_benchmark, why_no_rocm
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +51,23 @@ PROGRAMS = (
 def doctor_command(
     gpu: Annotated[
         bool,
-        typer.Option("--gpu", help="Measure host time, a GEMM and an attention against torch's."),
+        typer.Option("--gpu", help="Measure kernels on the GPU at hand against torch's."),
     ] = False,
 ) -> Answer:
     """Say what is installed here, what it enables, and how to get the rest."""
     checks = [*map(_package, PACKAGES), *map(_program, PROGRAMS), *_amd_tools(), _gpu(), _hip()]
-    measured = import_module("warploom.torch.self_benchmark").standing() if gpu else ()
+    measured = _measured() if gpu else ()
     found: dict[str, Any] = {"warploom": __version__, "checks": [asdict(c) for c in checks]}
     found |= {"measured": [asdict(m) for m in measured]} if gpu else {}
     return Answer(lambda: "\n".join(_lines(checks, measured)), lambda: found)
+
+
+def _measured() -> Sequence[Any]:
+    """Kernels on the GPU at hand: Hopper's through torch, an AMD GPU's through HIP."""
+    if why_no_rocm():
+        found: Sequence[Any] = import_module("warploom.torch.self_benchmark").standing()
+        return found
+    return self_benchmark()
 
 
 def _lines(checks: Iterable[Check], measured: Iterable[Any]) -> Iterator[str]:
@@ -106,7 +115,8 @@ def _hip() -> Check:
     """Whether a HIP runtime answers, and how many devices it has."""
     fix = f"install ROCm, or set {VARIABLE} to the path of libamdhip64.so"
     try:
-        found: str | None = f"{device_count()} device(s)"
+        count = device_count()
+        found: str | None = f"{count} device(s)" + (f", {device_name()}" if count else "")
     except BackendError:
         found = None
     return Check("HIP", found, "running MI355X kernels (gfx950)", fix)

@@ -18,7 +18,6 @@ from warploom.cli.kernels import (
     assignments,
     parse_tile,
     tile_extents,
-    two_products,
 )
 from warploom.cli.knobs import Request, with_request
 from warploom.cli.screen import (
@@ -33,11 +32,11 @@ from warploom.cli.screen import (
 from warploom.cli.source import load, text_named
 from warploom.cli.subject import Subject
 from warploom.codegen import amdgcn as gfx950
-from warploom.codegen.amdgcn.attention import attention_tile_kernel, fit_attention, held_registers
 from warploom.codegen.amdgcn.emit import SCHEDULES, ReadyKernel, ready_kernel
 from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgcn.tile import ElementType, element_type
-from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel, products
+from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X, AmdMachine
+from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.compiler import pass_list
 from warploom.compiler.cubin import compile_source, find_toolchain
 from warploom.errors import BackendError, ConfigError
@@ -72,7 +71,7 @@ def emit_h200_command(
 
     Example: warploom emit h200 gemm --tile 128x256x64 -o out
     """
-    if (Path(source) / "passes.json").is_file():
+    if pass_list.is_dump(source):
         return _resumed(Path(source), output, build=build)
     subject = load(source, request)
     text = cuda_text(subject, races=races)
@@ -214,10 +213,10 @@ def emit_gfx950_command(
     """Emit, compile and check a kernel; write assembly, object, sidecar and schedule.
 
     The ISA gate must find exactly the schedule in the code, with no spills; otherwise nothing is
-    written and the differences are shown. A tile kernel (gemm, file.py:kernel) that is a product
-    with a pointwise tail takes the loop of --schedule, its own tail, and any K. One of two products
-    around vector work (attention) is scheduled by itself; its tile is queries x keys x head. Every
-    other tile kernel is compiled without a pipelined schedule, which the answer says.
+    written and the differences are shown. The loops of a tile kernel (gemm, attention,
+    file.py:kernel) are scheduled by themselves; one that is a product with a pointwise tail takes
+    the loop of --schedule instead, where one is named. A loop that cannot be pipelined stays a
+    plain one, which the answer says.
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
@@ -225,15 +224,8 @@ def emit_gfx950_command(
     kind = str(request.dtype or "bf16")
     named = _named(spec, kind, choose)
     wanted = {"--schedule": schedule, "--mma": mma, "--sync": request.sync, "--hip": hip}
-    if named is not None:
-        pipelined = why_not_pipelined(named)
-        if pipelined is not None:
-            if any(wanted.values()):
-                raise pipelined
-            return emit_tile_kernel(named, spec, request.tile, output, pipelined)
-    if named is not None and products(named.compiled.kernel) == 2:
-        _refuse(spec, wanted)
-        return emit_two_products(named, spec, request.tile, output)
+    if named is not None and not any(wanted.values()):
+        return emit_tile_kernel(named, spec, request.tile, output)
     text = None if named is None else gemm_tile_kernel(named.compiled.kernel)
     spec = (schedule or "fourwave") if text else spec
     block = parse_tile(request.tile, kind, TILES.get(spec))
@@ -257,47 +249,64 @@ def emit_gfx950_command(
     return replace(answer, data=lambda: answer.data() | {"hip": verdict}) if hip else answer
 
 
-def why_not_pipelined(kernel: TileKernel) -> BackendError | None:
-    """Why a kernel has no pipelined schedule on gfx950; None where it has one."""
-    try:
-        if products(kernel.compiled.kernel) == 2:
-            attention_tile_kernel(kernel.compiled.kernel)
-        else:
-            gemm_tile_kernel(kernel.compiled.kernel)
-    except BackendError as error:
-        return error
-    return None
+@with_request(without=("target", "sync", "knobs"))
+def emit_gfx942_command(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="KERNEL",
+            help="A tile kernel by name, or file.py:kernel.",
+            autocompletion=complete_source,
+        ),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = FOLDER,
+    choose: Annotated[
+        list[str] | None, typer.Option("--set", "--choose", help="A choice, as causal=true.")
+    ] = None,
+    *,
+    request: Request,
+) -> Answer:
+    """Compile a tile kernel for MI300X; write assembly, object, sidecar and a host program.
+
+    Example: warploom emit gfx942 swiglu --tile 64x32x32 -o out
+    """
+    named = _named(source, str(request.dtype or "bf16"), choose)
+    if named is None:
+        raise ConfigError(
+            f"{source} is no tile kernel",
+            where="emit gfx942",
+            why="the shipped schedules load 16 bytes a lane straight to LDS, which gfx942 cannot",
+            fix="a tile kernel, or warploom emit gfx950",
+        )
+    return emit_tile_kernel(named, source, request.tile, output, MI300X)
 
 
 def emit_tile_kernel(
-    kernel: TileKernel, spec: str, tile: str | None, output: Path, why: BackendError
+    kernel: TileKernel, spec: str, tile: str | None, output: Path, machine: AmdMachine = MI355X
 ) -> Answer:
-    """Compile a kernel by the general lowering and write it."""
-    made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile))
+    """Compile a kernel, prove the schedules of its loops, and write it."""
+    made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile), machine)
     with working(f"compiling {kernel.text.name}"):
         listing = made.listing()
+    subjects = [Subject(spec=spec, document=d, dtype=kernel.dtype) for d in made.documents]
+    for subject in subjects:
+        subject.require_proof("")
     made.sidecar["text"] = _source(kernel, spec)
     try:
         paths = [str(p) for p in made.write(output)]
     except OSError as error:
         raise BackendError(f"cannot write to {output}: {error.strerror}") from None
-    lines = [listing, f"no schedule of its own: {why.what}"]
-    lines += [f"  {why.where}"] if why.where else []
-    data = {"files": paths, "sidecar": made.sidecar, "why_no_schedule": why.what}
-    return Answer(lambda: "\n".join([*lines, "wrote " + ", ".join(paths)]), lambda: data)
-
-
-def emit_two_products(kernel: TileKernel, spec: str, tile: str | None, output: Path) -> Answer:
-    """Schedule, prove, emit, gate and write a kernel, and say what came out."""
-    text, made = two_products(kernel, tile)
-    with working(f"scheduling and emitting {kernel.text.name}"):
-        schedule, found = fit_attention(text, made)
-    subject = Subject(spec=spec, document=schedule.document)
-    subject.require_proof("")
-    found = replace(found, sidecar=found.sidecar | {"text": _source(kernel, spec)})
-    head = f"{subject.name}: {made.label()}, scheduled for {subject.document.target}, proven"
-    held = held_registers(found.plan, found.gate.resources).text()
-    return emitted(subject, found, output, [head, schedule.status(), held])
+    gate, paces = made.program.gate, [subject.pace() for subject in subjects]
+    data = {
+        "files": paths,
+        "sidecar": made.sidecar,
+        "gate": gate.to_json() if gate else None,
+        "pace": [pace.to_json() for pace in paces if pace],
+        "not_pipelined": list(made.program.not_pipelined),
+    }
+    proven = [f"{subject.name}: proven" for subject in subjects]
+    lines = [listing, *proven, "wrote " + ", ".join(paths)]
+    return Answer(lambda: "\n".join(lines), lambda: data)
 
 
 def _source(kernel: TileKernel, spec: str) -> dict[str, Any]:
@@ -330,14 +339,6 @@ def emitted(
         "pace": pace.to_json() if pace else None,
     }
     return Answer(lambda: "\n".join([*shown, "wrote " + ", ".join(paths)]), lambda: data)
-
-
-def _refuse(spec: str, options: Mapping[str, object]) -> None:
-    """Options that a kernel of two products does not take."""
-    for option, given in options.items():
-        if given:
-            fix = "leave it out: the kernel's own schedule is derived"
-            raise ConfigError(f"{spec} is a kernel of two products", where=option, fix=fix)
 
 
 def _ready(
@@ -418,5 +419,6 @@ group = typer.Typer(
     no_args_is_help=True,
 )
 group.command("gfx950", short_help="A checked MI355X kernel")(spoken(emit_gfx950_command))
+group.command("gfx942", short_help="A tile kernel for MI300X")(spoken(emit_gfx942_command))
 group.command("h100", short_help="The same for the H100")(spoken(_for_h100()))
 group.command("h200", short_help="A Hopper kernel: CUDA source, cubin")(spoken(emit_h200_command))

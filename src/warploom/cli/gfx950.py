@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,7 @@ import typer
 
 from warploom.cli.screen import Answer, read_text
 from warploom.cli.source import text_named
-from warploom.codegen.amdgcn import check_isa, launch_plan, read_sidecar, tile_of_sidecar
-from warploom.codegen.amdgcn.attention import AttentionShape, attention_tile_kernel, try_kernel
+from warploom.codegen.amdgcn import check_isa, launch_plan, read_sidecar
 from warploom.codegen.amdgcn.emulator import (
     EmulationError,
     Floats,
@@ -26,10 +26,12 @@ from warploom.codegen.amdgcn.emulator import (
     normal_matrix,
     timing_named,
 )
+from warploom.codegen.amdgcn.isa_check.regions import check_regions
 from warploom.codegen.amdgcn.sidecar import plan_of_sidecar
 from warploom.codegen.amdgcn.tile_ir import is_tile_sidecar
 from warploom.codegen.amdgcn.tile_ir.execute import ExecutionError
-from warploom.codegen.amdgcn.tile_ir.trial import compare, random_case
+from warploom.codegen.amdgcn.tile_ir.loop_schedule import gated_from
+from warploom.codegen.amdgcn.tile_ir.trial import PADDING, compare, random_case
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.codegen.amdgcn.trial import try_product
 from warploom.errors import ConfigError
@@ -62,6 +64,10 @@ def check_isa_command(
     """
     text = read_text(assembly)
     beside = sidecar or assembly.with_suffix(".json")
+    if is_tile_sidecar(read_text(beside)):
+        loops = json.loads(read_text(beside)).get("loops")
+        if loops:
+            return _check_loops(assembly, schedule, loops, text)
     if schedule is None and is_tile_sidecar(read_text(beside)):
         raise ConfigError(
             "this kernel has no schedule to compare with",
@@ -73,12 +79,21 @@ def check_isa_command(
         read_schedule(read_text(schedule or assembly.with_suffix(".schedule.json")))
     )
     values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
-    plan = (
-        plan_of_sidecar(document, values)
-        if "k" in values
-        else AttentionShape(document, tile_of_sidecar(values))
-    )
-    report = check_isa(plan, text)
+    report = check_isa(plan_of_sidecar(document, values), text)
+    return Answer(report.text, report.to_json, 0 if report.exact else 1)
+
+
+def _check_loops(
+    assembly: Path, schedule: Path | None, loops: Sequence[dict[str, Any]], text: str
+) -> Answer:
+    """The pipelined loops of a tile kernel, each against its schedule."""
+    first = schedule or assembly.with_suffix(".schedule.json")
+    plans = []
+    for number, loop in enumerate(loops):
+        name = first.name if not number else first.name.replace(".json", f".{number}.json")
+        document = counter_document_of(read_schedule(read_text(first.with_name(name))))
+        plans.append(gated_from(document, loop))
+    report = check_regions(plans, text)
     return Answer(report.text, report.to_json, 0 if report.exact else 1)
 
 
@@ -121,13 +136,6 @@ def emulate_command(
     values = read_sidecar(beside)
     names = timing or ["late", "early", "random-0"]
     turns = [(_timing(name), by) for name in names for by in order or [Order.FORWARD]]
-    if "text" in values and "k" not in values:
-        queries, keys = m or values["tile"]["block"][1], n or 3 * values["tile"]["block"][0] - 1
-        return _answer(
-            [_try(text, values, (queries, keys), *turn) for turn in turns],
-            f"{queries} queries, {keys} keys, two heads",
-            {"m": queries, "n": keys},
-        )
     tile, rule = values["tile"], values["k"]
     m, n = m or tile["block"][0], n or tile["block"][1]
     usual = rule["base"] + 3 * rule["per"] if "text" in values else None
@@ -160,10 +168,14 @@ def _execute(
     kernel = simplify(_kernel(values))
     case = random_case(kernel, values, sizes)
     runs = []
-    for by in order or [Order.FORWARD, Order.REVERSE]:
-        found: dict[str, Any] = {"timing": "every", "order": by.value}
+    # Rows at multiples of 16 bytes take the pipelined loops, odd ones the plain loops.
+    orders = order or [Order.FORWARD, Order.REVERSE]
+    for by, padding in (
+        product(orders, reversed(PADDING)) if order else zip(orders, reversed(PADDING), strict=True)
+    ):
+        found: dict[str, Any] = {"timing": "every", "order": by.value, "padding": padding}
         try:
-            errors = compare(kernel, text, values, case, order=by.value)
+            errors = compare(kernel, text, values, case, order=by.value, padding=padding)
         except ExecutionError as fault:
             runs.append(found | {"right": False, "fault": str(fault)})
             continue
@@ -180,25 +192,6 @@ def _answer(runs: list[dict[str, Any]], head: str, sizes: dict[str, int]) -> Ans
     lines = [f"{run['timing']:>10} {run['order']:<9} {_words(run)}" for run in runs]
     code = 0 if all(run["right"] for run in runs) else 1
     return Answer(lambda: "\n".join([head, *lines]), lambda: {**sizes, "runs": runs}, code)
-
-
-def _try(
-    text: str, values: dict[str, Any], sizes: tuple[int, int], timing: Timing, order: Order
-) -> dict[str, Any]:
-    """One emulated launch of a kernel of two products: one batch, two heads of one group."""
-    found: dict[str, Any] = {"timing": timing.name, "order": order.value}
-    grid, kernel = values["grid"], _kernel(values)
-    own = attention_tile_kernel(kernel)
-    extents = {a.name: 1 for t in kernel.tensors for a in t.axes if not a.size}
-    extents |= dict.fromkeys(grid["unit_axes"][:1], 2)
-    extents |= {grid["row_axis"]: sizes[0], kernel.var(own.key).axis: sizes[1]}
-    scalars = dict.fromkeys(own.scalars, 0.125)
-
-    def launch() -> tuple[float, float]:
-        done = try_kernel(kernel, text, values, extents, scalars, timing=timing, order=order)
-        return done.error, done.allowed
-
-    return found | _judged(launch)
 
 
 def _kernel(values: dict[str, Any]) -> Kernel:

@@ -9,12 +9,6 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from warploom.cli.author import user_object
-from warploom.codegen.amdgcn import GemmTile
-from warploom.codegen.amdgcn.attention import (
-    AttentionTileKernel,
-    attention_tile,
-    attention_tile_kernel,
-)
 from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler import pass_list
 from warploom.compiler.compiled import Compiled, compile_kernel
@@ -27,6 +21,7 @@ from warploom.ir.tile import Access, DType, Walk, is_number
 from warploom.kernels.attention import attention, packed, paged
 from warploom.kernels.attention_grad import attention_grad, packed_grad, packed_values, values_grad
 from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
+from warploom.kernels.conv2d import conv2d
 from warploom.kernels.gemm import gemm, turned
 from warploom.kernels.grouped import (
     gathered_swiglu,
@@ -42,10 +37,12 @@ from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.measured import LONG
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
+from warploom.kernels.split_k import split_product, summed_parts
 from warploom.kernels.swiglu import swiglu
 from warploom.passes.driver import Lowered
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
 from warploom.pipeline.amd_target.cost import AMDScheduleHints
+from warploom.pipeline.amd_target.geometry import MICROSCALED
 from warploom.pipeline.schedule import PipelineSchedule
 from warploom.pipeline.schedules.shipped import shipped
 from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
@@ -62,7 +59,7 @@ TILES = {"single_buffer": (128, 128, 64)}  # default tiles other than the double
 def parse_tile(text: str | None, dtype: str, default: Tile | None = None) -> Tile:
     """``256x256x64`` as numbers; by default the shipped tile of the dtype."""
     if text is None:
-        return default or DEFAULT["fp8" if dtype == "fp8" else "bf16"]
+        return default or DEFAULT["fp8" if dtype in ("fp8", *MICROSCALED) else "bf16"]
     parts = text.lower().split("x")
     if len(parts) != 3 or not all(p.isdigit() and int(p) for p in parts):
         raise ConfigError(f"{text!r} is no tile", where="--tile", fix="write it as 256x256x64")
@@ -93,6 +90,7 @@ TEXTS = {
         *(scan_parts, attention_grad, values_grad, packed_grad, packed_values),
     )
 }
+AMD_TEXTS = {t.name: t for t in (conv2d, split_product, summed_parts)}  # Hopper refuses these
 USUAL = dict.fromkeys(
     ("block_scaled", "block_scaled_pair", "grouped_scaled"), "fp8"
 )  # element types other than bf16
@@ -159,6 +157,13 @@ class TileKernel:
     @property
     def element(self) -> str:
         """The element type of its inputs, as the language calls it."""
+        if self.dtype in MICROSCALED:
+            raise ConfigError(
+                f"tile kernels have no tensors of {self.dtype}",
+                where="--dtype",
+                why="its blocks share scales; the shipped MI355X schedules multiply them",
+                fix=f"warploom emit gfx950 fourwave --dtype {self.dtype}",
+            )
         return _DTYPES.get(self.dtype, self.dtype)
 
     @cached_property
@@ -311,10 +316,10 @@ def kernel_named(spec: str, tile: str | None = None, dtype: str | None = None) -
 
 
 def _named(spec: str, tile: str | None, dtype: str | None) -> TileKernel | None:
-    if spec.partition("@")[0] in TEXTS and not _NAME.fullmatch(spec):
+    if spec.partition("@")[0] in TEXTS | AMD_TEXTS and not _NAME.fullmatch(spec):
         name, said = split_spec(spec)
         kind = dtype or USUAL.get(name, "bf16")
-        return with_tile(told(TileKernel(TEXTS[name], kind), said, spec), tile)
+        return with_tile(told(TileKernel((TEXTS | AMD_TEXTS)[name], kind), said, spec), tile)
     name, found = spec, _NAME.fullmatch(spec)
     if found is None or found["text"] not in TEXTS:
         return None
@@ -363,19 +368,6 @@ def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:
         )
     pins: Mapping[str, object] = dict(zip(free, (int(p) for p in parts), strict=False))
     return replace(kernel, pins=tuple(pins.items()))
-
-
-def two_products(kernel: TileKernel, tile: str | None) -> tuple[AttentionTileKernel, GemmTile]:
-    """A kernel of two products for gfx950, and its tile there, queries x keys x head."""
-    text = attention_tile_kernel(kernel.compiled.kernel)
-    made = attention_tile(text)
-    if tile is not None:
-        parts = [int(p) for p in tile.lower().split("x") if p.isdigit()]
-        if len(parts) != 3 or parts[2] != text.width or parts[0] % 32 or not all(parts):
-            fix = f"queries in steps of 32, keys and the head, e.g. 128x64x{text.width}"
-            raise ConfigError(f"{tile!r} is no tile of {kernel.text.name}", where="--tile", fix=fix)
-        made = attention_tile(text, keys=parts[1], waves=parts[0] // 32)
-    return text, made
 
 
 def tile_extents(kernel: TileKernel, tile: str | None) -> dict[str, int]:

@@ -54,6 +54,11 @@ class Dtype(StrEnum):
     BF16 = "bf16"
     FP16 = "fp16"
     FP8 = "fp8"
+    MXFP8 = "mxfp8"
+    MXFP8_E5M2 = "mxfp8_e5m2"
+    MXFP6 = "mxfp6"
+    MXFP6_E3M2 = "mxfp6_e3m2"
+    MXFP4 = "mxfp4"
 
     @classmethod
     def _missing_(cls, value: object) -> "Dtype | None":
@@ -157,8 +162,8 @@ DtypeOption = Annotated[
     Dtype | None,
     typer.Option(
         parser=element_type,
-        metavar="|".join(Dtype),
-        help="Element type.",
+        metavar="bf16|fp16|fp8|mxfp8|..",
+        help="Element type; also mxfp6, mxfp4, mxfp8_e5m2, mxfp6_e3m2.",
         show_default="bf16",
     ),
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -26,6 +27,10 @@ from warploom.interp.executor import Early, Late, Random, Timing, execute
 from warploom.interp.executor.roles import first_fault
 from warploom.ir.mbarrier_dialect import RolesDocument
 
+if TYPE_CHECKING:
+    from warploom.codegen.amdgcn.tile_ir.trial import Case
+    from warploom.runtime.mi355x import CompiledMi355x
+
 TRIPS = 3
 
 
@@ -44,7 +49,7 @@ def run_command(
     runs: Annotated[int, typer.Option(min=1, max=1000, help="Random timings on the CPU.")] = 8,
     on: Annotated[
         str | None,
-        typer.Option(metavar="CHIP", help="Execute the machine code for mi355x or mi300x."),
+        typer.Option(metavar="CHIP", help="The machine code for mi355x or mi300x."),
     ] = None,
     *,
     request: Request,
@@ -54,12 +59,14 @@ def run_command(
     Without a GPU a kernel's module is executed by the interpreter and compared with NumPy; the
     programs of a document are executed without a kernel, by the numeric executor. Inputs are made
     from the kernel's signature. --stamps writes what `timeline --stamps` draws over
-    its prediction. Exit code 0: right. 1: wrong under some timing, or beyond the error limit.
+    its prediction. --on runs the code for an AMD chip: through HIP where a device is, else from its
+    machine code on the CPU, for every timing. Exit code 0: right. 1: wrong under some timing, or
+    beyond the error limit.
 
     Example: warploom run swiglu --shape 512x1024x256
     """
     if on is not None:
-        return _on_chip(source, request, shape, setting, on)
+        return _on_chip(source, request, shape, setting, on, host=host)
     found = look_up(source, request)
     missing = "asked for" if host else why_host(found)
     if stamps is not None and missing:
@@ -81,13 +88,12 @@ def run_command(
     return Answer(lambda: _text(result), lambda: result, 0 if result["right"] else 1)
 
 
-def _on_chip(
+def _for_chip(
     source: str, request: Request, shape: str | None, settings: Sequence[str], chip: str
-) -> Answer:
-    """The machine code of a tile kernel for an AMD chip, executed on the CPU."""
-    from warploom.codegen.amdgcn.tile_ir.execute import ExecutionError
+) -> tuple[TileKernel, CompiledMi355x, Case]:
+    """A tile kernel compiled for an AMD chip, and random inputs of the sizes that are said."""
     from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
-    from warploom.codegen.amdgcn.tile_ir.trial import compare, random_case
+    from warploom.codegen.amdgcn.tile_ir.trial import random_case
     from warploom.runtime.mi355x import CompiledMi355x
 
     named = text_named(source, str(request.dtype or "bf16"))
@@ -95,32 +101,68 @@ def _on_chip(
         what = f"{source} is no tile kernel" if named is None else f"no chip {chip!r}"
         raise ConfigError(what, where="--on", fix=f"a tile kernel on {' or '.join(MACHINES)}")
     sizes: dict[str, int] = {}
+    scalars: dict[str, Any] = {}
     if shape or settings:
         problem = make_problem(named, shape, settings, timed=False)
-        named, sizes = problem.kernel, dict(problem.sizes)
+        named, sizes, scalars = problem.kernel, dict(problem.sizes), dict(problem.scalars)
     kernel = named.compiled.kernel
     made = CompiledMi355x(kernel, tile_extents(named, request.tile), MACHINES[chip])
-    with working(f"compiling and executing {named.text.name}"):
+    with working(f"compiling {named.text.name}"):
         kernel = made.simplified
         axes = {a.name for t in kernel.tensors for a in t.axes}
         case = random_case(kernel, made.sidecar, {n: s for n, s in sizes.items() if n in axes})
-        rows = []
-        for order in ("forward", "reverse", "random"):
+    given = {n: v for n, v in scalars.items() if n in case.scalars}
+    return named, made, replace(case, scalars=case.scalars | given)
+
+
+def _on_chip(
+    source: str,
+    request: Request,
+    shape: str | None,
+    settings: Sequence[str],
+    chip: str,
+    *,
+    host: bool,
+) -> Answer:
+    """The code of a tile kernel for an AMD chip: launched through HIP, or executed on the CPU."""
+    from warploom.codegen.amdgcn.tile_ir.execute import ExecutionError
+    from warploom.codegen.amdgcn.tile_ir.trial import PADDING, compare
+    from warploom.runtime.rocm import OnChip, why_no_rocm
+
+    named, made, case = _for_chip(source, request, shape, settings, chip)
+    missing = "asked for" if host else why_no_rocm()
+    words = ", ".join(f"{n}={s}" for n, s in case.sizes.items())
+    where = f"machine code for {made.machine.cpu} on the host, every timing: {words}"
+    rows: list[dict[str, Any]] = []
+    if not missing:
+        with working(f"running {named.text.name}"), OnChip(made, case) as bound:
+            errors = bound.errors()
+        where = f"{made.machine.cpu} through HIP: {words}"
+        right, worst = all(e <= a for e, a in errors), max(e for e, _ in errors)
+        rows.append({"timing": "as it came", "right": right, "note": f"{worst:.2e}"})
+    with working(f"executing {named.text.name}"):
+        kernel = made.simplified
+        # Rows at multiples of 16 bytes take the pipelined loops, odd ones the plain loops.
+        odd, whole = PADDING
+        ways = (("forward", whole), ("reverse", odd), ("random", whole)) if missing else ()
+        for order, padding in ways:
+            name = f"waves {order}"
             try:
-                errors = compare(kernel, made.assembly, made.sidecar, case, order=order)
+                errors = compare(
+                    kernel, made.assembly, made.sidecar, case, order=order, padding=padding
+                )
             except ExecutionError as fault:
-                rows.append({"timing": f"waves {order}", "right": False, "note": str(fault)})
+                rows.append({"timing": name, "right": False, "note": str(fault)})
                 continue
             right = all(e <= a for e, a in errors)
             worst = max(e for e, _ in errors)
-            rows.append({"timing": f"waves {order}", "right": right, "note": f"{worst:.2e}"})
-    words = ", ".join(f"{n}={s}" for n, s in case.sizes.items())
+            rows.append({"timing": name, "right": right, "note": f"{worst:.2e}"})
     result = {
         "name": named.text.name,
-        "where": f"machine code for {MACHINES[chip].cpu} on the host, every timing: {words}",
+        "where": where,
         "right": all(r["right"] for r in rows),
         "runs": rows,
-        "why_not_gpu": "asked for",
+        "why_not_gpu": missing or None,
     }
     return Answer(lambda: _text(result), lambda: result, 0 if result["right"] else 1)
 
@@ -299,16 +341,24 @@ def bench_command(
         typer.Option(metavar="FILE.py:F", help="A torch function of the same inputs, in order."),
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds, order rotated.")] = 5,
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="CHIP", help="The code for mi355x or mi300x, through HIP."),
+    ] = None,
     *,
     request: Request,
 ) -> Answer:
     """Time a kernel on the GPU at hand against the library, which enters twice.
 
     The library is torch's call for a shipped kernel, or your own by --against; its second entry
-    shows the noise. Without a Hopper GPU the command ends with 2 and says what is missing.
+    shows the noise. --on times the code for an AMD chip through HIP; the library is that of a ROCm
+    build of torch (hipBLASLt), if there is one. Without a GPU the command ends with 2 and says what
+    is missing.
 
     Example: warploom bench gemm --shape 8192x8192x8192
     """
+    if on is not None:
+        return _bench_on_chip(source, request, shape, setting, on, rounds)
     found = look_up(source, request)
     missing = why_host(found)
     if missing:
@@ -336,6 +386,49 @@ def bench_command(
     if "library" not in middle:
         lines.append("  no library call is known for it: --against file.py:function names one")
     data = {"name": name, "problem": problem.words, "error": errors, "ms": middle}
+    return Answer(lambda: "\n".join(lines), lambda: data, 0 if right else 1)
+
+
+def _bench_on_chip(
+    source: str,
+    request: Request,
+    shape: str | None,
+    settings: Sequence[str],
+    chip: str,
+    rounds: int,
+) -> Answer:
+    """Time the code for an AMD chip, beside torch's call where a ROCm build of it is."""
+    from warploom.runtime.rocm import OnChip, library_tensors, rocm_torch, why_no_rocm
+
+    missing = why_no_rocm()
+    if missing:
+        raise BackendError(
+            f"{source} cannot be timed here: {missing}",
+            where="--on",
+            fix=f"`warploom run {source} --on {chip}` executes its machine code on the CPU",
+        )
+    named, made, case = _for_chip(source, request, shape, settings, chip)
+    kernel, torch, others = made.simplified, rocm_torch(), {}
+    if torch is not None:
+        said = {**named.text.signature.choices, **dict(named.choices), **case.scalars}
+        given = library_tensors(torch, kernel.tensors, case)
+        theirs = gpu.library_for(named.text.name, given, said)
+        others = {} if theirs is None else {"library": theirs, "library again": theirs}
+    with OnChip(made, case) as bound:
+        errors = bound.errors()
+        middle = bound.times(others, rounds=rounds)
+    right, worst = all(e <= a for e, a in errors), max(e for e, _ in errors)
+    words = ", ".join(f"{n}={s}" for n, s in case.sizes.items())
+    lines = [f"{named.text.name} on {made.machine.cpu}: {words}"]
+    lines.append(f"  error {worst:.1e} against NumPy: {'right' if right else 'WRONG'}")
+    for who, ms in middle.items():
+        ratio = f"{middle['library'] / ms:7.3f} x library" if "library" in middle else ""
+        lines.append(f"  {who:<14} {ms:9.4f} ms {ratio}".rstrip())
+    if "library" not in middle:
+        why = "no ROCm build of torch is here" if torch is None else "no library call is known"
+        lines.append(f"  {why}: nothing to compare with")
+    data: dict[str, Any] = {"name": named.text.name, "chip": made.machine.cpu, "ms": middle}
+    data |= {"sizes": case.sizes, "error": worst, "right": right}
     return Answer(lambda: "\n".join(lines), lambda: data, 0 if right else 1)
 
 

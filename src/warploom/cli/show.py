@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.arguments import SpecArgument, complete_source
-from warploom.cli.emit import why_not_pipelined
 from warploom.cli.kernels import TEXTS, TileKernel, described, kernel_names, tile_extents
 from warploom.cli.knobs import Request, with_request
 from warploom.cli.screen import (
@@ -26,7 +25,6 @@ from warploom.cli.source import load, look_up, text_named
 from warploom.cli.subject import Subject
 from warploom.codegen.amdgcn.emit import SCHEDULES
 from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
-from warploom.codegen.amdgcn.tile_kernel import products
 from warploom.compiler import pass_list
 from warploom.errors import ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
@@ -87,7 +85,7 @@ def show_command(
             named.compiled.kernel, tile_extents(named, request.tile), MACHINES[request.target]
         )
         with working(f"compiling {named.text.name}"):
-            shown = made.after(after) if after else f"{made.listing()}\n\n{made.simplified}"
+            shown = made.after(after) if after else _compiled_text(made, source, details)
         return Answer(lambda: shown, lambda: {"pass": after or "tile", "text": shown}, raw=True)
     if dump_passes is not None:
         table = _dumped(look_up(source, request), dump_passes)
@@ -103,11 +101,14 @@ def show_command(
 
 
 def _general(source: str, request: Request) -> TileKernel | None:
-    """A tile kernel that the general lowering takes: one without a schedule for that chip."""
-    named = text_named(source, str(request.dtype or "bf16"))
-    if named is None or (request.target == "mi355x" and products(named.compiled.kernel) == 2):
-        return named if named and why_not_pipelined(named) else None
-    return named
+    """The tile kernel a source names."""
+    return text_named(source, str(request.dtype or "bf16"))
+
+
+def _compiled_text(made: CompiledMi355x, source: str, details: bool) -> str:
+    """A kernel on an AMD chip: what was chosen, its pipelined loops entry by entry, its ops."""
+    loops = [_text(Subject(spec=source, document=document), details) for document in made.documents]
+    return "\n\n".join([made.listing(), *loops, str(made.simplified)])
 
 
 def _as_json(part: Subject) -> dict[str, Any]:

@@ -24,16 +24,14 @@ from warploom.cli.kernels import (
     kernel_names,
     parse_tile,
     split_spec,
+    tile_extents,
     told,
-    two_products,
     with_tile,
 )
 from warploom.cli.knobs import Request
 from warploom.cli.screen import working
 from warploom.cli.subject import Document, Subject
-from warploom.codegen.amdgcn.attention import attention_schedule
 from warploom.codegen.amdgcn.emit import SCHEDULES
-from warploom.codegen.amdgcn.tile_kernel import products
 from warploom.errors import ConfigError, DocumentError
 from warploom.frontend.tile_kernel import Text
 from warploom.ir import ScheduleDocument, read_schedule
@@ -44,6 +42,7 @@ from warploom.pipeline.modulo.bridge import ModuloRequest
 from warploom.pipeline.schedule import PipelineSchedule
 from warploom.pipeline.schedules.shipped import tuned
 from warploom.pipeline.sync.marks import SyncPolicy
+from warploom.runtime.mi355x import CompiledMi355x
 from warploom.targets.described import described
 from warploom.targets.h200 import HopperTarget
 
@@ -86,17 +85,32 @@ def look_up(spec: str, request: Request) -> Subject | TileKernel:
 def _on_target(found: Subject | TileKernel, spec: str, name: str) -> Subject | TileKernel:
     """What was found, to be priced on another machine than its own."""
     target = find_target(name)
-    if isinstance(found, TileKernel) and target is None and products(found.compiled.kernel) == 2:
-        tile = "x".join(str(n) for _, n in found.pins) or None
-        with working(f"scheduling {found.text.name}"):  # no compiler is asked
-            document = attention_schedule(*two_products(found, tile)).document
-        return Subject(spec=spec, document=document, dtype=found.dtype)
+    if isinstance(found, TileKernel) and target is None:
+        return _on_mi355x(found, spec)
     if isinstance(found, TileKernel):
         return replace(found, target=hopper(spec, target))
     if isinstance(found.document, RolesDocument):
         kernel = found.kernel and replace(found.kernel, target=hopper(spec, target))
         return replace(found, kernel=kernel, target_given=True)
     return replace(found, machine=machine(spec, target), target_given=True)
+
+
+def _on_mi355x(found: TileKernel, spec: str) -> Subject:
+    """The schedule of a tile kernel's loop on MI355X: the one that its code is printed from."""
+    tile = "x".join(str(n) for _, n in found.pins) or None
+    made = CompiledMi355x(found.compiled.kernel, tile_extents(found, tile))
+    with working(f"compiling {found.text.name} for mi355x"):
+        documents = made.documents
+    if not documents:
+        reasons = made.program.not_pipelined
+        raise ConfigError(
+            f"{found.text.name} has no pipelined loop on mi355x",
+            where=spec,
+            why="; ".join(reasons) or "it has no loop of products",
+            fix=f"warploom run {spec} --on mi355x executes its plain loops; "
+            f"warploom show {spec} --target mi355x lists it",
+        )
+    return Subject(spec=spec, document=documents[0], dtype=found.dtype)
 
 
 def _look_up(spec: str, request: Request) -> Subject | TileKernel:

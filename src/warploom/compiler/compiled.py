@@ -44,13 +44,13 @@ from warploom.errors import (
 )
 from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import Text, Types
-from warploom.interp.dataflow import DataflowReport, verify_dataflow
+from warploom.interp.dataflow import DataflowReport, require_computed, verify_dataflow
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.module import KernelModule
 from warploom.ir.tile import Kernel, Load, Loop, Store, results
 from warploom.kernels.measured import ORDER, Pins
 from warploom.modulo import ModuloOptions
-from warploom.passes.build_module import build_module, printed_module
+from warploom.passes.build_module import build_module
 from warploom.passes.driver import Lowered, Observer, lower
 from warploom.passes.expand_products import split_f32_products
 from warploom.passes.heuristics import Choice, check_pins, choose
@@ -438,8 +438,10 @@ class Compiled:
             for document in lowered.documents:
                 require_clean(document)
             require_composed(lowered.documents)
-            require_covered(printed_module(lowered))
+            module = build_module(self.kernel, lowered)
+            require_covered(module)
             source = emit_kernel(lowered, self.target, stamps=stamps)
+            require_computed(module)
             keep_source(self.rewritten, config, self.target, source)
         return self._built(config, source)
 

@@ -186,6 +186,14 @@ def dump(made: Compiled, folder: Path, config: KernelConfig | None = None) -> st
     return "\n".join(f"{i:02}  {name:24} {s * 1e3:9.2f} ms" for i, (name, s) in enumerate(rows))
 
 
+def is_dump(source: str) -> bool:
+    """Whether a source names a folder that ``dump`` wrote."""
+    try:
+        return (Path(source) / "passes.json").is_file()
+    except (OSError, ValueError):  # too long for a path, or with a zero byte in it
+        return False
+
+
 def resume(folder: Path) -> str:
     """CUDA of a dumped kernel, from its role programs as they are there now.
 

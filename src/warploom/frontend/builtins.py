@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from warploom.errors import KernelError
+from warploom.ir.elementwise import BUILTINS as ELEMENTWISE
 from warploom.ir.tile import Access, DType
 
 f32, bf16, f16 = DType.F32, DType.BF16, DType.F16
@@ -32,11 +33,12 @@ blocked = Order.BLOCKED
 
 
 def _docstrings() -> dict[str, str]:
-    """What editors show, read off the stub: it is stated once."""
+    """What editors show: of rows of the table from there, of the rest from the stub."""
     with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:
         tree = ast.parse(stub.read())
     found = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
-    return {f.name: ast.get_docstring(f) or "" for f in found}
+    documented = {f.name: ast.get_docstring(f) or "" for f in found}
+    return documented | {name: row.doc for name, row in ELEMENTWISE.items()}
 
 
 _DOCSTRINGS = _docstrings()
@@ -87,11 +89,15 @@ Starts: Any = _Annotation(Access.STARTS)
 Turns: Any = _Annotation(Access.TURNS)
 
 WORDS: dict[str, Word] = {}
+"""The builtins by name."""
 
 
 def _word(name: str, usage: str) -> Word:
     return WORDS.setdefault(name, Word(name, usage))
 
+
+# wl.exp, wl.sin and the other functions of one tile: rows of the table, names of this module.
+globals().update({name: _word(name, f"wl.{name}(x)") for name in ELEMENTWISE})
 
 tile = _word("tile", 'm, n = wl.tile(out), or b, h, s = wl.tile(out, whole="d")')
 steps = _word("steps", "for k in wl.steps(x.k)")
@@ -102,18 +108,6 @@ is_whole = _word("is_whole", "wl.is_whole(t), in a loop with whole=(tiles, count
 where = _word("where", "wl.where(condition, a, b)")
 maximum = _word("maximum", "wl.maximum(a, b)")
 minimum = _word("minimum", "wl.minimum(a, b)")
-exp = _word("exp", "wl.exp(x)")
-exp2 = _word("exp2", "wl.exp2(x)")
-log = _word("log", "wl.log(x)")
-log2 = _word("log2", "wl.log2(x)")
-sqrt = _word("sqrt", "wl.sqrt(x)")
-rsqrt = _word("rsqrt", "wl.rsqrt(x)")
-tanh = _word("tanh", "wl.tanh(x)")
-erf = _word("erf", "wl.erf(x)")
-sin = _word("sin", "wl.sin(x)")
-cos = _word("cos", "wl.cos(x)")
-floor = _word("floor", "wl.floor(x)")
-abs = _word("abs", "wl.abs(x)")
 sigmoid = _word("sigmoid", "wl.sigmoid(x)")
 silu = _word("silu", "wl.silu(x)")
 gelu = _word("gelu", 'wl.gelu(x), or wl.gelu(x, approximate="tanh")')

@@ -40,6 +40,7 @@ __all__ = [
     "floor",
     "full",
     "gelu",
+    "grad",
     "i32",
     "i4",
     "i8",
@@ -54,13 +55,13 @@ __all__ = [
     "minimum",
     "mulhi",
     "philox",
+    "print",
     "relu",
     "rsqrt",
     "sigmoid",
     "sign",
     "silu",
     "sin",
-    "grad",
     "softplus",
     "sqrt",
     "square",
@@ -198,6 +199,7 @@ def maximum(a: Any, b: Any, *more: Any) -> Any:
 def minimum(a: Any, b: Any, *more: Any) -> Any:
     """The smaller, element by element; of a NaN and a number the number."""
 
+# Written by scripts/gen_stubs from warploom.ir.elementwise: begin.
 def exp(x: Any) -> Any:
     """e to the power of x."""
 
@@ -233,6 +235,8 @@ def floor(x: Any) -> Any:
 
 def abs(x: Any) -> Any:
     """The absolute value."""
+
+# end
 
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""

@@ -1,12 +1,12 @@
 """Pointwise functions in NumPy, and rounding to element types, as the hardware converts."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from warploom.ir.elementwise import ELEMENTWISE
 from warploom.ir.tile import DType, Fn
 
 Array = npt.NDArray[Any]
@@ -55,68 +55,6 @@ def _whole(array: Array, bits: int) -> Array:
     return np.trunc(np.clip(finite, least, most)).astype(np.int64)
 
 
-_erf = np.vectorize(math.erf, otypes=[np.float64])
-
-
-def _divide_down(a: Any, b: Any) -> Any:  # noqa: ANN401 (NumPy arrays of any kind)
-    return np.floor_divide(a, np.where(b == 0, 1, b))
-
-
-def _remainder(a: Any, b: Any) -> Any:  # noqa: ANN401
-    return np.mod(a, np.where(b == 0, 1, b))
-
-
-def _bits(a: Any) -> Any:  # noqa: ANN401
-    return np.asarray(a).astype(np.int64)
-
-
-def _unsigned(a: Any) -> Any:  # noqa: ANN401
-    """The 32 bits of a whole number as one that is not negative."""
-    return (_bits(a) & 0xFFFFFFFF).astype(np.uint64)
-
-
-def _amount(b: Any, most: int) -> Any:  # noqa: ANN401
-    """How far bits are moved: those of a word are gone from 32 on, and for negative numbers."""
-    b = _bits(b)
-    return np.where((b < 0) | (b > most), most, b)
-
-
 FUNCTIONS: dict[Fn, Callable[..., Any]] = {
-    Fn.ADD: np.add,
-    Fn.SUB: np.subtract,
-    Fn.MUL: np.multiply,
-    Fn.DIV: np.true_divide,
-    Fn.NEG: np.negative,
-    Fn.FLOORDIV: _divide_down,
-    Fn.MOD: _remainder,
-    Fn.SHR: lambda a, b: np.right_shift(_bits(a), _amount(b, 31)),
-    Fn.SHL: lambda a, b: np.left_shift(_bits(a), _amount(b, 32)),
-    Fn.BITS: lambda a, b: np.bitwise_and(_bits(a), _bits(b)),
-    Fn.BITOR: lambda a, b: np.bitwise_or(_bits(a), _bits(b)),
-    Fn.XOR: lambda a, b: np.bitwise_xor(_bits(a), _bits(b)),
-    Fn.MULHI: lambda a, b: _unsigned(a) * _unsigned(b) >> np.uint64(32),
-    Fn.ABS: np.abs,
-    Fn.MIN: np.fmin,
-    Fn.MAX: np.fmax,
-    Fn.EXP: np.exp,
-    Fn.EXP2: np.exp2,
-    Fn.LOG: np.log,
-    Fn.LOG2: np.log2,
-    Fn.SQRT: np.sqrt,
-    Fn.RSQRT: lambda x: 1.0 / np.sqrt(x),
-    Fn.TANH: np.tanh,
-    Fn.ERF: lambda x: _erf(x) if np.size(x) else np.asarray(x, np.float64),
-    Fn.SIN: np.sin,
-    Fn.COS: np.cos,
-    Fn.FLOOR: np.floor,
-    Fn.WHERE: np.where,
-    Fn.EQ: np.equal,
-    Fn.NE: np.not_equal,
-    Fn.LT: np.less,
-    Fn.LE: np.less_equal,
-    Fn.GT: np.greater,
-    Fn.GE: np.greater_equal,
-    Fn.AND: np.logical_and,
-    Fn.OR: np.logical_or,
-    Fn.NOT: np.logical_not,
+    fn: row.numpy(np) for fn, row in ELEMENTWISE.items() if row.numpy is not None
 }

@@ -144,7 +144,7 @@ class Run:
             case ir.Scan():
                 return self.scan(op)
             case ir.Dot():
-                made = self.values[op.a][1] @ self.values[op.b][1]
+                made = product(self.values[op.a][1], self.values[op.b][1])
                 return made + self.values[op.into][1] if op.into else made
             case _:
                 raise AssertionError(op)
@@ -381,3 +381,18 @@ def _product(run: Run, names: list[str], bounds: Mapping[str, Span]) -> Iterator
         parts.append([(at, min(at + step, end)) for at in range(first, end, max(1, step))])
     for spans in itertools.product(*parts):
         yield dict(zip(names, spans, strict=True))
+
+
+ONE_THREAD = 64 * 64 * 64  # products of a matrix product that BLAS computes without threads
+
+
+def product(left: Array, right: Array) -> Array:
+    """``left @ right`` in parts that this thread computes: tiles of a kernel are small and many,
+    and threads that wait for each other take longer than the work.
+    """
+    rows, inner = left.shape
+    columns = max(1, ONE_THREAD // max(1, rows * inner))
+    if columns >= right.shape[1]:
+        return np.asarray(left @ right)
+    parts = [left @ right[:, n : n + columns] for n in range(0, right.shape[1], columns)]
+    return np.concatenate(parts, axis=1)

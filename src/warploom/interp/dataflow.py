@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from warploom.errors import WarploomError
+from warploom.errors import VerificationError, WarploomError
 from warploom.frontend.reference import reference
 from warploom.interp.arithmetic import unrounded
 from warploom.interp.run import run_module
-from warploom.ir.expr import IntExpr, Select, Sym, inlined, linear, rewrite
+from warploom.ir.expr import IntExpr, Select, Sym, SymKind, evaluate, inlined, linear, rewrite
 from warploom.ir.module import KernelModule
 from warploom.ir.tile import Kernel, Load, Loop, Store, operands, results, walk
+from warploom.ir.tile_schedule import TILES, expand
 from warploom.ir.types import Access, Axis, DType, Walk
 
 REWRITES = (
@@ -37,24 +38,30 @@ REWRITES = (
 )
 NEAR = 1e-9  # of the largest element
 CLASSES = 6
+MOST_ELEMENTS = 1 << 22  # of all inputs together
 SMS = (1, 3, 132)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataflowReport:
-    """The verdict: ``clean`` or ``wrong``, the sizes that were tried, and what is wrong."""
+    """The verdict (``clean``, ``wrong``, ``not judged``), the sizes that were tried, what is wrong,
+    or why nothing could be said.
+    """
 
     module: str
     tried: tuple[tuple[tuple[str, int], ...], ...]
     findings: tuple[str, ...]
+    not_judged: str = ""
 
     @property
     def verdict(self) -> str:
         """``clean`` where the program computes the author's kernel."""
-        return "wrong" if self.findings else "clean"
+        return "wrong" if self.findings else "not judged" if self.not_judged else "clean"
 
     def __str__(self) -> str:
         lines = [f"dataflow of {self.module}: {self.verdict}"]
+        if self.not_judged:
+            return "\n".join([*lines, f"  {self.not_judged}"])
         lines.append(f"  {len(self.tried)} size classes, on random elements, unrounded")
         lines += [f"  allowed: {x}" for x in REWRITES]
         return "\n".join([*lines, *(f"  wrong: {f}" for f in self.findings)])
@@ -72,13 +79,59 @@ def verify_dataflow(
     tried: list[tuple[tuple[str, int], ...]] = []
     findings: list[str] = []
     for n, sizes in enumerate(sizes_tried or size_classes(module, classes, seed)):
+        try:
+            wrong = _difference(module, sizes, timing, seed + n)
+        except NotJudgedError as error:
+            why = str(error)
+            return DataflowReport(
+                module=module.name, tried=tuple(tried), findings=(), not_judged=why
+            )
         tried.append(tuple(sorted(sizes.items())))
-        wrong = _difference(module, sizes, timing, seed + n)
         if wrong:
             at = ", ".join(f"{a}={v}" for a, v in tried[-1])
             findings.append(f"{wrong} ({at})")
             break
     return DataflowReport(module=module.name, tried=tuple(tried), findings=tuple(findings))
+
+
+class NotJudgedError(Exception):
+    """The author's kernel has no meaning to compare with for these inputs, and why."""
+
+
+def require_computed(module: KernelModule) -> DataflowReport:
+    """``VerificationError`` for a module that does not compute the author's kernel; what every
+    compilation runs: one size class, on random elements.
+    """
+    report = verify_dataflow(module, sizes_tried=[compile_sizes(module)])
+    if report.findings:
+        raise VerificationError(
+            f"the program of {module.kernel.name} does not compute it: {report.findings[0]}",
+            where=module.name,
+            why="its results differ from those of the kernel as it was written, unrounded",
+            fix="report it with the listing: str(compiled.module)",
+            report=report,
+        )
+    return report
+
+
+def _wanted(
+    kernel: Kernel,
+    arrays: Mapping[str, Any],
+    scalars: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    initial: Mapping[str, Any],
+) -> Any:  # noqa: ANN401 (an array, or several)
+    """What the author's kernel computes."""
+    elements = sum(int(np.prod(np.shape(a))) for a in arrays.values())
+    if elements > MOST_ELEMENTS:
+        raise NotJudgedError(f"inputs of {elements:,} elements are too many to execute here")
+    try:
+        with np.errstate(all="ignore"):
+            return reference(
+                kernel, tuple(arrays.values()), dict(scalars), sizes=sizes, initial=initial
+            )
+    except (WarploomError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise NotJudgedError(f"the kernel cannot be evaluated on drawn inputs: {error}") from error
 
 
 def _difference(module: KernelModule, sizes: Mapping[str, int], timing: str, seed: int) -> str:
@@ -100,7 +153,7 @@ def _difference(module: KernelModule, sizes: Mapping[str, int], timing: str, see
     before = {
         t.name: np.nan for t in kernel.tensors if t.name not in added and t.dtype.is_float
     }  # elements that nobody stores
-    wanted = reference(kernel, tuple(arrays.values()), scalars, sizes=more, initial=before)
+    wanted = _wanted(kernel, arrays, scalars, more, before)
     right = dict(zip(outputs, wanted if isinstance(wanted, tuple) else (wanted,), strict=True))
     theirs = {t.name: [a.name for a in t.axes] for t in module.tensors}
     own = {t.name: [a.name for a in t.axes] for t in kernel.tensors}
@@ -166,10 +219,10 @@ def size_classes(  # noqa: C901 (one line a kind of axis)
         unit = units[n % len(units)]
         sizes: dict[str, int] = {}
         for axis in _axes(kernel):
-            if axis.name in whole:
-                sizes[axis.name] = whole[axis.name]
-            elif axis.size is not None:
+            if axis.size is not None:
                 sizes[axis.name] = axis.size
+            elif axis.name in whole:
+                sizes[axis.name] = whole[axis.name]
             elif axis.name in extents:
                 e = extents[axis.name]
                 sizes[axis.name] = _nth((e + 1, 1, e - 1, e, 2 * e + 9, max(1, e // 3)), n, sizes)
@@ -183,7 +236,42 @@ def size_classes(  # noqa: C901 (one line a kind of axis)
         for axis_name in _gathered(kernel):
             if axis_name not in extents and axis_name not in whole:
                 sizes[axis_name] = int(rng.integers(5, 40))
-        yield sizes
+        yield _ordered(module, sizes)
+
+
+def compile_sizes(module: KernelModule) -> dict[str, int]:
+    """The sizes that every compilation tries: rows of a tile and one more (of a batch: one less), a
+    ragged tile of columns, several steps of which the last is ragged, two of each unit of the grid.
+    """
+    kernel, tiles = module.kernel, module.roles[0].tiles
+    (sizes,) = size_classes(module, 1, 0)
+    steps = {kernel.var(loop.var).axis for loop in kernel.loops}
+    tiled = [a for a in tiles.schedule.axes if a.extent > 1]
+    fixed = {a.name for a in _axes(kernel) if a.size is not None}
+    fixed |= {v.axis for v in kernel.vars if v.walk is Walk.WHOLE and v.extent}
+    units = sizes.keys() & {a.axis for a in tiles.schedule.axes if a.extent == 1} - fixed
+    for axis in units:
+        sizes[axis] = 2
+    for n, a in enumerate(tiled):
+        if a.axis not in fixed:
+            several = n == 0 and len(units) < 2  # else there are several tiles anyway
+            sizes[a.axis] = a.extent + 1 if several else max(1, a.extent - 1)
+    pers = {a.name: a.per for t in kernel.tensors for a in t.axes if a.per > 1}
+    for axis in steps - fixed - {a.axis for a in tiled}:
+        step, per = _step(module), pers.get(axis, 1)
+        sizes[axis] = -(-(step * (tiles.schedule.split + 1) + 3) // per) * per if step > 1 else 3
+    return _ordered(module, sizes)
+
+
+def _ordered(module: KernelModule, sizes: dict[str, int]) -> dict[str, int]:
+    """An order of tiles names each of them."""
+    order = module.kernel.grid.order
+    if order:
+        values = {Sym(SymKind.SIZE, n): v for n, v in sizes.items()}
+        for bound in expand(module.roles[0].tiles.schedule).counts:
+            values[bound.name] = evaluate(bound.value, values)
+        sizes[module.kernel.tensor(order).axes[0].name] = values[TILES]
+    return sizes
 
 
 def _nth(choices: tuple[int, ...], n: int, before: Mapping[str, int]) -> int:
@@ -306,4 +394,4 @@ def _bounded(kernel: Kernel, name: str) -> str | None:
     return None
 
 
-__all__ = ["REWRITES", "DataflowReport", "verify_dataflow"]
+__all__ = ["REWRITES", "DataflowReport", "compile_sizes", "require_computed", "verify_dataflow"]

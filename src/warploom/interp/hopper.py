@@ -650,7 +650,7 @@ class RoleRun:
 
         def multiply() -> None:
             with np.errstate(all="ignore"):
-                made = left[:, begin:end] @ right[:, begin:end].T
+                made = product(left[:, begin:end], right[:, begin:end])
                 target[...] = target + made if op.accumulate else made
             self.in_flight[op.accumulator] -= 1
             if held:
@@ -784,3 +784,18 @@ def write_box(
     whole = tile[:, :cols].reshape(tensor_map.box)
     values = whole[tuple(b for _, b in pairs)]
     memory[here] = memory[here] + values if add else values
+
+
+ONE_THREAD = 64 * 64 * 64  # products of a matrix product that BLAS computes without threads
+
+
+def product(left: Array, right: Array) -> Array:
+    """``left @ right.T``, in parts that are computed by this thread: small products are many, and
+    threads that wait for each other take longer than the work.
+    """
+    rows, inner = left.shape
+    columns = max(1, ONE_THREAD // max(1, rows * inner))
+    if columns >= len(right):
+        return np.asarray(left @ right.T)
+    parts = [left @ right[n : n + columns].T for n in range(0, len(right), columns)]
+    return np.concatenate(parts, axis=1)

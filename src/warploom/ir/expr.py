@@ -362,6 +362,24 @@ def rewrite(expr: IntExpr, change: Callable[[IntExpr], IntExpr | None]) -> IntEx
             return expr
 
 
+def nodes(expr: IntExpr) -> Iterator[IntExpr]:
+    """The expression and all that it is made of."""
+    yield expr
+    match expr:
+        case Binary():
+            inner: tuple[IntExpr, ...] = (expr.a, expr.b)
+        case Select():
+            inner = (expr.condition, expr.then, expr.otherwise)
+        case Apply():
+            inner = (expr.argument,)
+        case Element():
+            inner = expr.at
+        case _:
+            inner = ()
+    for part in inner:
+        yield from nodes(part)
+
+
 def symbols(expr: IntExpr) -> Iterator[Sym]:
     """The symbols of an expression, in order, with repetitions."""
     match expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warploom.ir import operations as ops
+from warploom.ir.elementwise import ELEMENTWISE
 from warploom.ir.expr import Expr, IntExpr, Sym, SymKind, show
 from warploom.ir.module import (
     Dialect,
@@ -19,10 +20,7 @@ from warploom.ir.operations import Statement, StepLoop
 from warploom.ir.rings import Side
 from warploom.ir.types import Fn, Line
 
-SIGNS = {
-    Fn.ADD: "+", Fn.SUB: "-", Fn.MUL: "*", Fn.DIV: "/", Fn.EQ: "==", Fn.NE: "!=", Fn.LT: "<",
-    Fn.LE: "<=", Fn.GT: ">", Fn.GE: ">=", Fn.AND: "and", Fn.OR: "or",
-}  # fmt: skip
+SIGNS = {fn: row.symbol for fn, row in ELEMENTWISE.items() if row.symbol}
 
 
 def listing(module: KernelModule) -> str:

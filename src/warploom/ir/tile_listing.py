@@ -4,14 +4,10 @@ import math
 from collections.abc import Iterator
 
 from warploom.ir import tile as ir
+from warploom.ir.elementwise import ELEMENTWISE
 from warploom.ir.tile import Fn, Kernel, Line, Op, Walk
 
-_INFIX = {
-    Fn.ADD: "+", Fn.SUB: "-", Fn.MUL: "*", Fn.DIV: "/", Fn.FLOORDIV: "//", Fn.MOD: "%",
-    Fn.SHR: ">>", Fn.SHL: "<<", Fn.BITS: "&", Fn.BITOR: "|", Fn.XOR: "^",
-    Fn.EQ: "==", Fn.NE: "!=", Fn.LT: "<", Fn.LE: "<=", Fn.GT: ">", Fn.GE: ">=",
-    Fn.AND: "and", Fn.OR: "or",
-}  # fmt: skip
+_INFIX = {fn: row.symbol for fn, row in ELEMENTWISE.items() if row.symbol}
 
 
 def listing(kernel: Kernel) -> str:

@@ -5,6 +5,8 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import PurePath
 
+from warploom.ir.elementwise import Fn as Fn  # noqa: PLC0414 (a name of this module, too)
+
 SYNONYMS = {
     **dict.fromkeys(("fp32", "float32", "float"), "f32"),
     **dict.fromkeys(("bfloat16",), "bf16"),
@@ -168,46 +170,3 @@ class Value:
     def vars(self) -> tuple[str, ...]:
         """The variables of its shape."""
         return tuple(d.var for d in self.dims)
-
-
-class Fn(StrEnum):
-    """Pointwise functions. Comparisons give ``BOOL``; ``CAST`` converts to the result's type."""
-
-    ADD = "add"
-    SUB = "sub"
-    MUL = "mul"
-    DIV = "div"
-    NEG = "neg"
-    FLOORDIV = "floordiv"
-    MOD = "mod"
-    SHR = "shr"
-    BITS = "bits"
-    BITOR = "bitor"
-    XOR = "xor"
-    SHL = "shl"
-    MULHI = "mulhi"
-    ABS = "abs"
-    MIN = "min"
-    MAX = "max"
-    EXP = "exp"
-    EXP2 = "exp2"
-    LOG = "log"
-    LOG2 = "log2"
-    SQRT = "sqrt"
-    RSQRT = "rsqrt"
-    TANH = "tanh"
-    ERF = "erf"
-    SIN = "sin"
-    COS = "cos"
-    FLOOR = "floor"
-    CAST = "cast"
-    WHERE = "where"
-    EQ = "eq"
-    NE = "ne"
-    LT = "lt"
-    LE = "le"
-    GT = "gt"
-    GE = "ge"
-    AND = "and"
-    OR = "or"
-    NOT = "not"

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from warploom.frontend.rewrite import renamed
+from warploom.ir.elementwise import functions
 from warploom.ir.tile import (
     Broadcast,
     Const,
@@ -48,7 +49,7 @@ from warploom.passes.single_steps import is_computed
 
 FEW = 1 << 12  # a number that every 16-bit type comes near to
 # What gives no infinity of numbers: exponentials, logarithms and quotients do.
-TAME = frozenset(Fn) - {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.DIV, Fn.RSQRT, Fn.SQRT}
+TAME = functions(lambda row: row.finite)
 
 
 def hide_edges(kernel: Kernel, positive: frozenset[str]) -> Kernel:

@@ -14,7 +14,17 @@ from typing import Any, TypeVar
 
 from warploom.errors import KernelError
 from warploom.ir import mbarrier_dialect as roles, operations as ops
-from warploom.ir.expr import Element, Expr, IntExpr, Select, conjunction, const, least, lift
+from warploom.ir.expr import (
+    Element,
+    Expr,
+    IntExpr,
+    Select,
+    conjunction,
+    const,
+    floor_div,
+    least,
+    lift,
+)
 from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram
 from warploom.ir.module import (
     Dialect,
@@ -39,14 +49,12 @@ from warploom.ir.tile import Broadcast, Dot, DType, Indices, Kernel, Load, Loop,
 from warploom.ir.tile_schedule import RANK, grid_of, let
 from warploom.ir.types import Line
 from warploom.passes.body import refusal
-from warploom.passes.boundary_masks import bounded_axis
 from warploom.passes.driver import Lowered
 from warploom.passes.layout import Form
-from warploom.passes.loop_bounds import cut_of
 from warploom.passes.loop_ops import product_name
 from warploom.passes.module_numbers import T_STEP, TRIPS, Numbers, refuse
 from warploom.passes.module_vector import COL, INSTANCE, ROW, WARP, VectorWork, short
-from warploom.passes.smem_budget import is_straight, scattered, staged_stores
+from warploom.passes.smem_budget import staged_stores
 from warploom.passes.smem_layout import LINE_BYTES, SlotRing, SlotTile, list_of
 from warploom.passes.smem_ops import by_columns, early_array, early_vectors, puts, sees, share_of
 from warploom.passes.split_k import MEET, inbox_bytes, meeting_of
@@ -68,7 +76,7 @@ from warploom.passes.warp_specialize import (
 )
 from warploom.targets.h200 import WGMMA_ROWS
 
-__all__ = ["build_module", "is_printed", "module_or_none", "printed_module", "relative"]
+__all__ = ["build_module", "module_or_none", "relative"]
 
 T = TypeVar("T")
 ALIGNMENT = 16  # bytes: what copies need of addresses and rows
@@ -93,37 +101,6 @@ def module_or_none(lowered: Lowered) -> KernelModule | None:
         return build_module(lowered.kernel, lowered)
     except KernelError:
         return None
-
-
-def printed_module(lowered: Lowered) -> KernelModule | None:
-    """The module, where the code generator prints its expressions."""
-    return module_or_none(lowered) if is_printed(lowered) else None
-
-
-def is_printed(lowered: Lowered) -> bool:  # noqa: PLR0911 (one line a form)
-    """Whether the code generator takes tiles, trips, coordinates and predicates from the module:
-    matrix products with a pointwise tail.
-    """
-    layout, kernel, loop = lowered.layout, lowered.kernel, lowered.layout.body.loop
-    body, config = layout.body, layout.config
-    if lowered.earlier or kernel.grid.kind != "tiles" or kernel.grid.order:
-        return False
-    if loop.start or loop.until or loop.lists or cut_of(body, layout.steps) is not None:
-        return False
-    if config.split_k > 1 or loop.times > 1 or layout.steps or config.deferred_mmas:
-        return False
-    if any(r.filled or r.gathered or r.per_tile for r in layout.rings):
-        return False
-    for _, op in body.placed:
-        if isinstance(op, Load) and (list_of(body, op) or bounded_axis(body, op) is not None):
-            return False
-        if isinstance(op, Store) and (
-            op.add or is_straight(layout, op) or scattered(layout, op) or op in loop.body
-        ):
-            return False
-        if isinstance(op, Store) and len(body.values[op.value].dims) != 2:
-            return False
-    return all(a.form is Form.TILE for a in layout.arrays)
 
 
 def _assembled(source: Kernel, lowered: Lowered, builders: list[_Builder]) -> KernelModule:
@@ -448,7 +425,7 @@ class _Builder:
                 elif a.var == cols and not tile.vector:
                     index = index + block * tile.block_cols
                 if tile.loose and n == len(op.at) - 1:
-                    index = index // 4 * 4
+                    index = floor_div(index, 4) * 4
                 at.append(lift(index))
             boxes.append(ops.Box(at=tuple(at), row=lift(own), col=block * tile.block_cols, end=end))
         return ops.Copy(
@@ -599,6 +576,14 @@ class _Builder:
     def _inner(self, part: str, inner: int, dtype: DType) -> tuple[int, int]:
         """What part of K an entry multiplies."""
         each = INSTRUCTION_BITS // dtype.bits
+        late, steps = self.config.deferred_mmas, inner // each
+        if not 0 < late < steps:
+            raise refusal(
+                f"deferred_mmas={late} with a product of {steps} instructions",
+                None,
+                why="both its parts have some",
+                fix=f"0 to {steps - 1}",
+            )
         cut = inner - self.config.deferred_mmas * each
         if part == FIRST:
             return 0, cut

@@ -35,7 +35,7 @@ from warploom.passes.loop_bounds import fewest_trips
 from warploom.passes.loop_ops import CONSUMER, takes_turns
 from warploom.passes.loops import each_loop
 from warploom.passes.smem_budget import less_memory
-from warploom.passes.split_k import refuse_split
+from warploom.passes.split_k import drained, refuse_split
 from warploom.passes.split_mma import parted, parted_flow
 from warploom.passes.warp_specialize import plan_of
 from warploom.sync.mbarrier import Plan, derive_roles
@@ -164,7 +164,7 @@ def _on_document(
 
 def _check_split_k(state: LoopState) -> LoopState:
     refuse_split(state.layout, state.document)
-    return state
+    return replace(state, document=drained(state.document))
 
 
 def _assign_registers(state: LoopState) -> LoopState:
@@ -247,7 +247,10 @@ LOOP_PASSES = (
         "the last MMA instructions after other work",
     ),
     LoopPass(
-        "split_k", _check_split_k, "document", "refuse split-K where partial sums have no place"
+        "split_k",
+        _check_split_k,
+        "document",
+        "refuse split-K where partial sums have no place; end copies out before parts meet",
     ),
     LoopPass("registers", _assign_registers, "document", "registers of every role (setmaxnreg)"),
     LoopPass("dataflow", _declare_dataflow, "document", "which values every op reads and writes"),
@@ -299,7 +302,18 @@ def lower(
         cache=keep,
     )
     made = run_passes(start, observe)
-    return replace(made, kernel=kernel, config=config, earlier=tuple(earlier))
+    alike = tuple(replace(x, document=_launched_as(made.document, x.document)) for x in earlier)
+    return replace(made, kernel=kernel, config=config, earlier=alike)
+
+
+def _launched_as(last: RolesDocument, document: RolesDocument) -> RolesDocument:
+    """An earlier loop of a tile runs in the CTAs, and with the registers, of the last one."""
+    registers = {p.name: p.most_registers for p in last.programs}
+    programs = tuple(
+        replace(p, most_registers=registers.get(p.name, p.most_registers))
+        for p in document.programs
+    )
+    return replace(document, cluster=last.cluster, programs=programs)
 
 
 def run_passes(state: LoopState, observe: Observer | None = None) -> Lowered:

@@ -557,7 +557,15 @@ class Numbers:
         if isinstance(op, Store) and op in body.loop.body and body.loop.until is not None:
             along = body.values[op.value].vars[:1] == (body.loop.var,)
             mine = (n for n, at in enumerate(op.at[:-1]) if along and at.var == body.loop.var)
-            return next(mine, None)
+            found = next(mine, None)  # rows past the end belong to somebody else
+            if found is not None and len(op.at) > MOST_AXES:
+                raise refusal(
+                    f"rows of {op.tensor} are stored up to the end of a loop",
+                    op.line,
+                    why=f"copies of tensors of {MOST_AXES} axes at most end before the tensor does",
+                    fix=f"store {op.tensor} with fewer axes",
+                )
+            return found
         if found is not None or kernel.grid.kind != "groups":
             return found
         if op not in body.loop.body and not self._is_summed_over(op):

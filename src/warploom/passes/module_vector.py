@@ -18,6 +18,7 @@ from warploom.ir.expr import (
     SymKind,
     conjunction,
     const,
+    floor_div,
     least,
     lift,
 )
@@ -435,9 +436,6 @@ class VectorWork:
         write = Writer(self, rows, None)
         result = write.value(op.value)
         at, inside = write.place(op, stores=True)
-        if not any(a.var == rows for a in op.at):
-            exists = numbers.position(rows, None) + ROW
-            inside = [lift(exists < numbers.end_of(rows)), *inside]
         first = lift((LANE % 4).eq(0))
         write.made.append(
             ops.VectorStore(
@@ -705,7 +703,8 @@ class Writer:
         if tile.cols > 1:
             col_at = ROW if value.vars == (self.rows,) else COL
         if tile.loose:  # its copy begins at whole 16 bytes
-            col_at = col_at + self.numbers.index(op, len(op.at) - 1, self.iteration) % 4
+            begin = self.numbers.index(op, len(op.at) - 1, self.iteration)
+            col_at = col_at + (begin - floor_div(begin, 4) * 4)
         return const(0), col_at
 
     def _from_memory(self, op: Load) -> str:
@@ -721,7 +720,9 @@ class Writer:
         )
         return op.result.name
 
-    def place(self, op: Load | Store, *, stores: bool) -> tuple[tuple[IntExpr, ...], list[IntExpr]]:
+    def place(  # noqa: C901 (one line a kind of index)
+        self, op: Load | Store, *, stores: bool
+    ) -> tuple[tuple[IntExpr, ...], list[IntExpr]]:
         """The element at hand, and the conditions under which it exists."""
         numbers = self.numbers
         at: list[IntExpr] = []
@@ -754,6 +755,11 @@ class Writer:
                     inside.append(lift(own < length))
             at.append(own)
         inside += numbers.within(op, at)
+        if stores and self.rows in walked and not any(a.var == self.rows for a in op.at):
+            assert self.rows is not None  # rows that a list picks: those of the tile that exist
+            inside.insert(0, lift(self.along(self.rows) < numbers.end_of(self.rows)))
+            if self.rows == numbers.early:
+                inside.insert(0, lift(self.along(self.rows) >= 0))
         return tuple(at), inside
 
     def _stored_vars(self, op: Store) -> tuple[str, ...]:

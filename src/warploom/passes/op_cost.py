@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from warploom.ir.elementwise import ELEMENTWISE
 from warploom.ir.tile import Dot, DType, Fn, Pointwise, Reduce
 from warploom.passes.fuse import Step
 from warploom.passes.layout import Layout
@@ -15,9 +16,6 @@ from warploom.passes.loop_bounds import cut_of, moves
 from warploom.passes.smem_layout import SlotRing
 from warploom.targets.h200 import WGMMA_ROWS, HopperTarget
 
-EXPONENTIALS = {Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.SIN, Fn.COS}
-COMPARES = {Fn.MAX, Fn.MIN, Fn.WHERE, Fn.ABS, Fn.CAST, Fn.FLOOR}
-LONG = {Fn.DIV: 2.0, Fn.ERF: 12.0}  # further multiply-adds of a composed function
 UNPACKED = 2.0  # instructions for an element that comes out of a byte
 
 
@@ -157,11 +155,10 @@ def _count(step: Step) -> tuple[float, float, float]:
             compares += {Fn.MAX: 0.5, Fn.MIN: 1.0}.get(op.fn, 0.0)  # two maxima an instruction
             muls += op.fn is Fn.ADD
         elif isinstance(op, Pointwise) and len(op.result.dims) == 2:
-            exps += op.fn in EXPONENTIALS or op.fn in (Fn.DIV, Fn.ERF)
+            cost = ELEMENTWISE[op.fn].cost
             packs = op.fn is Fn.CAST and op.result.dtype is not DType.F32
-            compares += 0.5 if packs else op.fn in COMPARES
-            muls += op.fn not in EXPONENTIALS and op.fn not in COMPARES
-            muls += LONG.get(op.fn, 0.0)
+            muls, exps = muls + cost.fma, exps + cost.mufu
+            compares += 0.5 if packs else cost.alu
     return muls, compares, exps
 
 

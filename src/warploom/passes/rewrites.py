@@ -22,10 +22,13 @@ from warploom.ir.tile import (
     Reduce,
     Scalar,
     Scan,
+    Size,
     Store,
     Transpose,
+    Value,
     Walk,
     operands,
+    results,
     walk,
 )
 from warploom.passes.body import made_by, refusal
@@ -137,6 +140,50 @@ def _refuse_nested(kernel: Kernel) -> None:
                     " an inner loop would have to fill and drain it in every step",
                     fix="make the inner axis whole, two loops one after the other, or two kernels",
                 )
+
+
+PAST_ALL = 1 << 30  # past the end of every axis
+
+
+def begin_past_the_end(kernel: Kernel, positive: frozenset[str]) -> Kernel:
+    """A loop that runs whole or not at all begins past its end where it does not run.
+
+    ``until=where(c, x.k, 0)`` has no end inside the axis, so that copies need no bound: those past
+    the axis' own end bring zeros.
+    """
+    made = {v.name: op for op in walk(kernel.ops) for v in results(op)}
+
+    def whole(name: str | None, loop: Loop) -> bool:
+        op = made.get(name or "")
+        return isinstance(op, Size) and op.axis == kernel.var(loop.var).axis
+
+    def is_zero(name: str) -> bool:
+        op = made.get(name)
+        return isinstance(op, Const) and op.value == 0
+
+    taken = {c.inside.name for op in kernel.loops for c in op.carried} | set(made)
+    ops: list[Op] = []
+    for op in kernel.ops:
+        bound = made.get(op.until or "") if isinstance(op, Loop) else None
+        runs = isinstance(bound, Pointwise) and bound.fn is Fn.WHERE
+        if not isinstance(op, Loop) or not isinstance(bound, Pointwise) or not runs:
+            ops.append(op)
+            continue
+        condition, full, none = bound.args
+        if op.start is not None or not whole(full, op) or not is_zero(none):
+            ops.append(op)
+            continue
+        names = [f"{op.var}_{word}" for word in ("begins", "past")]
+        while set(names) & taken:
+            names = [f"{n}_" for n in names]
+        taken |= set(names)
+        first, past = (Value(name=n, dims=(), dtype=DType.I32, line=op.line) for n in names)
+        ops += [
+            Const(result=past, value=PAST_ALL),
+            Pointwise(result=first, fn=Fn.WHERE, args=(condition, none, past.name)),
+            replace(op, start=first.name, until=None),
+        ]
+    return replace(kernel, ops=tuple(ops))
 
 
 def scale_after_maximum(kernel: Kernel, positive: frozenset[str]) -> Kernel:
@@ -305,6 +352,7 @@ def begin_in_registers(kernel: Kernel, _: frozenset[str] = frozenset()) -> Kerne
 
 
 REWRITES: tuple[Rewrite, ...] = (
+    begin_past_the_end,
     pad_whole_axes,
     ended_copies,
     begin_in_registers,

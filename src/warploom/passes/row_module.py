@@ -48,6 +48,7 @@ from warploom.ir.tile import (
     Position,
     Reduce,
     Scalar,
+    Scan,
     Size,
     Store,
     Transpose,
@@ -73,7 +74,7 @@ J, N, U, Q, UP = (Sym(SymKind.FRAGMENT, n) for n in ("j", "n", "u", "q", "up"))
 
 Made = (
     Const | Scalar | Size | Position | Indices | Whole | Broadcast | Given | Load | Transpose
-    | Pointwise | Reduce | Dot
+    | Pointwise | Reduce | Scan | Dot
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from warploom.ir.elementwise import ELEMENTWISE
 from warploom.ir.tile import (
     Broadcast,
     Const,
@@ -134,6 +135,5 @@ def _pointwise(fn: Fn, args: list[str | None]) -> str | None:
         return next((b for a, b in (args, args[::-1]) if a == ZERO), None)
     if fn is Fn.SUB:
         return args[0] if args[1] == ZERO else None
-    if fn in (Fn.ABS, Fn.NEG, Fn.TANH):
-        return ZERO if args[0] == ZERO else None
-    return ONE if fn in (Fn.EXP, Fn.EXP2) and args[0] == ZERO else None
+    known = {0.0: ZERO, 1.0: ONE, None: None}
+    return known[ELEMENTWISE[fn].of_zero] if args[0] == ZERO else None

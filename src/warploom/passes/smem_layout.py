@@ -7,12 +7,13 @@ a product reads transposed, or as right operand, gets a ring of its own, which t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from warploom.ir.dataflow import When
-from warploom.ir.tile import Dot, DType, Kernel, Load, Store, Walk
+from warploom.ir.tile import Const, Dot, DType, Fn, Kernel, Load, Pointwise, Store, Walk
 from warploom.passes.body import Body, made_by, other_extent, refusal
 from warploom.passes.fuse import Step
 from warploom.passes.kernel_config import KernelConfig
@@ -197,9 +198,29 @@ def is_number(body: Body, config: KernelConfig, op: Load) -> bool:
 def begins_anywhere(body: Body, op: Load | Store) -> bool:
     """Whether the innermost index of a tile may be any number: where groups or loops start."""
     kernel, var = body.kernel, op.at[-1].var
-    if var is None or var == body.loop.var:
-        return var is None or body.loop.start is not None
+    if var is None:
+        return True
+    if var == body.loop.var:
+        start = body.loop.start
+        bits = kernel.tensor(op.tensor).dtype.bits
+        return start is not None and divisor(body, start) * bits % (8 * WHOLE_BYTES) != 0
     return kernel.grid.kind != "tiles" and var == grouped_vars(kernel)[1]
+
+
+def divisor(body: Body, name: str) -> int:
+    """A number that a scalar is surely a multiple of; 0 where it is surely 0."""
+    op = body.ops.get(name)
+    match op:
+        case Const():
+            return abs(int(op.value))
+        case Pointwise(fn=Fn.MUL):
+            return divisor(body, op.args[0]) * divisor(body, op.args[1])
+        case Pointwise(fn=Fn.ADD | Fn.SUB | Fn.MIN | Fn.MAX | Fn.NEG):
+            return math.gcd(*(divisor(body, a) for a in op.args))
+        case Pointwise(fn=Fn.WHERE):
+            return math.gcd(*(divisor(body, a) for a in op.args[1:]))
+        case _:
+            return 1
 
 
 def grouped_vars(kernel: Kernel) -> tuple[str, str]:

@@ -1,15 +1,14 @@
 """Meet: how the parts of a split loop become the state one loop would have left.
 
-Several CTAs each run a part of a tile's loop (``KernelConfig.split``). A carried sum is the sum
-of what
-the parts left. Sums that are rescaled whenever a running maximum moves are brought to the highest
-of the parts' maxima first: the factor is the one the text itself uses, and the rule of charges says
-that results do not depend on the reference. Anything else carried cannot be split.
+Several CTAs each run a part of a tile's loop (``KernelConfig.split_k``). A carried sum is the sum
+of what the parts left. Sums that are rescaled whenever a running maximum moves are brought to the
+highest of the parts' maxima first: the factor is the one the text itself uses, and the rule of
+charges says that results do not depend on the reference. Anything else carried cannot be split.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warploom.errors import GeometryError
 from warploom.ir.mbarrier_dialect import (
@@ -18,6 +17,7 @@ from warploom.ir.mbarrier_dialect import (
     BulkWait,
     Compute,
     ProxyFence,
+    RoleProgram,
     RolesDocument,
     ScopeSync,
 )
@@ -169,6 +169,27 @@ def refuse_split(layout: Layout, document: RolesDocument) -> None:
         for e in after:
             if not isinstance(e, OWN) or (isinstance(e, Compute) and (e.slots or e.fills_slots)):
                 raise _no_split(layout, f"other roles would wait for {type(e).__name__}")
+
+
+def drained(document: RolesDocument) -> RolesDocument:
+    """The document in which the loop's own copies out are over before its parts meet.
+
+    What follows the meeting is the last part's alone. Its groups of copies would be missing in the
+    counts of the others, who go on with the next tile.
+    """
+    return replace(document, programs=tuple(map(_drained, document.programs)))
+
+
+def _drained(program: RoleProgram) -> RoleProgram:
+    rows = program.epilogue
+    at = next((i for i, e in enumerate(rows) if isinstance(e, Compute) and e.op == MEET), None)
+    if at is None:
+        return program
+    earlier = (*program.prologue, *program.kernel, *rows[:at])
+    if not any(isinstance(e, BulkCommit) for e in earlier):
+        return program
+    wait = BulkWait(pending=0, reason="parts that end here count no more copies")
+    return replace(program, epilogue=(*rows[:at], wait, *rows[at:]))
 
 
 def _no_split(layout: Layout, why: str) -> GeometryError:

@@ -23,6 +23,7 @@ _NO_BINARY, _NO_DEVICE = (209, 218), (100, 101)
 _FUNCTIONS: dict[str, list[Any]] = {
     "hipInit": [c.c_uint],
     "hipGetDeviceCount": [c.POINTER(c.c_int)],
+    "hipDeviceGetName": [c.c_char_p, c.c_int, c.c_int],
     "hipSetDevice": [c.c_int],
     "hipGetDevice": [c.POINTER(c.c_int)],
     "hipModuleLoadData": [c.POINTER(c.c_void_p), c.c_char_p],
@@ -98,6 +99,13 @@ def device_count() -> int:
     count = c.c_int()
     call("hipGetDeviceCount", c.byref(count))
     return count.value
+
+
+def device_name(device: int = 0) -> str:
+    """What the runtime calls a device."""
+    name = c.create_string_buffer(256)
+    call("hipDeviceGetName", name, len(name), device)
+    return name.value.decode(errors="replace")
 
 
 class OnDevice:
@@ -207,7 +215,7 @@ class Timer:
         for event in self._events:
             call("hipEventCreate", c.byref(event))
 
-    def mark(self, which: int, stream: int = 0) -> None:
+    def mark(self, which: int, stream: int | None = None) -> None:
         """Record the start (0) or the end (1)."""
         call("hipEventRecord", self._events[which], stream or None)
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from warploom.check.axioms import resolve
+from warploom.axioms import resolve
 from warploom.check.formats import decode, encode
 from warploom.check.ptx.check import check_ptx
 from warploom.codegen.amdgcn.module import module_of_kernel
@@ -532,10 +532,10 @@ def _lengths(text: Text, held: Mapping[str, Any], sizes: Mapping[str, int]) -> d
         if len(shape) != len(t.axes):
             axes = ", ".join(a.name for a in t.axes)
             _fail(text, f"'{t.name}' has {len(shape)} axes", f"an array [{axes}]")
-        for axis, length in zip(t.axes, shape, strict=True):
+        for axis, count in zip(t.axes, shape, strict=True):
             if axis.per != 1:
                 continue
-            length = length - (t.access is Access.STARTS)  # one more than groups
+            length = count - (t.access is Access.STARTS)  # one more than groups
             if lengths.setdefault(axis.name, length) != length:
                 _fail(
                     text,

@@ -26,6 +26,7 @@ from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
 from warploom.codegen.amdgcn.toolchain import find_linker, link_code_object
 from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.frontend.simplify import simplify
+from warploom.ir import ScheduleDocument, write_schedule
 from warploom.ir.tile import Access, DType, Kernel
 from warploom.report import CodeReport
 from warploom.runtime.hip import HipKernel
@@ -51,6 +52,11 @@ class CompiledMi355x:
     def program(self) -> TileProgram:
         """The compiled kernel."""
         return compile_tile_kernel(self.kernel, extents=self.extents, machine=self.machine)
+
+    @property
+    def documents(self) -> tuple[ScheduleDocument, ...]:
+        """The schedules of its pipelined loops, as ``verify`` and ``timeline`` read them."""
+        return tuple(s.document for s in self.program.schedules)
 
     @property
     def assembly(self) -> str:
@@ -123,6 +129,9 @@ class CompiledMi355x:
             "kernel.json": (json.dumps(self.sidecar, indent=2) + "\n").encode(),
             "host.cpp": host_source(self.sidecar).encode(),
         }
+        for number, schedule in enumerate(self.program.schedules):
+            more = f".{number}" if number else ""
+            parts[f"kernel.schedule{more}.json"] = write_schedule(schedule.document).encode()
         if find_linker() is not None:
             parts["kernel.hsaco"] = self.code_object
         for name, data in parts.items():

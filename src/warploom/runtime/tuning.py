@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from warploom.compiler.cuda_driver import Timer
 from warploom.compiler.disk_cache import digest, disk_cache
@@ -84,17 +84,30 @@ def measure(
     return tuple(sorted(found, key=lambda m: m.milliseconds))
 
 
+class StreamTimer(Protocol):
+    """Milliseconds between two points of a stream, whichever driver has it."""
+
+    def mark(self, which: int, stream: int | None) -> None:
+        """Record the start (0) or the end (1)."""
+        ...
+
+    def milliseconds(self) -> float:
+        """The time between the marks."""
+        ...
+
+
 def rotated(
     calls: Sequence[Callable[[], object]],
     stream: int | None = None,
     *,
     rounds: int = ROUNDS,
     slice_ms: float = SLICE_MS,
+    timer: StreamTimer | None = None,
 ) -> list[float]:
     """Median milliseconds of each call; the order turns round by round, since what ran before sets
-    clocks.
+    clocks. ``timer``: of another driver than CUDA's.
     """
-    timer = Timer()
+    timer = timer or Timer()
 
     def run(call: Callable[[], object], repeats: int) -> float:
         timer.mark(0, stream)

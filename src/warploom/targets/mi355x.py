@@ -31,6 +31,9 @@ class Mi355x:
         "2.5 PFLOP/s dense over all SIMDs; LLVM's tables of passes agree",
     )
     flop_fp8: int = figure(2048, "FLOP a cycle and SIMD", Origin.DERIVED, "5.0 PFLOP/s dense")
+    flop_fp4: int = figure(
+        4096, "FLOP a cycle and SIMD", Origin.DERIVED, "10 PFLOP/s dense in MXFP4 and MXFP6"
+    )
     issue: int = figure(4, "cycles an instruction", Origin.DOCUMENT, "a wave of 64 on 16 lanes")
     transcendental: int = figure(
         16, "cycles an instruction", Origin.ASSUMED, "exp, log, rcp at a quarter of the rate"
@@ -53,11 +56,13 @@ class Mi355x:
 
     def flops(self, dtype: str) -> int:
         """FLOP a cycle and SIMD of an element type."""
-        return self.flop_fp8 if dtype == "fp8" else self.flop_bf16
+        if dtype.startswith(("mxfp6", "mxfp4")):
+            return self.flop_fp4
+        return self.flop_fp8 if "fp8" in dtype else self.flop_bf16
 
     def usual_mfma(self, dtype: str) -> tuple[int, int, int]:
         """The matrix instruction of a kernel that does not say which one it takes."""
-        return (16, 16, 128) if dtype == "fp8" else (16, 16, 32)
+        return (16, 16, 128) if dtype == "fp8" or dtype.startswith("mx") else (16, 16, 32)
 
 
 def mi355x() -> Mi355x:

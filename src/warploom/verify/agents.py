@@ -4,7 +4,7 @@ An agent is one instance of a role in one CTA. Nothing here interprets synchroni
 an entry, the tile and iteration it speaks of, and the ring use it means.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from warploom.ir import mbarrier_dialect as roles
@@ -145,3 +145,15 @@ def describe(entry: RoleEntry) -> str:
             parts.append(str(value))
     k = getattr(entry, "k", None)
     return " ".join(parts) + (f" k{k:+d}" if k else "")
+
+
+OPERANDS = ("slots", "registers", "reads", "writes", "fills", "fills_slots")
+USUAL = 16
+"""Operands of an entry that cost no more than the entry itself."""
+
+
+def work_of(entries: Iterable[RoleEntry]) -> int:
+    """How many events a list is worth: an entry with very many operands is like several."""
+    return sum(
+        max(1, sum(len(getattr(e, name, ())) for name in OPERANDS) // USUAL) for e in entries
+    )

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from warploom.check import axioms
+from warploom import axioms
 from warploom.errors import ConfigError, DocumentError
 from warploom.ir.counter_dialect import Queue, RegisterWaits
 from warploom.ir.format1 import AnyGiven, document_of

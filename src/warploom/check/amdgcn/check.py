@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from warploom.axioms import stated
 from warploom.check.amdgcn.findings import Findings, register_name
 from warploom.check.amdgcn.hazards import wait_state_hazards
 from warploom.check.amdgcn.launching import (
@@ -19,7 +20,6 @@ from warploom.check.amdgcn.memory import GlobalMemory
 from warploom.check.amdgcn.reader import TARGETS, Kernel, read_kernel
 from warploom.check.amdgcn.targets import foreign_instructions
 from warploom.check.amdgcn.uses import is_dma
-from warploom.check.axioms import stated
 from warploom.check.formats import decode
 from warploom.check.launch import Launch, Tensor
 from warploom.errors import CheckError, UnsupportedCodeError, WarploomError
@@ -118,22 +118,23 @@ class _Check:
         if any(f.code == "no-such-instruction" for f in self.findings):
             self._unsupported = ""  # what the target does not have cannot be run, and need not be
         made = self._made()
-        if machine.overflowed and made.verdict is not Verdict.CLEAN and not self._unsupported:
-            return self._with_stalls(made, schedules)
+        if "counter_stall" in self.used and not self._unsupported:
+            return self._without_stalls(made, schedules)
         return made
 
-    def _with_stalls(self, made: CodeReport, schedules: tuple[str, ...]) -> CodeReport:
-        """Say what the verdict is where a full counter holds the next access back."""
-        if self.axioms.get("counter_stall"):
-            return made
+    def _without_stalls(self, made: CodeReport, schedules: tuple[str, ...]) -> CodeReport:
+        """Say what the verdict is where a full counter does not hold the next access back."""
         other = _Check(
-            self.kernel, self.launch, {**self.axioms, "counter_stall": True}, None, self.seed,
+            self.kernel, self.launch, {**self.axioms, "counter_stall": False}, None, self.seed,
             self.file, self.max_steps, None,
         ).report(schedules)  # fmt: skip
+        if other.verdict is made.verdict:
+            return made
         line = (
-            f"{stated('counter_stall', on=False)} Turned on, the verdict is {other.verdict.value}."
+            f"{stated('counter_stall', on=True)} Turned off, the verdict is {other.verdict.value}."
         )
-        return dataclasses.replace(made, assumes=(*made.assumes, line))
+        kept = tuple(a for a in made.assumes if not a.startswith("counter_stall"))
+        return dataclasses.replace(made, assumes=(*kept, line))
 
     def _drawn(self, machine: Machine) -> bool:
         """Whether values depend on the order of waves by design."""

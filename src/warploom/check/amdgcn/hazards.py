@@ -127,7 +127,7 @@ def _after_vector(first: Site, second: Site, live: Ids) -> Iterator[Need]:
     if vectors and second.matrix and not _DOT.match(first.name):
         yield 2, "its result in a matrix instruction", vectors & second.reads_vector()
     if vectors and second.memory and _DOT.match(first.name):
-        yield 3, "the result of a dot product", vectors & second.reads_vector()
+        yield 3, "the result of a dot product", vectors & second.uses.all
     if vectors and second.vector:
         yield from _after_vector_result(first, second, vectors)
 
@@ -174,13 +174,13 @@ def _after_dot(first: Site, second: Site, vectors: Ids) -> Iterator[Need]:
     if not _DOT.match(first.name):
         return
     same = second.name == first.name
-    sources = second.uses.sources
-    addend = frozenset(sources[-1] if len(sources) > 2 else ())
     if not same:
         yield 3, "the result of a dot product", vectors & second.uses.all
-    else:
-        others = frozenset(r for s in sources[:2] for r in s)
-        yield 3, "the result of a dot product as a factor", (vectors & others) - addend
+        return
+    sources = second.uses.sources
+    into = re.match(r"v_dot\dc_", second.name) is not None  # it adds to its own destination
+    factors = frozenset(r for s in (sources[1:3] if into else sources[:2]) for r in s)
+    yield 3, "the result of a dot product as a factor", vectors & factors
 
 
 def _writes_part(site: Site) -> bool:

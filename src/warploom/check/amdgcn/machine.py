@@ -100,13 +100,13 @@ class Machine:
         self.steps = 0
         self.used: set[str] = set()  # axioms that a verdict rests on
         self.draws: set[str] = set()
-        self.overflowed = False  # more operations in flight than a counter can count
         self.ran = np.zeros(len(kernel.instructions), np.bool_)
         self._code = kernel.instructions
         self._uses = [uses_of(i) for i in self._code]
         self._touched = [u.all for u in self._uses]
         self._reads = [u.reads for u in self._uses]
         self._loads = [_returns_in_order(i) for i in self._code]
+        self._counted = [_counter_of(i.mnemonic) for i in self._code]
         self._program: list[Effect | None] = [None] * len(self._code)
         self._group: Group | None = None
         self._messages: dict[int, dict[int, int]] = {}  # what a location hands to its readers
@@ -122,7 +122,7 @@ class Machine:
         self.unwritten: tuple[int, Wave, int] | None = None  # a read of LDS that nobody wrote
         self._flows = [_Flow.of(i, u) for i, u in zip(self._code, self._uses, strict=True)]
         self._in_order = settings.axioms.get("vm_order", True)
-        self._stalls = settings.axioms.get("counter_stall", False)
+        self._stalls = settings.axioms.get("counter_stall", True)
 
     # Running.
 
@@ -520,8 +520,9 @@ class Machine:
         elif len(marks) < 4096:
             marks.add(state)
 
-    @staticmethod
-    def _at_barrier(w: Wave) -> None:
+    def _at_barrier(self, w: Wave) -> None:
+        if w.vm.stalled or w.lgkm.stalled:
+            self.used.add("counter_stall")
         w.at_barrier = True
         w.barriers += 1
         w.accesses_at_barrier = w.accesses
@@ -579,9 +580,11 @@ class Machine:
 
     def _make_room(self, w: Wave, queue: Queue) -> None:
         """A full counter: the oldest retires before the next can issue."""
-        self.overflowed |= len(queue.items) >= queue.capacity
-        if self._stalls and len(queue.items) >= queue.capacity and not queue.scalars:
-            self.used.add("counter_stall")
+        if len(queue.items) < queue.capacity:
+            return
+        ordered = not queue.scalars and (self._in_order or not queue.dmas)
+        if self._stalls and ordered:
+            queue.stalled += list(queue.items)[: len(queue.items) - queue.capacity + 1]
             self._retire(w, queue, queue.capacity - 1)
             self._publish(w)
 
@@ -594,6 +597,8 @@ class Machine:
     def _wait_queue(self, w: Wave, queue: Queue, count: int) -> None:
         if count >= queue.capacity:
             return
+        if queue.stalled:
+            queue.stalled = [o for o in queue.stalled if o.number > queue.issued - count]
         if queue is w.vm and w.loads_off:
             self._retire_off(w, count)
         if count and queue.scalars and len(queue.items) > count:
@@ -659,6 +664,11 @@ class Machine:
 
     def _in_flight(self, w: Wave, at: int, registers: frozenset[int]) -> None:
         """Registers that an instruction names while a load is on its way to them."""
+        if self._stalls and self._counted[at]:  # it is held back before it reads its operands
+            self._make_room(w, w.vm if self._counted[at] == "vm" else w.lgkm)
+        for queue in (w.vm, w.lgkm):
+            if queue.stalled and any(r in registers for o in queue.stalled for r in o.registers):
+                self.used.add("counter_stall")
         hit = [r for r in registers if r in w.flying]
         for register in hit:
             operation = w.flying[register]
@@ -1032,6 +1042,14 @@ _BRANCHES: dict[str, Callable[[Wave], bool]] = {
     "s_cbranch_cdbgsys": lambda w: False,
     "s_cbranch_cdbguser": lambda w: False,
 }
+
+
+def _counter_of(mnemonic: str) -> str:
+    """The counter that counts an instruction of vector memory or LDS; flat ones count twice."""
+    if is_vector_memory(mnemonic):
+        uncounted = mnemonic.startswith(("flat_", "buffer_inv", "buffer_wb"))
+        return "" if uncounted else "vm"
+    return "lgkm" if mnemonic.startswith("ds_") and mnemonic != "ds_nop" else ""
 
 
 def _returns_in_order(instruction: Instruction) -> str:

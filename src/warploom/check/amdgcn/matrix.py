@@ -168,8 +168,7 @@ def make_mfma(instruction: Instruction, target: str) -> Effect | None:
         blocks = groups * held // depth
         if blocks < 1 or groups % blocks or right.shape[0] != held:
             raise UnsupportedError(f"the register counts of {instruction.mnemonic}")
-        product = _product(*broadcast(left, right, blocks), m, blocks)
-        layout = _spread(product, m, wide)
+        layout = _multiplied(*broadcast(left, right, blocks), m, blocks, wide)
         if layout.shape[0] * (2 if wide else 1) != count:
             raise UnsupportedError(f"the destination of {instruction.mnemonic}")
         _store(w, to, layout, addend, match[2])
@@ -294,6 +293,22 @@ def _product(left: NDArray[Any], right: NDArray[Any], m: int, blocks: int) -> ND
     a = left.reshape(held, blocks, inner, m).transpose(1, 3, 2, 0).reshape(blocks, m, inner * held)
     b = right.reshape(held, blocks, inner, m).transpose(1, 2, 0, 3).reshape(blocks, inner * held, m)
     result: NDArray[Any] = np.matmul(a, b)
+    return result
+
+
+def _multiplied(
+    left: NDArray[Any], right: NDArray[Any], m: int, blocks: int, wide: bool
+) -> NDArray[Any]:
+    """Products as accumulator registers ``[register, lane]``."""
+    if wide and m == 4:
+        return _double_blocks(left, right)
+    return _spread(_product(left, right, m, blocks), m, wide)
+
+
+def _double_blocks(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """Four products of 4x4 in double precision; lanes are K (or rows), blocks, rows (columns)."""
+    a, b = left.reshape(4, 4, 4), right.reshape(4, 4, 4)  # [k, block, row], [k, block, column]
+    result: NDArray[Any] = np.einsum("kbi,kbj->ibj", a, b).reshape(1, LANES)
     return result
 
 

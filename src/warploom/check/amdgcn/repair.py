@@ -89,6 +89,10 @@ def _candidates(finding: CodeFinding, text: str, places: list[int]) -> Iterator[
     if finding.code in ("register", "wait-states") and len(lines) == 2:
         yield ((lines[1], finding.fix.split(" before line")[0]),)
         return
+    if finding.code == "race-global" and len(lines) == 2:
+        for place in dict.fromkeys(reversed(lines)):
+            yield ((place, "buffer_inv sc1"),)
+        return
     if len(lines) != 2 or not finding.code.endswith("-LDS"):
         return
     counter = counter_of(finding.events[0].instruction)
@@ -101,7 +105,7 @@ def _candidates(finding: CodeFinding, text: str, places: list[int]) -> Iterator[
         yield ((line, wait),)
     earlier, later = sorted(lines)
     first = finding.events[lines.index(earlier)].instruction
-    for place in dict.fromkeys((lines[1], later)):
+    for place in dict.fromkeys((lines[1], later, earlier)):
         yield ((place, "s_barrier"),)
         yield ((place, wait), (place, "s_barrier"))
     wait = f"s_waitcnt {counter_of(first)}(0)"

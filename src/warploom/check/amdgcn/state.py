@@ -72,12 +72,13 @@ class Operation:
 class Queue:
     """Operations that one counter counts, oldest first."""
 
-    __slots__ = ("capacity", "dmas", "issued", "items", "log", "scalars")
+    __slots__ = ("capacity", "dmas", "issued", "items", "log", "scalars", "stalled")
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.items: deque[Operation] = deque()
         self.issued = 0
+        self.stalled: list[Operation] = []  # complete by a full counter, and not waited for yet
         self.scalars = 0  # in flight and out of order: scalar loads, flat accesses
         self.dmas = 0
         self.log: list[tuple[int, int]] = [(0, 0)]  # instruction and visit of every operation

@@ -180,13 +180,18 @@ def _scalar(
         return _clock(instruction, at, machine)
     if name.startswith("s_dcache_wb"):
         return lambda w: machine.write_back(w, machine.issue_lgkm(w, at, (), scalar=True))
-    match = re.match(r"s_(buffer_)?store_dword(?:x(\d+))?$", name)
-    if match is not None:
-        return _scalar_store(instruction, at, machine, symbols, int(match[2] or 1), bool(match[1]))
-    match = re.match(r"s_(buffer_)?load_dword(?:x(\d+))?$", name)
+    match = re.match(r"s_(buffer_)?(load|store)_dword(?:x(\d+))?$", name)
     if match is None:
         raise UnsupportedError(f"{name}")
-    count = int(match[2] or 1)
+    make = _scalar_load if match[2] == "load" else _scalar_store
+    return make(instruction, at, machine, symbols, int(match[3] or 1), bool(match[1]))
+
+
+def _scalar_load(
+    instruction: Instruction, at: int, machine: Machine, symbols: Mapping[str, int], count: int,
+    buffered: bool,
+) -> Effect:  # fmt: skip
+    name = instruction.mnemonic
     to, held = scalar_row(instruction.operands[0])
     if held != count:
         raise UnsupportedError(f"{name} to {held} registers")
@@ -196,7 +201,6 @@ def _scalar(
     )
     constant = literal(instruction.operands[2]) if len(instruction.operands) > 2 else 0
     extra = instruction.number("offset")
-    buffered = bool(match[1])
     coherent = instruction.flag("glc")
     registers = tuple(range(SGPR + to, SGPR + to + count))
 

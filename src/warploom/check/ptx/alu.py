@@ -809,7 +809,7 @@ class Alu:
         out, kind = instr.parts[-2:]
         d, a, b, *rest = instr.operands
         if rest:
-            raise refuse(instr, "with a predicate")
+            return self._set_with(instr)
         if kind.endswith("x2"):
             half = kind.removesuffix("x2")
             op2 = self._comparison(instr, half)
@@ -829,6 +829,26 @@ class Alu:
         bits = {"f16": 0x3C00, "bf16": 0x3F80}
         yes = np.float32(1.0) if out == "f32" else dtype(bits[out]) if out in bits else ~dtype(0)
         return lambda g: store(g, np.where(op(x(g), y(g)), yes, dtype(0)).astype(dtype))
+
+    def _set_with(self, instr: Instr) -> Run:
+        """``set`` of a comparison and a predicate."""
+        *head, flag = instr.operands
+        join = next((p for p in instr.parts if p in ("and", "or", "xor")), "")
+        kept = tuple(p for p in instr.parts if p != join)
+        out, kind = kept[-2:]
+        plain = Instr(".".join(kept), kept, tuple(head), line=instr.line)
+        given = self.get(flag, "pred", instr)
+        if kind.endswith("x2") or join not in ("and", "or", "xor"):
+            raise refuse(instr, "with a predicate")
+        op = self._comparison(plain, kind)
+        x, y = self.get(head[1], kind, instr), self.get(head[2], kind, instr)
+        store, dtype = setter(head[0], out, instr), dtype_of(out, instr)
+        bits = {"f16": 0x3C00, "bf16": 0x3F80}
+        yes = np.float32(1.0) if out == "f32" else dtype(bits[out]) if out in bits else ~dtype(0)
+        combine = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}[join]
+        return lambda g: store(
+            g, np.where(combine(op(x(g), y(g)), given(g)), yes, dtype(0)).astype(dtype)
+        )
 
     def op_testp(self, instr: Instr) -> Run:
         """``testp``."""
@@ -967,10 +987,15 @@ class Alu:
 
     def _cvt_pack(self, instr: Instr) -> Run:
         """``cvt.pack.sat.s8.s32.b32 d, a, b, c``."""
-        kinds = [p for p in instr.parts if p in _TYPES]
-        out = kinds[0]
+        out = next(
+            p for p in instr.parts if p in ("s8", "u8", "s16", "u16", "s4", "u4", "s2", "u2")
+        )
         d, a, b, *rest = instr.operands
         low, high = {
+            "s2": (-2, 1),
+            "u2": (0, 3),
+            "s4": (-8, 7),
+            "u4": (0, 15),
             "s8": (-128, 127),
             "u8": (0, 255),
             "s16": (-(1 << 15), (1 << 15) - 1),
@@ -979,7 +1004,7 @@ class Alu:
         x, y = self.get(a, "s32", instr), self.get(b, "s32", instr)
         z = self.get(rest[0], "b32", instr) if rest else None
         store = setter(d, "b32", instr)
-        bits = 8 * TYPE_BYTES[out]
+        bits = int(out[1:])
         mask = (1 << bits) - 1
 
         def run(g: Any) -> None:  # noqa: ANN401

@@ -723,7 +723,7 @@ class Barriers(Loads):
         return self._named(instr, pc, aligned="aligned" in instr.parts)
 
     def _warp_sync(self, instr: Instr, pc: int) -> Run:
-        mask = self._mask_of(instr.operands[0], instr)
+        mask = self._mask_of(instr.operands[0], instr, pc)
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             need = mask(g) & g.warp.live

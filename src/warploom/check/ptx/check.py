@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.check.axioms import stated
+from warploom.axioms import stated
 from warploom.check.formats import decode
 from warploom.check.launch import Launch
 from warploom.check.ptx.machine import Halt
@@ -39,7 +39,7 @@ def check_ptx(
     seed: int = 0,
     file: str = "<source>",
     orders: tuple[str, ...] | None = None,
-    budget: int = 4_000_000,
+    budget: int = 2_000_000,
     outputs: dict[str, Array] | None = None,
 ) -> CodeReport:
     """The report on one entry point of a PTX file under one launch.
@@ -55,6 +55,7 @@ def check_ptx(
     used: set[str] = set()
     draws: dict[str, int] = {}
     unsupported, tried, figures = "", [], {}
+    valueless: dict[int, str] = {}
     began = time.process_time()
     wanted = list(orders or (ORDERS if axioms["late_waiters"] else ORDERS[:1]))
     for k in range(MOST_ORDERS):
@@ -96,7 +97,11 @@ def check_ptx(
             figures = _figures(machine)
             if outputs is not None:
                 outputs.update(_outputs(machine, launch))
-        if whole and against is not None:
+        valueless |= machine.valueless
+        if whole and against is not None and valueless:
+            line, op = next(iter(valueless.items()))
+            unsupported = f"{op}: its values are not computed\n  where line {line}"
+        elif whole and against is not None:
             _compare(machine, launch, against, findings, seed, order)
         if unsupported:
             break
@@ -109,7 +114,13 @@ def check_ptx(
         entry=program.name,
         findings=tuple(_sorted([f for f in found if f.kind is not Verdict.UNSUPPORTED])),
         launches=(f"{launch.described()}; orders: {', '.join(tried)}",),
-        assumes=_assumes(axioms, used, draws, program),
+        assumes=(
+            *_assumes(axioms, used, draws, program),
+            *(
+                f"line {line}: {op}: its values are not computed, its order is"
+                for line, op in valueless.items()
+            ),
+        ),
         never_run=_never_run(program, ran),
         unsupported=unsupported,
         figures=figures,

@@ -54,6 +54,7 @@ Array = NDArray[Any]
 Run = Callable[[Any], Any]
 _SPACES = ("global", "shared", "local", "param", "const")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
+UNDEFINED = 0x7FC0DEAD  # what a register holds that nothing defines: a NaN, and no small number
 _STRONG = ("relaxed", "acquire", "release", "acq_rel", "volatile", "mmio")
 
 
@@ -557,7 +558,7 @@ class Loads(MachineBase):
 
     def _atomic(self, instr: Instr, pc: int, *, returns: bool) -> Run:
         operands = list(instr.operands)
-        kind = instr.parts[-1]
+        kind = next((p for p in reversed(instr.parts) if p in TYPE_BYTES), "")
         n = next((int(p[1:]) for p in instr.parts if p in ("v2", "v4", "v8")), 1)
         d = operands.pop(0) if returns else Sink()
         a, *given = operands
@@ -689,18 +690,66 @@ class Loads(MachineBase):
         )
         return False
 
-    def _mask_of(self, op: Operand, instr: Instr) -> Callable[[Any], Array]:
+    def _mask_of(self, op: Operand, instr: Instr, pc: int) -> Callable[[Any], Array]:
+        """The lanes of a member mask; who executes the instruction has to be among them.
+
+        Lanes of one branch may give masks of their own, as after match.sync: each then waits for
+        the lanes of its own mask, and all masks of a group are disjoint or equal.
+        """
         if isinstance(op, Imm):
             bits = int(op.value) & 0xFFFFFFFF
             held = np.array([bits >> i & 1 for i in range(LANES)], np.bool_)
-            return lambda g: held
+
+            def fixed(g: Lanes) -> Array:
+                if (g.mask & ~held).any():
+                    self._no_member(g, pc, instr, bits, int(np.argmax(g.mask & ~held)))
+                return held
+
+            return fixed
         get = self.get(op, "u32", instr)
 
         def mask(g: Lanes) -> Array:
-            bits = int(get(g)[g.lanes[0]])
-            return np.array([bits >> i & 1 for i in range(LANES)], np.bool_)
+            given = get(g)
+            found = np.zeros(LANES, np.bool_)
+            for bits in np.unique(given[g.lanes]).tolist():
+                mine = g.mask & (given == bits)
+                named = np.array([bits >> i & 1 for i in range(LANES)], np.bool_)
+                if (mine & ~named).any():
+                    self._no_member(g, pc, instr, bits, int(np.argmax(mine & ~named)))
+                other = named & g.mask & ~mine
+                if other.any():
+                    self._other_mask(g, pc, instr, bits, int(np.argmax(mine)), int(other.argmax()))
+                found |= named
+            return found
 
         return mask
+
+    def _other_mask(
+        self, g: Lanes, pc: int, instr: Instr, bits: int, lane: int, other: int
+    ) -> None:
+        self.fault(
+            g,
+            pc,
+            "MASK",
+            f"lane {lane} executes {instr.parts[0]}.sync with the member mask {bits:#010x}, and "
+            f"lane {other}, which it names, with another mask: undefined",
+            "the same mask in all lanes that it names",
+            stop=False,
+            lane=lane,
+        )
+
+    def _no_member(self, g: Lanes, pc: int, instr: Instr, bits: int, lane: int) -> None:
+        self.fault(
+            g,
+            pc,
+            "MASK",
+            f"lane {lane} executes {instr.parts[0]}.sync with the member mask {bits:#010x}, "
+            "which does not name it: undefined",
+            "a mask that names every lane that comes here, such as that of __activemask or "
+            "__ballot_sync before the branch",
+            stop=False,
+            lane=lane,
+        )
 
     def op_shfl(self, instr: Instr, pc: int) -> Run:
         """``shfl.sync``."""
@@ -711,7 +760,11 @@ class Loads(MachineBase):
         mode = instr.parts[2]
         store, x = setter(first, "b32", instr), self.get(a, "b32", instr)
         flag = setter(second, "pred", instr) if second is not None else None
-        y, z, mask = self.get(b, "u32", instr), self.get(c, "u32", instr), self._mask_of(m, instr)
+        y, z, mask = (
+            self.get(b, "u32", instr),
+            self.get(c, "u32", instr),
+            self._mask_of(m, instr, pc),
+        )
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             need = mask(g)
@@ -736,20 +789,28 @@ class Loads(MachineBase):
             source = np.where(ok, source, EVERY)
             taken = source[g.lanes]
             dead = ~g.mask[taken]
+            value = x(g)[source]
             if dead.any():
                 lane = int(g.lanes[int(np.argmax(dead))])
+                named = dead & need[taken]
+                if named.any():
+                    lane = int(g.lanes[int(np.argmax(named))])
                 self.fault(
                     g,
                     pc,
                     "SHUFFLE",
                     f"lane {lane} reads lane {int(source[lane])}, which does "
                     "not take part: the value is undefined",
-                    "a mask and lanes that fit",
+                    "let all lanes of the mask execute the shuffle, and choose inside of a branch"
+                    if named.any()
+                    else "a mask and lanes that fit",
                     stop=False,
                     lane=lane,
-                    kind=Verdict.NOTE,
+                    kind=Verdict.INVALID if named.any() else Verdict.NOTE,
                 )
-            store(g, x(g)[source])
+                value = value.copy()
+                value[g.lanes[dead]] = UNDEFINED
+            store(g, value)
             if flag is not None:
                 flag(g, ok)
             return None
@@ -760,26 +821,40 @@ class Loads(MachineBase):
         """``vote.sync``."""
         d, p, m = instr.operands
         mode = instr.parts[2]
-        mask, flag = self._mask_of(m, instr), self.get(p, "pred", instr)
+        mask, flag = self._mask_of(m, instr, pc), self.get(p, "pred", instr)
+        sets = self._sets_of(m, instr)
         store = setter(d, "b32" if mode == "ballot" else "pred", instr)
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             need = mask(g)
             if not self.converged(g, pc, need, "vote.sync", aligned=False):
                 return BLOCK
-            votes = flag(g)[g.lanes]
-            if mode == "ballot":
-                bits = sum(1 << int(i) for i, v in zip(g.lanes, votes, strict=True) if v)
-                store(g, np.full(LANES, bits, np.uint32))
-            else:
-                found = {
-                    "all": votes.all(), "any": votes.any(),
-                    "uni": votes.all() or not votes.any(),
-                }[mode]  # fmt: skip
-                store(g, np.full(LANES, bool(found)))
+            given = flag(g)
+            found: Array = np.zeros(LANES, np.uint32 if mode == "ballot" else np.bool_)
+            for lanes in sets(g):
+                votes = given[lanes]
+                if mode == "ballot":
+                    found[lanes] = sum(1 << int(k) for k in lanes[votes])
+                elif mode == "any":
+                    found[lanes] = votes.any()
+                else:
+                    found[lanes] = votes.all() or (mode == "uni" and not votes.any())
+            store(g, found)
             return None
 
         return run
+
+    def _sets_of(self, op: Operand, instr: Instr) -> Callable[[Any], list[Array]]:
+        """The lanes that act together: those of one member mask."""
+        if isinstance(op, Imm):
+            return lambda g: [g.lanes]
+        get = self.get(op, "u32", instr)
+
+        def sets(g: Lanes) -> list[Array]:
+            given = get(g)[g.lanes]
+            return [g.lanes[given == bits] for bits in np.unique(given)]
+
+        return sets
 
     def op_activemask(self, instr: Instr, pc: int) -> Run:
         """``activemask``."""
@@ -799,23 +874,25 @@ class Loads(MachineBase):
         store, x, mask = (
             setter(first, "b32", instr),
             self.get(a, kind, instr),
-            self._mask_of(m, instr),
+            self._mask_of(m, instr, pc),
         )
         flag = setter(second, "pred", instr) if second is not None else None
+        sets = self._sets_of(m, instr)
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             if not self.converged(g, pc, mask(g), "match.sync", aligned=False):
                 return BLOCK
             values = x(g)
             bits = np.zeros(LANES, np.uint32)
-            for lane in g.lanes:
-                same = [int(i) for i in g.lanes if values[i] == values[lane]]
-                bits[lane] = sum(1 << i for i in same)
+            alike = np.zeros(LANES, np.bool_)
+            for lanes in sets(g):
+                for lane in lanes:
+                    bits[lane] = sum(1 << int(i) for i in lanes if values[i] == values[lane])
+                alike[lanes] = bool((values[lanes] == values[lanes[0]]).all())
             if every:
-                all_same = all(values[i] == values[g.lanes[0]] for i in g.lanes)
-                store(g, bits if all_same else np.zeros(LANES, np.uint32))
+                store(g, np.where(alike, bits, 0).astype(np.uint32))
                 if flag is not None:
-                    flag(g, np.full(LANES, all_same))
+                    flag(g, alike)
             else:
                 store(g, bits)
             return None
@@ -827,17 +904,25 @@ class Loads(MachineBase):
         d, a, m = instr.operands
         kind = instr.parts[-1]
         op = instr.parts[2]
-        store, x, mask = setter(d, kind, instr), self.get(a, kind, instr), self._mask_of(m, instr)
+        store, x, mask = (
+            setter(d, kind, instr),
+            self.get(a, kind, instr),
+            self._mask_of(m, instr, pc),
+        )
         ops: dict[str, Any] = {
             "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and,
             "or": np.bitwise_or, "xor": np.bitwise_xor,
         }  # fmt: skip
+        sets = self._sets_of(m, instr)
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             if not self.converged(g, pc, mask(g), "redux.sync", aligned=False):
                 return BLOCK
-            value = ops[op].reduce(x(g)[g.lanes])
-            store(g, np.full(LANES, value, x(g).dtype))
+            given = x(g)
+            found = np.zeros(LANES, given.dtype)
+            for lanes in sets(g):
+                found[lanes] = ops[op].reduce(given[lanes])
+            store(g, found)
             return None
 
         return run
@@ -847,15 +932,17 @@ class Loads(MachineBase):
         d, m = instr.operands
         if not isinstance(d, Pair):
             raise refuse(instr)
-        mask = self._mask_of(m, instr)
+        mask, sets = self._mask_of(m, instr, pc), self._sets_of(m, instr)
         lane_out, flag = setter(d.first, "b32", instr), setter(d.second, "pred", instr)
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             if not self.converged(g, pc, mask(g), "elect.sync", aligned=False):
                 return BLOCK
-            leader = int(g.lanes[0])
-            lane_out(g, np.full(LANES, leader, np.uint32))
-            flag(g, np.equal(leader, EVERY))
+            leaders = np.zeros(LANES, np.uint32)
+            for lanes in sets(g):
+                leaders[lanes] = lanes[0]
+            lane_out(g, leaders)
+            flag(g, np.equal(leaders, EVERY))
             return None
 
         return run

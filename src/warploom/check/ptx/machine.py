@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.check.launch import Launch, Param, TensorMap
-from warploom.check.ptx.alu import LANES, Alu, dtype_of, getter, refuse, stored
+from warploom.check.ptx.alu import LANES, dtype_of, getter, refuse, stored
 from warploom.check.ptx.clocks import Clocks, Stamp
 from warploom.check.ptx.memory import Conflict, Event, Memory
 from warploom.check.ptx.parse import (
@@ -34,6 +34,7 @@ from warploom.check.ptx.parse import (
 )
 from warploom.check.ptx.program import Program
 from warploom.check.ptx.results import Findings
+from warploom.check.ptx.video import Video
 from warploom.errors import CheckError, UnsupportedCodeError
 from warploom.report import Verdict
 
@@ -233,7 +234,7 @@ class MachineBase:
         findings: Findings,
         seed: int = 0,
         order: str = "forward",
-        budget: int = 4_000_000,
+        budget: int = 2_000_000,
     ) -> None:
         self.module, self.program, self.launch = module, program, launch
         self.axioms, self.findings, self.order = axioms, findings, order
@@ -247,6 +248,7 @@ class MachineBase:
         self.moved = {"global_read": 0, "global_written": 0, "bulk_read": 0, "bulk_written": 0}
         self.widths: dict[str, int] = {}
         self.used: set[str] = set()
+        self.valueless: dict[int, str] = {}  # instructions whose results are not computed, by line
         self.flags: dict[tuple[str, int], list[tuple[Cta, str, str, Stamp]]] = {}
         self.inits: dict[tuple[int, int], list[Any]] = {}
         self.init_fences: dict[tuple[int, int], int] = {}
@@ -261,7 +263,7 @@ class MachineBase:
         self._place_global(seed)
         self._place_params()
         self.clock = 0
-        self.alu = Alu(self.get)
+        self.alu = Video(self.get)
         self.code: list[Run] = []
 
     # -- memory layout
@@ -369,6 +371,10 @@ class MachineBase:
             self.memory.data[start : start + raw.size] = raw
         for start, v in inits:
             held = bytearray(v.init.ljust(v.size, b"\0"))
+            if max(len(held), *(offset + 8 for offset, _, _ in v.refs), 0) > v.size:
+                raise CheckError(
+                    f"the variable {v.name[:40]} has more initial values than room", where="file"
+                )
             for offset, name, more in v.refs:
                 where = self.names.get(name, ("", 0))
                 held[offset : offset + 8] = (where[1] + more).to_bytes(8, "little")
@@ -886,10 +892,10 @@ class MachineBase:
         elif self.order.startswith("starve"):
             victim = int(self.order[6:] or 0)
             others = [w for w in warps if w.index != victim]
-            before = self.steps
+            changes = self.changes
             for warp in others:
                 self._advance(warp, quantum)
-            if self.steps != before:
+            if self.changes != changes:  # who only polls would go on for ever
                 return
         for warp in warps:
             self._advance(warp, quantum)

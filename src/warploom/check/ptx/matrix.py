@@ -1,4 +1,4 @@
-"""Matrix instructions of a warp beside wgmma and mma m16n8: wmma, mma in double, movmatrix.
+"""Matrix instructions of a warp beside wgmma and mma m16n8: wmma, movmatrix, other kinds of mma.
 
 A wmma fragment has no documented layout, so any one will do: lane ``l`` holds the elements
 ``l * e`` to ``l * e + e - 1`` in the order of rows, and registers beyond those repeat them.
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from warploom.check.formats import f32_to_f16
 from warploom.check.ptx.alu import _U, LANES, refuse, setter
+from warploom.check.ptx.loads import UNDEFINED
 from warploom.check.ptx.machine import BLOCK, EVERY, Lanes
 from warploom.check.ptx.parse import TYPE_BYTES, Instr, Operand, Vec
 from warploom.check.ptx.tensor import _LOAD, Tensors
@@ -25,6 +26,19 @@ _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
 _SIZES = {
     "f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "s32": 4, "s8": 1, "u8": 1, "f64": 8,
 }  # fmt: skip
+
+
+_WIDTHS = {"s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1}
+
+
+def _elements(words: Array, kind: str) -> Array:
+    """The numbers in registers, lowest bits first, along a new last axis."""
+    bits = _WIDTHS[kind]
+    shifts = bits * np.arange(32 // bits)
+    found = (words.astype(np.int64)[..., None] >> shifts) & ((1 << bits) - 1)
+    if kind[0] == "s":
+        found = found - ((found >> (bits - 1)) << bits)
+    return found
 
 
 def _shape(instr: Instr) -> tuple[int, int, int]:
@@ -170,7 +184,11 @@ class Matrices(Tensors):
         return run
 
     def op_mma(self, instr: Instr, pc: int) -> Run:
-        """``mma.sync``; in double precision here."""
+        """``mma.sync``; in double precision, of small integers and sparse ones here."""
+        if any(p == "sp" or p.startswith("sp::") for p in instr.parts):
+            return self._sparse(instr, pc)
+        if {"s4", "u4", "b1"} & set(instr.parts) or "m8n8k16" in instr.parts:
+            return self._small(instr, pc)
         if instr.parts[-1] != "f64":
             return super().op_mma(instr, pc)
         m, n, k = _shape(instr)
@@ -195,6 +213,59 @@ class Matrices(Tensors):
             out = total.reshape(halves, 8, 4, 2).transpose(0, 3, 1, 2).reshape(2 * halves, LANES)
             for j, store in enumerate(sets):
                 store(g, np.ascontiguousarray(out[j]))
+            return None
+
+        return run
+
+    def _small(self, instr: Instr, pc: int) -> Run:
+        """Products of 8, 4 and 1 bits with 8 or 16 rows; a register holds neighbours of k."""
+        m, n, k = _shape(instr)
+        kinds = [p for p in instr.parts if p in _WIDTHS]
+        if len(kinds) != 2 or n != 8 or m not in (8, 16):
+            raise refuse(instr, "shape")
+        ka, kb = kinds
+        each = 32 // _WIDTHS[ka]
+        d, a, b, c = (o.items if isinstance(o, Vec) else (o,) for o in instr.operands)
+        halves = m // 8
+        if len(a) * each * 4 != k * halves or len(b) * each * 4 != k or len(c) != 2 * halves:
+            raise refuse(instr, "operands")
+        ga, gb, gc = ([self.get(o, "b32", instr) for o in v] for v in (a, b, c))
+        sets = [setter(o, "b32", instr) for o in d]
+        exclusive, bound = "xor" in instr.parts, "satfinite" in instr.parts
+
+        def run(g: Lanes) -> Any:  # noqa: ANN401
+            if not self.converged(g, pc, g.warp.live, "mma.sync.aligned", aligned=True):
+                return BLOCK
+            left = _elements(np.stack([x(g) for x in ga]), ka).reshape(-1, halves, 8, 4, each)
+            right = _elements(np.stack([x(g) for x in gb]), kb).reshape(-1, 8, 4, each)
+            rows = left.transpose(1, 2, 0, 3, 4).reshape(m, k)
+            columns = right.transpose(1, 0, 2, 3).reshape(8, k)
+            total = rows @ columns.T
+            if exclusive:
+                total = rows.sum(1)[:, None] + columns.sum(1)[None, :] - 2 * total
+            have = np.stack([x(g) for x in gc]).view(np.int32).astype(np.int64)
+            total = total + have.reshape(halves, 2, 8, 4).transpose(0, 2, 3, 1).reshape(m, 8)
+            if bound:
+                total = np.clip(total, -(1 << 31), (1 << 31) - 1)
+            out = total.reshape(halves, 8, 4, 2).transpose(0, 3, 1, 2).reshape(2 * halves, LANES)
+            for j, store in enumerate(sets):
+                store(g, np.ascontiguousarray(out[j].astype(np.int32)).view(np.uint32))
+            return None
+
+        return run
+
+    def _sparse(self, instr: Instr, pc: int) -> Run:
+        """A product with a sparse operand: its order is checked, its values are not known."""
+        (d,) = instr.operands[:1]
+        items = d.items if isinstance(d, Vec) else (d,)
+        sets = [setter(o, "b32", instr) for o in items]
+
+        def run(g: Lanes) -> Any:  # noqa: ANN401
+            if not self.converged(g, pc, g.warp.live, "mma.sp.sync.aligned", aligned=True):
+                return BLOCK
+            self.no_values(instr)
+            for store in sets:
+                store(g, np.full(LANES, UNDEFINED, np.uint32))
             return None
 
         return run

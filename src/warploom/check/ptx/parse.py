@@ -639,10 +639,12 @@ class _Reader:
             return reg
         if c == "%":
             stem, _, part = text.rpartition(".")
-            if stem and part in ("x", "y", "z", "w", "r", "g", "b", "a"):
+            parts = ("x", "y", "z", "w", "r", "g", "b", "a", "b0", "b1", "b2", "b3", "h0", "h1")
+            if stem and part in parts:
                 whole = self._find_register(stem)
                 if whole is not None:
-                    raise UnsupportedCodeError("vector registers", where=f"line {self.where(at)}")
+                    what = "vector registers" if len(part) == 1 else "parts of registers"
+                    raise UnsupportedCodeError(what, where=f"line {self.where(at)}")
             if _SPECIAL.match(text):
                 return Special(text[1:])
             raise self.bad(f"the register {text[:40]} is not declared", at)

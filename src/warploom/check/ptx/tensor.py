@@ -20,6 +20,7 @@ from warploom.check.formats import (
 from warploom.check.launch import SWIZZLES, TensorMap
 from warploom.check.ptx.alu import _U, LANES, refuse, setter
 from warploom.check.ptx.clocks import CONTROL, FULL, SHARED, STEP
+from warploom.check.ptx.loads import UNDEFINED
 from warploom.check.ptx.machine import (
     BLOCK,
     RANK_SHIFT,
@@ -256,20 +257,26 @@ class Tensors(Maps):
 
     def _wg_product(self, instr: Instr, pc: int) -> Run:  # noqa: C901, PLR0915
         parts = instr.parts
-        if "sp" in parts or "b1" in parts:
-            raise refuse(instr)
+        sparse = any(p == "sp" or p.startswith("sp::") for p in parts)
+        binary = "b1" in parts
         shape = next(p for p in parts if p.startswith("m64n"))
         n, depth = (int(x) for x in shape[4:].split("k"))
         types = parts[parts.index(shape) + 1 :]
-        types = tuple(t for t in types if t in ("f32", "f16", "s32", *_LOAD))
+        types = tuple(t for t in types if t in ("f32", "f16", "s32", "b1", *_LOAD))
         out, ka, kb = types[0], types[1], types[2]
         d, a, b, *rest = instr.operands
         if not isinstance(d, Vec):
             raise refuse(instr)
+        if sparse:
+            rest = rest[2:]  # metadata and selector
+        if binary:
+            ka = kb = "u8"
+            depth //= 8
         size, load_a = _LOAD[ka]
         _, load_b = _LOAD[kb]
-        if size * depth != 32:
+        if size * depth != (64 if sparse else 32):
             raise refuse(instr, "shape")
+        taken = depth // 2 if sparse else depth  # of A, along k
         slots = [r.slot for r in d.items if isinstance(r, Reg)]
         expected = n // 4 if out == "f16" else n // 2
         if len(slots) != expected:
@@ -307,18 +314,28 @@ class Tensors(Maps):
             wanted = [bytes_b]
             if desc_a is not None:
                 bytes_a = self._operand_bytes(
-                    g, pc, desc_a(g), 64, depth, size, turn_a, row, row + 16
+                    g, pc, desc_a(g), 64, taken, size, turn_a, row, row + 16
                 )
                 wanted.append(bytes_a)
             self._wg_reads(g, instr, pc, wanted, size, group)
             data = cta.cluster.shared.data
             view = data.view(_U[size])
-            if desc_a is not None:
+            right = load_b(view[bytes_b // size].reshape(-1)).reshape(n, depth)
+            if sparse:
+                self.no_values(instr)
+                left, right = np.full((16, 1), np.nan), np.ones((n, 1))
+            elif desc_a is not None:
                 left = load_a(view[bytes_a // size].reshape(-1)).reshape(16, depth)
             else:
                 left = _fragment_a([regs[s] for s in a_slots], size, load_a)
-            right = load_b(view[bytes_b // size].reshape(-1)).reshape(n, depth)
-            if integer:
+            if binary:
+                left, right = (
+                    np.unpackbits(v.astype(np.uint8), axis=1).astype(np.float64)
+                    for v in (left, right)
+                )
+            if integer and sparse:
+                product = np.full((16, n), float(UNDEFINED))
+            elif integer:
                 product = left @ right.T
             else:
                 # In double precision, so that an element does not depend on its place in the tile.
@@ -343,6 +360,10 @@ class Tensors(Maps):
             return None
 
         return run
+
+    def no_values(self, instr: Instr) -> None:
+        """An instruction whose result is not computed: only order is judged from here on."""
+        self.valueless.setdefault(instr.line, instr.op)
 
     def _flag(self, op: Operand, instr: Instr) -> Callable[[Any], Array]:
         if isinstance(op, Imm):
@@ -935,6 +956,9 @@ class Tensors(Maps):
         source: Array,
         placed: Callable[[int], Array],
         held: Array | None = None,
+        *,
+        proxy: str = "async",
+        atomic: bool = False,
     ) -> None:
         """Bytes land in one or more CTAs and count on the barrier at the same offset there."""
         cta = g.warp.cta
@@ -974,10 +998,12 @@ class Tensors(Maps):
                 instr,
                 pc,
                 write=True,
-                proxy="async",
+                proxy=proxy,
                 components=component,
                 values=value,
-                what="bulk load",
+                what="bulk load" if proxy == "async" else "asynchronous store",
+                atomic=atomic,
+                scope="cluster",
             )
             if not first:
                 g.warp.visits[pc] -= 1
@@ -1255,6 +1281,8 @@ class Tensors(Maps):
                     int(barrier(g)[lane]),
                     np.zeros(0, np.int64),
                     partial(_same, index),
+                    proxy="generic",  # relaxed stores: no part of the async proxy
+                    atomic=bool(op),
                 )
 
         return run
@@ -1440,5 +1468,7 @@ def _reduced(old: Array, new: Array, op: str, element: str) -> Array:
     ops: dict[str, Any] = {
         "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and,
         "or": np.bitwise_or, "xor": np.bitwise_xor,
+        "inc": lambda x, y: np.where(x >= y, 0, x + 1),
+        "dec": lambda x, y: np.where((x == 0) | (x > y), y, x - 1),
     }  # fmt: skip
     return encode(ops[op](a, b), element)

@@ -86,7 +86,7 @@ def ready_kernel(
 def _source(
     schedule: str, block: Block, element: ElementType, mma: Block | None
 ) -> tuple[PipelineSchedule, GemmTile]:
-    fp8 = element is ElementType.FP8
+    fp8 = element.bits <= 8
     if schedule == "single_buffer":
         tile = gemm_tile(*block, element, mma=mma, waves=(2, 2))
         tiles, mma_m, mma_n = [o.tiles(1) for o in tile.operands], tile.mfma.m, tile.mfma.n

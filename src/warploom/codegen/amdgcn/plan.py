@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from warploom.codegen.amdgcn.tile import GemmTile, check_subtiles
+from warploom.codegen.amdgcn.tile import CHUNK, GemmTile, check_subtiles
 from warploom.codegen.amdgcn.tile_kernel import GemmTileKernel
 from warploom.errors import BackendError
 from warploom.ir import ScheduleDocument
@@ -22,6 +22,7 @@ Slot = tuple[str, int, int]  # ("fragment", channel, index) or ("staged", channe
 
 
 _MATRICES: tuple[tuple[str, str], ...] = (("mat_a", "pointer"), ("mat_b", "pointer"))
+_SCALES: tuple[tuple[str, str], ...] = (("scale_a", "pointer"), ("scale_b", "pointer"))
 _DIMENSIONS: tuple[tuple[str, str], ...] = (("dim_m", "i32"), ("dim_n", "i32"), ("dim_k", "i32"))
 
 
@@ -100,7 +101,8 @@ class KernelPlan:
     def arguments(self) -> tuple[tuple[str, str], ...]:
         """Name and kind (``pointer``, ``i32``, ``f32``) of the kernel's arguments, in order."""
         if self.text is None:
-            return (*_MATRICES, ("mat_c", "pointer"), *_DIMENSIONS)
+            scales = _SCALES if self.tile.element.scaled else ()
+            return (*_MATRICES, *scales, ("mat_c", "pointer"), *_DIMENSIONS)
         tensors = (*(s.tensor for s in self.text.stores), *(t.name for t in self.text.read))
         pointers = tuple((argument_name(t), "pointer") for t in dict.fromkeys(tensors))
         kernel = self.text.kernel
@@ -117,7 +119,8 @@ class KernelPlan:
     def channel_lds_bytes(self, channel: int) -> int:
         """LDS that one operand takes."""
         subtiles = self.subtiles[channel]
-        return self.stages * subtiles * self.tile.slot_bytes(channel, subtiles)
+        scales = self.tile.scale_slot_bytes(channel, subtiles)
+        return self.stages * subtiles * (self.tile.slot_bytes(channel, subtiles) + scales)
 
     @property
     def k_steps(self) -> int:
@@ -171,7 +174,10 @@ class KernelPlan:
             counters, channel = self.document.counters, self.channel(op)
             if op.role is OpRole.GLOBAL_LOAD:
                 return [("dma", counters.vm_per_load[channel])]
-            return [("ds_read", counters.lgkm_per_load[channel])]
+            scales = self.scale_reads(channel)
+            elements = "ds_read" if self.tile.read_bytes == CHUNK else "ds_read_b64"
+            data = [(elements, counters.lgkm_per_load[channel] - scales)]
+            return [*data, ("ds_read_u8", scales)] if scales else data
         if op.role is OpRole.FRAGMENT_LOAD:
             return [("ds_read", sum(self.fragment_reads(c) for c in self.channels(op)))]
         kind = "load" if op.role is OpRole.GLOBAL_LOAD else "ds_write"
@@ -185,9 +191,22 @@ class KernelPlan:
         """16-byte loads a thread issues for one sub-tile of an operand."""
         return self.tile.loads(channel, self.subtiles[channel])
 
+    def scale_loads(self, channel: int) -> int:
+        """4-byte loads a thread issues for the scales of one sub-tile."""
+        return self.tile.scale_loads(channel, self.subtiles[channel])
+
+    def scale_reads(self, channel: int) -> int:
+        """LDS reads of the scales of one fragment load."""
+        return self.tile.scale_reads(channel, self.subtiles[channel], self.k_steps)
+
     def fragment_reads(self, channel: int) -> int:
-        """16-byte LDS reads of one fragment load of an operand."""
-        return self.tile.fragment_reads(channel, self.subtiles[channel], self.k_steps)
+        """LDS reads of one fragment load of an operand, scales included."""
+        data = self.tile.data_reads(channel, self.subtiles[channel], self.k_steps)
+        return data + self.scale_reads(channel)
+
+    def fragment_registers(self, channel: int) -> int:
+        """Registers that one fragment load of an operand fills."""
+        return self.tile.fragment_registers(channel, self.subtiles[channel], self.k_steps)
 
 
 def plan_kernel(
@@ -231,6 +250,7 @@ def plan_kernel(
         reading_tail=reading_tail,
     )
     _check_text(plan)
+    _check_scales(plan)
     if staged and not joint:
         _check_apart(plan)
     check_subtiles(tile, plan.subtiles, plan.stages)
@@ -323,6 +343,18 @@ def _check_text(plan: KernelPlan) -> None:
         )
 
 
+def _check_scales(plan: KernelPlan) -> None:
+    element = plan.tile.element
+    if element.scaled and (plan.movement is Movement.STAGED or plan.ragged_k):
+        what = "goes through registers" if plan.movement is Movement.STAGED else "takes any K"
+        raise BackendError(
+            f"{element.value} has no lowering in a kernel that {what}",
+            where=plan.tile.label(),
+            why="scales are moved straight to LDS, whole words of them",
+            fix="pingpong or fourwave, without a tail and with K of whole iterations",
+        )
+
+
 def _check_waves(plan: KernelPlan) -> None:
     protocol, tile = plan.document.protocol, plan.tile
     waves = protocol.groups * protocol.waves_per_group
@@ -340,7 +372,10 @@ def _check_counters(plan: KernelPlan) -> None:
         return
     counters = plan.document.counters
     for channel, name in enumerate("AB"):
-        real = (plan.loads(channel), plan.fragment_reads(channel))
+        real = (
+            plan.loads(channel) + plan.scale_loads(channel),
+            plan.fragment_reads(channel),
+        )
         declared = (counters.vm_per_load[channel], counters.lgkm_per_load[channel])
         if real != declared:
             raise BackendError(

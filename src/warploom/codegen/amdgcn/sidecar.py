@@ -88,7 +88,10 @@ def described(
 
 def _computes(plan: KernelPlan) -> str:
     if plan.text is None:
-        return "C[M,N] fp32 = A[M,K] x B[N,K]^T, row-major and dense"
+        blocks = ", with scales (e8m0) SA[M,K/32] and SB[N,K/32]"
+        return "C[M,N] fp32 = A[M,K] x B[N,K]^T, row-major and dense" + (
+            blocks if plan.tile.element.scaled else ""
+        )
     kernel = plan.text.kernel
     outputs = ", ".join(f"{s.tensor} {kernel.tensor(s.tensor).dtype}" for s in plan.text.stores)
     return (
@@ -173,8 +176,8 @@ def launch_plan(values: dict[str, Any], m: int, n: int, k: int) -> LaunchPlan:
             if k > rule["minimum"]
             else f"pad K with zeros to {rule['minimum']}",
         )
-    size = 1 if tile["dtype"] == "fp8" else 2
-    if max(block_m, block_n) * k * size >= MAX_BYTES or block_m * n * 4 >= MAX_BYTES:
+    row = element_type(tile["dtype"]).bytes_of(k)
+    if max(block_m, block_n) * row >= MAX_BYTES or block_m * n * 4 >= MAX_BYTES:
         raise BackendError(
             f"M, N, K = {m}, {n}, {k}: one workgroup's rows exceed {MAX_BYTES} bytes",
             fix="split K or N over several launches",
@@ -254,7 +257,7 @@ def _fragment_loads(plan: KernelPlan) -> tuple[tuple[str, int, int], ...]:
 
 
 def _fragment_sizes(plan: KernelPlan) -> dict[int, int]:
-    return {c: 4 * plan.fragment_reads(c) for c in (0, 1)}
+    return {c: plan.fragment_registers(c) for c in (0, 1)}
 
 
 def require_registers(plan: KernelPlan, resources: Resources) -> None:

@@ -15,21 +15,59 @@ from dataclasses import dataclass
 from enum import Enum
 
 from warploom.errors import GeometryError
-from warploom.pipeline.amd_target.geometry import KernelGeometry
+from warploom.pipeline.amd_target.geometry import MICROSCALED, KernelGeometry
 from warploom.targets.mi355x import LANES, mi355x
 
 
 class ElementType(Enum):
-    """Element type of A and B. C is always fp32."""
+    """Element type of A and B. C is always fp32.
+
+    The ``mx`` types are OCP's microscaling formats: every 32 elements along K share a scale, a
+    power of two in a byte (e8m0), in a matrix of its own of K / 32 columns.
+    """
 
     BF16 = "bf16"
     FP16 = "fp16"
     FP8 = "fp8"
+    MXFP8 = "mxfp8"
+    MXFP8_E5M2 = "mxfp8_e5m2"
+    MXFP6 = "mxfp6"
+    MXFP6_E3M2 = "mxfp6_e3m2"
+    MXFP4 = "mxfp4"
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element."""
+        return _ELEMENTS[self][0]
+
+    @property
+    def format(self) -> int:
+        """Number of the format in an f8f6f4 instruction."""
+        return _ELEMENTS[self][1]
+
+    @property
+    def scaled(self) -> bool:
+        """Whether blocks of elements have scales."""
+        return self.value.startswith("mx")
 
     @property
     def size(self) -> int:
-        """Bytes of one element."""
-        return 1 if self is ElementType.FP8 else 2
+        """Bytes of one element, of types of whole bytes."""
+        return self.bits // 8
+
+    def bytes_of(self, count: int) -> int:
+        """Bytes of ``count`` packed elements."""
+        return count * self.bits // 8
+
+
+_ELEMENTS = {  # bits, number of the format
+    ElementType.BF16: (16, 0),
+    ElementType.FP16: (16, 0),
+    ElementType.FP8: (8, 0),
+    **{ElementType(name): (bits, at) for at, (name, bits) in enumerate(MICROSCALED.items())},
+}
+SCALE_BLOCK = 32  # elements along K that share a scale
+SCALE_WORD = 4 * SCALE_BLOCK  # elements whose scales one lane moves at once: four bytes
 
 
 def element_type(name: str) -> ElementType:
@@ -47,8 +85,9 @@ def element_type(name: str) -> ElementType:
 class Mfma:
     """One matrix instruction.
 
-    ``operand_ir`` is the LLVM type of an A or B operand, ``tail_ir`` the immediate operands that
-    follow the accumulator, ``cycles`` how long it keeps the matrix unit of its SIMD busy.
+    ``operand_ir`` is the LLVM type of an A or B operand, ``tail_ir`` the operands that follow the
+    accumulator (with places for the scales of A and B, if it has some), ``cycles`` how long it
+    keeps the matrix unit of its SIMD busy.
     """
 
     element: ElementType
@@ -69,7 +108,7 @@ class Mfma:
     @property
     def operand_bytes(self) -> int:
         """Bytes of one A or B operand, per lane."""
-        return self.m * self.k // 64 * self.element.size
+        return self.element.bytes_of(self.m * self.k // 64)
 
     @property
     def flops(self) -> int:
@@ -89,17 +128,20 @@ _UNSCALED = "i32 0, i32 0, i32 0, i32 0, i32 0, i32 0"
 
 
 def _mfma(element: ElementType, m: int, k: int, name: str, ir: str) -> Mfma:
-    fp8 = element is ElementType.FP8
-    scale, kinds = (".scale", f"{name}.v8i32.v8i32") if fp8 else ("", name)
+    small = element.bits <= 8
+    count = element.bits if small else 8
+    kinds = f"{name}.v{count}i32.v{count}i32" if small else name
+    form = f"i32 {element.format}"
+    scaled = f"{form}, {form}, i32 0, i32 {{scale_a}}, i32 0, i32 {{scale_b}}"
     return Mfma(
         element=element,
         m=m,
         n=m,
         k=k,
-        mnemonic=f"v_mfma_f32_{m}x{m}x{k}_{name}",
-        intrinsic=f"llvm.amdgcn.mfma{scale}.f32.{m}x{m}x{k}.{kinds}",
-        operand_ir=f"<8 x {ir}>",
-        tail_ir=_UNSCALED if fp8 else _IMM3,
+        mnemonic=f"v_mfma_{'scale_' if element.scaled else ''}f32_{m}x{m}x{k}_{name}",
+        intrinsic=f"llvm.amdgcn.mfma{'.scale' if small else ''}.f32.{m}x{m}x{k}.{kinds}",
+        operand_ir=f"<{count} x {ir}>",
+        tail_ir=scaled if element.scaled else _UNSCALED if small else _IMM3,
         cycles=mi355x().mfma_cycles(m, m, k, element.value),
     )
 
@@ -109,8 +151,12 @@ MFMAS: tuple[Mfma, ...] = (
     _mfma(ElementType.BF16, 32, 16, "bf16", "bfloat"),
     _mfma(ElementType.FP16, 16, 32, "f16", "half"),
     _mfma(ElementType.FP16, 32, 16, "f16", "half"),
-    _mfma(ElementType.FP8, 16, 128, "f8f6f4", "i32"),
-    _mfma(ElementType.FP8, 32, 64, "f8f6f4", "i32"),
+    *(
+        _mfma(element, m, k, "f8f6f4", "i32")
+        for element in ElementType
+        if element.bits <= 8
+        for m, k in ((16, 128), (32, 64))
+    ),
 )
 
 
@@ -179,12 +225,17 @@ class GemmTile:
     @property
     def row_bytes(self) -> int:
         """Bytes of one row of a K-tile."""
-        return self.block_k * self.element.size
+        return self.element.bytes_of(self.block_k)
+
+    @property
+    def lds_row_bytes(self) -> int:
+        """Bytes of such a row in LDS: a power of two, so that rows of 6-bit elements have a gap."""
+        return 1 << (self.row_bytes - 1).bit_length()
 
     @property
     def chunks_per_row(self) -> int:
-        """16-byte chunks of one row of a K-tile."""
-        return self.row_bytes // CHUNK
+        """16-byte chunks of one row of a K-tile in LDS."""
+        return self.lds_row_bytes // CHUNK
 
     @property
     def rows_per_step(self) -> int:
@@ -205,14 +256,24 @@ class GemmTile:
         return self.block_k // self.mfma.k
 
     @property
+    def read_bytes(self) -> int:
+        """Bytes of one LDS read of a lane; a block of 6-bit elements is no whole number of 16."""
+        return CHUNK if self.mfma.operand_bytes % CHUNK == 0 else CHUNK // 2
+
+    @property
     def reads_per_operand(self) -> int:
-        """16-byte LDS reads that fill one A or B operand of a matrix instruction."""
-        return self.mfma.operand_bytes // CHUNK
+        """LDS reads that fill one A or B operand of a matrix instruction."""
+        return self.mfma.operand_bytes // self.read_bytes
+
+    @property
+    def scale_words(self) -> int:
+        """Dwords of scales of one row of a K-tile; 0 without scales."""
+        return self.block_k // SCALE_WORD if self.element.scaled else 0
 
     @property
     def swizzle(self) -> tuple[int, int]:
         """``(shift, mask)``: chunk ``c`` of row ``r`` lies at ``c ^ ((r >> shift) & mask)``."""
-        shift = max(1, BANK_ROW // self.row_bytes).bit_length() - 1
+        shift = max(1, BANK_ROW // self.lds_row_bytes).bit_length() - 1
         return shift, min(self.chunks_per_row, 8) - 1
 
     def loads(self, channel: int, subtiles: int) -> int:
@@ -221,11 +282,28 @@ class GemmTile:
 
     def slot_bytes(self, channel: int, subtiles: int) -> int:
         """LDS bytes of one sub-tile of an operand, filled up to whole loads of all threads."""
-        return self.loads(channel, subtiles) * self.rows_per_step * self.row_bytes
+        return self.loads(channel, subtiles) * self.rows_per_step * self.lds_row_bytes
 
-    def fragment_reads(self, channel: int, subtiles: int, k_steps: int) -> int:
-        """16-byte LDS reads of one fragment load."""
+    def scale_loads(self, channel: int, subtiles: int) -> int:
+        """4-byte loads a thread issues to fetch the scales of one sub-tile."""
+        return -(-(self.operands[channel].rows // subtiles * self.scale_words) // self.threads)
+
+    def scale_slot_bytes(self, channel: int, subtiles: int) -> int:
+        """LDS bytes of the scales of one sub-tile."""
+        return self.scale_loads(channel, subtiles) * self.threads * 4
+
+    def data_reads(self, channel: int, subtiles: int, k_steps: int) -> int:
+        """LDS reads of the elements of one fragment load."""
         return self.operands[channel].tiles(subtiles) * k_steps * self.reads_per_operand
+
+    def scale_reads(self, channel: int, subtiles: int, k_steps: int) -> int:
+        """LDS reads of the scales of one fragment load."""
+        return self.operands[channel].tiles(subtiles) * k_steps * self.element.scaled
+
+    def fragment_registers(self, channel: int, subtiles: int, k_steps: int) -> int:
+        """Registers that one fragment load fills."""
+        reads = self.data_reads(channel, subtiles, k_steps) * self.read_bytes // 4
+        return reads + self.scale_reads(channel, subtiles, k_steps)
 
     def label(self) -> str:
         """E.g. ``256x256x64 bf16, mfma 16x16x32, 2x4 waves``."""
@@ -246,7 +324,7 @@ def gemm_tile(
     waves: tuple[int, int] = (2, 4),
 ) -> GemmTile:
     """A checked tile. ``mma`` defaults to the 16x16 instruction of the element type."""
-    shape = mma or (16, 16, 128 if element is ElementType.FP8 else 32)
+    shape = mma or (16, 16, 128 if element.bits <= 8 else 32)
     tile = GemmTile(
         block_m=block_m,
         block_n=block_n,
@@ -268,6 +346,14 @@ def tile_of_geometry(
     geometry: KernelGeometry, element: ElementType, waves: tuple[int, int]
 ) -> GemmTile:
     """The tile of a kernel geometry, which does not say bf16 or fp16 nor how the waves stand."""
+    if geometry.element or element.scaled:
+        if geometry.element != element.value:
+            raise GeometryError(
+                f"the geometry is of {geometry.element or 'plain elements'}, not {element.value}",
+                fix=f"KernelGeometry.microscaled({element.value!r}, ...)",
+            )
+        shape = geometry.shape
+        return gemm_tile(*shape.tile, element, mma=shape.mma, waves=waves)
     if geometry.elem_bytes != element.size:
         raise GeometryError(
             f"{element.value} has {element.size} byte(s) an element, the geometry "
@@ -295,7 +381,9 @@ def check_subtiles(tile: GemmTile, subtiles: tuple[int, int], stages: int) -> No
                 f"sub-tile(s) of {unit} rows a step",
                 f"make the rows a multiple of {parts * unit}",
             )
-    need = stages * sum(n * tile.slot_bytes(c, n) for c, n in enumerate(subtiles))
+    need = stages * sum(
+        n * (tile.slot_bytes(c, n) + tile.scale_slot_bytes(c, n)) for c, n in enumerate(subtiles)
+    )
     if need > LDS_LIMIT:
         _refuse(
             tile,
@@ -315,12 +403,18 @@ def _check(tile: GemmTile) -> None:
             f"BK {tile.block_k} is no multiple of the matrix instruction's K {tile.mfma.k}",
             f"use a multiple of {tile.mfma.k}",
         )
-    if tile.row_bytes not in (64, 128, 256):
+    if tile.element.scaled and tile.block_k % SCALE_WORD:
+        _refuse(
+            tile,
+            f"BK {tile.block_k} is no multiple of {SCALE_WORD}",
+            f"a lane moves the scales of {SCALE_WORD} elements: use a multiple of {SCALE_WORD}",
+        )
+    if tile.lds_row_bytes not in (64, 128, 256):
         _refuse(
             tile,
             f"a K-tile row of {tile.row_bytes} bytes has no swizzle here",
-            f"choose BK so that a row is 64, 128 or 256 bytes ({64 // tile.element.size} to "
-            f"{256 // tile.element.size} elements)",
+            f"choose BK so that a row is 64, 128 or 256 bytes ({512 // tile.element.bits} to "
+            f"{2048 // tile.element.bits} elements)",
         )
     if tile.threads % tile.chunks_per_row or tile.rows_per_step % 16:
         _refuse(

@@ -6,17 +6,13 @@ from numbers import Number
 
 from warploom.frontend.parser.state import Frame, ScalarOf, SizeOf, Symbol, is_static, shape
 from warploom.ir import tile as ir
+from warploom.ir.elementwise import Domain, functions
 from warploom.ir.tile import DType, Fn, Walk, is_number
 
-COMPARISONS = {Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE}
-LOGIC = {Fn.AND, Fn.OR, Fn.NOT}
-FLOAT_ONLY = {
-    Fn.DIV, Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.TANH, Fn.ERF, Fn.SIN, Fn.COS,
-    Fn.FLOOR,
-}  # fmt: skip
-INT_ONLY = {
-    Fn.FLOORDIV, Fn.MOD, Fn.SHR, Fn.SHL, Fn.BITS, Fn.BITOR, Fn.XOR, Fn.MULHI,
-}  # fmt: skip
+LOGIC = functions(lambda row: row.domain is Domain.BOOL)
+COMPARISONS = functions(lambda row: row.condition) - LOGIC
+FLOAT_ONLY = functions(lambda row: row.domain is Domain.FLOAT)
+INT_ONLY = functions(lambda row: row.domain is Domain.INT)
 MULTIPLIED = {DType.F32, DType.BF16, DType.F16, DType.E4M3, DType.E5M2, DType.I8}  # by tensor cores
 
 

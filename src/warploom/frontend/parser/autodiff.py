@@ -5,19 +5,15 @@ any others, so they mean, cost and are fused like what an author writes.
 """
 
 import ast
-import math
 
 from warploom.frontend.parser.arith import pointwise
 from warploom.frontend.parser.state import Frame, Symbol, is_static
 from warploom.ir import tile as ir
+from warploom.ir.elementwise import ELEMENTWISE, functions
 from warploom.ir.tile import DType, Fn, operands
 
 LEAVES = ir.Const | ir.Scalar | ir.Size | ir.Position | ir.Indices | ir.Load
-FLAT = {Fn.FLOOR, Fn.FLOORDIV, Fn.MOD, Fn.EQ, Fn.NE, Fn.LT, Fn.LE, Fn.GT, Fn.GE} | {
-    Fn.AND,
-    Fn.OR,
-    Fn.NOT,
-}
+FLAT = functions(lambda row: row.flat)
 
 
 def slope(frame: Frame, node: ast.AST, y: ir.Value, x: ir.Value) -> Symbol:
@@ -74,40 +70,10 @@ class _Slope:
                 return self._chosen(a, slopes[1], slopes[2])
             case Fn.CAST:
                 return first if y.dtype.is_float else 0.0  # whole numbers: steps
-            case Fn.FLOOR:
-                return 0.0
-        return self._times(first, self._outer(op.fn, a, y))
-
-    def _outer(self, fn: Fn, a: ir.Value, y: ir.Value) -> Symbol:  # noqa: C901, PLR0911 (a rule a line)
-        """The derivative of a function of one argument."""
-        op = self._op
-        match fn:
-            case Fn.NEG:
-                return -1.0
-            case Fn.EXP:
-                return y
-            case Fn.EXP2:
-                return op(Fn.MUL, y, math.log(2))
-            case Fn.LOG:
-                return op(Fn.DIV, 1.0, a)
-            case Fn.LOG2:
-                return op(Fn.DIV, 1 / math.log(2), a)
-            case Fn.SQRT:
-                return op(Fn.DIV, 0.5, y)
-            case Fn.RSQRT:
-                return op(Fn.MUL, -0.5, op(Fn.MUL, y, op(Fn.MUL, y, y)))
-            case Fn.TANH:
-                return op(Fn.SUB, 1.0, op(Fn.MUL, y, y))
-            case Fn.ERF:
-                grown = op(Fn.EXP, op(Fn.NEG, op(Fn.MUL, a, a)))
-                return op(Fn.MUL, 2 / math.sqrt(math.pi), grown)
-            case Fn.SIN:
-                return op(Fn.COS, a)
-            case Fn.COS:
-                return op(Fn.NEG, op(Fn.SIN, a))
-            case Fn.ABS:
-                return self._chosen(op(Fn.LT, a, 0.0), -1.0, 1.0)
-        self.frame.wrong_type(self.node, f"wl.grad through '{fn}'", fix="other functions")
+        derivative = ELEMENTWISE[op.fn].derivative
+        if derivative is None:
+            self.frame.wrong_type(self.node, f"wl.grad through '{op.fn}'", fix="other functions")
+        return self._times(first, derivative(self._op, a, y))
 
     def _value(self, name: str) -> ir.Value:
         if name == self.x.name:

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MethodType
 from typing import Any, NoReturn
 
@@ -36,6 +37,7 @@ from warploom.frontend.parser.grid import tile
 from warploom.frontend.parser.memory import whole_axis
 from warploom.frontend.parser.state import Frame, SizeOf, Symbol, is_static, nearest, shape
 from warploom.frontend.printing import Printed, printed
+from warploom.ir.elementwise import BUILTINS as ELEMENTWISE_BUILTINS
 from warploom.ir.tile import (
     Access,
     At,
@@ -96,12 +98,6 @@ class Call:
 
 Handler = Callable[[Call, Word], Symbol]
 
-UNARY = {
-    name: Fn(name)
-    for name in (
-        "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "floor", "abs",
-    )
-}  # fmt: skip
 BUILTINS: dict[object, str] = {
     builtins.abs: "abs",
     builtins.max: "maximum",
@@ -119,6 +115,8 @@ def call(
     if isinstance(function, Lifted):
         function, frame = function.function, replace(frame, foreign=True)
     made = Call(frame, node, args, kwargs)
+    if _hashable(function) and function in CONTAINERS:
+        return _of_container(made, function)
     if _hashable(function) and function in BUILTINS:
         if made.is_static:
             return _python(made, function)
@@ -134,6 +132,27 @@ def call(
         fix = "index tensors with [ ]; a choice that is None needs 'if ... is not None:'"
         made.fail(f"{what} is called", "only functions can be called", fix)
     return _python(made, function) if made.is_static else _alike_or_inlined(made, function)
+
+
+CONTAINERS = (enumerate, zip, reversed, len, tuple, list, sum)
+"""What Python does with tuples of values while a kernel is read."""
+
+
+def _of_container(call: Call, function: Callable[..., Any]) -> Symbol:
+    for arg in call.args[:1] if function is not zip else call.args:
+        if not isinstance(arg, tuple | list | range):
+            name = function.__name__
+            call.fail(
+                f"{name} of something that is no tuple",
+                "it goes through a tuple or range while the kernel is read",
+                f"{name}((a, b, c))"
+                + (", or x.sum(axis=1) along an axis of a tile" if function is sum else ""),
+            )
+    if function is sum and not call.is_static:
+        parts = [*call.args[0], *call.args[1:]]
+        return functools.reduce(partial(call.op, Fn.ADD), parts) if parts else 0
+    made = _python(call, function)
+    return made if function is len or function is sum else tuple(made)
 
 
 def _alike_or_inlined(call: Call, function: Symbol) -> Symbol:
@@ -185,37 +204,24 @@ def _hashable(symbol: object) -> bool:
     return True
 
 
-def _python(call: Call, function: Callable[..., Any]) -> Symbol:
+def _python(call: Call, function: Callable[..., Any], name: str = "") -> Symbol:
     try:
         return function(*call.args, **call.kwargs)
     except Exception as problem:
-        name = getattr(function, "__name__", str(function))
+        name = name or getattr(function, "__name__", str(function))
         why = "calls with known arguments are made while the kernel is read"
         call.fail(f"calling '{name}' failed: {problem}", why, "correct the call", KernelError)
 
 
 def _word(call: Call, word: Word) -> Symbol:
-    if word.name not in UNARY:
+    row = ELEMENTWISE_BUILTINS.get(word.name)
+    if row is None:
         return HANDLERS[word.name](call, word)
     call.arity(word, 1, 1)
-    x, fn = known(call.frame, call.args[0]), UNARY[word.name]
-    return _PYTHON[fn](x) if is_static(x) and isinstance(x, int | float) else call.op(fn, x)
-
-
-_PYTHON: dict[Fn, Callable[[float], float]] = {
-    Fn.EXP: math.exp,
-    Fn.EXP2: lambda x: 2.0**x,
-    Fn.LOG: math.log,
-    Fn.LOG2: math.log2,
-    Fn.SQRT: math.sqrt,
-    Fn.RSQRT: lambda x: 1.0 / math.sqrt(x),
-    Fn.TANH: math.tanh,
-    Fn.ERF: math.erf,
-    Fn.SIN: math.sin,
-    Fn.COS: math.cos,
-    Fn.FLOOR: lambda x: float(math.floor(x)),
-    Fn.ABS: abs,
-}
+    x = known(call.frame, call.args[0])
+    if row.python is None or not (is_static(x) and isinstance(x, int | float)):
+        return call.op(row.fn, x)
+    return _python(replace(call, args=[x]), row.python, f"wl.{word.name}")
 
 
 def _fold(fn: Fn) -> Handler:
@@ -516,7 +522,7 @@ class _Method:
     of: Value
     name: str
 
-    def call(self, call: Call) -> Symbol:
+    def call(self, call: Call) -> Symbol:  # noqa: PLR0911 (one line a kind of method)
         args, kwargs = call.args, call.kwargs
         if self.name in FILLED:
             return self._new(call)

@@ -11,7 +11,7 @@ from warploom.frontend.parser.arith import known, pointwise
 from warploom.frontend.parser.expressions import binary, condition, evaluate, indices_of
 from warploom.frontend.parser.loops import pipelined
 from warploom.frontend.parser.memory import store
-from warploom.frontend.parser.state import Frame, Symbol, is_static
+from warploom.frontend.parser.state import Frame, Symbol
 from warploom.frontend.source import read_source
 from warploom.ir.tile import DType, Fn, Tensor, Value, Var
 
@@ -353,7 +353,7 @@ def _for(frame: Frame, node: ast.For) -> Returned | None:
         pipelined(frame, node, run)
         return None
     turns = evaluate(frame, node.iter)
-    if not is_static(turns) or not isinstance(turns, range | tuple | list):
+    if not isinstance(turns, range | tuple | list):
         frame.wrong_syntax(
             node.iter,
             "a for over something else than wl.steps, a range of known numbers, or a tuple",

@@ -18,13 +18,17 @@ from warploom.pipeline.config.target import TargetProfile
 _STATED_ELSEWHERE = dict.fromkeys(("lgkm_per_load_a", "lgkm_per_load_b"), (0, None))
 WAVE_LANES = 64
 LDS_BYTES = 160 * 1024
+MICROSCALED = {"mxfp8": 8, "mxfp8_e5m2": 8, "mxfp6": 6, "mxfp6_e3m2": 6, "mxfp4": 4}
+"""Bits of an element of OCP's microscaling types; 32 elements along K share a scale of a byte."""
+_SCALED = 128  # elements whose scales one lane loads at once, four bytes
 
 
 @dataclass(frozen=True, slots=True)
 class KernelGeometry:
-    """Constants of one kernel shape. Build it with ``four_wave`` or ``ping_pong``.
+    """Constants of one kernel shape. Build it with ``four_wave``, ``ping_pong``, ``microscaled``.
 
-    ``lgkm_per_load_a/b`` of 0 mean that the schedule's configuration states them.
+    ``lgkm_per_load_a/b`` of 0 mean that the schedule's configuration states them. ``element`` names
+    a microscaling type; sizes along K are then bytes.
     """
 
     BM: int
@@ -40,6 +44,7 @@ class KernelGeometry:
     vm_per_load_b: int
     lgkm_per_load_a: int
     lgkm_per_load_b: int
+    element: str = ""
 
     def __post_init__(self) -> None:
         judge(self, least=1, bounds=_STATED_ELSEWHERE, error=GeometryError)
@@ -68,6 +73,10 @@ class KernelGeometry:
     @property
     def shape(self) -> KernelShape:
         """Tile, matrix instruction and element type, as documents carry them."""
+        if self.element:
+            m, n, k, mm, mn, mk = *self.tile, *self.mma
+            k, mk = (8 * size // MICROSCALED[self.element] for size in (k, mk))
+            return KernelShape(tile=(m, n, k), mma=(mm, mn, mk), dtype=self.element)
         dtype = "fp8" if self.is_fp8 else f"{8 * self.elem_bytes}-bit"
         return KernelShape(tile=self.tile, mma=self.mma, dtype=dtype)
 
@@ -137,6 +146,62 @@ class KernelGeometry:
                 f"tile {tile}",
             )
         return shape.geometry(wave=(wm, wn), vm=(wm // shape.rows, (tile[1] // 2) // shape.rows))
+
+    @classmethod
+    def microscaled(
+        cls,
+        element: str,
+        tile: tuple[int, int, int],
+        mma: tuple[int, int, int] = (16, 16, 128),
+        *,
+        waves: tuple[int, int] = (2, 2),
+    ) -> KernelGeometry:
+        """Geometry of a product of microscaling types, such as ``"mxfp4"``; four or eight waves.
+
+        A load fetches a sub-tile and the scales of its rows, a fragment load reads elements and a
+        scale a lane for each matrix instruction.
+        """
+        if element not in MICROSCALED:
+            raise GeometryError(
+                f"no microscaling type {element!r}", fix=f"one of {', '.join(MICROSCALED)}"
+            )
+        _check_triple(tile, "tile")
+        _check_triple(mma, "mma")
+        _check_triple((*waves, 1), "waves")
+        bits, where = MICROSCALED[element], f"tile {tile}, MMA {mma}, {element}"
+        _require(tile[2] % _SCALED == 0, f"BK must be a multiple of {_SCALED}", where)
+        _require(tile[2] % mma[2] == 0, f"BK must be a multiple of MMA_K = {mma[2]}", where)
+        row = tile[2] * bits // 8
+        chunks = max(1, (1 << (row - 1).bit_length()) // 16)  # rows of 6 bits have a gap in LDS
+        threads = waves[0] * waves[1] * WAVE_LANES
+        held = mma[0] * mma[2] // WAVE_LANES * bits // 8
+        reads = held // (16 if held % 16 == 0 else 8) + 1
+        vm, lgkm = [], []
+        for rows, size, count in zip(tile[:2], mma[:2], waves, strict=True):
+            half = rows // 2
+            _require(
+                rows % (2 * size * count) == 0,
+                f"{rows} rows are no even number of MMAs of {size} for {count} waves",
+                where,
+            )
+            vm.append(_ceil(half, threads // chunks) + _ceil(half * (tile[2] // _SCALED), threads))
+            lgkm.append(half // count // size * (tile[2] // mma[2]) * reads)
+        return cls(
+            BM=tile[0],
+            BN=tile[1],
+            BK=row,
+            MMA_M=mma[0],
+            MMA_N=mma[1],
+            MMA_K=mma[2] * bits // 8,
+            elem_bytes=1,
+            simd_width=16,
+            is_fp8=True,
+            vm_per_load_a=vm[0],
+            vm_per_load_b=vm[1],
+            lgkm_per_load_a=lgkm[0],
+            lgkm_per_load_b=lgkm[1],
+            element=element,
+        )
 
     def max_globals(self, *, wave: tuple[int, int] | None = None) -> int:
         """Global loads per block both shipped kernels ask for: 0 (no cap) for small tiles."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from warploom.pipeline.amd_target.cost import mi355x_target
-from warploom.pipeline.amd_target.geometry import KernelGeometry
+from warploom.pipeline.amd_target.geometry import MICROSCALED, KernelGeometry
 from warploom.pipeline.config.pipeline import SchedulingStrategy
 from warploom.pipeline.config.schedule import ScheduleConfig
 from warploom.pipeline.schedule import PipelineSchedule
@@ -25,12 +25,16 @@ def shipped(
     """The shipped schedule of that name for a tile, and the tile's geometry."""
     fp8, four = dtype == "fp8", name == "fourwave"
     make = KernelGeometry.four_wave if four else KernelGeometry.ping_pong
-    g = make(
-        tile=tile,
-        mma=mma or ((16, 16, 128) if fp8 else (16, 16, 32)),
-        elem_bytes=1 if fp8 else 2,
-        is_fp8=fp8,
-    )
+    if dtype in MICROSCALED:
+        waves = (2, 2) if four else (2, 4)
+        g = KernelGeometry.microscaled(dtype, tile, mma or (16, 16, 128), waves=waves)
+    else:
+        g = make(
+            tile=tile,
+            mma=mma or ((16, 16, 128) if fp8 else (16, 16, 32)),
+            elem_bytes=1 if fp8 else 2,
+            is_fp8=fp8,
+        )
     most = g.max_globals() if four else g.max_globals(wave=(g.BM // 2, g.BN // 4))
     most = most if max_globals is None else max_globals
     target = mi355x_target(g.vm_per_load_a, g.vm_per_load_b, most)

@@ -31,11 +31,13 @@ from warploom.ir.expr import (
 from warploom.ir.module import Dialect, KernelModule, Role
 from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.rings import Per
-from warploom.ir.tile_schedule import let, tile_index
+from warploom.ir.tile_schedule import let
 from warploom.verify.coverage.enumerate import find_wrong, size_classes
-from warploom.verify.coverage.induction import covers_axis, trips_cover
+from warploom.verify.coverage.induction import trips_cover
 from warploom.verify.coverage.report import Claim, CoverageReport, Finding, How
 from warploom.verify.coverage.schedules import kind_of, visits_every_tile
+from warploom.verify.coverage.stores import verify_loads, verify_positions, verify_stores
+from warploom.verify.coverage.trips import verify_trips
 
 __all__ = ["Claim", "CoverageReport", "Finding", "How", "require_covered", "verify_coverage"]
 
@@ -52,17 +54,17 @@ def verify_coverage(module: KernelModule) -> CoverageReport:
     claims: list[Claim] = []
     findings: list[Finding] = []
     product = is_product(module)
-    checks = (_schedules, _agreement, _positions, _steps, _bytes)
-    for check in checks if product else (_schedules, _agreement, _bytes):
+    every = (_schedules, _agreement, verify_positions, verify_trips, verify_stores, verify_loads)
+    for check in (*every, _bytes, *((_steps,) if product else ())):
         for made in check(module):
-            (claims if isinstance(made, Claim) else findings).append(made)  # type: ignore[arg-type]
+            (claims if isinstance(made, Claim) else findings).append(made)
     if not product:
         claims.append(
             Claim(
-                what="elements of outputs and reductions are not followed here",
+                what="which value a store writes is not followed here",
                 how=How.NOT,
                 argument="verified by verify_dataflow, which compares results with the author's"
-                " kernel; elements are followed for products with a pointwise tail",
+                " kernel; sums are followed for products with a pointwise tail",
             )
         )
     elif not findings:
@@ -169,23 +171,6 @@ def _agreement(module: KernelModule) -> Made:
         how=How.ALL,
         argument="the same expressions in every role",
     )
-
-
-def _positions(module: KernelModule) -> Made:
-    tiles = module.roles[0].tiles
-    lets = {x.name: x.value for x in tiles.lets}
-    for axis in tiles.schedule.tiled:
-        value = lets.get(let(f"pos_{axis.var}"))
-        if value is None:
-            yield Finding(what=f"no position along {axis.var}", where="lets")
-            continue
-        rows = len(tiles.schedule.tiled) == 2 and axis == tiles.schedule.tiled[0]
-        count = axis.extent * (tiles.schedule.cluster if rows else 1)
-        holds, why = covers_axis(value, tile_index(axis.var), size(axis.axis), axis.extent, count)
-        if holds:
-            yield Claim(what=f"tiles cover axis '{axis.axis}'", how=How.ALL, argument=why)
-        else:
-            yield Finding(what=why, where=f"pos_{axis.var} = {value}")
 
 
 def _steps(module: KernelModule) -> Made:

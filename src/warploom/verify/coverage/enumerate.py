@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -58,12 +57,22 @@ def size_classes(module: KernelModule) -> list[dict[str, int]]:
         else:
             choices[axis] = (2,) if axis in units else (step + 1,)
     rest = sorted(axes - set(walked) - units)
-    found = [dict(zip(choices, v, strict=True)) for v in product(*choices.values())]
+    found = list(_paired(choices))
     middle = {a: c[len(c) // 2] for a, c in choices.items()}
     for axis in rest:
         found += [middle | {axis: n} for n in (0, 1, step - 1, step, 3 * step + 5)]
     found += [middle | {axis: 0} for axis in sorted(walked)]
     return found
+
+
+def _paired(choices: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, int]]:
+    """Every choice of every axis twice, each time with others of the other axes: where a tile lies
+    along an axis depends on that axis alone, and only its direction on both.
+    """
+    longest = max(len(c) for c in choices.values())
+    for apart in (1, 2) if longest > 1 else (0,):
+        for n in range(longest):
+            yield {axis: c[(n + apart * i) % len(c)] for i, (axis, c) in enumerate(choices.items())}
 
 
 def _step_extent(module: KernelModule) -> int:
@@ -96,8 +105,7 @@ class Sum:
     axes: tuple[str, str] = ("", "")
     rows: Any = None
     cols: Any = None
-    along: str = ""
-    used: Any = None
+    used: dict[tuple[str, str, str], Any] = field(default_factory=dict)  # by axis and operands
     order: tuple[int, ...] = ()
 
 
@@ -287,21 +295,25 @@ class _Run:
             if op.accumulate:
                 raise WrongError("an MMA adds to a sum that was never begun", f"{where}, {op.op}")
             made.axes, made.rows, made.cols = (row_axis, col_axis), rows, cols
-            made.along, made.used, made.order = along, np.zeros(length, np.int64), ()
+            made.used, made.order = {}, ()
         if np.any(made.rows != rows) or np.any(made.cols != cols):
             raise WrongError("an MMA adds another tile to a sum", f"{where}, {op.op}")
-        inside = left[(left >= 0) & (left < length)]
-        np.add.at(made.used, inside, 1)
-        made.order = (*made.order, int(left[0]))
+        begin, end = op.inner or (0, len(left))
+        inside = left[begin:end]
+        inside = inside[(inside >= 0) & (inside < length)]
+        counted = made.used.setdefault((along, op.a.part, op.b.part), np.zeros(length, np.int64))
+        np.add.at(counted, inside, 1)
+        made.order = (*made.order, int(left[begin]))
 
     def _whole(self, made: Sum, name: str, where: str) -> None:
         if made.rows is None:
             raise WrongError(f"{name} is stored before it is computed", where)
-        if np.any(made.used != 1):
-            k = int(np.nonzero(made.used != 1)[0][0])
-            raise WrongError(
-                f"element {k} of '{made.along}' is used {int(made.used[k])} times in a sum", where
-            )
+        for (along, *_), used in made.used.items():
+            if np.any(used != 1):
+                k = int(np.nonzero(used != 1)[0][0])
+                raise WrongError(
+                    f"element {k} of '{along}' is used {int(used[k])} times in a sum", where
+                )
 
     def _fragment(self, layout: ops.FragmentLayout, role: Role, tile: Tile) -> dict[Sym, Any]:
         warps = role.threads // LANES

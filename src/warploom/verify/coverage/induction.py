@@ -140,12 +140,14 @@ def period_of(extent: int, *exprs: IntExpr) -> int | None:
     return found if found <= MOST_PERIOD else None
 
 
-def covers_axis(
-    position: IntExpr, tile: Sym, length: Sym, extent: int, count: int
+def covers_axis(  # noqa: PLR0911 (one line a fault)
+    position: IntExpr, tile: Sym, length: Sym, extent: int, count: int, *, early: bool = False
 ) -> tuple[bool, str]:
     """Whether tiles of ``extent`` at ``position`` cover an axis of any length, and why or why not.
 
     ``count`` is the number of elements that one counted tile stands for (extent times cluster).
+    ``early``: the first tile may begin before the axis does, so that the last one is whole; then
+    all of them begin as much earlier.
     """
     period = period_of(count, position)
     if period is None:
@@ -154,7 +156,10 @@ def covers_axis(
     start = 2 * period
     for size in range(start + period):
         tiles = -(-size // count) * (count // extent)
-        reached = 0
+        first = _plain(position, tile, length, 0, size) if early and tiles else 0
+        if not -extent < first <= 0:
+            return False, f"the first tile of size {size} begins at {first}"
+        reached = first
         for i in range(tiles):
             if size >= start:
                 both = {tile: Point(i, (0, per)), length: Point(size, (0, period))}
@@ -163,17 +168,15 @@ def covers_axis(
                     return False, f"tile {i} of size {size} does not move evenly"
                 begin = at.value
                 longer = both | {length: Point(size, (period, period))}
-                if i < per and deltas(position, longer) != Point(i * extent, (0, period)):
-                    return (
-                        False,
-                        f"tile {i} of size {size} and larger does not begin at {i * extent}",
-                    )
+                right = i * extent + first
+                if i < per and deltas(position, longer) != Point(right, (0, period)):
+                    return False, f"tile {i} of size {size} and larger does not begin at {right}"
             else:
                 found = deltas(position, {tile: Point(i, (0, 0)), length: Point(size, (0, 0))})
                 begin = (
                     found.value if found is not None else _plain(position, tile, length, i, size)
                 )
-            if begin < 0 or begin > reached:
+            if begin < first or begin > reached:
                 return False, f"elements {reached} to {begin} of size {size} lie in no tile"
             reached = max(reached, begin + extent)
         if reached < size:

@@ -16,7 +16,7 @@ from warploom.errors import VerificationError
 from warploom.ir.dataflow import Flow
 from warploom.ir.document_checks import check_document
 from warploom.ir.mbarrier_dialect import RolesDocument
-from warploom.verify.agents import alike
+from warploom.verify.agents import USUAL, alike
 from warploom.verify.findings import (
     FLOW_DECLARED,
     FLOW_NAMED,
@@ -77,7 +77,8 @@ def verify_roles(
         runs = deciding_runs(document) if given is None else Runs(given, ())
         check_budget(document, (*runs.sequences, runs.alone))
         if flow:
-            check_budget(document, flow_tiles(document, flow))
+            wide = max((len(op.operands) + len(op.results) for op in flow.ops), default=0)
+            check_budget(document, flow_tiles(document, flow), max(1, 2 * wide // USUAL))
     if runs.sequences:
         _keep(found, check_exchanges(document, flow))
         _keep(found, check_flow(document, flow) if flow else check_uses(document))
@@ -132,9 +133,14 @@ def _tried(sequences: tuple[tuple[int, ...], ...]) -> str:
 
 
 def _keep(found: dict[tuple[object, ...], Finding], more: Iterable[Finding]) -> None:
-    """Findings, each once: as the first run shows it."""
+    """Findings, each once: as the first run shows it, or the first one that shows it as a race.
+
+    Another instance of the same entry may race where the first one rests on a stated latency.
+    """
     for finding in more:
-        found.setdefault(_identity(finding), finding)
+        known = found.setdefault(_identity(finding), finding)
+        if known.severity is not Severity.RACE and finding.severity is Severity.RACE:
+            found[_identity(finding)] = finding
 
 
 def _assumed(document: RolesDocument, flow: Flow | None) -> tuple[str, ...]:

@@ -76,9 +76,34 @@ def _after(document: RolesDocument, exchange: Exchange) -> Iterator[Finding]:
             fix = "put it before the op at which parts meet"
             yield _finding(document, f"{why}the others never execute it", fix, (place,))
         met |= getattr(e, "op", "") == exchange.op
+    yield from _counted(document, exchange)
     if not met:
         why = f"parts meet at {exchange.op}, which does not stand in the epilogue"
         yield _finding(document, why, "run it as a tile ends", ())
+
+
+def _counted(document: RolesDocument, exchange: Exchange) -> Iterator[Finding]:
+    """Groups of stores behind the meeting are missing in the counts of those who do not leave it,
+    so none from before it may be unfinished there: later waits would leave it to be one too many.
+    """
+    program = document.program(exchange.role)
+    row = program.epilogue
+    at = next((i for i, e in enumerate(row) if getattr(e, "op", "") == exchange.op), len(row))
+    if not any(isinstance(e, BulkCommit) for e in row[at:]):
+        return
+    for loop in ((), program.kernel):
+        unfinished = False
+        for e in (*program.prologue, *loop, *row[:at]):
+            unfinished |= isinstance(e, BulkCommit)
+            unfinished &= not (isinstance(e, BulkWait) and e.pending == 0)
+        if unfinished:
+            why = (
+                "stores of the loop are unfinished where parts meet, and only the last one commits"
+            )
+            fix = "BulkWait 0 before the op at which parts meet"
+            where = _places(document, exchange.role, exchange.op)
+            yield _finding(document, f"{why} more: the others' waits count too few", fix, where)
+            return
 
 
 def _in_order(document: RolesDocument, exchange: Exchange) -> Iterator[Finding]:

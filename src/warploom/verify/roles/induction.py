@@ -58,7 +58,7 @@ from typing import Any
 from warploom.ir import mbarrier_dialect as roles
 from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram, RolesDocument
 from warploom.ir.rings import Per
-from warploom.verify.agents import Event, alike
+from warploom.verify.agents import Event, alike, work_of
 from warploom.verify.roles.graph import build_order, shared
 from warploom.verify.roles.order import Order
 
@@ -364,7 +364,7 @@ def _alone_events(document: RolesDocument, lengths: range) -> int:
     total = 0
     for p in document.programs:
         trips = sum(max(0, n - p.peel) for n in lengths)
-        total += len(lengths) * (len(p.prologue) + len(p.epilogue)) + trips * len(p.kernel)
+        total += len(lengths) * work_of((*p.prologue, *p.epilogue)) + trips * work_of(p.kernel)
     return total
 
 

@@ -31,6 +31,7 @@ from itertools import product
 from warploom.errors import DocumentError
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.rings import Per
+from warploom.verify.agents import work_of
 from warploom.verify.roles.induction import Induction, NotProven, prove
 
 MAX_EVENTS = 300_000
@@ -109,7 +110,9 @@ def _joined(document: RolesDocument, proven: Induction) -> tuple[tuple[int, ...]
     tiles = max((r.depth for r in document.rings if r.per is Per.TILE), default=0) + 2 * turns
     each = (n for n in lengths for _ in range(turns))  # by everybody who takes turns
     runs = _begun({(*each, _long(document, proven), *(least,) * tiles)}, least, turns)
-    return tuple(runs) if all(_events(document, run) <= MOST_JOINED for run in runs) else ()
+    work = _work(document)
+    short = all(_events(document, run, work) <= MOST_JOINED for run in runs)
+    return tuple(runs) if short else ()
 
 
 def every_triple(document: RolesDocument) -> tuple[int, ...]:
@@ -156,19 +159,22 @@ def _begun(runs: set[tuple[int, ...]], least: int, turns: int) -> set[tuple[int,
     return {(least,) * n + run for run in runs for n in range(turns)}
 
 
-def _fits(document: RolesDocument, sequences: Iterable[tuple[int, ...]]) -> bool:
+def _fits(document: RolesDocument, sequences: Iterable[tuple[int, ...]], times: int = 1) -> bool:
     total = 0
+    work = _work(document)
     for tiles in sequences:
-        events = _events(document, tiles)
+        events = times * _events(document, tiles, work)
         total += events
         if events > MAX_RUN or total > MAX_EVENTS:
             return False
     return True
 
 
-def check_budget(document: RolesDocument, sequences: Iterable[tuple[int, ...]]) -> None:
-    """``DocumentError`` where these runs are too long to judge."""
-    if not _fits(document, sequences):
+def check_budget(
+    document: RolesDocument, sequences: Iterable[tuple[int, ...]], times: int = 1
+) -> None:
+    """``DocumentError`` where these runs are too long to judge; ``times``: work of an event."""
+    if not _fits(document, sequences, times):
         raise DocumentError(
             "the schedule is too large to judge",
             why=f"a run takes more than {MAX_RUN} events, or all together {MAX_EVENTS}",
@@ -176,15 +182,25 @@ def check_budget(document: RolesDocument, sequences: Iterable[tuple[int, ...]]) 
         )
 
 
-def _events(document: RolesDocument, tiles: Iterable[int]) -> int:
+_Work = tuple[tuple[int, int, int], ...]
+
+
+def _work(document: RolesDocument) -> _Work:
+    """Of each program: what runs once, what in each tile, what in each iteration."""
+    return tuple(
+        (work_of((*p.setup, *p.finish)), work_of((*p.prologue, *p.epilogue)), work_of(p.kernel))
+        for p in document.programs
+    )
+
+
+def _events(document: RolesDocument, tiles: Iterable[int], work: _Work) -> int:
     lengths = list(tiles)
     total = 0
-    for p in document.programs:
+    for p, (alone, a_tile, a_trip) in zip(document.programs, work, strict=True):
         shared = 1 if p.alternates else p.instances
-        once = p.instances * (len(p.setup) + len(p.finish) + 1)
-        a_tile = len(p.prologue) + len(p.epilogue)
+        once = p.instances * (alone + 1)
         trips = sum(max(0, n - p.peel) for n in lengths)
-        events = once + shared * (len(lengths) * a_tile + trips * len(p.kernel))
+        events = once + shared * (len(lengths) * a_tile + trips * a_trip)
         total += document.cluster * events
     return total
 

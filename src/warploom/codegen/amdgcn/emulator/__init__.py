@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.check.amdgcn.formats import FORMATS, TABLES, encode_small
 from warploom.codegen.amdgcn.emulator.machine import RunStatistics, run_kernel
 from warploom.codegen.amdgcn.emulator.matrix import FP8, Floats, to_fp8
 from warploom.codegen.amdgcn.emulator.operands import (
@@ -81,7 +82,57 @@ def encode(values: Floats, dtype: str) -> tuple[NDArray[np.uint8], Floats]:
     if dtype == "fp8":
         codes = to_fp8(np.clip(values, -448.0, 448.0)).astype(np.uint8)
         return codes, FP8[codes]
-    raise EmulationError(f"no element type {dtype!r}", fix="known: bf16, fp16, fp8")
+    known = ", ".join(("bf16", "fp16", "fp8", *MX_FORMATS))
+    raise EmulationError(f"no element type {dtype!r}", fix=f"known: {known}")
+
+
+MX_FORMATS = {
+    "mxfp8": "e4m3",
+    "mxfp8_e5m2": "e5m2",
+    "mxfp6": "e2m3",
+    "mxfp6_e3m2": "e3m2",
+    "mxfp4": "e2m1",
+}
+MX_BLOCK = 32
+
+
+def encode_mx(
+    values: Floats, dtype: str, *, seed: int | None = None
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Floats]:
+    """A matrix in a microscaling type: packed elements, scales (e8m0), and the values they mean.
+
+    A block's scale is the power of two that brings its largest element to the format's top
+    binade; ``seed`` moves it at random, so that no block's scale follows from its neighbours'.
+    """
+    form = FORMATS[MX_FORMATS[dtype]]
+    rows, columns = values.shape
+    blocks = values.reshape(rows, columns // MX_BLOCK, MX_BLOCK).astype(np.float64)
+    largest = np.abs(blocks).max(axis=2)
+    top = np.floor(np.log2(TABLES[form.name][np.isfinite(TABLES[form.name])].max()))
+    power = np.floor(np.log2(np.where(largest > 0, largest, 1))) - top
+    if seed is not None:
+        power += np.random.default_rng(seed).integers(0, 3, power.shape)
+    power = np.clip(power, -127, 127)
+    scale = np.exp2(power)[:, :, None]
+    codes = encode_small((blocks / scale).astype(np.float32), form.name, saturate=True)
+    meant = (TABLES[form.name][codes].astype(np.float64) * scale).reshape(rows, columns)
+    bits = np.unpackbits(
+        codes.reshape(-1, 1).astype(np.uint8), axis=1, bitorder="little", count=form.bits
+    )
+    packed = np.packbits(bits.reshape(rows, -1), axis=1, bitorder="little")
+    return packed, (power + 127).astype(np.uint8), meant.astype(np.float32)
+
+
+def _unit(values: Floats) -> float:
+    """The largest power of two that all values are multiples of: sums of products are exact where
+    they are short in this unit."""
+    found = values[values != 0].astype(np.float64)
+    if not found.size:
+        return 1.0
+    mantissa, exponent = np.frexp(found)
+    whole = np.abs(mantissa * 2.0**24).astype(np.int64)
+    lowest = np.log2((whole & -whole).astype(np.float64))
+    return float(2.0 ** (exponent - 24 + lowest).min())
 
 
 def emulate_gemm(
@@ -96,19 +147,26 @@ def emulate_gemm(
 ) -> GemmResult:
     """Run C = A x B^T. ``block`` is the tile of C one workgroup computes."""
     (m, k), (n, _) = a.shape, b.shape
-    a_bytes, a_values = encode(a, dtype)
-    b_bytes, b_values = encode(b, dtype)
-    memory = GlobalMemory(a_bytes.size + b_bytes.size + 4 * m * n + 65536)
+    given: dict[str, NDArray[np.uint8]] = {}
+    if dtype in MX_FORMATS:
+        given["mat_a"], given["scale_a"], a_values = encode_mx(a, dtype, seed=m)
+        given["mat_b"], given["scale_b"], b_values = encode_mx(b, dtype, seed=n)
+    else:
+        given["mat_a"], a_values = encode(a, dtype)
+        given["mat_b"], b_values = encode(b, dtype)
     c = np.full((m, n), SENTINEL, np.float32)
-    addresses = [memory.allocate(data) for data in (a_bytes, b_bytes, c.view(np.uint8))]
-    values = dict(zip(("mat_a", "mat_b", "mat_c"), addresses, strict=True))
+    given["mat_c"] = c.view(np.uint8)
+    memory = GlobalMemory(sum(data.size + 8192 for data in given.values()) + 65536)
+    values = {name: memory.allocate(data) for name, data in given.items()}
+    result = values["mat_c"]
     values |= {"dim_m": m, "dim_n": n, "dim_k": k}
     grid = (-(-m // block[0]), -(-n // block[1]))
     statistics = run_kernel(text, grid, pack_arguments(text, values), memory, timing, order)
-    c = memory.bytes_at(addresses[2], c.nbytes).view(np.float32).reshape(m, n)
+    c = memory.bytes_at(result, c.nbytes).view(np.float32).reshape(m, n)
     expected = a_values.astype(np.float64) @ b_values.astype(np.float64).T
     bound = np.abs(a_values).astype(np.float64) @ np.abs(b_values).astype(np.float64).T
-    whole = bool(np.all(a_values % 1 == 0) and np.all(b_values % 1 == 0) and bound.max() < 2**24)
+    units = [_unit(x) for x in (a_values, b_values)]
+    whole = bool(bound.max() / (units[0] * units[1]) < 2**24)
     tolerance = 0.0 if whole else float(bound.max()) * k * 2.0**-24
     return GemmResult(c=c, expected=expected, tolerance=tolerance, statistics=statistics)
 

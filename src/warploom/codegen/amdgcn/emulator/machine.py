@@ -135,7 +135,7 @@ def _effect(assembly: Assembly, instruction: Instruction, devices: Devices) -> E
     plain = re.sub(r"_e(32|64)$", "", name)
     effect = (
         _control(assembly, instruction)
-        or make_mfma(name, operands)
+        or make_mfma(name, operands, modifiers)
         or make_transfer(name, operands, modifiers, devices)
     )
     if effect is None and plain in SCALAR:

@@ -15,12 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.check.amdgcn.formats import TABLES
 from warploom.codegen.amdgcn.emulator.operands import LANES, Wave, Words, read_vector, vector_rows
 from warploom.codegen.amdgcn.emulator.vector import Effect, Make, Reader, compared, computed, put
 
 Floats = NDArray[np.float32]
 
-_NAME = re.compile(r"v_mfma_f32_(\d+)x(\d+)x(\d+)_(bf16|f16|f8f6f4)$")
+_NAME = re.compile(r"v_mfma_(scale_)?f32_(\d+)x(\d+)x(\d+)_(bf16|f16|f8f6f4)$")
+_FORMATS = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")  # by cbsz (of A) and blgp (of B)
 
 
 def _fp8_table() -> Floats:
@@ -49,27 +51,28 @@ def decode_fp16(words: Words) -> Floats:
     return halves.transpose(0, 2, 1).astype(np.float32)
 
 
-def decode_fp8(words: Words) -> Floats:
-    """The same for fp8, four to a register."""
-    codes = np.ascontiguousarray(words).view(np.uint8).reshape(*words.shape, 4)
-    return FP8[codes].transpose(0, 2, 1)
+_DECODE: dict[str, Callable[[Words], Floats]] = {"bf16": decode_bf16, "f16": decode_fp16}
 
 
-_DECODE: dict[str, Callable[[Words], Floats]] = {
-    "bf16": decode_bf16,
-    "f16": decode_fp16,
-    "f8f6f4": decode_fp8,
-}
-
-
-def make_mfma(mnemonic: str, operands: Sequence[str]) -> Effect | None:
+def make_mfma(
+    mnemonic: str, operands: Sequence[str], modifiers: Sequence[str] = ()
+) -> Effect | None:
     """The effect of a matrix instruction, or None for other mnemonics."""
     match = _NAME.match(mnemonic)
     if match is None:
         return None
-    m, n = int(match[1]), int(match[2])
-    decode = _DECODE[match[4]]
-    left, right = _operand(operands[1], m, decode), _operand(operands[2], n, decode)
+    m, n = int(match[2]), int(match[3])
+    if match[5] == "f8f6f4":
+        left, right = (
+            _small_operand(operands[1 + i], m, _FORMATS[_number(modifiers, name)])
+            for i, name in enumerate(("cbsz", "blgp"))
+        )
+        if match[1]:
+            left = _scaled(left, operands[4], m, _scale_byte(modifiers, 0))
+            right = _scaled(right, operands[5], n, _scale_byte(modifiers, 1))
+    else:
+        decode = _DECODE[match[5]]
+        left, right = _operand(operands[1], m, decode), _operand(operands[2], n, decode)
     file, first, count = vector_rows(operands[0])
     addend = None if operands[3] == "0" else vector_rows(operands[3])
 
@@ -94,6 +97,62 @@ def _operand(text: str, rows: int, decode: Callable[[Words], Floats]) -> Callabl
         registers, elements, _ = values.shape
         split = values.reshape(registers * elements, groups, rows)
         return split.transpose(1, 0, 2).reshape(groups * registers * elements, rows)
+
+    return read
+
+
+def _number(modifiers: Sequence[str], name: str) -> int:
+    return next((int(m.partition(":")[2]) for m in modifiers if m.startswith(f"{name}:")), 0)
+
+
+def _scale_byte(modifiers: Sequence[str], operand: int) -> int:
+    """Which byte of a register holds the scale: ``op_sel`` the low bit, ``op_sel_hi`` the high."""
+    bits = []
+    for name, usual in (("op_sel", "0"), ("op_sel_hi", "1")):
+        said = next(
+            (m for m in modifiers if m.startswith(f"{name}:[")), f"{name}:[{usual},{usual}]"
+        )
+        bits.append(int(said.partition("[")[2].strip("]").split(",")[operand]))
+    return bits[0] + 2 * bits[1]
+
+
+def _small_operand(text: str, rows: int, form: str) -> Callable[[Wave], Floats]:
+    """An operand of 8, 6 or 4 bits as ``[k, row]``.
+
+    A lane has 32 elements in a row along K; those of 8 bits 16 of the first half of K and 16 of the
+    second.
+    """
+    file, first, _ = vector_rows(text)
+    table = TABLES[form]
+    bits = (len(table) - 1).bit_length()
+    groups = LANES // rows
+
+    def read(w: Wave) -> Floats:
+        words = (w.v if file == "v" else w.a)[first : first + bits]  # 32 elements
+        packed = np.ascontiguousarray(words.T).view(np.uint8)
+        flat = np.unpackbits(packed, axis=1, bitorder="little").reshape(LANES, 32, bits)
+        codes = (flat.astype(np.uint32) << np.arange(bits, dtype=np.uint32)).sum(axis=2)
+        values = table[codes].reshape(groups, rows, 32)
+        if bits == 8:
+            halves = values.reshape(groups, rows, 2, 16).transpose(2, 0, 3, 1)
+            return np.ascontiguousarray(halves).reshape(32 * groups, rows)
+        return np.ascontiguousarray(values.transpose(0, 2, 1)).reshape(32 * groups, rows)
+
+    return read
+
+
+def _scaled(
+    operand: Callable[[Wave], Floats], text: str, rows: int, byte: int
+) -> Callable[[Wave], Floats]:
+    """An operand times its scales: lane ``l`` has that of row ``l % rows``, block ``l // rows``."""
+    file, first, _ = vector_rows(text)
+
+    def read(w: Wave) -> Floats:
+        codes = (w.v if file == "v" else w.a)[first] >> np.uint32(8 * byte) & np.uint32(0xFF)
+        power = np.exp2(codes.astype(np.float64) - 127)
+        scale = np.where(codes == 255, np.nan, power).reshape(LANES // rows, 1, rows)
+        values = operand(w).reshape(LANES // rows, 32, rows) * scale
+        return values.reshape(-1, rows).astype(np.float32)
 
     return read
 

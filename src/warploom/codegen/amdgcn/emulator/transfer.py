@@ -114,13 +114,15 @@ def make_transfer(
     mnemonic: str, operands: Sequence[str], modifiers: Sequence[str], devices: Devices
 ) -> Effect | None:
     """The effect of a memory instruction, or None for other mnemonics."""
-    if mnemonic == "buffer_load_dwordx4" and "lds" in modifiers:
-        return _dma(operands, modifiers, devices)
+    if "lds" in modifiers and mnemonic in ("buffer_load_dwordx4", "buffer_load_dword"):
+        return _dma(operands, modifiers, devices, _BUFFER[mnemonic])
     if mnemonic in _BUFFER:
         make = _load if mnemonic.startswith("buffer_load") else _store
         return make(operands, modifiers, devices, _BUFFER[mnemonic])
     makers: dict[str, Callable[[Sequence[str], Sequence[str], Devices], Effect]] = {
         "ds_read_b128": _lds_read,
+        "ds_read_b64": partial(_lds_read_few, size=8),
+        "ds_read_u8": partial(_lds_read_few, size=1),
         "ds_read_b64_tr_b16": partial(_lds_read, turned=True),
         "ds_write_b128": _lds_write,
     }
@@ -172,21 +174,22 @@ def _require_inside(w: lanes.Wave, inside: NDArray[np.bool_]) -> None:
         )
 
 
-def _dma(operands: Sequence[str], modifiers: Sequence[str], devices: Devices) -> Effect:
-    resolve = _buffer(operands[0], operands[1], operands[2], modifiers, 16)
+def _dma(operands: Sequence[str], modifiers: Sequence[str], devices: Devices, size: int) -> Effect:
+    """``size`` bytes a lane, side by side in LDS."""
+    resolve = _buffer(operands[0], operands[1], operands[2], modifiers, size)
     immediate = _immediate(modifiers)
 
     def effect(w: lanes.Wave) -> None:
         addresses, inside = resolve(w)
         _require_inside(w, inside)
-        data = np.zeros((lanes.LANES, 4), np.uint32)
-        data[inside] = devices.memory.gather(addresses[inside], 4)
+        data = np.zeros((lanes.LANES, size // 4), np.uint32)
+        data[inside] = devices.memory.gather(addresses[inside], size // 4)
         at = w.m0 + immediate
-        if at + 16 * lanes.LANES > devices.lds.size:
+        if at + size * lanes.LANES > devices.lds.size:
             raise lanes.EmulationError(f"a DMA to LDS byte {at} of {devices.lds.size}")
 
         def land() -> None:
-            devices.lds[at : at + 16 * lanes.LANES] = data.view(np.uint8).ravel()
+            devices.lds[at : at + size * lanes.LANES] = data.view(np.uint8).ravel()
 
         w.issue_dma(land)
 
@@ -274,6 +277,33 @@ def _lds_read(
                 read.reshape(lanes.LANES // 16, 4, 16).transpose(0, 2, 1).reshape(lanes.LANES, 4)
             )
             data[:] = columns if turned else read
+
+        def finish() -> None:
+            rows[row : row + words] = data.view(np.uint32).T
+
+        w.issue_read(sample, finish)
+
+    return effect
+
+
+def _lds_read_few(
+    operands: Sequence[str], modifiers: Sequence[str], devices: Devices, *, size: int
+) -> Effect:
+    """One byte (with zeros above) or eight a lane."""
+    file, row, _ = lanes.vector_rows(operands[0])
+    _, address, _ = lanes.vector_rows(operands[1])
+    immediate, words = _immediate(modifiers), max(1, size // 4)
+
+    def effect(w: lanes.Wave) -> None:
+        at = (w.v[address].astype(np.int64) + immediate)[:, None] + np.arange(size)
+        if at.max() >= devices.lds.size or np.any(at[:, 0] % size):
+            raise lanes.EmulationError(f"an LDS read of {size} bytes at {int(at.max())}")
+        rows = w.v if file == "v" else w.a
+        rows[row : row + words] = lanes.POISON
+        data = np.zeros((lanes.LANES, 4 * words), np.uint8)
+
+        def sample() -> None:
+            data[:, :size] = devices.lds[at]
 
         def finish() -> None:
             rows[row : row + words] = data.view(np.uint32).T

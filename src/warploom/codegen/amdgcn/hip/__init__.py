@@ -82,6 +82,12 @@ WIDTH = 34
 
 def hip_source(plan: KernelPlan, reasons: Iterable[tuple[Phase, int, str]] = ()) -> str:
     """The kernel's source text. Tails of tile kernels go through the LLVM back end only."""
+    if plan.tile.element.scaled:
+        raise BackendError(
+            f"the HIP export does not write {plan.tile.element.value}",
+            where=plan.tile.label(),
+            fix="leave --hip out: the code object has the scaled matrix instructions",
+        )
     if plan.text is not None or plan.ragged_k:
         raise BackendError(
             "the HIP export writes plain products of whole K-tiles",

@@ -81,13 +81,16 @@ class _Region:
         ]
         while stack and not self.wrong:
             block, first, steps, past = stack.pop()
-            if past.count(block) > MAX_VISITS:
+            if past.count(block) >= MAX_VISITS:
                 continue
             done, steps = self._follow(block, first, steps)
             if done:
                 continue
             after = self.blocks[block].successors
-            if not after:
+            whole = self._whole(steps)
+            if not after and whole is not None:
+                self.matched.add(whole)
+            elif not after:
                 self.wrong.append(self._difference(steps))
             stack += [(b, b, steps, (*past, block)) for b in after]
         if not self.wrong:
@@ -106,7 +109,7 @@ class _Region:
             step = scheduled_step(self.assembly.instructions[i])
             if step is None:
                 continue
-            whole = next((n for n, want in self.wanted.items() if _same(want, steps)), None)
+            whole = self._whole(steps)
             if whole is not None and not self._goes_on((*steps, step)):
                 self.matched.add(whole)
                 return True, steps
@@ -118,6 +121,10 @@ class _Region:
                 self.wrong.append(self._difference(steps))
                 return True, steps
         return False, steps
+
+    def _whole(self, steps: tuple[Step, ...]) -> int | None:
+        """How often the loop ran, where these are all steps of a run."""
+        return next((n for n, want in self.wanted.items() if _same(want, steps)), None)
 
     def _barriers(self) -> int:
         most = self.wanted[max(self.wanted)]

@@ -212,8 +212,8 @@ def _keep_unused(machine: Machine) -> None:
         return
     emit_wait(machine, lgkm=0)
     machine.pin()
-    for name in machine.unused:
-        machine.text.add(f'call void asm sideeffect "", "v"({machine.chunk_type} {name})')
+    for name, kind in machine.unused.items():
+        machine.text.add(f'call void asm sideeffect "", "v"({kind} {name})')
 
 
 def _guarded_barrier(machine: Machine, groups: set[int]) -> None:
@@ -240,7 +240,7 @@ def _all_values(machine: Machine) -> Values:
     for key, name in machine.accumulators.items():
         values["accumulator", *key] = (machine.accumulator_type, name)
     for fragment, name in machine.fragments.items():
-        values["fragment", *fragment] = (machine.chunk_type, name)
+        values["fragment", *fragment] = (machine.fragment_type(fragment), name)
     for load, name in machine.staged.items():
         values["staged", *load] = ("<4 x i32>", name)
     return values

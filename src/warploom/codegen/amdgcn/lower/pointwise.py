@@ -1,13 +1,17 @@
 """Pointwise functions as LLVM IR: floats are ``float``, truths ``i1``, indices ``i32``.
 
-Exponentials, reciprocals and roots are the hardware's (one unit in the last place); ``erf`` is the
-rational approximation of Abramowitz and Stegun, 7.1.26, good to 1.5e-7.
+Exponentials, reciprocals and roots are the hardware's (one unit in the last place). What a function
+is made of stands in its row of ``warploom.ir.elementwise``.
 """
 
 import math
 import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from warploom.errors import BackendError
+from warploom.ir.elementwise import ELEMENTWISE, Routine
 from warploom.ir.tile import DType, Fn
 
 
@@ -65,9 +69,7 @@ class IrText:
         return self.value(f"urem i32 {a}, {b}")
 
 
-LOG2E = math.log2(math.e)
 E4M3_MOST = 448.0
-_ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 _BINARY = {Fn.ADD: "add", Fn.SUB: "sub", Fn.MUL: "mul"}
 _COMPARE = {
     Fn.EQ: ("oeq", "eq"),
@@ -77,16 +79,11 @@ _COMPARE = {
     Fn.GT: ("ogt", "sgt"),
     Fn.GE: ("oge", "sge"),
 }
-_INTRINSIC = {
-    Fn.ABS: "fabs.f32",
-    Fn.MIN: "minnum.f32",
-    Fn.MAX: "maxnum.f32",
-    Fn.EXP2: "amdgcn.exp2.f32",
-    Fn.LOG2: "amdgcn.log.f32",
-    Fn.SQRT: "amdgcn.sqrt.f32",
-    Fn.RSQRT: "amdgcn.rsq.f32",
-    Fn.FLOOR: "floor.f32",
-}
+# pi / 2 in three parts of which the first two have few bits, so that products with small whole
+# numbers are exact; polynomials of sine and cosine on [-pi/4, pi/4].
+_HALF_PI = (1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8)
+_SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 
 
 def constant(value: float | int | bool, dtype: DType) -> str:
@@ -119,51 +116,85 @@ def pointwise(  # noqa: PLR0911 (one line a kind of function)
     return _float(text, fn, args)
 
 
-def _float(text: IrText, fn: Fn, args: list[str]) -> str:  # noqa: PLR0911 (one a function)
+def _float(text: IrText, fn: Fn, args: list[str]) -> str:
     if fn in _BINARY:
         return text.value(f"f{_BINARY[fn]} contract float {args[0]}, {args[1]}")
-    if fn in _INTRINSIC:
-        return _call(text, _INTRINSIC[fn], *args)
-    x = args[0]
-    match fn:
-        case Fn.DIV:
-            over = _call(text, "amdgcn.rcp.f32", args[1])
-            return text.value(f"fmul contract float {x}, {over}")
-        case Fn.NEG:
-            return text.value(f"fneg float {x}")
-        case Fn.EXP:
-            return _exp(text, x, 1.0)
-        case Fn.LOG:
-            base2 = _call(text, "amdgcn.log.f32", x)
-            return _times(text, base2, 1 / LOG2E)
-        case Fn.TANH:
-            grown = _plus(text, _exp(text, x, 2.0), 1.0)
-            part = _times(text, _call(text, "amdgcn.rcp.f32", grown), -2.0)
-            return _plus(text, part, 1.0)
-        case Fn.ERF:
-            size = _call(text, "fabs.f32", x)
-            t = _call(text, "amdgcn.rcp.f32", _plus(text, _times(text, size, 0.3275911), 1.0))
-            series = constant(_ERF[-1], DType.F32)
-            for term in reversed(_ERF[:-1]):
-                series = _plus(text, text.value(f"fmul contract float {series}, {t}"), term)
-            series = text.value(f"fmul contract float {series}, {t}")
-            square = text.value(f"fmul contract float {x}, {x}")
-            tail = text.value(f"fmul contract float {series}, {_exp(text, square, -1.0)}")
-            whole = text.value(f"fsub contract float {constant(1.0, DType.F32)}, {tail}")
-            return _call(text, "copysign.f32", whole, x)
-    raise BackendError(f"gfx950 has no lowering for {fn.value}")
+    if fn is Fn.DIV:
+        over = _call(text, "amdgcn.rcp.f32", args[1])
+        return text.value(f"fmul contract float {args[0]}, {over}")
+    if fn is Fn.NEG:
+        return text.value(f"fneg float {args[0]}")
+    form = ELEMENTWISE[fn].gfx950
+    if form is None:
+        raise BackendError(f"gfx950 has no lowering for {fn.value}")
+    if isinstance(form, Routine):
+        return ROUTINES[form.name](text, *args)
+    if isinstance(form, str):
+        return _call(text, form, *args)
+    made: str = form(_Build(text), args[0])
+    return made
 
 
-def _exp(text: IrText, x: str, factor: float) -> str:
-    return _call(text, "amdgcn.exp2.f32", _times(text, x, factor * LOG2E))
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """Makes ops of floats for the formula of a function: values, and numbers as literals."""
+
+    text: IrText
+
+    def __call__(self, fn: Fn, *args: Any) -> str:  # noqa: ANN401 (values and numbers)
+        names = [_literal(a) for a in args]
+        if fn is Fn.WHERE:
+            return pointwise(self.text, fn, names, [DType.BOOL, DType.F32, DType.F32], DType.F32)
+        return pointwise(self.text, fn, names, [DType.F32] * len(names), DType.F32)
+
+    def intrinsic(self, name: str, *args: Any) -> str:  # noqa: ANN401
+        return _call(self.text, name, *(_literal(a) for a in args))
 
 
-def _times(text: IrText, x: str, factor: float) -> str:
-    return text.value(f"fmul contract float {x}, {constant(factor, DType.F32)}")
+def _literal(value: str | float) -> str:
+    return value if isinstance(value, str) else constant(value, DType.F32)
 
 
-def _plus(text: IrText, x: str, term: float) -> str:
-    return text.value(f"fadd contract float {x}, {constant(term, DType.F32)}")
+def _wave(text: IrText, x: str, *, cosine: bool) -> str:
+    """Sine or cosine: the nearest multiple of pi / 2 is taken off, then a polynomial."""
+
+    def f32(value: float) -> str:
+        return constant(value, DType.F32)
+
+    def fma(a: str, b: str, c: str) -> str:
+        return text.value(f"call float @llvm.fma.f32(float {a}, float {b}, float {c})")
+
+    scaled = text.value(f"fmul float {x}, {f32(2 / math.pi)}")
+    turns = text.value(f"call float @llvm.rint.f32(float {scaled})")
+    rest = x
+    for part in _HALF_PI:
+        rest = fma(turns, f32(-part), rest)
+    quarter = text.value(f"call i32 @llvm.fptosi.sat.i32.f32(float {turns})")
+    if cosine:
+        quarter = text.value(f"add i32 {quarter}, 1")
+    square = text.value(f"fmul float {rest}, {rest}")
+    sine = fma(fma(f32(_SIN[0]), square, f32(_SIN[1])), square, f32(_SIN[2]))
+    sine = fma(text.value(f"fmul float {sine}, {square}"), rest, rest)
+    other = fma(fma(f32(_COS[0]), square, f32(_COS[1])), square, f32(_COS[2]))
+    other = fma(fma(other, square, f32(-0.5)), square, f32(1.0))
+    odd = text.value(f"and i32 {quarter}, 1")
+    is_odd = text.value(f"icmp ne i32 {odd}, 0")
+    made = text.value(f"select i1 {is_odd}, float {other}, float {sine}")
+    two = text.value(f"and i32 {quarter}, 2")
+    below = text.value(f"icmp ne i32 {two}, 0")
+    minus = text.value(f"fneg float {made}")
+    return text.value(f"select i1 {below}, float {minus}, float {made}")
+
+
+def _sine(text: IrText, x: str) -> str:
+    return _wave(text, x, cosine=False)
+
+
+def _cosine(text: IrText, x: str) -> str:
+    return _wave(text, x, cosine=True)
+
+
+ROUTINES: dict[str, Callable[..., str]] = {"sine": _sine, "cosine": _cosine}
 
 
 def _call(text: IrText, intrinsic: str, *args: str) -> str:
@@ -179,10 +210,16 @@ def _integer(text: IrText, fn: Fn, args: list[str]) -> str:  # noqa: PLR0911 (on
     match fn:
         case Fn.FLOORDIV:  # of sizes and positions, which are never negative
             return text.value(f"udiv i32 {args[0]}, {args[1]}")
-        case Fn.SHR:
-            return text.value(f"ashr i32 {args[0]}, {args[1]}")
-        case Fn.BITS:
-            return text.value(f"and i32 {args[0]}, {args[1]}")
+        case Fn.SHR | Fn.SHL:
+            return _shifted(text, fn, *args)
+        case Fn.BITS | Fn.BITOR | Fn.XOR:
+            word = {Fn.BITS: "and", Fn.BITOR: "or", Fn.XOR: "xor"}[fn]
+            return text.value(f"{word} i32 {args[0]}, {args[1]}")
+        case Fn.MULHI:
+            wide = [text.value(f"zext i32 {a} to i64") for a in args]
+            product = text.value(f"mul i64 {wide[0]}, {wide[1]}")
+            high = text.value(f"lshr i64 {product}, 32")
+            return text.value(f"trunc i64 {high} to i32")
         case Fn.MIN | Fn.MAX:
             return text.value(f"call i32 @llvm.s{fn.value}.i32(i32 {args[0]}, i32 {args[1]})")
         case Fn.NEG:
@@ -190,6 +227,20 @@ def _integer(text: IrText, fn: Fn, args: list[str]) -> str:  # noqa: PLR0911 (on
         case Fn.ABS:
             return text.value(f"call i32 @llvm.abs.i32(i32 {args[0]}, i1 false)")
     raise BackendError(f"gfx950 has no lowering for {fn.value} of whole numbers")
+
+
+def _shifted(text: IrText, fn: Fn, x: str, by: str) -> str:
+    """From 32 on, and by negative numbers, all bits are shifted out."""
+    word = "ashr" if fn is Fn.SHR else "shl"
+    if by.isdigit() and int(by) < 32:
+        return text.value(f"{word} i32 {x}, {by}")
+    few = text.value(f"icmp ult i32 {by}, 32")
+    if fn is Fn.SHR:
+        held = text.value(f"select i1 {few}, i32 {by}, i32 31")
+        return text.value(f"ashr i32 {x}, {held}")
+    held = text.value(f"select i1 {few}, i32 {by}, i32 0")
+    made = text.value(f"shl i32 {x}, {held}")
+    return text.value(f"select i1 {few}, i32 {made}, i32 0")
 
 
 def convert(text: IrText, value: str, source: DType, to: DType) -> str:

@@ -22,7 +22,7 @@ from collections.abc import Callable
 
 from warploom.codegen.amdgcn.lower.pointwise import IrText
 from warploom.codegen.amdgcn.plan import KernelPlan, Movement
-from warploom.codegen.amdgcn.tile import CHUNK, ElementType
+from warploom.codegen.amdgcn.tile import CHUNK
 from warploom.errors import BackendError
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, Phase
 from warploom.targets.mi355x import LANES
@@ -135,14 +135,19 @@ class Machine:
         self.staged: dict[tuple[int, int], str] = {}
         self.accumulators: dict[tuple[int, int], str] = {}
         self.in_place = False
-        self.unused: dict[str, None] = {}
+        self.unused: dict[str, str] = {}  # name: LLVM type
         self._next_loads: dict[tuple[int, int], int] = {}
 
     @property
     def chunk_type(self) -> str:
         """LLVM type of one 16-byte LDS read."""
-        mfma = self.plan.tile.mfma
-        return "<4 x i32>" if mfma.element is ElementType.FP8 else mfma.operand_ir
+        tile = self.plan.tile
+        return f"<{tile.read_bytes // 4} x i32>" if tile.element.bits <= 8 else tile.mfma.operand_ir
+
+    def fragment_type(self, key: FragmentKey) -> str:
+        """LLVM type of a fragment's register: what one LDS read gives, or a scale."""
+        reads = self.plan.k_steps * self.plan.tile.reads_per_operand
+        return self.chunk_type if key[3] < reads else "i32"
 
     @property
     def accumulator_type(self) -> str:
@@ -159,6 +164,29 @@ class Machine:
         slot = stage * plan.subtiles[channel] + subtile
         at = slot * plan.tile.slot_bytes(channel, plan.subtiles[channel]) + offset
         return f"getelementptr (i8, ptr addrspace(3) @lds_{'ab'[channel]}, i32 {at})"
+
+    def scale_slot(self, channel: int, stage: int, subtile: int, offset: int) -> str:
+        """Address of byte ``offset`` of the scales of an LDS slot: they lie behind the elements."""
+        plan, subtiles = self.plan, self.plan.subtiles[channel]
+        behind = plan.stages * subtiles * plan.tile.slot_bytes(channel, subtiles)
+        slot = (stage * subtiles + subtile) * plan.tile.scale_slot_bytes(channel, subtiles)
+        at = behind + slot + offset
+        return f"getelementptr (i8, ptr addrspace(3) @lds_{'ab'[channel]}, i32 {at})"
+
+    def scale_k_offset(self, along_k: str) -> str:
+        """Where a load's scales lie along K, from where its elements lie (in bytes)."""
+        tile = self.plan.tile
+        per = tile.row_bytes // (4 * tile.scale_words)
+        return str(int(along_k) // per) if along_k.isdigit() else self.text.over(along_k, per)
+
+    def scale(self, channel: int, fragment: int, tile: int, step: int, op: OpDesc) -> str:
+        """The scales of an operand of a matrix instruction, one a lane."""
+        reads = self.plan.k_steps * self.plan.tile.reads_per_operand
+        name = self.fragments.get((channel, fragment, tile, reads + step))
+        if name is None:
+            raise self._never("an MMA reads scales before their load", op)
+        self.unused.pop(name, None)
+        return name
 
     def enter(self, phase: Phase, k_base: str) -> None:
         """Start a phase; ``k_base`` is the byte offset along K its loads count from."""
@@ -211,7 +239,7 @@ class Machine:
     def define_fragment(self, key: FragmentKey, name: str) -> None:
         """A read fills a fragment register; until an MMA takes it, it counts as unused."""
         self.fragments[key] = name
-        self.unused[name] = None
+        self.unused[name] = self.fragment_type(key)
 
     def tiles_from_end(self, op: OpDesc) -> int:
         """How far the tile of an MMA is from the last, where it may reach past K; else 0."""
@@ -240,18 +268,37 @@ class Machine:
                 self.fragments[key] = names[at] = made
         if count == 1:
             return names[0]
+        held = self.plan.tile.read_bytes // 4
+        whole = self._shuffled(held, names[0], names[1], 2 * held)
+        if count == 3:  # a block of 32 elements of 6 bits
+            last = self._shuffled(held, names[2], "poison", 2 * held)
+            whole = self._shuffled(2 * held, whole, last, 3 * held)
+        return whole
+
+    def _shuffled(self, held: int, one: str, other: str, count: int) -> str:
+        """The first ``count`` dwords of two values of ``held`` dwords."""
+        mask = ", ".join(f"i32 {i}" for i in range(count))
         return self.text.value(
-            f"shufflevector <4 x i32> {names[0]}, <4 x i32> {names[1]}, "
-            "<8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>"
+            f"shufflevector <{held} x i32> {one}, <{held} x i32> {other}, <{count} x i32> <{mask}>"
         )
 
-    def multiply(self, row: int, column: int, left: str, right: str) -> None:
-        """One matrix instruction into accumulator ``(row, column)``."""
+    def multiply(
+        self, row: int, column: int, left: str, right: str, scales: tuple[str, str] | None = None
+    ) -> None:
+        """One matrix instruction into accumulator ``(row, column)``; ``scales`` of A and B."""
         mfma, kind = self.plan.tile.mfma, self.accumulator_type
         self.pin()
         into = self.accumulators.get((row, column), "zeroinitializer")
-        call, tail = f"@{mfma.intrinsic}", f", {mfma.tail_ir}"
-        if self.in_place:
+        last = mfma.tail_ir
+        if scales is not None:
+            last = last.format(scale_a=scales[0], scale_b=scales[1])
+        call, tail = f"@{mfma.intrinsic}", f", {last}"
+        if self.in_place and scales is not None:
+            words = f"op_sel_hi:[0,0,0] cbsz:{mfma.element.format} blgp:{mfma.element.format}"
+            order = f"{mfma.mnemonic} $0, $1, $2, $0, $4, $5 {words}"
+            call = f'asm sideeffect "{order}", "=a,v,v,0,v,v"'
+            tail = f", i32 {scales[0]}, i32 {scales[1]}"
+        elif self.in_place:
             call, tail = f'asm sideeffect "{mfma.mnemonic} $0, $1, $2, $0", "=a,v,v,0"', ""
         self.accumulators[row, column] = self.text.value(
             f"call {kind} {call}({mfma.operand_ir} {left}, {mfma.operand_ir} {right}, "
@@ -281,7 +328,7 @@ def registers_wanted(plan: KernelPlan) -> int:
     """Registers a wave needs at least: accumulators, fragments, staged loads, addresses."""
     staged = plan.movement is Movement.STAGED
     fragments = sum(
-        4 * plan.fragment_reads(c) * (plan.k_parts if plan.joint else plan.subtiles[c])
+        plan.fragment_registers(c) * (plan.k_parts if plan.joint else plan.subtiles[c])
         for c in (0, 1)
     )
     waiting = sum(4 * plan.loads(c) * plan.subtiles[c] for c in (0, 1)) if staged else 0

@@ -18,6 +18,7 @@ from warploom.errors import BackendError
 from warploom.ir import BarrierKind
 from warploom.ir.counter_dialect import Queue
 from warploom.ir.schedule_ops import OpDesc, OpRole, ScheduleOps
+from warploom.targets.mi355x import LANES
 
 NO_EXP = 7
 
@@ -105,6 +106,22 @@ def _load_to_lds(machine: Machine, op: OpDesc) -> None:
             f"ptr addrspace(8) %rsrc{channel}, ptr addrspace(3) {at}, i32 16, "
             f"i32 {held(channel, op.subtile, i)}, i32 {along_k}, i32 0, i32 0){DMA_SCOPE}"
         )
+    if plan.tile.element.scaled:
+        _load_scales(machine, op, channel, machine.scale_k_offset(along_k))
+
+
+def _load_scales(machine: Machine, op: OpDesc, channel: int, along_k: str) -> None:
+    """A word of scales a lane and step; lane ``l`` of a wave lands at the wave's base + 4 l."""
+    plan, text = machine.plan, machine.text
+    for i in range(plan.scale_loads(channel)):
+        machine.pin()
+        slot = machine.scale_slot(channel, op.stage, op.subtile, i * plan.tile.threads * 4)
+        at = text.value(f"getelementptr inbounds i8, ptr addrspace(3) {slot}, i32 %scale_share")
+        text.add(
+            "call void @llvm.amdgcn.raw.ptr.buffer.load.lds("
+            f"ptr addrspace(8) %scale_rsrc{channel}, ptr addrspace(3) {at}, i32 4, "
+            f"i32 %scale_load_{channel}_{op.subtile}_{i}, i32 {along_k}, i32 0, i32 0){DMA_SCOPE}"
+        )
 
 
 def _load_to_registers(machine: Machine, op: OpDesc) -> None:
@@ -155,15 +172,28 @@ def _read_operand(
     for q in range(reads):
         for t in range(plan.tiles(channel)):
             machine.pin()
-            below = t * operand.mma_rows * tile.row_bytes
+            below = t * operand.mma_rows * tile.lds_row_bytes
             slot = machine.slot(channel, stage, slot_subtile, below)
             at = text.value(
                 f"getelementptr inbounds i8, ptr addrspace(3) {slot}, "
                 f"i32 %frag_{channel}_{first + q}"
             )
             scope = READ_SCOPE if plan.movement is Movement.DMA else ""
-            name = text.value(f"load {machine.chunk_type}, ptr addrspace(3) {at}, align 16{scope}")
+            held = f"align {tile.read_bytes}{scope}"
+            name = text.value(f"load {machine.chunk_type}, ptr addrspace(3) {at}, {held}")
             machine.define_fragment((channel, fragment, t, q), name)
+    for step in range(plan.k_steps if tile.element.scaled else 0):
+        for t in range(plan.tiles(channel)):
+            machine.pin()
+            below = t * operand.mma_rows * 4 * tile.scale_words
+            below += step * (LANES // operand.mma_rows)
+            slot = machine.scale_slot(channel, stage, slot_subtile, below)
+            at = text.value(
+                f"getelementptr inbounds i8, ptr addrspace(3) {slot}, i32 %scale_frag_{channel}"
+            )
+            code = text.value(f"load i8, ptr addrspace(3) {at}, align 1{READ_SCOPE}")
+            name = text.value(f"zext i8 {code} to i32")
+            machine.define_fragment((channel, fragment, t, reads + step), name)
 
 
 def _multiply(machine: Machine, op: OpDesc) -> None:
@@ -178,11 +208,14 @@ def _multiply(machine: Machine, op: OpDesc) -> None:
     for step in range(plan.k_steps):
         for i in range(plan.tiles(0)):
             left = machine.operand(0, fragment_a, i, step, op, from_end)
+            scaled = plan.tile.element.scaled
+            scale = machine.scale(0, fragment_a, i, step, op) if scaled else ""
             for j in range(plan.tiles(1)):
                 right = machine.operand(1, fragment_b, j, step, op, from_end)
                 if from_end:
                     machine.settle(2)  # the operands were made just before
-                machine.multiply(row0 + i, column0 + j, left, right)
+                scales = (scale, machine.scale(1, fragment_b, j, step, op)) if scaled else None
+                machine.multiply(row0 + i, column0 + j, left, right, scales)
 
 
 SYNC: Mapping[int, Callable[[Pinned, OpDesc], None]] = {

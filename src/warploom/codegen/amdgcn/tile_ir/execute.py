@@ -76,6 +76,23 @@ def execute(
     return Executed(outputs=found, instructions=steps)
 
 
+def outputs_of(
+    sidecar: Mapping[str, Any],
+    inputs: Mapping[str, NDArray[Any]],
+    sizes: Mapping[str, int],
+    contents: Mapping[str, NDArray[np.uint8]],
+) -> dict[str, NDArray[Any]]:
+    """Values of the outputs, from the bytes of dense tensors after a launch."""
+    lengths = axis_lengths(sidecar, inputs, sizes)
+    found = {}
+    for tensor in sidecar["tensors"]:
+        if tensor["access"] == "out":
+            shape = shape_of(tensor, lengths)
+            data = contents[tensor["name"]]
+            found[tensor["name"]] = _get(data, shape, strides_of(shape, 0)[0], _kind(tensor))
+    return found
+
+
 def launch_of(
     sidecar: Mapping[str, Any],
     inputs: Mapping[str, NDArray[Any]],

@@ -80,10 +80,10 @@ def lower_kernel(
         f"  %wave_v = lshr i32 %tid, {LANES.bit_length() - 1}",
         "  %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave_v)",
         "  %group = call i32 @llvm.amdgcn.workgroup.id.x()",
-        *low.state.entry.lines,
+        *low.state.sections[0].text.lines,
         "  br label %tile",
         "tile:",
-        *low.text.lines,
+        *low.state.placed(),
         "}",
         _attributes(plan, agprs=not schedules),
     ]

@@ -6,7 +6,7 @@ Matrix instructions work on pieces of accumulators; vector work on the same piec
 and makes is read off the kernel, so that edges, storage and prices follow from it.
 
 A loop that has no such form (its operands are computed from other things than loads, a reduction
-crosses waves) is ``Unscheduled``: it keeps the plain loop.
+crosses waves) is ``UnscheduledError``: it keeps the plain loop.
 """
 
 from __future__ import annotations
@@ -16,19 +16,23 @@ from dataclasses import dataclass, replace
 
 from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, Layout, count_of
 from warploom.codegen.amdgcn.tile_ir.machine import MatrixInstruction
+from warploom.codegen.amdgcn.tile_ir.numbers import PAIRED
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, contracted
 from warploom.ir import tile as ir
 from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
+from warploom.ir.elementwise import functions
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
-from warploom.ir.tile import DType, Fn, Op, Walk, is_number, operands, results
+from warploom.ir.tile import DType, Op, Walk, is_number, operands, results
 from warploom.targets.mi355x import mi355x
 
 CHUNK = 16  # bytes a lane moves at a time
 WORD = 4
 FIRST_CHANNEL = 2  # further channels carry their own counts
 MOST_PRODUCTS = 32  # matrix instructions of an op, about
+MOST_HELD = 192  # accumulators of a lane
+FEW_TILES = 4  # of a piece that vector work takes part by part
 SWIZZLED = 8  # rows after which the order of chunks repeats
-_SLOW = frozenset({Fn.EXP, Fn.EXP2, Fn.LOG, Fn.LOG2, Fn.SQRT, Fn.RSQRT, Fn.DIV, Fn.TANH, Fn.ERF})
+_SLOW = functions(lambda row: row.cost.mufu)
 _SHORT = (DType.BF16, DType.F16)
 _UNIT = {
     OpRole.GLOBAL_LOAD: ResourceKind.GLOBAL_MEM,
@@ -39,7 +43,7 @@ _UNIT = {
 Key = tuple[str, Layout]  # a value of the kernel in a layout
 
 
-class Unscheduled(Exception):
+class UnscheduledError(Exception):
     """Why a loop has no pipelined form."""
 
 
@@ -214,7 +218,7 @@ def restricted(layout: Layout, variables: Iterable[str]) -> Layout:
 
 
 def loop_body(plan: TilePlan, loop: ir.Loop) -> LoopBody:
-    """The ops of a loop. Raises ``Unscheduled`` with the reason where it has no such form."""
+    """The ops of a loop. Raises ``UnscheduledError`` with the reason where it has no such form."""
     return _Builder(plan, loop).build()
 
 
@@ -234,13 +238,14 @@ class _Builder:
         self.sizes: dict[str, int] = {}
         self.names: dict[str, int] = {}
         self.static: dict[Key, int] = {}
-        self.products = {op.result.name: self._product(op) for op in self._dots()}
+        self.products: dict[str, Product] = {}
         self.pieces: dict[frozenset[str], tuple[int, int]] = {}
         self.step_of: dict[str, tuple[object, ...]] = {}
 
     def build(self) -> LoopBody:
         """Everything, in the order of dependences."""
         self._check()
+        self.products = {op.result.name: self._product(op) for op in self._dots()}
         self._group()
         units = self._units()
         for unit in units:
@@ -249,6 +254,8 @@ class _Builder:
             else:
                 self._vector(unit)
         carried = tuple(self._carried(c) for c in self.loop.carried)
+        if sum(self.sizes[home] for own in carried for home in set(own.homes)) > MOST_HELD:
+            raise UnscheduledError("its accumulators do not fit registers")
         self._rename(carried)
         return LoopBody(
             ops=tuple(self.ops),
@@ -264,16 +271,16 @@ class _Builder:
     def _check(self) -> None:
         loop, plan = self.loop, self.plan
         if is_number(plan.kernel.var(loop.var)) or loop.lists or loop.times != 1 or loop.stop:
-            raise Unscheduled("it walks a list of tiles, or one element at a time")
+            raise UnscheduledError("it walks a list of tiles, or one element at a time")
         if any(isinstance(op, ir.Loop | ir.Store | ir.Whole | ir.Given) for op in loop.body):
-            raise Unscheduled("a loop or a store stands in it")
-        if not self.products:
-            raise Unscheduled("it has no product")
+            raise UnscheduledError("a loop or a store stands in it")
+        if not any(True for _ in self._dots()):
+            raise UnscheduledError("it has no product")
         if len({c.last for c in loop.carried}) < len(loop.carried):
-            raise Unscheduled("two carried values end as one")
+            raise UnscheduledError("two carried values end as one")
         for c in loop.carried:
             if not self._heavy(c.last) or c.last in self.inside:
-                raise Unscheduled(f"'{c.inside.name}' is carried on without work of its own")
+                raise UnscheduledError(f"'{c.inside.name}' is carried on without work of its own")
 
     def _dots(self) -> Iterator[ir.Dot]:
         return (op for op in self.loop.body if isinstance(op, ir.Dot))
@@ -331,9 +338,11 @@ class _Builder:
         kinds = [plan.values[sides[v]].dtype for v in (register, lane)]
         matrix = plan.machine.instruction(kinds[0], kinds[1], plan.padded[k])
         if matrix is None or plan.padded[k] % matrix.k:
-            raise Unscheduled("no matrix instruction takes its operands")
+            raise UnscheduledError("no matrix instruction takes its operands")
         if any(plan.padded[v] != plan.extents[v] for v in (lane, register, k)):
-            raise Unscheduled("its tiles are no whole matrix instructions")
+            raise UnscheduledError("its tiles are no whole matrix instructions")
+        if count_of(plan.layout(dot.result.vars)) > MOST_HELD:
+            raise UnscheduledError("its accumulators do not fit registers")
         along = operand_map(matrix, plan.padded[k])
         for var, name in sides.items():
             if self._heavy(name):
@@ -350,7 +359,9 @@ class _Builder:
         pair = frozenset((var, k))
         fits = self.plan.accumulated.get(pair) == (var, k) and var == lane and own[var] == lanes
         if not fits or matrix.reads != 1 or matrix.k != 2 * MFMA or own[k].wave[1] > 1:
-            raise Unscheduled("an operand computed in the loop does not lie as one in registers")
+            raise UnscheduledError(
+                "an operand computed in the loop does not lie as one in registers"
+            )
         return own[k]
 
     def _pieces(self, pair: frozenset[str]) -> tuple[int, int]:
@@ -366,7 +377,8 @@ class _Builder:
             if isinstance(op, ir.Reduce) and frozenset(self.plan.values[op.arg].vars) == pair
         }
         parts = [1, 1]
-        while down * across // (parts[0] * parts[1]) > MOST_PRODUCTS // 2:
+        most = FEW_TILES if self._crowded() else MOST_PRODUCTS // 2
+        while down * across // (parts[0] * parts[1]) > most:
             if lane not in reduced and down // parts[0] % 2 == 0 and down > parts[0]:
                 parts[0] *= 2
             elif register not in reduced and across // parts[1] % 2 == 0 and across > parts[1]:
@@ -376,7 +388,13 @@ class _Builder:
         self.pieces[pair] = parts[0], parts[1]
         return self.pieces[pair]
 
-    def _multiply(self, p: Product) -> None:
+    def _crowded(self) -> bool:
+        """Whether vector work stands between products: then pieces are small, so that waves of a
+        SIMD do not keep each other waiting for long.
+        """
+        return any(isinstance(op, ir.Reduce) and self._heavy(op.arg) for op in self.loop.body)
+
+    def _multiply(self, p: Product) -> None:  # noqa: C901 (three nested axes of pieces)
         plan, dot = self.plan, p.dot
         (_, lanes), (_, registers) = layout = plan.layout(dot.result.vars)
         down, across = self._pieces(frozenset(dot.result.vars))
@@ -402,12 +420,12 @@ class _Builder:
                     each = columns.count // 4
                     tiles_r = range(j * each, (j + 1) * each)
                     wants = [
-                        (p.sides[p.lane], ((p.lane, operand_rows(lanes, tiles_l)), (p.k, parts[part]))),
-                        (
-                            p.sides[p.register],
-                            ((p.register, operand_rows(registers, tiles_r)), (p.k, parts[part])),
-                        ),
-                    ]  # fmt: skip
+                        (p.sides[v], ((v, operand_rows(axis, at)), (p.k, parts[part])))
+                        for v, axis, at in (
+                            (p.lane, lanes, tiles_l),
+                            (p.register, registers, tiles_r),
+                        )
+                    ]
                     inputs = _Inputs()
                     for side, at in wants:
                         self._operand(inputs, p, self._source(side), at)
@@ -477,8 +495,9 @@ class _Builder:
         index = self._next(label)
         value = f"{name}#{index}"
         self._define((name, layout), value)
-        self._set_home(value, value)
-        self.sizes[value] = max(1, count_of(layout) * self.plan.values[name].dtype.bits // 32)
+        home = f"{name}_{index}"
+        self._set_home(value, home)
+        self.sizes[home] = max(1, count_of(layout) * self.plan.values[name].dtype.bits // 32)
         self._add(
             BodyOp(
                 name=label, index=index, role=OpRole.VALU_COMPUTE, takes=tuple(inputs.takes),
@@ -517,10 +536,9 @@ class _Builder:
         else:
             keys, back = self._cover(name, layout), 0
             if not keys:
-                raise Unscheduled(f"'{name}' is needed in another layout than it is made in")
-        inputs.wants.append(
-            Wanted(key=(name, layout), sources=tuple(inputs.add(k, self.values[k], back) for k in keys))
-        )  # fmt: skip
+                raise UnscheduledError(f"'{name}' is needed in another layout than it is made in")
+        sources = tuple(inputs.add(k, self.values[k], back) for k in keys)
+        inputs.wants.append(Wanted(key=(name, layout), sources=sources))
 
     def _cover(self, name: str, layout: Layout) -> list[Key]:
         """Pieces of a value that together have all elements of a layout."""
@@ -637,7 +655,7 @@ class _Builder:
         found = [self._step_behind(a, dots) for a in operands(op)]
         return next((s for s in found if s is not None), None)
 
-    def _units(self) -> list[ir.Dot | tuple[object, ...]]:
+    def _units(self) -> list[ir.Dot | tuple[object, ...]]:  # noqa: C901 (a sort and its graph)
         """Products and steps, each after what it needs of the same iteration."""
         needs: dict[object, set[object]] = {}
         order: list[object] = []
@@ -669,13 +687,18 @@ class _Builder:
         while len(done) < len(order):
             ready = next((u for u in order if u not in done and needs[u] <= set(done)), None)
             if ready is None:
-                raise Unscheduled("its vector work and products depend on each other in turns")
+                raise UnscheduledError("its vector work and products depend on each other in turns")
             done.append(ready)
         return done  # type: ignore[return-value]
 
     def _vector(self, step: tuple[object, ...]) -> None:
         plan = self.plan
-        ops = [op for op in self.loop.body for v in results(op) if self.step_of.get(v.name) == step]
+        ops = [
+            op
+            for op in self.loop.body
+            if isinstance(op, ir.Pointwise | ir.Reduce | ir.Broadcast)
+            and self.step_of.get(op.result.name) == step
+        ]
         needed = self._needed_elsewhere({op.result.name for op in ops})
         variables = step[1]
         assert isinstance(variables, frozenset)
@@ -686,10 +709,10 @@ class _Builder:
             steps: list[Op] = []
             leaves: set[str] = set()
             own = {op.result.name for op in ops}
-            for op in self.loop.body:
-                if op in ops or any(self._in_own_closure(op, o, own) for o in ops):
-                    if not isinstance(op, ir.Load | ir.Dot):
-                        steps.append(op)
+            for each in self.loop.body:
+                inside = each in ops or any(self._in_own_closure(each, o, own) for o in ops)
+                if inside and not isinstance(each, ir.Load | ir.Dot):
+                    steps.append(each)
             for op in ops:
                 for a in operands(op):
                     leaves |= self._outer_leaves(a, own)
@@ -697,21 +720,22 @@ class _Builder:
                 value = plan.values[leaf]
                 at = restricted(piece, value.vars)
                 if len(at) != len(value.vars):
-                    raise Unscheduled(f"'{leaf}' has an axis that its step does not have")
+                    raise UnscheduledError(f"'{leaf}' has an axis that its step does not have")
                 self._take(inputs, leaf, at)
             index = self._next(label)
-            makes, made = [], []
+            makes: list[str] = []
+            made: list[Key] = []
             for name in results_of:
                 at = restricted(piece, plan.values[name].vars)
                 if (name, at) in self.values:
                     continue  # made by another piece
-                value = f"{name}#{self._number(name, at)}"
-                self._define((name, at), value)
+                label_of = f"{name}#{self._number(name, at)}"
+                self._define((name, at), label_of)
                 home = self._home_of(name, at, None)
-                self._set_home(value, home)
+                self._set_home(label_of, home)
                 bits = plan.values[name].dtype.bits if self._is_operand(name) else 32
                 self.sizes.setdefault(home, max(1, count_of(at) * bits // 32))
-                makes.append(value)
+                makes.append(label_of)
                 made.append((name, at))
             self._add(
                 BodyOp(
@@ -738,13 +762,8 @@ class _Builder:
                 if frozenset((var, p.k)) == variables:
                     axis = dict(plan.layout(p.dot.result.vars))[var]
                     tiles = axis.count if var == p.lane else axis.count // 4
-                    parts = self._pieces(frozenset(p.dot.result.vars))[var == p.register]
-                    each = tiles // parts
-                    return [
-                        ((var, operand_rows(axis, range(i * each, (i + 1) * each))), (p.k, p.along))
-                        for i in range(parts)
-                    ]
-        raise Unscheduled("vector work on tiles that no product has")
+                    return [((var, operand_rows(axis, (i,))), (p.k, p.along)) for i in range(tiles)]
+        raise UnscheduledError("vector work on tiles that no product has")
 
     def _outer_leaves(self, name: str, own: set[str]) -> set[str]:
         """What a step takes from outside: loads, products, carried values, results of steps."""
@@ -797,7 +816,7 @@ class _Builder:
                 if p.dot.into == name:
                     return self._home_of(p.dot.result.name, piece, None)
         number = self._number(carried.inside.name if carried else name, piece)
-        return f"{carried.inside.name}#{number}" if carried else f"{name}#{number}"
+        return f"{carried.inside.name if carried else name}_{number}"
 
     def _cost(self, op: Op, layout: Layout) -> int:
         """Cycles of one op of vector work on a piece."""
@@ -807,21 +826,22 @@ class _Builder:
         chip, count = mi355x(), count_of(restricted(layout, value.vars))
         if isinstance(op, ir.Pointwise) and op.fn in _SLOW:
             return count * chip.transcendental
-        return count * chip.issue
+        paired = op.fn in PAIRED if value.dtype is DType.F32 else op.fn is Fn.CAST
+        return count * chip.issue // (2 if paired else 1)
 
     # Carried values, and the whole.
 
     def _carried(self, c: ir.Carried) -> CarriedPieces:
         keys = self.by_name.get(c.last, [])
         if not keys:
-            raise Unscheduled(f"'{c.last}' is not made in the loop")
+            raise UnscheduledError(f"'{c.last}' is not made in the loop")
         layout = self.plan.layout(c.inside.vars)
         if sum(count_of(k[1]) for k in keys) != (
             count_of(layout) if len(c.inside.vars) == 2 else sum(count_of(k[1]) for k in keys)
         ):
-            raise Unscheduled(f"pieces of '{c.last}' are not all of it")
+            raise UnscheduledError(f"pieces of '{c.last}' are not all of it")
         if self.plan.values[c.last].dtype is not c.inside.dtype:
-            raise Unscheduled(f"'{c.inside.name}' changes its type")
+            raise UnscheduledError(f"'{c.inside.name}' changes its type")
         return CarriedPieces(
             carried=c,
             keys=tuple((c.inside.name, k[1]) for k in keys),
@@ -842,12 +862,14 @@ class _Builder:
                 own = pieces[name]
                 keys = self._cover(own.carried.last, layout)
                 if not keys:
-                    raise Unscheduled(f"'{name}' is taken in another layout than it is left in")
+                    raise UnscheduledError(
+                        f"'{name}' is taken in another layout than it is left in"
+                    )
                 sources = []
                 for key in keys:
                     value = self.values[key]
                     takes.append(
-                        FlowOperand(value=value, back=1, before=f"{self.homes[value]}_first")
+                        FlowOperand(value=value, back=1, before=f"{self.homes[value]}#first")
                     )
                     taken.append((name, key[1]))
                     sources.append(len(takes) - 1)
@@ -868,10 +890,10 @@ class _Builder:
         return found
 
     def _flow(self, carried: tuple[CarriedPieces, ...]) -> Flow:
-        firsts = [f"{home}_first" for own in carried for home in own.homes]
+        firsts = [f"{home}#first" for own in carried for home in own.homes]
         for own in carried:
             for home in own.homes:
-                self.homes[f"{home}_first"] = home
+                self.homes[f"{home}#first"] = home
         ops = [FlowOp(name="start", role=SETUP, when=When.HEAD, results=tuple(firsts))]
         ops += [
             FlowOp(
@@ -945,30 +967,34 @@ def reads_of(transfer: Transfer, layout: Layout) -> list[tuple[int, int]]:
     return [(r * along.count + i, 4) for r in range(rows.count) for i in range(0, along.count, 4)]
 
 
-def describe_transfer(plan: TilePlan, loop: ir.Loop, load: ir.Load, channel: int) -> Transfer:
-    """How a load of a loop goes to LDS; ``Unscheduled`` where it cannot."""
+def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
+    plan: TilePlan, loop: ir.Loop, load: ir.Load, channel: int
+) -> Transfer:
+    """How a load of a loop goes to LDS; ``UnscheduledError`` where it cannot."""
     kernel = plan.kernel
     tensor, value = kernel.tensor(load.tensor), load.result
     body = {v.name for op in loop.body for v in results(op)} | {c.inside.name for c in loop.carried}
     if load.end is not None or any(a.value in body for a in load.at if a.value):
-        raise Unscheduled(f"rows of '{load.tensor}' are chosen in the loop")
+        raise UnscheduledError(f"rows of '{load.tensor}' are chosen in the loop")
     walked = 0
     for i, at in enumerate(load.at):
         axis = tensor.axes[i]
         if at.var is not None and kernel.var(at.var).axis != axis.name:
-            raise Unscheduled(f"'{load.tensor}' is walked along another axis than its own")
+            raise UnscheduledError(f"'{load.tensor}' is walked along another axis than its own")
         if at.var == loop.var:
             walked += 1
             if plan.extents[loop.var] % axis.per:
-                raise Unscheduled(f"a step is no whole number of blocks of '{load.tensor}'")
+                raise UnscheduledError(f"a step is no whole number of blocks of '{load.tensor}'")
         if at.value is not None and len(plan.values[at.value].vars) > 1:
-            raise Unscheduled(f"'{load.tensor}' is indexed by a tile")
+            raise UnscheduledError(f"'{load.tensor}' is indexed by a tile")
     if walked > 1 or tensor.dtype is DType.I4:
-        raise Unscheduled(f"'{load.tensor}' is walked along two axes at once")
+        raise UnscheduledError(f"'{load.tensor}' is walked along two axes at once")
     threads, size = plan.threads, tensor.dtype.bits // 8
     if len(value.vars) == 1:
         if size != WORD or any(a.value and plan.values[a.value].vars for a in load.at):
-            raise Unscheduled(f"'{load.tensor}' has elements of {size} byte(s), or gathered ones")
+            raise UnscheduledError(
+                f"'{load.tensor}' has elements of {size} byte(s), or gathered ones"
+            )
         row = value.vars[0]
         return Transfer(
             channel=channel, load=load, row=row, column="", rows=plan.padded[row], row_bytes=WORD,
@@ -976,20 +1002,22 @@ def describe_transfer(plan: TilePlan, loop: ir.Loop, load: ir.Load, channel: int
         )  # fmt: skip
     last = load.at[-1].var
     if len(value.vars) != 2 or last not in value.vars or last is None:
-        raise Unscheduled(f"tiles of '{load.tensor}' do not lie in rows")
+        raise UnscheduledError(f"tiles of '{load.tensor}' do not lie in rows")
     row = next(v for v in value.vars if v != last)
     per = tensor.axes[-1].per
     placed = [a for i, a in enumerate(load.at[:-1]) if a.var == row and tensor.axes[i].per == 1]
     gathered = [a for a in load.at[:-1] if a.value and plan.values[a.value].vars == (row,)]
     if len(placed) + len(gathered) != 1:
-        raise Unscheduled(f"tiles of '{load.tensor}' do not lie in rows")
+        raise UnscheduledError(f"tiles of '{load.tensor}' do not lie in rows")
     columns = plan.padded[last]
     if columns * size % (CHUNK * per) or (kernel.var(last).walk is Walk.STEP and last != loop.var):
-        raise Unscheduled(f"rows of '{load.tensor}' are no whole chunks of {CHUNK} bytes")
+        raise UnscheduledError(f"rows of '{load.tensor}' are no whole chunks of {CHUNK} bytes")
     made = Transfer(
         channel=channel, load=load, row=row, column=last, rows=plan.padded[row],
         row_bytes=columns * size // per, threads=threads, per=per, columns=columns,
     )  # fmt: skip
+    if made.slot_bytes > plan.machine.lds_bytes:
+        raise UnscheduledError(f"a tile of '{load.tensor}' does not fit LDS")
     if gathered and (LANES % made.chunks or made.chunks & (made.chunks - 1)):
-        raise Unscheduled(f"gathered rows of '{load.tensor}' are too long")
+        raise UnscheduledError(f"gathered rows of '{load.tensor}' are too long")
     return made

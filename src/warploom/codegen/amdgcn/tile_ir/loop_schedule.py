@@ -7,29 +7,50 @@ written only after the last use of the one before; tiles in LDS have as many as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
 
-from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA
-from warploom.codegen.amdgcn.tile_ir.loop_body import BodyOp, LoopBody, Unscheduled, reads_of
-from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
-from warploom.errors import SchedulingError, SyncError
-from warploom.ir import Counters, KernelShape, ScheduleDocument
+from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap
+from warploom.codegen.amdgcn.tile_ir.loop_body import (
+    BodyOp,
+    LoopBody,
+    UnscheduledError,
+    loop_body,
+    reads_of,
+)
+from warploom.codegen.amdgcn.tile_ir.machine import AmdMachine
+from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, tile_extents
+from warploom.errors import WarploomError
+from warploom.ir import Counters, KernelShape, ScheduleDocument, tile as ir
 from warploom.ir.machine_costs import MachineCosts, OpTiming
 from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ResourceKind
+from warploom.ir.tile import Kernel
 from warploom.modulo import ModuloOptions, ModuloResult, model, solve_modulo
 from warploom.modulo.options import ExactUse
 from warploom.pipeline.modulo.bridge import BodyProblem
 from warploom.pipeline.modulo.entries import modulo_phases
-from warploom.sim import interval_cost, mi355x_costs
+from warploom.sim import interval_cost, mi355x_costs, simulate
+from warploom.sim.pace import Pace, find_pace
 from warploom.sync.counters import Synthesis, synthesise
 from warploom.targets.mi355x import mi355x
+from warploom.verify import verify
 
 TICK = 16  # cycles: what the solver counts in; a finer clock finds the same orders, later
 MAX_COPIES = 4
 MAX_UNROLL = 4
+TILES = (  # rows, columns, steps of a tile, waves: the largest first
+    (256, 256, 64, 8), (256, 192, 64, 8), (256, 128, 64, 8), (128, 256, 64, 8), (256, 128, 32, 8),
+    (128, 128, 64, 8), (128, 64, 64, 8), (64, 64, 64, 4), (64, 64, 32, 4),
+)  # fmt: skip
+NEAR = 0.03  # how much busier a unit may be in another division among waves
 BARRIER_SETS = 24  # sets of barriers that are compared
+# The heuristic is quick and knows of no registers while it places; the exact solver does.
 FAST = ModuloOptions(exact=ExactUse.NEVER)
+EXACT = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=2.0, gap=0.03)
+ROUGH = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=1.0, gap=0.1)
+MANY_OPS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +61,7 @@ class LoopSchedule:
     document: ScheduleDocument
     order: ModuloResult
     guard: Synthesis
+    axis: str = ""  # that the loop walks along
 
     @property
     def copies(self) -> dict[int, int]:
@@ -51,6 +73,21 @@ class LoopSchedule:
                 found[entry.op.channel] = max(found.get(entry.op.channel, 0), entry.op.stage + 1)
         return found
 
+    def pace(self) -> Pace | None:
+        """Simulated cycles of the loop; nothing of it was timed on a chip."""
+        machine = self.document.machine
+        assert machine is not None
+        return find_pace(
+            lambda trips: simulate(self.document, machine, trips=trips),
+            self.document.tiles_per_iteration,
+            "step",
+        )
+
+    def pace_text(self) -> str:
+        """The same in one line."""
+        found = self.pace()
+        return "no steady pace" if found is None else found.text()
+
     def status(self) -> str:
         """How good the order is: the least of the model, or how far from what no order can beat."""
         ii, bound = self.order.ii * TICK, self.order.lower_bound * TICK
@@ -60,23 +97,33 @@ class LoopSchedule:
 
 
 def schedule_loop(
-    plan: TilePlan, body: LoopBody, *, name: str, lds: int, options: ModuloOptions | None = None
-) -> LoopSchedule:
-    """Solve, expand and guard a loop; ``lds``: bytes its tiles may have.
+    plan: TilePlan, body: LoopBody, *, name: str, lds: int, registers: int | None = None,
+    options: ModuloOptions | None = None,
+) -> LoopSchedule:  # fmt: skip
+    """Solve, expand and guard a loop; ``lds``: bytes its tiles may have; ``registers``: how many of
+    a lane may hold values at once, where that must be bounded. Addresses and temporaries come on
+    top, and only the compiler knows how many.
 
-    Raises ``Unscheduled`` where no order fits the budgets.
+    Raises ``UnscheduledError`` where no order fits the budgets.
     """
     ops = body.described()
     machine = machine_of(body, ops)
     storage = _Storage(plan, body, ops, machine)
-    problem = storage.problem(name, lds)
-    try:
-        order = solve_modulo(problem.problem, options or FAST)
-    except SchedulingError as error:
-        raise Unscheduled(f"no order was found: {error.what}") from None
-    phases = modulo_phases(problem, order)
-    if phases.k_tiles_per_iteration > MAX_UNROLL:
-        raise Unscheduled(f"its order repeats after {phases.k_tiles_per_iteration} steps only")
+    if options is None:
+        exact = EXACT if len(ops) <= MANY_OPS else ROUGH
+        options = FAST if registers is None else exact
+    deepest = min(MAX_COPIES, lds // sum(t.slot_bytes for t in body.transfers))
+    for copies in sorted({deepest, min(2, deepest)}, reverse=True):
+        problem = storage.problem(name, lds, registers, copies)
+        try:
+            order = solve_modulo(problem.problem, options)
+        except WarploomError as error:
+            raise UnscheduledError(f"no order was found: {error.what}") from None
+        phases = modulo_phases(problem, order)
+        if phases.k_tiles_per_iteration <= MAX_UNROLL:
+            break
+    else:
+        raise UnscheduledError("tiles do not fit LDS, or its order repeats after many steps only")
     bare = ScheduleDocument(
         name=name,
         target=mi355x().name,
@@ -93,9 +140,13 @@ def schedule_loop(
         flow=body.flow,
     )
     try:
-        guard = synthesise(bare, cost=interval_cost(machine, trips=6), limit=BARRIER_SETS)
-    except SyncError as error:
-        raise Unscheduled(f"it cannot be synchronised: {error.what}") from None
+        cost = interval_cost(machine, trips=6, waves=max(1, plan.waves // mi355x().simds))
+        guard = synthesise(bare, cost=cost, limit=BARRIER_SETS)
+    except WarploomError as error:
+        raise UnscheduledError(f"it cannot be synchronised: {error.what}") from None
+    report = verify(guard.document)
+    if not report.clean:
+        raise UnscheduledError(f"its schedule is not proven: {report.trouble}")
     return LoopSchedule(body=body, document=guard.document, order=order, guard=guard)
 
 
@@ -165,20 +216,23 @@ class _Storage:
             for op in body.ops
         ]
         self.prices = [machine.timing(op) for op in ops]
-        priced = zip(self.prices, self.counts, strict=True)
-        self.late = [_ticks(p.latency + (n - 1) * p.issue) for p, n in priced]
+        # All waves ask a unit they share at about the same time: the last one is served last.
+        shared = {ResourceKind.GLOBAL_MEM, ResourceKind.LDS}
+        self.late = [
+            _ticks(p.latency + (p.occupancy * n * plan.waves if op.resource in shared else 0))
+            for op, p, n in zip(ops, self.prices, self.counts, strict=True)
+        ]
         self.places: dict[str, list[str]] = {}
         for value in sorted(self.maker, key=lambda v: self.maker[v]):
             self.places.setdefault(body.homes[value], []).append(value)
 
-    def problem(self, name: str, lds: int) -> BodyProblem:
+    def problem(self, name: str, lds: int, registers: int | None, copies: int) -> BodyProblem:
         """The modulo problem: units, edges, one home a value, rings of LDS tiles."""
         waves = self.plan.waves
         beside = max(1, waves // mi355x().simds)
         shared = {ResourceKind.GLOBAL_MEM, ResourceKind.LDS}
         busy = [waves if op.resource in shared else beside for op in self.ops]
         priced = zip(self.ops, self.prices, self.counts, busy, strict=True)
-        budget = min(256, mi355x().registers // beside)
         problem = model.ModuloProblem(
             name=name,
             ops=tuple(
@@ -191,13 +245,13 @@ class _Storage:
                 for i, (op, p, n, w) in enumerate(priced)
             ),
             edges=tuple(self._edges()),
-            rings=self._rings(),
-            values=(),
+            rings=self._rings(copies),
+            values=self._values() if registers is not None else (),
             roles=(
                 model.Role(
                     name=model.MAIN_ROLE,
-                    register_budget=None,
-                    static_registers=min(budget, self.body.static),
+                    register_budget=registers,
+                    static_registers=self.static_registers(),
                 ),
             ),
             smem_budget=lds,
@@ -208,6 +262,28 @@ class _Storage:
             partitions=1,
             partition=(0,) * len(self.ops),
             slot_rings=self._slot_rings(),
+        )
+
+    def static_registers(self) -> int:
+        """Registers that are taken all the time: what is known before, and sums."""
+        sums = sum(self.body.sizes[p] for p, values in self.places.items() if self._kept(p, values))
+        return self.body.static + sums
+
+    def _kept(self, place: str, values: list[str]) -> bool:
+        carried = {home for own in self.body.carried for home in own.homes}
+        return place in self.body.sizes and (len(values) > 1 or place in carried)
+
+    def _values(self) -> tuple[model.Value, ...]:
+        """Registers that hold a value from its maker to its last use."""
+        return tuple(
+            model.Value(
+                name=place,
+                size=self.body.sizes[place],
+                src=self.maker[values[0]],
+                uses=self._reads(values[0]),
+            )
+            for place, values in self.places.items()
+            if place in self.body.sizes and not self._kept(place, values)
         )
 
     def _edges(self) -> list[model.ModuloEdge]:
@@ -235,7 +311,7 @@ class _Storage:
             ]
         return tuple(found)
 
-    def _rings(self) -> tuple[model.Ring, ...]:
+    def _rings(self, copies: int) -> tuple[model.Ring, ...]:
         """Homes as rings: of LDS several copies, of registers one."""
         slots = {f"{t.channel}.0": t.slot_bytes for t in self.body.transfers}
         return tuple(
@@ -245,7 +321,7 @@ class _Storage:
                 size=slots.get(place, 0),
                 writers=tuple(self.maker[v] for v in values),
                 readers=tuple(self._reads(v) for v in values),
-                max_depth=MAX_COPIES if place in slots else 1,
+                max_depth=copies if place in slots else 1,
             )
             for place, values in self.places.items()
         )
@@ -284,6 +360,7 @@ def gated_loop(schedule: LoopSchedule) -> GatedLoop:
     """What the gate compares code with."""
     kinds: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
     for op in schedule.body.ops:
+        found: tuple[tuple[str, int], ...]
         match op.role:
             case OpRole.GLOBAL_LOAD:
                 found = (("dma", op.count),)
@@ -308,3 +385,164 @@ def _read_kind(op: BodyOp) -> str:
     if op.transfer.wide:
         size = run * op.transfer.row_bytes // op.transfer.columns
     return "ds_read" if size == 16 else f"ds_read_b{8 * size}"
+
+
+def loop_sidecar(schedule: LoopSchedule) -> dict[str, Any]:
+    """What the gate and readers of a kernel's files need of a loop, as JSON-ready values."""
+    gated = gated_loop(schedule)
+    kinds: dict[str, list[list[list[Any]]]] = {}
+    for (name, _), found in gated.kinds.items():
+        kinds.setdefault(name, []).append([list(f) for f in found])
+    protocol = schedule.document.protocol
+    return {
+        "schedule": schedule.document.name,
+        "axis": schedule.axis,
+        "steps": protocol.kernel_k_base + 2 * protocol.k_tiles_per_iteration + 1,
+        "instructions": kinds,
+        "copies": {str(c): n for c, n in sorted(schedule.copies.items())},
+    }
+
+
+def gated_from(document: ScheduleDocument, loop: Mapping[str, Any]) -> GatedLoop:
+    """A loop of a sidecar, to compare code with."""
+    kinds = {
+        (name, i): tuple((str(kind), int(count)) for kind, count in found)
+        for name, each in loop["instructions"].items()
+        for i, found in enumerate(each)
+    }
+    return GatedLoop(document=document, kinds=kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduledKernel:
+    """A plan with the schedules of its loops by the loop's identity; why others have none."""
+
+    plan: TilePlan
+    by_loop: Mapping[int, LoopSchedule]
+    plain: tuple[str, ...]
+
+    @property
+    def cycles(self) -> float:
+        """Simulated cycles of one step of all loops."""
+        paces = [s.pace() for s in self.by_loop.values()]
+        return sum(p.per_tile if p is not None else inf for p in paces)
+
+
+def schedule_kernel(plan: TilePlan, registers: int | None = None) -> ScheduledKernel:
+    """Schedules of all loops that can have one. Raises ``UnscheduledError`` where none can."""
+    bodies: dict[int, tuple[ir.Loop, LoopBody]] = {}
+    why: list[str] = []
+    vectors: dict[str, AxisMap] = {}
+    for loop in _loops(plan.kernel.ops):
+        try:
+            body = loop_body(plan, loop)
+        except UnscheduledError as error:
+            why.append(f"the loop over '{loop.var}': {error}")
+            continue
+        bodies[id(loop)] = loop, body
+        vectors |= body.vectors
+    if not bodies:
+        raise UnscheduledError("; ".join(why) or "it has no loop")
+    found: dict[int, LoopSchedule] = {}
+    for key, (loop, body) in bodies.items():
+        tiles = "x".join(str(plan.padded[v]) for v in dict.fromkeys(_named(body)))
+        number = f"_{len(found)}" if found else ""
+        try:
+            made = schedule_loop(
+                plan, body, name=f"{plan.kernel.name}_{tiles}{number}", registers=registers,
+                lds=plan.machine.lds_bytes,
+            )  # fmt: skip
+            found[key] = replace(made, axis=plan.kernel.var(loop.var).axis)
+        except UnscheduledError as error:
+            why.append(f"the loop over '{loop.var}': {error}")
+    if not found:
+        raise UnscheduledError("; ".join(why))
+    return ScheduledKernel(plan=replace(plan, vectors=vectors), by_loop=found, plain=tuple(why))
+
+
+def _named(body: LoopBody) -> Iterator[str]:
+    for op in body.ops:
+        if op.product is not None:
+            yield from (op.product.lane, op.product.register, op.product.k)
+
+
+def _loops(ops: tuple[ir.Op, ...]) -> Iterator[ir.Loop]:
+    for op in ops:
+        if isinstance(op, ir.Loop):
+            yield op
+            yield from _loops(op.body)
+
+
+def pipelined_plans(
+    kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine
+) -> Iterator[TilePlan]:
+    """Plans to try for pipelined loops, the largest tile first.
+
+    Waves divide both axes of accumulators so that the busiest unit has least to do.
+    """
+    loops = _loops(kernel.ops)
+    if not any(isinstance(op, ir.Dot) for loop in loops for op in loop.body):
+        return
+    seen = []
+    for rows, columns, step, waves in TILES:
+        extents = tile_extents(kernel, pinned, rows, columns, step)
+        if (extents, waves) in seen:
+            continue
+        seen.append((extents, waves))
+        found = []
+        for across in (1, 2, 4, 8):
+            if across > waves:
+                continue
+            plan = TilePlan(
+                kernel=kernel, extents=extents, waves=waves, machine=machine, across=across
+            )
+            load = busiest(plan)
+            if load is not None:
+                found.append((load, across, plan))
+        least = min((load for load, _, _ in found), default=0)
+        for load, across, plan in sorted(found, key=lambda each: each[:2]):
+            if load <= least * (1 + NEAR) and across:
+                yield plan
+
+
+def why_plain(kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine) -> tuple[str, ...]:
+    """Why no loop of products of a kernel can be pipelined, by its smallest tile."""
+    *_, (rows, columns, step, waves) = TILES
+    extents = tile_extents(kernel, pinned, rows, columns, step)
+    found = []
+    for loop in _loops(kernel.ops):
+        if not any(isinstance(op, ir.Dot) for op in loop.body):
+            continue
+        try:
+            loop_body(TilePlan(kernel=kernel, extents=extents, waves=waves, machine=machine), loop)
+        except UnscheduledError as error:
+            found.append(f"the loop over '{loop.var}': {error}")
+    return tuple(found)
+
+
+def busiest(plan: TilePlan) -> int | None:
+    """Cycles an iteration that its busiest unit needs, over all loops; None where none can be
+    pipelined.
+    """
+    total = 0
+    for loop in _loops(plan.kernel.ops):
+        try:
+            body = loop_body(plan, loop)
+        except UnscheduledError:
+            continue
+        total += max(unit_cycles(plan, body).values())
+    return total or None
+
+
+def unit_cycles(plan: TilePlan, body: LoopBody) -> dict[ResourceKind, int]:
+    """Cycles an iteration that each unit of a compute unit is busy with a body's ops."""
+    ops = body.described()
+    machine = machine_of(body, ops)
+    beside = max(1, plan.waves // mi355x().simds)
+    found: dict[ResourceKind, int] = {}
+    for own, op in zip(body.ops, ops, strict=True):
+        moves = own.role in (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD)
+        times = own.count * plan.waves if moves else beside
+        kind = op.resource
+        found[kind] = found.get(kind, 0) + machine.timing(op).occupancy * times
+    return found

@@ -14,15 +14,17 @@ from warploom.codegen.amdgcn.lower.pointwise import IrText
 from warploom.codegen.amdgcn.tile_ir import memory, pipelined, prefetching, products, reduce
 from warploom.codegen.amdgcn.tile_ir.errors import refuse
 from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, Layout, places, run_of
-from warploom.codegen.amdgcn.tile_ir.loop_body import Unscheduled
+from warploom.codegen.amdgcn.tile_ir.loop_body import UnscheduledError
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import LoopSchedule
 from warploom.codegen.amdgcn.tile_ir.numbers import (
+    PAIRED,
     WHOLE,
     build_vector,
     convert,
     memory_type,
     narrow_vector,
     number,
+    pair,
     pointwise,
     register_type,
     widen,
@@ -130,7 +132,7 @@ class Lowering:
     def forbid(self, what: str) -> None:
         """What a pipelined loop must not contain."""
         if self.pipelining:
-            raise Unscheduled(f"{what} stands in it")
+            raise UnscheduledError(f"{what} stands in it")
 
     def operand_words(self, name: str, layout: Layout) -> list[tuple[int, int, tuple[str, str]]]:
         """A value as an operand of matrix instructions: first element, count, type and name."""
@@ -192,13 +194,16 @@ class Lowering:
 
     def stored_vector(self, frag: Fragment, start: int, count: int, kind: DType) -> str | None:
         """Neighbours as they lie in memory, where the fragment has just them."""
-        found = frag.vectors.get(start)
-        if found is None or found[1] < count or found[2] is not kind or count == 1:
+        begin = next((s for s, v in frag.vectors.items() if s <= start < s + v[1]), None)
+        if begin is None or count == 1:
             return None
-        name, have, _ = found
+        name, have, own = frag.vectors[begin]
+        if begin + have < start + count or own is not kind:
+            return None
         if have == count:
             return name
-        form, chosen = memory_type(kind), ", ".join(f"i32 {i}" for i in range(count))
+        form = memory_type(kind)
+        chosen = ", ".join(f"i32 {start - begin + i}" for i in range(count))
         return self.text.value(
             f"shufflevector <{have} x {form}> {name}, <{have} x {form}> poison, "
             f"<{count} x i32> <{chosen}>"
@@ -248,6 +253,13 @@ class Lowering:
     def _pointwise(self, op: ir.Pointwise, layout: Layout) -> Fragment:
         args = [self.get_over(a, layout) for a in op.args]
         kinds = [self.plan.values[a].dtype for a in op.args]
+        count = len(places(layout))
+        if op.fn in PAIRED and count % 2 == 0 and {op.result.dtype, *kinds} == {DType.F32}:
+            pairs = {
+                i: (pair(self.text, op.fn, *(self.vector(a, i, 2) for a in args)), 2, DType.F32)
+                for i in range(0, count, 2)
+            }
+            return packed(layout, DType.F32, pairs)
         names = [
             pointwise(self.text, op.fn, [self.element(a, i) for a in args], kinds, op.result.dtype)
             for i in range(len(places(layout)))
@@ -271,6 +283,8 @@ class Lowering:
                     self.fragments[op.result.name] = products.dot(self, op)
                 case ir.Reduce():
                     self.fragments[op.result.name] = reduce.reduced(self, op)
+                case ir.Scan():
+                    self.fragments[op.result.name] = reduce.scanned(self, op)
 
     def _loop(self, op: ir.Loop) -> None:
         var = self.plan.kernel.var(op.var)
@@ -288,6 +302,7 @@ class Lowering:
                 first = self._smax(self.uniform(op.start), "0")
             if op.until is not None:
                 end = self._smin(self.uniform(op.until), length)
+            first, end = self._seen(op, first, end, step)
             schedule = self.schedules.get(id(op))
             if schedule is not None:
                 now, first = self._pipelined(op, schedule, now, first, end, step)
@@ -296,6 +311,42 @@ class Lowering:
             )
         for c in op.carried:
             self.fragments[c.result.name] = now[c.inside.name]
+
+    def _seen(self, op: ir.Loop, first: str, end: str, step: int) -> tuple[str, str]:
+        """The steps of a loop in which a tile sees anything: whole ones, so that conditions that
+        hide elements need not be looked at to leave a step out.
+        """
+        cut = self.plan.seen.get(id(op))
+        if cut is None:
+            return first, end
+        text = self.text
+        for bound in cut.bounds:
+            if abs(bound.loop) != 1:
+                continue
+            most = str(bound.constant)
+            if bound.rows and cut.row is not None:
+                far = self.plan.extents[cut.row] - 1 if bound.rows > 0 else 0
+                place = text.value(f"add i32 {self.spans[cut.row].position}, {far}")
+                most = text.value(f"mul i32 {place}, {bound.rows}")
+                most = text.value(f"add i32 {most}, {bound.constant}")
+            for factor, name in bound.rest:
+                part = text.value(f"mul i32 {self.uniform(name)}, {factor}")
+                most = text.value(f"add i32 {most}, {part}")
+            if bound.loop < 0:
+                past = text.value(f"sub i32 {most}, {first}")  # steps up to that one
+                past = self._smax(past, "-1")
+                past = text.value(f"add i32 {past}, {step}")
+                steps = text.value(f"udiv i32 {past}, {step}")
+                end = self._smin(end, text.value(
+                    f"add i32 {first}, {text.value(f'mul i32 {steps}, {step}')}"
+                ))  # fmt: skip
+            else:
+                least = text.value(f"sub i32 0, {most}")
+                skipped = text.value(f"sub i32 {least}, {first}")
+                skipped = self._smax(skipped, "0")
+                steps = text.value(f"udiv i32 {skipped}, {step}")
+                first = text.value(f"add i32 {first}, {text.value(f'mul i32 {steps}, {step}')}")
+        return first, end
 
     def _listed(
         self, op: ir.Loop, tiles: ir.Tiles, step: int, length: str, now: dict[str, Fragment]

@@ -7,6 +7,7 @@ have another bias, so tensors of e4m3 and e5m2 are refused there.
 from dataclasses import dataclass
 
 from warploom.ir.tile import DType
+from warploom.targets.mi300x import mi300x
 from warploom.targets.mi355x import mi355x
 
 HALVES = {DType.BF16: ("bfloat", "bf16"), DType.F16: ("half", "f16")}
@@ -96,5 +97,7 @@ MI355X = AmdMachine(
     swaps=True,
     wide_dma=True,
 )
-MI300X = AmdMachine(name="mi300x", cpu="gfx942", lds_bytes=65536, dies=8, half_k=16, byte_k=())
+MI300X = AmdMachine(
+    name="mi300x", cpu="gfx942", lds_bytes=mi300x().lds_bytes, dies=8, half_k=16, byte_k=()
+)
 MACHINES = {m.name: m for m in (MI355X, MI300X)}

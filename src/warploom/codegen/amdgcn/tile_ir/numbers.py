@@ -1,18 +1,17 @@
 """Numbers in memory and in registers: element types as LLVM IR, and pointwise functions.
 
 In registers floats of every width are ``float``, rounded to their type; whole numbers are ``i32``,
-truths ``i1``. Functions that only whole kernels use (sine, division of whole numbers) stand here;
-the others are those of the tails of products.
+truths ``i1``. Functions that only whole kernels use (division of whole numbers) stand here; the
+others are those of the tails of products.
 """
 
 from __future__ import annotations
-
-import math
 
 from warploom.codegen.amdgcn.lower import pointwise as common
 from warploom.codegen.amdgcn.lower.pointwise import IrText, constant
 from warploom.ir.tile import DType, Fn
 
+PAIRED = {Fn.ADD: "fadd", Fn.SUB: "fsub", Fn.MUL: "fmul"}  # two at once
 WHOLE = (DType.I32, DType.I8, DType.I4)
 _MEMORY = {
     DType.F32: "float", DType.I32: "i32", DType.BF16: "i16", DType.F16: "i16", DType.E4M3: "i8",
@@ -20,11 +19,6 @@ _MEMORY = {
 }  # fmt: skip
 _MOST = {DType.E4M3: 448.0, DType.E5M2: 57344.0}
 _RANGE = {DType.I8: (-128, 127), DType.I4: (-8, 7)}
-# pi / 2 in three parts of which the first two have few bits, so that products with small whole
-# numbers are exact; polynomials of sine and cosine on [-pi/4, pi/4].
-_HALF_PI = (1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8)
-_SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
-_COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 
 
 def register_type(dtype: DType) -> str:
@@ -195,8 +189,6 @@ def _divided(text: IrText, fn: Fn, a: str, b: str) -> str:
 
 
 def _floats(text: IrText, fn: Fn, args: list[str]) -> str | None:
-    if fn in (Fn.SIN, Fn.COS):
-        return _wave(text, args[0], cosine=fn is Fn.COS)
     if fn in (Fn.FLOORDIV, Fn.MOD):
         a, b = args
         zero = constant(0.0, DType.F32)
@@ -211,32 +203,6 @@ def _floats(text: IrText, fn: Fn, args: list[str]) -> str | None:
     return None
 
 
-def _wave(text: IrText, x: str, *, cosine: bool) -> str:
-    """Sine or cosine: the nearest multiple of pi / 2 is taken off, then a polynomial."""
-
-    def f32(value: float) -> str:
-        return constant(value, DType.F32)
-
-    def fma(a: str, b: str, c: str) -> str:
-        return text.value(f"call float @llvm.fma.f32(float {a}, float {b}, float {c})")
-
-    scaled = text.value(f"fmul float {x}, {f32(2 / math.pi)}")
-    turns = text.value(f"call float @llvm.rint.f32(float {scaled})")
-    rest = x
-    for part in _HALF_PI:
-        rest = fma(turns, f32(-part), rest)
-    quarter = text.value(f"call i32 @llvm.fptosi.sat.i32.f32(float {turns})")
-    if cosine:
-        quarter = text.value(f"add i32 {quarter}, 1")
-    square = text.value(f"fmul float {rest}, {rest}")
-    sine = fma(fma(f32(_SIN[0]), square, f32(_SIN[1])), square, f32(_SIN[2]))
-    sine = fma(text.value(f"fmul float {sine}, {square}"), rest, rest)
-    other = fma(fma(f32(_COS[0]), square, f32(_COS[1])), square, f32(_COS[2]))
-    other = fma(fma(other, square, f32(-0.5)), square, f32(1.0))
-    odd = text.value(f"and i32 {quarter}, 1")
-    is_odd = text.value(f"icmp ne i32 {odd}, 0")
-    made = text.value(f"select i1 {is_odd}, float {other}, float {sine}")
-    two = text.value(f"and i32 {quarter}, 2")
-    below = text.value(f"icmp ne i32 {two}, 0")
-    minus = text.value(f"fneg float {made}")
-    return text.value(f"select i1 {below}, float {minus}, float {made}")
+def pair(text: IrText, fn: Fn, a: str, b: str) -> str:
+    """A function of two neighbours at once."""
+    return text.value(f"{PAIRED[fn]} <2 x float> {a}, {b}")

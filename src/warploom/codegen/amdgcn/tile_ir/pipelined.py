@@ -36,6 +36,7 @@ from warploom.ir.tile import DType
 if TYPE_CHECKING:
     from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
 
+REACH = 65536  # bytes an LDS access can add to its address
 NARROW = (DType.BF16, DType.F16, DType.E4M3, DType.E5M2, DType.I8)
 
 
@@ -153,6 +154,7 @@ class _Pipelined:
             ]
             joined[name] = low.from_parts(now[name], names)
         at = text.value(f"phi i32 [ {self.first}, %{before} ], [ {position}, %{after} ]")
+        state.new_section()
         return joined, at
 
     def _settle(self) -> None:
@@ -297,7 +299,9 @@ class _Pipelined:
         share = self.low.state.at_entry(
             ("share", transfer.moved), f"mul i32 %wave, {64 * transfer.moved}"
         )
-        for i, offset in enumerate(source.offsets):
+        for i in range(transfer.instructions):
+            offset, more = source.place(i)
+            total = text.value(f"add i32 {along}, {more}") if more != "0" else along
             self.pin()
             start = desc.stage * transfer.slot_bytes + i * transfer.threads * transfer.moved
             slot = self.low.state.lds(self.regions[transfer.channel], str(start))
@@ -305,7 +309,7 @@ class _Pipelined:
             text.add(
                 "call void @llvm.amdgcn.raw.ptr.buffer.load.lds("
                 f"ptr addrspace(8) {source.resource}, ptr addrspace(3) {to}, "
-                f"i32 {transfer.moved}, i32 {offset}, i32 {along}, i32 0, i32 0){DMA_SCOPE}"
+                f"i32 {transfer.moved}, i32 {offset}, i32 {total}, i32 0, i32 0){DMA_SCOPE}"
             )
 
     def _read(self, op: BodyOp, desc: OpDesc) -> None:
@@ -317,8 +321,15 @@ class _Pipelined:
         for read in transfers.reads(self.low, transfer, layout):
             self.pin()
             start = desc.stage * transfer.slot_bytes + read.offset
-            slot = self.low.state.lds(self.regions[transfer.channel], str(start))
-            at = text.value(f"getelementptr inbounds i8, ptr addrspace(3) {slot}, i32 {read.lane}")
+            # What an instruction can add itself is left to it; the rest is in a lane's address.
+            far = self.regions[transfer.channel].start + start - start % REACH
+            lane = read.lane
+            if far:
+                lane = self.low.state.at_entry(("far", lane, far), f"add i32 {lane}, {far}")
+            at = text.value(f"getelementptr i8, ptr addrspace(3) @lds, i32 {lane}")
+            at = text.value(
+                f"getelementptr inbounds i8, ptr addrspace(3) {at}, i32 {start % REACH}"
+            )
             if read.turned:
                 four = text.value(
                     f"call <4 x i16> @llvm.amdgcn.ds.read.tr16.b64.v4i16(ptr addrspace(3) {at})"
@@ -549,7 +560,7 @@ class _Pipelined:
 
 def _width(kind: str) -> int:
     """Words of a register group's type."""
-    return int(kind[1:].split(" ")[0]) if kind.startswith("<") else 1
+    return int(kind[1:].split(" ", maxsplit=1)[0]) if kind.startswith("<") else 1
 
 
 __all__ = ["Key", "emit_pipelined"]

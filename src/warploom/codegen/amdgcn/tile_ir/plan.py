@@ -22,8 +22,12 @@ from warploom.codegen.amdgcn.tile_ir.layout import (
     vector_axes,
 )
 from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
+from warploom.errors import WarploomError
 from warploom.ir import tile as ir
 from warploom.ir.tile import DType, Kernel, Op, Value, Walk, is_number, operands, results, walk
+from warploom.passes.body import body_of
+from warploom.passes.fuse import fuse
+from warploom.passes.loop_bounds import Cut, cut_of
 
 WIDE = 128  # bits of the widest memory access of a lane
 ROWS, COLUMNS, STEPS = 128, 128, 64
@@ -50,6 +54,18 @@ class TilePlan:
     def threads(self) -> int:
         """Work items of a workgroup."""
         return self.waves * LANES
+
+    @cached_property
+    def seen(self) -> dict[int, Cut]:
+        """What hides elements along a loop, by the loop's identity, where that is known."""
+        if len(self.kernel.loops) != 1 or self.kernel.loops[0].lists:
+            return {}
+        try:
+            body = body_of(self.kernel)
+            found = cut_of(body, fuse(body))
+        except WarploomError:  # a form that only other passes refuse
+            return {}
+        return {} if found is None else {id(self.kernel.loops[0]): found}
 
     @cached_property
     def made(self) -> dict[str, Op]:
@@ -219,19 +235,27 @@ def candidates(kernel: Kernel, pinned: Mapping[str, int]) -> Iterator[dict[str, 
         (ROWS, COLUMNS, STEPS), (ROWS, 64, STEPS), (64, 64, STEPS), (64, 64, 32), (64, 32, 32),
         (64, 16, 32),
     ):  # fmt: skip
-        found: dict[str, int] = {}
-        tiles = [v for v in kernel.grid.vars if kernel.var(v).walk is Walk.TILE]
-        for var in kernel.vars:
-            if is_number(var):
-                continue
-            given = pinned.get(var.name) or pinned.get(var.axis) or var.extent
-            usual = step if var.walk is Walk.STEP else columns
-            if var.walk is Walk.TILE and var.name == tiles[0]:
-                usual = rows
-            found[var.name] = given or usual
+        found = tile_extents(kernel, pinned, rows, columns, step)
         if found not in seen:
             seen.append(found)
             yield found
+
+
+def tile_extents(
+    kernel: Kernel, pinned: Mapping[str, int], rows: int, columns: int, step: int
+) -> dict[str, int]:
+    """Extents of all variables; what the author or the caller says stays."""
+    found: dict[str, int] = {}
+    tiles = [v for v in kernel.grid.vars if kernel.var(v).walk is Walk.TILE]
+    for var in kernel.vars:
+        if is_number(var):
+            continue
+        given = pinned.get(var.name) or pinned.get(var.axis) or var.extent
+        usual = step if var.walk is Walk.STEP else columns
+        if var.walk is Walk.TILE and var.name == tiles[0]:
+            usual = rows
+        found[var.name] = given or usual
+    return found
 
 
 def _without_products(kernel: Kernel, pinned: Mapping[str, int]) -> dict[str, int]:

@@ -69,7 +69,7 @@ def _closure(name: str, made: Mapping[str, Op], carried: set[str]) -> list[Op] |
         op = made.get(now)
         if op is None or op in found:
             continue
-        if isinstance(op, ir.Dot | ir.Reduce | ir.Loop | ir.Store):
+        if isinstance(op, ir.Dot | ir.Reduce | ir.Scan | ir.Loop | ir.Store):
             return None
         if isinstance(op, ir.Load) and any(n in made or n in carried for n in operands(op)):
             return None

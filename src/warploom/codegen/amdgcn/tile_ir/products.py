@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
 
 PAD = 16
+CROWDED = 96  # accumulators of a lane from which on registers are scarce
 
 
 def dot(low: Lowering, op: ir.Dot) -> Fragment:
@@ -65,6 +66,7 @@ def dot(low: Lowering, op: ir.Dot) -> Fragment:
         at = i * registers.count + 4 * j
         sums[i, j] = "zeroinitializer" if start is None else low.vector(start, at, 4)
     kind = matrix.cast or matrix.operand
+    crowded = len(tiles) * 4 >= CROWDED
     for step in range(plan.padded[k] // matrix.k):
         for i, j in tiles:
             left, right = read(register, j, step), read(lane, i, step)
@@ -72,6 +74,8 @@ def dot(low: Lowering, op: ir.Dot) -> Fragment:
                 f"call <4 x float> @{matrix.intrinsic}({kind} {left}, {kind} {right}, "
                 f"<4 x float> {sums[i, j]}, {matrix.last})"
             )
+        if crowded:  # operands of later steps are read then, and not all at once
+            low.text.add("call void @llvm.amdgcn.sched.barrier(i32 0)")
     if low.state.reuse:
         for v in (lane, register):
             low.drop_operand(sides[v], k)

@@ -1,9 +1,11 @@
 """``compile_tile_kernel``: any tile kernel as gfx950 code, with everything a launcher needs.
 
-The schedule is a simple one: a tile's operands are loaded, written to LDS and multiplied. Where a
-loop's loads depend on its variable alone they are issued one step ahead, into registers. LLVM
-derives the waits for loads and LDS from their uses; barriers stand where two accesses of LDS need
-one.
+Loops of products are pipelined where they have that form: a modulo schedule with rings of LDS
+tiles, whose waits and barriers are derived and proven, and code that is exactly it. Every other
+loop, and the steps that a pipelined one leaves over, is a plain one: a tile's operands are loaded,
+written to LDS and multiplied. Where its loads depend on its variable alone they are issued one step
+ahead, into registers. LLVM derives the waits of a plain loop from the uses of what it loads;
+barriers stand where two accesses of LDS need one.
 """
 
 from __future__ import annotations
@@ -16,8 +18,20 @@ from math import prod
 from typing import Any
 
 from warploom.codegen.amdgcn.isa import Resources, read_resources
+from warploom.codegen.amdgcn.isa_check import GateReport
+from warploom.codegen.amdgcn.isa_check.regions import check_regions
 from warploom.codegen.amdgcn.tile_ir.errors import BudgetError
 from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME, LoweredKernel, lower_kernel
+from warploom.codegen.amdgcn.tile_ir.loop_body import UnscheduledError
+from warploom.codegen.amdgcn.tile_ir.loop_schedule import (
+    LoopSchedule,
+    ScheduledKernel,
+    gated_loop,
+    loop_sidecar,
+    pipelined_plans,
+    schedule_kernel,
+    why_plain,
+)
 from warploom.codegen.amdgcn.tile_ir.machine import BYTES, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, candidates
 from warploom.codegen.amdgcn.tile_ir.signature import Argument
@@ -36,6 +50,8 @@ VARIANTS = (  # (reuse, prefetch), tried in order for each tile
     (True, False),
 )
 MOST_GROUPS = 2**31 - 1
+REGISTER_BUDGETS = (None, 208)  # registers of a lane that may hold values
+MOST_TRIED = 8  # compilations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +62,7 @@ class TileProgram:
     lowered: LoweredKernel
     assembly: str
     versions: Mapping[str, str]
+    not_pipelined: tuple[str, ...] = ()
 
     @cached_property
     def resources(self) -> Resources:
@@ -65,7 +82,22 @@ class TileProgram:
     @property
     def schedule(self) -> str:
         """How its loops are scheduled, in words."""
+        if self.schedules:
+            copies = max(n for s in self.schedules for n in s.copies.values())
+            return f"pipelined, {copies} tiles deep in LDS; waits and barriers derived"
         return AHEAD if self.lowered.prefetched else PLAIN
+
+    @property
+    def schedules(self) -> tuple[LoopSchedule, ...]:
+        """The schedules of its pipelined loops, in the order of the kernel."""
+        return self.lowered.schedules
+
+    @cached_property
+    def gate(self) -> GateReport | None:
+        """The code of pipelined loops against their schedules; None where none is pipelined."""
+        if not self.schedules:
+            return None
+        return check_regions([gated_loop(s) for s in self.schedules], self.assembly)
 
     def grid(self, sizes: Mapping[str, int]) -> int:
         """Workgroups of a launch with these axis sizes."""
@@ -103,6 +135,8 @@ class TileProgram:
             "registers": {"vgprs": found.vgprs, "agprs": found.agprs, "sgprs": found.sgprs},
             "spills": {"vgpr": found.vgpr_spills, "sgpr": found.sgpr_spills},
             "scratch_bytes": found.scratch_bytes,
+            "loops": [loop_sidecar(s) for s in self.schedules],
+            "not_pipelined": list(self.not_pipelined),
             "made_with": dict(self.versions),
         }
 
@@ -120,6 +154,9 @@ class TileProgram:
                 f"tile: {extents}; {plan.waves} waves, {self.lowered.barriers} barrier(s)",
                 f"registers: {found.vgprs} (of them {found.agprs} AGPRs), {found.vgpr_spills} "
                 f"spilled; LDS {found.lds_bytes} bytes",
+                *(f"loop {s.document.name}: {s.pace_text()}; {s.status()}" for s in self.schedules),
+                *([f"code against schedule: {self.gate.text()}"] if self.gate else []),
+                *(f"not pipelined: {why}" for why in self.not_pipelined),
             ]
         )
 
@@ -167,23 +204,30 @@ def grid_of(rule: Mapping[str, Any], sizes: Mapping[str, int]) -> int:
     return total
 
 
-def compile_tile_kernel(
+def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
     kernel: Kernel,
     *,
     extents: Mapping[str, int] | None = None,
     waves: int = 4,
     machine: AmdMachine = MI355X,
+    pipelined: bool = True,
 ) -> TileProgram:
     """Compile a kernel with the largest tile that fits registers and LDS.
 
-    ``extents`` fixes tiles and steps by variable or axis.
+    ``extents`` fixes tiles and steps by variable or axis. ``pipelined=False`` keeps plain loops.
     """
     own = simplify(float_i8_products(split_f32_products(kernel)))
     _require(own, machine)
+    why: tuple[str, ...] = ()
+    if pipelined and machine.wide_dma:
+        found = _pipelined(own, _checked(own, extents or {}), machine)
+        if isinstance(found, TileProgram):
+            return found
+        why = found
     best: TileProgram | None = None
     last: BudgetError | None = None
-    for found in candidates(own, _checked(own, extents or {})):
-        plan = TilePlan(kernel=own, extents=found, waves=waves, machine=machine)
+    for tile in candidates(own, _checked(own, extents or {})):
+        plan = TilePlan(kernel=own, extents=tile, waves=waves, machine=machine)
         for reuse, prefetch in VARIANTS:
             try:
                 lowered = lower_kernel(plan, reuse=reuse, prefetch=prefetch)
@@ -198,6 +242,7 @@ def compile_tile_kernel(
                 lowered=lowered,
                 assembly=made.assembly,
                 versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
+                not_pipelined=why,
             )
             if not program.resources.vgpr_spills and not program.resources.scratch_bytes:
                 return program
@@ -214,6 +259,52 @@ def compile_tile_kernel(
         why="the smallest tiles were tried",
         fix="shorter whole axes, or a loop over one of them",
     )
+
+
+def _pipelined(
+    own: Kernel, pinned: Mapping[str, int], machine: AmdMachine
+) -> TileProgram | tuple[str, ...]:
+    """The first configuration whose code is exactly its schedules; else why there is none.
+
+    How many registers addresses and temporaries take only the compiler knows: where the code
+    spills, the same loop is scheduled with fewer registers for values, then for a smaller tile.
+    """
+    why: dict[str, None] = {}
+    tried = 0
+    for plan in pipelined_plans(own, pinned, machine):
+        for scheduled in _orders(plan, why):
+            try:
+                lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
+            except (UnscheduledError, BudgetError) as error:
+                why[str(getattr(error, "what", "") or error)] = None
+                continue
+            made = compile_ir(lowered.ir, machine.cpu)
+            program = TileProgram(
+                kernel=own,
+                lowered=lowered,
+                assembly=made.assembly,
+                versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
+                not_pipelined=scheduled.plain,
+            )
+            assert program.gate is not None
+            if program.gate.exact:
+                return program
+            tried += 1
+            why[f"the code of {dict(plan.extents)} is not its schedule"] = None
+            if tried == MOST_TRIED:
+                return tuple(why)
+    return tuple(why) or why_plain(own, pinned, machine)
+
+
+def _orders(plan: TilePlan, why: dict[str, None]) -> list[ScheduledKernel]:
+    """Schedules of a plan for several budgets of registers, the fastest first."""
+    found = []
+    for registers in REGISTER_BUDGETS:
+        try:
+            found.append(schedule_kernel(plan, registers))
+        except UnscheduledError as error:
+            why[str(error)] = None
+    return sorted(found, key=lambda each: each.cycles)
 
 
 def _require(own: Kernel, machine: AmdMachine) -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from warploom.codegen.amdgcn.tile_ir.errors import refuse
 from warploom.codegen.amdgcn.tile_ir.layout import AxisMap, Layout, places
-from warploom.codegen.amdgcn.tile_ir.numbers import WHOLE, number, pointwise, register_type
+from warploom.codegen.amdgcn.tile_ir.numbers import (
+    WHOLE,
+    build_vector,
+    number,
+    pair,
+    pointwise,
+    register_type,
+)
 from warploom.codegen.amdgcn.tile_ir.state import Fragment, scalars
 from warploom.ir import tile as ir
 from warploom.ir.tile import DType, Fn, Line
@@ -39,7 +47,8 @@ def reduced(low: Lowering, op: ir.Reduce, layout: Layout | None = None) -> Fragm
             form = register_type(kind)
             value = low.text.value(f"select i1 {test}, {form} {value}, {form} {none}")
         groups[tuple(x for n, x in enumerate(at) if n != where)].append(value)
-    names = [_tree(low, op.fn, kind, values) for values in groups.values()]
+    paired = op.fn is Fn.ADD and kind is DType.F32
+    names = [(_summed if paired else _tree)(low, op.fn, kind, v) for v in groups.values()]
     divisor, modulus, factor = along.lane
     if modulus > 1 and factor:
         step = divisor
@@ -53,6 +62,143 @@ def reduced(low: Lowering, op: ir.Reduce, layout: Layout | None = None) -> Fragm
     if along.wave[1] > 1 and along.wave[2]:
         names = _across_waves(low, op.fn, kind, names, rest, along)
     return scalars(rest, dtype, [low.as_type(n, kind, dtype) for n in names])
+
+
+def scanned(low: Lowering, op: ir.Scan) -> Fragment:
+    """A running sum along a variable: neighbours in a lane, then lanes or waves, by their stride.
+
+    The registers, lanes and waves along an axis are the digits of an index. From the least to the
+    most significant one, runs of elements are joined: each knows its sum so far, and its own whole.
+    """
+    arg = low.plan.values[op.arg]
+    layout = low.plan.layout(arg.vars, op.arg)
+    frag = low.get(op.arg, layout)
+    where = next(i for i, (v, _) in enumerate(layout) if v == op.over)
+    along = layout[where][1]
+    rest = tuple(part for i, part in enumerate(layout) if i != where)
+    dtype = op.result.dtype
+    kind = DType.I32 if dtype in WHOLE else DType.F32
+    none, form = _identity(op.fn, kind), register_type(kind)
+    sums: dict[tuple[int, ...], list[str]] = {at: [] for at in places(rest)}
+    for i, at in enumerate(places(layout)):
+        value = low.as_type(low.element(frag, i), arg.dtype, kind)
+        test = low.in_span(op.over, along, at[where])
+        if test is not None:
+            value = low.text.value(f"select i1 {test}, {form} {value}, {form} {none}")
+        sums[tuple(x for n, x in enumerate(at) if n != where)].append(value)
+    order = sorted(range(along.count), key=lambda i: along.offsets[i], reverse=op.reverse)
+    runs = [[i] for i in order]  # registers of each run, and what each of them sums to
+    wholes = [[sums[at][i] for at in sums] for i in order]
+    digits = [(part[2], part, name) for name, part in (("lane", along.lane), ("wave", along.wave))]
+    for stride, part, name in sorted(d for d in digits if d[0] and d[1][1] > 1):
+        runs, wholes = _joined(low, op.fn, kind, sums, along, runs, wholes, stride)
+        for n, run in enumerate(runs):
+            over = _over_lanes if name == "lane" else partial(_over_waves, rest=rest)
+            before, wholes[n] = over(low, op, kind, wholes[n], part)
+            for own, first in zip(sums.values(), before, strict=True):
+                for i in run:
+                    own[i] = _join(low, op.fn, kind, first, own[i])
+    _joined(low, op.fn, kind, sums, along, runs, wholes, None)
+    made = [sums[tuple(x for n, x in enumerate(at) if n != where)][at[where]]
+            for at in places(layout)]  # fmt: skip
+    return scalars(layout, dtype, [low.as_type(n, kind, dtype) for n in made])
+
+
+def _joined(
+    low: Lowering,
+    fn: Fn,
+    kind: DType,
+    sums: dict[tuple[int, ...], list[str]],
+    along: AxisMap,
+    runs: list[list[int]],
+    wholes: list[list[str]],
+    stride: int | None,
+) -> tuple[list[list[int]], list[list[str]]]:
+    """Runs that lie below one step of the next digit follow one another (all: without one)."""
+    new: list[list[int]] = []
+    made: list[list[str]] = []
+    last: int | None = None
+    for run, whole in zip(runs, wholes, strict=True):
+        key = 0 if stride is None else along.offsets[run[0]] // stride
+        if key != last:
+            new.append(list(run))
+            made.append(list(whole))
+        else:
+            for n, own in enumerate(sums.values()):
+                for i in run:
+                    own[i] = _join(low, fn, kind, made[-1][n], own[i])
+            made[-1] = [_join(low, fn, kind, a, b) for a, b in zip(made[-1], whole, strict=True)]
+            new[-1] += run
+        last = key
+    return new, made
+
+
+def _over_lanes(
+    low: Lowering, op: ir.Scan, kind: DType, names: list[str], part: tuple[int, int, int]
+) -> tuple[list[str], list[str]]:
+    """What the lanes before this one along a digit sum to, and what all of them do."""
+    divisor, modulus, _ = part
+    text, form, none = low.text, register_type(kind), _identity(op.fn, kind)
+    place = low.local(AxisMap(offsets=(0,), lane=(divisor, modulus, 1)), 0)
+    place = text.value(f"sub i32 {modulus - 1}, {place}") if op.reverse else place
+
+    def moved(name: str, by: int) -> str:
+        """The value of the lane so many before it."""
+        return _from_lane(low, name, by if op.reverse else -by, kind)
+
+    sums = list(names)
+    step = 1
+    while step < modulus:
+        there = text.value(f"icmp uge i32 {place}, {step}")
+        others = [moved(n, step * divisor) for n in sums]
+        sums = [
+            text.value(f"select i1 {there}, {form} {_join(low, op.fn, kind, o, n)}, {form} {n}")
+            for o, n in zip(others, sums, strict=True)
+        ]
+        step *= 2
+    first = text.value(f"icmp eq i32 {place}, 0")
+    before = [
+        text.value(f"select i1 {first}, {form} {none}, {form} {moved(n, divisor)}") for n in sums
+    ]
+    ahead = text.value(f"sub i32 {modulus - 1}, {place}")
+    ahead = text.value(f"mul i32 {ahead}, {-divisor if op.reverse else divisor}")
+    other = text.value(f"add i32 %lane, {ahead}")
+    at = text.value(f"shl i32 {other}, 2")
+    return before, [_permuted(low, n, at, kind) for n in sums]
+
+
+def _from_lane(low: Lowering, name: str, by: int, kind: DType) -> str:
+    """The value of the lane so many after this one, around the wave."""
+    state = low.state
+    other = state.at_entry(("lane after", by), f"add i32 %lane, {by}")
+    at = state.at_entry(("lane after, byte", by), f"shl i32 {other}, 2")
+    return _permuted(low, name, at, kind)
+
+
+def _over_waves(
+    low: Lowering,
+    op: ir.Scan,
+    kind: DType,
+    names: list[str],
+    part: tuple[int, int, int],
+    *,
+    rest: Layout,
+) -> tuple[list[str], list[str]]:
+    """The same for waves, through LDS."""
+    text, form, none = low.text, register_type(kind), _identity(op.fn, kind)
+    along = AxisMap(offsets=(0,), wave=part)
+    every = _of_waves(low, kind, names, rest, along)
+    place = low.local(AxisMap(offsets=(0,), wave=(part[0], part[1], 1)), 0)
+    before, wholes = [none] * len(names), [none] * len(names)
+    numbers = range(part[1])
+    for wave in reversed(numbers) if op.reverse else numbers:
+        sign = "ult" if op.reverse else "ugt"  # this wave comes after that one
+        later = text.value(f"icmp {sign} i32 {place}, {wave}")
+        for n in range(len(names)):
+            joined = _join(low, op.fn, kind, before[n], every[n][wave])
+            before[n] = text.value(f"select i1 {later}, {form} {joined}, {form} {before[n]}")
+            wholes[n] = _join(low, op.fn, kind, wholes[n], every[n][wave])
+    return before, wholes
 
 
 def _identity(fn: Fn, kind: DType) -> str:
@@ -86,13 +232,32 @@ def _tree(low: Lowering, fn: Fn, kind: DType, values: list[str]) -> str:
 def _shuffled(low: Lowering, name: str, step: int, kind: DType) -> str:
     """The value of the lane whose number differs in one bit."""
     state = low.state
-    other = state.at_entry(("other", step), f"xor i32 %lane, {step}")
+    other = state.at_entry(("other", step), f"xor i32 {state.lane}, {step}")
     at = state.at_entry(("other byte", step), f"shl i32 {other}, 2")
+    return _permuted(low, name, at, kind)
+
+
+def _permuted(low: Lowering, name: str, at: str, kind: DType) -> str:
+    """The value of the lane that four times ``at`` names."""
     if kind is DType.I32:
         return low.text.value(f"call i32 @llvm.amdgcn.ds.bpermute(i32 {at}, i32 {name})")
     bits = low.text.value(f"bitcast float {name} to i32")
     moved = low.text.value(f"call i32 @llvm.amdgcn.ds.bpermute(i32 {at}, i32 {bits})")
     return low.text.value(f"bitcast i32 {moved} to float")
+
+
+def _summed(low: Lowering, fn: Fn, kind: DType, values: list[str]) -> str:
+    """A sum, two at a time."""
+    if len(values) < 4 or len(values) % 2:
+        return _tree(low, fn, kind, values)
+    pairs = [build_vector(low.text, values[i : i + 2], "float") for i in range(0, len(values), 2)]
+    while len(pairs) > 1:
+        last = pairs[-1:] if len(pairs) % 2 else []
+        pairs = [
+            pair(low.text, fn, pairs[i], pairs[i + 1]) for i in range(0, len(pairs) - 1, 2)
+        ] + last
+    halves = [low.text.value(f"extractelement <2 x float> {pairs[0]}, i32 {i}") for i in (0, 1)]
+    return _join(low, fn, kind, *halves)
 
 
 def _exchanged(low: Lowering, fn: Fn, name: str, step: int, kind: DType) -> str:
@@ -124,6 +289,14 @@ def _across_waves(
     low: Lowering, fn: Fn, kind: DType, names: list[str], rest: Layout, along: AxisMap
 ) -> list[str]:
     """Partial results of the waves, joined through LDS in the order of waves."""
+    every = _of_waves(low, kind, names, rest, along)
+    return [_tree(low, fn, kind, values) for values in every]
+
+
+def _of_waves(
+    low: Lowering, kind: DType, names: list[str], rest: Layout, along: AxisMap
+) -> list[list[str]]:
+    """What every wave has of each value, through LDS."""
     low.forbid("a reduction across waves")
     form = register_type(kind)
     width = rest[0][1].extent if rest else 1
@@ -146,15 +319,15 @@ def _across_waves(
     low.when(low.owner(own), write)
     low.state.touch(region, write=False)
     at = low.lds_base(rest, {v: 4 for v, _ in rest})
-    joined = []
+    found = []
     for offset in places_of:
         values = []
         for wave in range(waves):
             start = low.state.lds(region, str(4 * (wave * width + offset)))
             place = low.text.value(f"getelementptr i8, ptr addrspace(3) {start}, i32 {at}")
             values.append(low.text.value(f"load {form}, ptr addrspace(3) {place}, align 4"))
-        joined.append(_tree(low, fn, kind, values))
-    return joined
+        found.append(values)
+    return found
 
 
 def converted(low: Lowering, frag: Fragment, layout: Layout, line: Line | None) -> Fragment:

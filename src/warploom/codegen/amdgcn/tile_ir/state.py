@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from warploom.codegen.amdgcn.lower.pointwise import IrText
 from warploom.codegen.amdgcn.tile_ir.errors import BudgetError
-from warploom.codegen.amdgcn.tile_ir.layout import AxisMap, Layout, Part, count_of, owners
+from warploom.codegen.amdgcn.tile_ir.layout import LANES, AxisMap, Layout, Part, count_of, owners
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
 from warploom.ir.tile import DType
 
@@ -58,6 +58,34 @@ class Region:
 Touched = tuple[int, int, bool]  # start, end, whether it was written
 
 
+@dataclass(slots=True, eq=False)
+class Section:
+    """Instructions that depend on lane, wave and arguments alone, at one place of the kernel.
+
+    After a loop that takes all registers they are computed anew, so that nothing but its own is
+    held over it.
+    """
+
+    number: int
+    text: IrText
+    kept: dict[Hashable, str]
+
+    @property
+    def marker(self) -> str:
+        """The line that stands for the section's instructions."""
+        return f"  ; section {self.number}"
+
+    @property
+    def lane(self) -> str:
+        """The lane's number."""
+        return f"%lane{self.number or ''}"
+
+    @property
+    def tid(self) -> str:
+        """The work item's number."""
+        return f"%tid{self.number or ''}"
+
+
 @dataclass(frozen=True, slots=True)
 class SavedState:
     """A place of a lowering."""
@@ -69,6 +97,7 @@ class SavedState:
     live: list[tuple[Region, int]]
     barriers: int
     scope: dict[Hashable, object]
+    section: Section
 
 
 class State:
@@ -78,7 +107,8 @@ class State:
         self.plan = plan
         self.reuse = reuse
         self.text = IrText()
-        self.entry = IrText()
+        self.section = Section(0, IrText(), {})
+        self.sections = [self.section]
         self.scopes: list[dict[Hashable, object]] = [{}]
         self.demands: dict[tuple[object, ...], None] = {}
         self.loop_depth = 0
@@ -88,13 +118,13 @@ class State:
         self.peak = 0
         self.labels = 0
         self.barriers = 0
-        self._kept: dict[Hashable, str] = {}
+        self._names = 0
 
     def save(self) -> SavedState:
         """The present place, to come back to."""
         return SavedState(
             len(self.text.lines), self.text.block, self.labels, self.touched, list(self.live),
-            self.barriers, dict(self.scopes[-1]),
+            self.barriers, dict(self.scopes[-1]), self.section,
         )  # fmt: skip
 
     def restore(self, saved: SavedState) -> None:
@@ -102,6 +132,7 @@ class State:
         del self.text.lines[saved.lines :]
         self.text.block, self.labels, self.touched = saved.block, saved.labels, saved.touched
         self.live, self.barriers, self.scopes[-1] = saved.live, saved.barriers, saved.scope
+        self.section = saved.section
 
     # Scopes.
 
@@ -131,16 +162,44 @@ class State:
 
     def at_entry(self, key: Hashable, instruction: str) -> str:
         """An instruction of the entry block, emitted once."""
-        if key not in self._kept:
-            name = f"e{len(self._kept)}"
-            self._kept[key] = self.entry.value(instruction, name)
-        return self._kept[key]
+        kept = self.section.kept
+        if key not in kept:
+            self._names += 1
+            kept[key] = self.section.text.value(instruction, f"e{self._names}")
+        return kept[key]
+
+    def new_section(self) -> None:
+        """From here on compute anew what registers would otherwise hold since the entry."""
+        section = Section(len(self.sections), IrText(), {})
+        self.sections.append(section)
+        self.section = section
+        self.text.add(f'{section.tid} = call i32 asm "", "=v,0"(i32 %tid)')
+        self.text.add(f"{section.lane} = and i32 {section.tid}, {LANES - 1}")
+        self.text.lines.append(section.marker)
+        for scope in self.scopes:
+            for key in [k for k, v in scope.items() if not isinstance(v, Region)]:
+                del scope[key]
+
+    def placed(self) -> list[str]:
+        """The lines of the kernel after its entry, with those of all sections in their places."""
+        inner = {s.marker: s.text.lines for s in self.sections}
+        return [line for own in self.text.lines for line in inner.get(own, [own])]
+
+    @property
+    def lane(self) -> str:
+        """The lane's number at the present place."""
+        return self.section.lane
+
+    @property
+    def tid(self) -> str:
+        """The work item's number at the present place."""
+        return self.section.tid
 
     def base(self, axis: AxisMap) -> str:
         """A lane's first index along an axis."""
         parts = [
             self._part(name, part)
-            for name, part in (("%lane", axis.lane), ("%wave", axis.wave))
+            for name, part in ((self.lane, axis.lane), ("%wave", axis.wave))
             if part[1] > 1 and part[2]
         ]
         if not parts:
@@ -160,7 +219,8 @@ class State:
         """Whether a lane holds the first copy of its elements; None where there is one only."""
         found: str | None = None
         for name, divisor, modulus in owners(layout, self.plan.waves):
-            part = self._part(f"%{name}", (divisor, modulus, 1))
+            place = self.lane if name == "lane" else f"%{name}"
+            part = self._part(place, (divisor, modulus, 1))
             test = self.at_entry(("first", part), f"icmp eq i32 {part}, 0")
             found = (
                 test

@@ -96,7 +96,7 @@ def _turned(
 
     Sixteen lanes read four rows of sixteen columns, four lanes a row.
     """
-    lane = _entry(low, f"and i32 %lane, {MFMA - 1}")
+    lane = _entry(low, f"and i32 {low.state.lane}, {MFMA - 1}")
     down = _entry(low, f"lshr i32 {lane}, 2")
     row = _entry(low, f"add i32 {low.state.base(along)}, {down}")
     row = _entry(low, f"add i32 {row}, {offset}")
@@ -121,6 +121,7 @@ class Source:
         self.size = self.tensor.dtype.bits // 8
         self.resource = ""
         self.offsets: list[str] = []
+        self.parts: list[tuple[str, str]] = []  # bytes of a load, and the most its lanes add
         self.stride = "0"  # bytes a step, 64 bits
         self.base = "0"  # elements, 64 bits
         self.rows = "0"  # bytes that rows span, 64 bits
@@ -128,7 +129,7 @@ class Source:
         self._tests: list[str] = []
         self._walk()
 
-    def _walk(self) -> None:
+    def _walk(self) -> None:  # noqa: C901 (one a kind of index)
         low, transfer, values = self.low, self.transfer, self.low.plan.values
         for i, at in enumerate(transfer.load.at):
             axis, stride = self.tensor.axes[i], low.stride(self.tensor.name, i)
@@ -222,15 +223,69 @@ class Source:
             "call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
             f"ptr addrspace(1) {base}, i16 0, i64 {MOST_BYTES}, i32 {BUFFER_FLAGS})"
         )
-        self.offsets = [self._offset(i) for i in range(transfer.instructions)]
+        if self._in_order():
+            self._evenly()
+        else:
+            self.offsets = [self._offset(i) for i in range(transfer.instructions)]
+            self.parts = [("0", "")] * transfer.instructions
         if self.stride != "0":
             self.narrow = text.value(f"trunc i64 {self.stride} to i32")
 
-    def _offset(self, i: int) -> str:
+    def _in_order(self) -> bool:
+        """Whether rows lie one after the other, so many for each load."""
+        transfer = self.transfer
+        gathered = any(a.value and self.low.plan.values[a.value].vars for a in transfer.load.at)
+        blocks = any(
+            a.var == transfer.row and axis.per > 1
+            for a, axis in zip(transfer.load.at, self.tensor.axes, strict=True)
+        )
+        even = transfer.threads % transfer.chunks == 0
+        return transfer.wide and not gathered and not blocks and even and transfer.instructions > 1
+
+    def _evenly(self) -> None:
+        """One offset for all loads of a lane; a load adds its rows, and holds the offset to the
+        last row there is: rows past the end are any that exist.
+        """
+        low, text, transfer = self.low, self.low.text, self.transfer
+        axis = next(i for i, a in enumerate(transfer.load.at) if a.var == transfer.row)
+        stride = low.stride(self.tensor.name, axis)
+        pitch = text.value(f"mul i32 {self._narrowed(stride)}, {self.size}")
+        rows = transfer.threads // transfer.chunks
+        last = self._last_row()
+        self.offsets = [self._offset(0, held=False)] * transfer.instructions
+        most = transfer.row_bytes - CHUNK
+        self.parts = []
+        for i in range(transfer.instructions):
+            left = text.value(f"sub i32 {last}, {i * rows}")
+            some = text.value(f"icmp sge i32 {left}, 0")
+            left = text.value(f"call i32 @llvm.smax.i32(i32 {left}, i32 0)")
+            limit = text.value(f"mul i32 {left}, {pitch}")
+            limit = text.value(f"add i32 {limit}, {most}")
+            more = text.value(f"mul i32 {pitch}, {i * rows}")
+            more = text.value(f"select i1 {some}, i32 {more}, i32 0")
+            self.parts.append((more, limit))
+
+    def _narrowed(self, stride: str) -> str:
+        if stride == "1":
+            return stride
+        return self.low.state.at_entry(("narrow", stride), f"trunc i64 {stride} to i32")
+
+    def place(self, i: int) -> tuple[str, str]:
+        """Offsets of a load: of its lanes, and one that all have."""
+        more, limit = self.parts[i]
+        if not limit:
+            return self.offsets[i], more
+        text = self.low.text
+        # Seen anew each time, so that one register holds what all loads begin with.
+        lane = text.value(f'call i32 asm sideeffect "", "=v,0"(i32 {self.offsets[i]})')
+        return text.value(f"call i32 @llvm.smin.i32(i32 {lane}, i32 {limit})"), more
+
+    def _offset(self, i: int, *, held: bool = True) -> str:
         """The bytes from the buffer's start that a lane moves in a load."""
         low, text, transfer = self.low, self.low.text, self.transfer
         chunks, threads = transfer.chunks, transfer.threads
-        tid = "%tid" if not i else _entry(low, f"add i32 %tid, {i * threads}")
+        tid = low.state.tid
+        tid = tid if not i else _entry(low, f"add i32 {tid}, {i * threads}")
         row = tid if chunks == 1 else _entry(low, f"udiv i32 {tid}, {chunks}")
         byte = "0"
         if transfer.wide:
@@ -241,7 +296,7 @@ class Source:
             chunk = _entry(low, f"xor i32 {chunk}, {moved}")
             byte = _entry(low, f"mul i32 {chunk}, {CHUNK}")
             byte = self._inside(byte)
-        at = self._row_offset(i, row)
+        at = self._row_offset(i, row, held=held)
         return at if byte == "0" else text.value(f"add i32 {at}, {byte}")
 
     def _inside(self, byte: str) -> str:
@@ -255,14 +310,19 @@ class Source:
         last = text.value(f"sub i32 {limit}, {CHUNK}")
         return text.value(f"call i32 @llvm.umin.i32(i32 {byte}, i32 {last})")
 
-    def _row_offset(self, i: int, row: str) -> str:
+    def _last_row(self) -> str:
+        """The last row of the tile that exists."""
+        low, var = self.low, self.transfer.row
+        if var == self.loop.var or low.in_span(var, _whole(self.transfer.rows), 0) is None:
+            return str(self.transfer.rows - 1)
+        return low.text.value(f"sub i32 {low.spans[var].limit}, 1")
+
+    def _row_offset(self, i: int, row: str, *, held: bool) -> str:
         low, text, transfer = self.low, self.low.text, self.transfer
-        values = low.plan.values
-        last = str(transfer.rows - 1)
-        var = transfer.row
-        if var != self.loop.var and low.in_span(var, _whole(transfer.rows), 0) is not None:
-            last = text.value(f"sub i32 {low.spans[var].limit}, 1")
-        local = text.value(f"call i32 @llvm.umin.i32(i32 {row}, i32 {last})")
+        values, var = low.plan.values, transfer.row
+        local = row
+        if held:
+            local = text.value(f"call i32 @llvm.umin.i32(i32 {row}, i32 {self._last_row()})")
         for axis, at in enumerate(transfer.load.at):
             stride = low.stride(self.tensor.name, axis)
             per = self.tensor.axes[axis].per
@@ -296,8 +356,7 @@ class Source:
         text = self.low.text
         if stride == "1":
             return text.value(f"mul i32 {index}, {self.size}")
-        narrow = self.low.state.at_entry(("narrow", stride), f"trunc i64 {stride} to i32")
-        step = text.value(f"mul i32 {narrow}, {self.size}")
+        step = text.value(f"mul i32 {self._narrowed(stride)}, {self.size}")
         return text.value(f"mul i32 {index}, {step}")
 
     def at_step(self, number: str) -> str:

@@ -11,7 +11,6 @@ from types import MappingProxyType
 
 from warploom.codegen.cuda.tile.expressions import number, pointwise, read_element
 from warploom.codegen.cuda.tile.signature import (
-    WRAP,
     MapParam,
     OrderParam,
     Param,
@@ -28,7 +27,6 @@ from warploom.ir.tile import (
     Axis,
     Broadcast,
     Const,
-    Dot,
     DType,
     Fn,
     Load,
@@ -43,13 +41,10 @@ from warploom.ir.tile import (
     Whole,
     operands,
 )
-from warploom.passes.body import Body, refusal
-from warploom.passes.boundary_masks import bounded_axis
+from warploom.passes.body import refusal
 from warploom.passes.layout import Layout
 from warploom.passes.loop_bounds import cut_of
-from warploom.passes.loop_ends import MOST_AXES
-from warploom.passes.smem_layout import LINE_BYTES, SlotTile, grouped_vars, list_of
-from warploom.passes.smem_ops import share_of
+from warploom.passes.smem_layout import SlotTile, grouped_vars
 from warploom.passes.tile_order import starts_early
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -65,7 +60,6 @@ class Context:
         self.params: dict[str, Param] = {} if params is None else params
         self._before: dict[str, dict[str, Load]] = {}
         self.module: KernelModule | None = None  # facts come from it
-        self.printed = False
         self.number = 0  # which loop of a tile is printed
 
     def before(self, product: str) -> dict[str, Load]:
@@ -287,20 +281,6 @@ class Context:
     def _dtypes(self, op: Pointwise) -> list[DType]:
         return [self.layout.body.values[a].dtype for a in op.args]
 
-    @cached_property
-    def quotients(self) -> dict[str, str]:
-        """What places copies of the loop and is computed before it, with names. The assembler would
-        leave divisions in the loop, where each keeps the copying thread 200 cycles.
-        """
-        body = self.layout.body
-        places = [at.value for op in body.loop.body if isinstance(op, Load) for at in op.at]
-        return {
-            n: f"at_{n.replace('.', '_')}"
-            for n in places
-            if n and isinstance(op := body.ops[n], Pointwise) and op not in body.loop.body
-            if not op.result.dims  # rows picked by number have an index each
-        }
-
     def index(self, at: At, iteration: str | None, known: Mapping[str, str] = NOTHING) -> str:
         """The first element an index covers."""
         if at.var is not None:
@@ -328,70 +308,6 @@ class Context:
         ]
         return f"{self.pointer(tensor)}[{' + '.join(parts)}]"
 
-    def coordinates(
-        self, op: Load | Store, iteration: str | None, shift: dict[int, str]
-    ) -> list[str]:
-        """Coordinates of a copy, innermost first; ``shift`` adds to an axis.
-
-        Of a bounded one rows are counted from the end, as the last coordinates say: two that go
-        once around the addresses, or one where no more fit, of a map that begins before its tensor.
-        """
-        out: list[str] = []
-        last: list[str] = []
-        bound = self.bounded(op)
-        for n, at in enumerate(op.at):
-            per = self.kernel.tensor(op.tensor).axes[n].per
-            later = self.later(op, at)
-            text = self.index(at, iteration, self.quotients if isinstance(op, Load) else NOTHING)
-            text = f"({text}{later})" if later else text
-            text = f"{text} / {per}" if per > 1 and at.var is not None else text
-            if n == bound:
-                axis = self.kernel.tensor(op.tensor).axes[n].name
-                size, end = self.size_of(op.tensor, axis), self._copy_end(op, at, iteration)
-                less = f"({size} - {end})"
-                last = [less, f"{WRAP} - {less}"] if len(op.at) <= MOST_BOUNDED else [end]
-                text = f"{less} + {text}"
-            out.append(f"{text} + {shift[n]}" if n in shift else text)
-        return [*out[::-1], *last]
-
-    def _copy_end(self, op: Load | Store, at: At, iteration: str | None) -> str:
-        """Where the rows of a bounded copy end."""
-        if not isinstance(op, Load) or op.end is None:
-            return self.end_of(at.var or "")
-        axis = self.kernel.var(at.var or "").axis
-        end = self.uniform(op.end, iteration)
-        return f"min(max({end}, 0), {self.size_of(op.tensor, axis)})"
-
-    def bounded(self, op: Load | Store) -> int | None:
-        """The axis of a tensor along which a copy ends at a number, where the loop does, or the
-        rows of a group: products of zeros take less power than those of the next group's rows, and
-        what is summed over them must not see these.
-        """
-        body, kernel = self.layout.body, self.kernel
-        if isinstance(op, Load) and op.end is not None:
-            return next(n for n, at in enumerate(op.at) if at.var == op.result.vars[0])
-        found = bounded_axis(body, op)
-        if isinstance(op, Store) and op in body.loop.body and self.ends_early():
-            along = body.values[op.value].vars[:1] == (body.loop.var,)
-            mine = (n for n, at in enumerate(op.at[:-1]) if along and at.var == body.loop.var)
-            found = next(mine, None)  # rows past the end belong to somebody else
-            if found is not None and len(op.at) > MOST_AXES:
-                raise refusal(
-                    f"rows of {op.tensor} are stored up to the end of a loop",
-                    op.line,
-                    why=f"copies of tensors of {MOST_AXES} axes at most end before the tensor does",
-                    fix=f"store {op.tensor} with fewer axes",
-                )
-            return found
-        if found is not None or kernel.grid.kind != "groups":
-            return found
-        if op not in body.loop.body and not _is_summed_over(body, op):
-            return None
-        rows, load = grouped_vars(kernel)[1], isinstance(op, Load) and not list_of(body, op)
-        most = MOST_BOUNDED if op in body.loop.body else MOST_AXES
-        fits = load and len(op.at) <= most and body.loop.times == 1
-        return next((n for n, at in enumerate(op.at[:-1]) if fits and at.var == rows), None)
-
     def past_start(self, op: Load, tile: SlotTile, iteration: str) -> str:
         """Bytes between where a vector's copy begins and the vector does; '' where none lie."""
         if not tile.loose:
@@ -399,28 +315,3 @@ class Context:
         per = self.kernel.tensor(op.tensor).axes[-1].per
         at = self.index(op.at[-1], iteration) + self.later(op, op.at[-1])
         return f" + 4 * (({at}) / {per} & 3)" if per > 1 else f" + 4 * ({at} & 3)"
-
-    def load_box(self, op: Load, tile: SlotTile, share: int = 1) -> tuple[int, ...]:
-        """The box of one block of a loaded tile, or of a CTA's share of its rows."""
-        dims = list(op.result.vars)
-        if tile.vector:
-            return (*(1 for _ in op.at[1:]), tile.fetched)
-        sizes = {dims[0]: tile.rows // share, dims[1]: min(tile.cols, tile.block_cols)}
-        return tuple(sizes.get(a.var or "", 1) for a in op.at)
-
-    def store_box(self, op: Store, rows: int) -> tuple[int, ...]:
-        """The box of one warp's share of a store chunk."""
-        value = self.layout.body.values[op.value]
-        tensor = self.kernel.tensor(op.tensor)
-        width = min(LINE_BYTES * 8 // tensor.dtype.bits, share_of(self.layout, op)[1])
-        sizes = {value.vars[0]: rows, value.vars[1]: width}
-        return tuple(sizes.get(a.var or "", 1) for a in op.at)
-
-
-def _is_summed_over(body: Body, op: Load | Store) -> bool:
-    """Whether a product of the loop sums over the rows of a tile that is loaded before it."""
-    if not isinstance(op, Load):
-        return False
-    dots = [x for x in body.loop.body if isinstance(x, Dot)]
-    summed = [x for x in dots if body.values[x.a].vars[1] == op.result.vars[0]]
-    return any(body.through(n)[0] == op.result.name for x in summed for n in (x.a, x.b))

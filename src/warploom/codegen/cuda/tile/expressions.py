@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
+from warploom.ir.elementwise import ELEMENTWISE
 from warploom.ir.tile import DType, Fn
 
-BINARY = {
-    Fn.ADD: "+",
-    Fn.SUB: "-",
-    Fn.MUL: "*",
-    Fn.SHR: ">>",
-    Fn.BITS: "&",
-    Fn.BITOR: "|",
-    Fn.XOR: "^",
-    Fn.EQ: "==",
-    Fn.NE: "!=",
-    Fn.LT: "<",
-    Fn.LE: "<=",
-    Fn.GT: ">",
-    Fn.GE: ">=",
-    Fn.AND: "&&",
-    Fn.OR: "||",
-}
+BINARY = {fn: row.symbol for fn, row in ELEMENTWISE.items() if row.symbol and not row.cuda}
 
 
 def read_element(dtype: DType, place: str) -> str:
@@ -51,38 +36,19 @@ def number(value: float | int | bool, dtype: DType) -> str:
     return f"{float(value)!r}f"
 
 
-def pointwise(  # noqa: C901, PLR0911, PLR0912 (one line a function)
-    fn: Fn, args: list[str], dtype: DType, types: list[DType]
-) -> str:
+def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:
     """A function of expressions."""
     whole = all(t in (DType.I32, DType.BOOL) for t in types)
     if fn is Fn.SHR and not args[1].isdecimal():
         return f"shifted_right({args[0]}, {args[1]})"
+    if fn in (Fn.FLOORDIV, Fn.MOD):
+        return _rounded_down(fn, *args)
     if fn in BINARY:
         return f"({args[0]} {BINARY[fn]} {args[1]})"
-    match fn:
-        case Fn.SHL:
-            return f"shifted_left({args[0]}, {args[1]})"
-        case Fn.MULHI:
-            return f"(int)__umulhi((unsigned)({args[0]}), (unsigned)({args[1]}))"
-        case Fn.FLOORDIV | Fn.MOD:
-            return _rounded_down(fn, *args)
-        case Fn.NEG:
-            return f"(-{args[0]})"
-        case Fn.NOT:
-            return f"(!{args[0]})"
-        case Fn.WHERE:
-            return f"({args[0]} ? {args[1]} : {args[2]})"
-        case Fn.MIN | Fn.MAX:
-            return f"{fn.value if whole else f'f{fn.value}f'}({args[0]}, {args[1]})"
-        case Fn.ABS:
-            return f"{'abs' if whole else 'fabsf'}({args[0]})"
-        case Fn.DIV:
-            return f"__fdividef({args[0]}, {args[1]})"
-        case Fn.CAST:
-            return _cast(args[0], dtype, types[0])
-        case _:
-            return FUNCTIONS[fn].format(args[0])
+    if fn is Fn.CAST:
+        return _cast(args[0], dtype, types[0])
+    row = ELEMENTWISE[fn]
+    return (row.cuda_int if whole and row.cuda_int else row.cuda).format(*args)
 
 
 def wrapped(fn: Fn, args: list[str]) -> str:
@@ -100,21 +66,6 @@ def _rounded_down(fn: Fn, a: str, b: str) -> str:
     if by and not by & (by - 1):
         return f"({a} >> {by.bit_length() - 1})" if fn is Fn.FLOORDIV else f"({a} & {by - 1})"
     return f"{'divided_down' if fn is Fn.FLOORDIV else 'remainder_of'}({a}, {b})"
-
-
-FUNCTIONS = {
-    Fn.EXP: "exp2_approx({} * 1.4426950408889634f)",
-    Fn.EXP2: "exp2_approx({})",
-    Fn.LOG: "(log2_approx({}) * 0.6931471805599453f)",
-    Fn.LOG2: "log2_approx({})",
-    Fn.SQRT: "sqrtf({})",
-    Fn.RSQRT: "rsqrtf({})",
-    Fn.TANH: "tanh_approx({})",
-    Fn.ERF: "erf_smooth({})",
-    Fn.SIN: "sinf({})",
-    Fn.COS: "cosf({})",
-    Fn.FLOOR: "floorf({})",
-}
 
 
 def _cast(text: str, to: DType, source: DType) -> str:

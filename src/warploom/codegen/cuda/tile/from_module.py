@@ -5,13 +5,16 @@ These facts are printed from the module and computed nowhere else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from warploom.codegen.cuda.lowering import Site
-from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.context import MOST_BOUNDED, Context
+from warploom.codegen.cuda.tile.signature import WRAP
 from warploom.errors import BackendError
 from warploom.ir import operations as ops
 from warploom.ir.expr import (
+    Apply,
     Binary,
     Const,
     Element,
@@ -23,13 +26,14 @@ from warploom.ir.expr import (
     SymKind,
     elements,
     linear,
+    nodes,
     rewrite,
     show,
     substitute,
     symbols,
 )
 from warploom.ir.mbarrier_dialect import RoleEntry
-from warploom.ir.module import KernelModule, LoopPhase, TileLoop
+from warploom.ir.module import KernelModule, LoopPhase, TensorMap, TileLoop
 from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.tile_schedule import RANK, TILE, VISIT, Expansion, Let, TileSchedule, expand
 
@@ -47,6 +51,7 @@ _NAMES = {
 ROW, COL = Sym(SymKind.ELEMENT, "row"), Sym(SymKind.ELEMENT, "col")
 INSTANCE = Sym(SymKind.THREAD, "instance")
 BACKWARDS = Sym(SymKind.LET, "backwards")
+T_STEP = Sym(SymKind.STEP, "t")
 TURNED = Sym(SymKind.LET, "turned")
 EVERY_OTHER = Binary(Op.NE, Binary(Op.MOD, VISIT, Const(2)), Const(0))
 
@@ -58,10 +63,15 @@ class ModulePrinter:
     module: KernelModule
     context: Context
     number: int
+    values: Callable[[str], str] | None = None  # what vector work computed before, by name
 
     def text(self, expr: IntExpr) -> str:
         """An expression in CUDA; sizes, scalars and tensors become parameters as they are met."""
         return show(rewrite(expr, _turned), self._name, self._spelt)
+
+    def knowing(self, values: Callable[[str], str]) -> ModulePrinter:
+        """The printer where values of vector work have names."""
+        return replace(self, values=values)
 
     def _name(self, symbol: Sym) -> str:
         if symbol.kind is SymKind.SIZE:
@@ -72,6 +82,8 @@ class ModulePrinter:
             raise BackendError(
                 f"an expression of {symbol.name} other than its parity", where=self.module.name
             )
+        if symbol.kind is SymKind.VALUE and self.values is not None:
+            return self.values(symbol.name)
         if symbol == TILE and self.schedule.split > 1:
             return "unit"
         return _NAMES.get(symbol, symbol.name)
@@ -80,12 +92,17 @@ class ModulePrinter:
         """Elements of memory, and quotients that are rounded down."""
         if isinstance(node, Element):
             return self.context.element(node.tensor, [self.text(x) for x in node.at])
-        if isinstance(node, Binary) and node.op is Op.FLOOR_DIV:
-            by = node.b.value if isinstance(node.b, Const) else 0
-            shift = by > 0 and not by & (by - 1)
-            if shift:
-                return f"({self.text(node.a)} >> {by.bit_length() - 1})"
-            return f"divided_down({self.text(node.a)}, {self.text(node.b)})"
+        if not isinstance(node, Binary):
+            return None
+        whole, by = node.a, node.b.value if isinstance(node.b, Const) else 0
+        two = by > 0 and not by & (by - 1)
+        rounds = isinstance(whole, Binary) and (whole.op, whole.b) == (Op.FLOOR_DIV, node.b)
+        if node.op is Op.MUL and two and isinstance(whole, Binary) and rounds:
+            return f"(({self.text(whole.a)}) & ~{by - 1})"
+        if node.op is Op.FLOOR_DIV and two:
+            return f"({self.text(whole)} >> {by.bit_length() - 1})"
+        if node.op is Op.FLOOR_DIV:
+            return f"divided_down({self.text(whole)}, {self.text(node.b)})"
         return None
 
     # Tiles and steps.
@@ -131,6 +148,8 @@ class ModulePrinter:
     def count_trips(self) -> list[str]:
         """How many iterations a tile has."""
         lines: list[str] = []
+        loop = self.context.layout.body.loop
+        self.context.size(self.context.kernel.var(loop.var).axis)  # a parameter of all roles
         names = [x.name for x in self.loop.bounds]
         for n, x in enumerate(self.loop.bounds):
             if x.name in names[:n]:
@@ -206,22 +225,67 @@ class ModulePrinter:
         assert not isinstance(found, StepLoop)
         return found
 
-    def copy_boxes(self, op: ops.Copy, part_rows: int, line_bytes: int) -> list[tuple[str, str]]:
+    def copy_boxes(
+        self, op: ops.Copy, part_rows: int, line_bytes: int
+    ) -> list[tuple[str, list[str]]]:
         """Of every box: what is added to the part's address, and its coordinates, innermost first.
 
         Blocks of columns lie one after the other in shared memory, rows ``line_bytes`` apart.
         """
-        made = []
-        width = self.module.map(op.tensor_map).box[-1]
+        made, found = [], self.module.map(op.tensor_map)
         for box in op.boxes:
             rows = linear(box.row)
             assert rows is not None
             share = rows.factor(RANK)
             offset = f" + rank * {share * line_bytes}" if share else ""
-            block = box.col // width * part_rows * line_bytes
+            block = box.col // found.box[-1] * part_rows * line_bytes
             offset += f" + {block}" if block else ""
-            made.append((offset, ", ".join(self.text(x) for x in reversed(box.at))))
+            made.append((offset, self.coordinates(box.at, found, box.end)))
         return made
+
+    def coordinates(
+        self, at: tuple[IntExpr, ...], found: TensorMap, end: IntExpr | None
+    ) -> list[str]:
+        """Coordinates of a copy, innermost first.
+
+        Of a bounded one rows are counted from the end, as the last coordinates say: two that go
+        once around the addresses, or one where no more fit, of a map that begins before its tensor.
+        """
+        texts = [self._hoisted(x) for x in at]
+        if found.bounded is None or end is None:
+            return texts[::-1]
+        axis = self.module.tensor(found.tensor).axes[found.bounded]
+        stop = self.text(end)
+        less = f"({self.context.size_of(found.tensor, axis.name)} - {stop})"
+        texts[found.bounded] = f"{less} + {texts[found.bounded]}"
+        last = [less, f"{WRAP} - {less}"] if len(at) <= MOST_BOUNDED else [stop]
+        return [*texts[::-1], *last]
+
+    def _hoisted(self, expr: IntExpr) -> str:
+        """A coordinate; of quotients the name they have before the loop."""
+        name = self.quotients().get(expr)
+        return name if name is not None else self.text(expr)
+
+    def quotients(self) -> dict[IntExpr, str]:
+        """What places copies of the loop and is computed before it, with names. The assembler would
+        leave divisions in the loop, where each keeps the copying thread 200 cycles.
+        """
+        found: dict[IntExpr, str] = {}
+        bodies = (s.body for s in self._body("producer") if isinstance(s, StepLoop))
+        for op in (x for body in bodies for x in body if isinstance(x, ops.Copy)):
+            for expr in (x for box in op.boxes for x in box.at):
+                if _is_quotient(expr):
+                    found.setdefault(expr, f"at_{len(found)}")
+        return found
+
+    def quotient_lines(self) -> list[str]:
+        """Those names."""
+        return [f"const int {name} = {self.text(x)};" for x, name in self.quotients().items()]
+
+    def _body(self, role: str) -> tuple[Statement, ...]:
+        found = self.module.role(role)
+        earlier = self.number < len(found.earlier)
+        return found.earlier[self.number].body if earlier else found.tiles.body
 
     def operand_share(self, operand: ops.SlotOperand) -> int:
         """Rows of an operand that lie between one instance's and the next one's."""
@@ -229,34 +293,35 @@ class ModulePrinter:
         assert form is not None
         return form.factor(INSTANCE)
 
-    def store_coordinates(self, op: ops.BulkStore) -> str:
-        """Coordinates of a bulk store, innermost first."""
-        return ", ".join(self.text(x) for x in reversed(op.at))
-
     def _load_of(self, name: str) -> ops.VectorLoad | None:
+        """The load of a value, at the running iteration of its loop."""
         for role in self.module.roles:
-            for op in role.tiles.body:
-                for load in op.body if isinstance(op, ops.Vector) else ():
-                    if isinstance(load, ops.VectorLoad) and load.result == name:
-                        return load
+            for statement in self._body(role.name):
+                for op in statement.body if isinstance(statement, StepLoop) else (statement,):
+                    if not isinstance(op, ops.Vector):
+                        continue
+                    for load in op.body:
+                        if isinstance(load, ops.VectorLoad) and load.result == name:
+                            return _running(load, op.iteration)
         return None
 
-    def tail_load(self, name: str) -> tuple[list[str], list[str]] | None:
-        """Indices of a load of the tail and its conditions; None where the module has no such."""
+    def loaded(self, name: str) -> tuple[list[str], list[str]]:
+        """Indices of a load of vector work and the conditions under which it is made."""
         load = self._load_of(name)
         if load is None:
-            return None
-        inside = [self._condition(x) for x in _conjuncts(load.predicate) if _of_element(x)]
-        return [_bracketed(x, self.text(x)) for x in load.at], inside
+            raise BackendError(f"no load of {name} in the module", where=self.module.name)
+        at = [_bracketed(x, self.text(x)) for x in load.at]
+        return at, self.conditions(_conjuncts(load.predicate))
 
-    def tail_limits(self, name: str) -> tuple[list[str], list[str]] | None:
-        """Indices of a load of the tail, and by axis the element it must lie before."""
+    def limits(self, name: str) -> tuple[list[str], list[str], list[str]]:
+        """Indices of a load of vector work, by axis the element it must lie before, and conditions
+        of numbers.
+        """
         load = self._load_of(name)
         if load is None:
-            return None
-        ends = {
-            p.a: p.b for p in _conjuncts(load.predicate) if isinstance(p, Binary) and p.op is Op.LT
-        }
+            raise BackendError(f"no load of {name} in the module", where=self.module.name)
+        parts = _conjuncts(load.predicate)
+        ends = {p.a: p.b for p in parts if isinstance(p, Binary) and p.op is Op.LT}
         if any(at not in ends for at in load.at if _of_element(at)):
             raise BackendError(
                 f"a load of {load.tensor} without a predicate for each axis of its tile",
@@ -267,43 +332,68 @@ class ModulePrinter:
             self.text(ends[at]) if at in ends else self.context.size_of(load.tensor, axis.name)
             for at, axis in zip(load.at, axes, strict=True)
         ]
-        return [_bracketed(x, self.text(x)) for x in load.at], limits
+        there = self.conditions([p for p in parts if not _of_element(p)])
+        return [_bracketed(x, self.text(x)) for x in load.at], limits, there
 
-    def _condition(self, part: IntExpr) -> str:
-        assert isinstance(part, Binary)
-        return f"{_bracketed(part.a, self.text(part.a))} {part.op} {self.text(part.b)}"
+    def conditions(self, parts: list[IntExpr]) -> list[str]:
+        """Conditions as text; from 0 on and below a limit is one comparison without sign."""
+        made: list[str] = []
+        for n, part in enumerate(parts):
+            assert isinstance(part, Binary)
+            later = parts[n + 1] if n + 1 < len(parts) else None
+            before = parts[n - 1] if n else None
+            if _from_zero(part, later):
+                continue
+            if _from_zero(before, part):
+                made.append(f"(unsigned)({self.text(part.a)}) < (unsigned)({self.text(part.b)})")
+            else:
+                made.append(
+                    f"{_bracketed(part.a, self.text(part.a))} {part.op} {self.text(part.b)}"
+                )
+        return made
 
-    def direct_store(self, op: ops.Vector) -> tuple[list[str], str, str, str]:
+    def store_of(self, op: Operation) -> ops.VectorStore:
+        """The store of vector work, at the running iteration of its loop."""
+        assert isinstance(op, ops.Vector)
+        return next(x for x in op.body if isinstance(x, ops.VectorStore))
+
+    def direct_store(self, op: Operation) -> tuple[list[str], str, str, str]:
         """Indices of a store from registers with ``first`` along the columns, whether its row
         exists, where columns end, and where those of the tile begin.
         """
-        store = next(x for x in op.body if isinstance(x, ops.VectorStore))
+        store = self.store_of(op)
         indices, column = [], ""
         for at in store.at:
-            form = linear(at)
+            form = linear(inlined_column(at))
             if form is not None and form.factor(COL) == 1:
                 column = self.text(substitute(at, {COL: Const(0)}))
                 indices.append("first")
-            elif form is not None and form.factor(ROW) == 1:
-                indices.append(f"({self.text(at)})")
             else:
-                indices.append(_bracketed(at, self.text(at)))
-        exists, limit = [], ""
+                indices.append(
+                    f"({self.text(at)})" if _of_element(at) else _bracketed(at, self.text(at))
+                )
+        exists: list[IntExpr] = []
+        limit = ""
         for part in _conjuncts(store.predicate):
-            if not _of_element(part):
-                continue  # a number: whoever prints the store asks for it
             assert isinstance(part, Binary)
-            form = linear(part.a)
-            if part.op is Op.LT and form is not None and form.factor(COL) == 1:
+            if COL not in symbols(part):
+                exists.append(part)
+            elif part.op is Op.LT:
                 limit = self.text(part.b)
-            else:
-                exists.append(f"({self.text(part.a)}) {part.op} {self.text(part.b)}")
-        if not column or not limit or not exists:
+        if not column or not limit:
             raise BackendError(
                 f"a store to {store.tensor} without a predicate for each axis of its tile",
                 where=self.module.name,
             )
-        return indices, " && ".join(exists), limit, column
+        return indices, " && ".join(self.conditions(exists)) or "true", limit, column
+
+    def places(self, store: ops.VectorStore, named: Mapping[Sym, str]) -> tuple[list[str], str]:
+        """Indices of a store and its conditions, where some symbols have names of their own."""
+        new: dict[Sym, IntExpr] = {x: Sym(SymKind.LET, name) for x, name in named.items()}
+        at = [substitute(x, new) for x in store.at]
+        parts = [substitute(x, new) for x in _conjuncts(store.predicate)]
+        texts = [_bracketed(x, self.text(x)) for x in at]
+        return texts, " && ".join(self.conditions(parts))
 
 
 def printer(context: Context) -> ModulePrinter:
@@ -312,9 +402,39 @@ def printer(context: Context) -> ModulePrinter:
     return ModulePrinter(context.module, context, context.number)
 
 
-def printed(context: Context) -> ModulePrinter | None:
-    """The printer, where operations of vectors are printed from the module too."""
-    return printer(context) if context.printed else None
+def _running(load: ops.VectorLoad, iteration: IntExpr) -> ops.VectorLoad:
+    """A load of an iteration, in terms of the running one."""
+
+    def now(node: IntExpr) -> IntExpr | None:
+        if isinstance(node, Apply) and node.argument == iteration:
+            return Apply(node.function, T_STEP)
+        return None
+
+    predicate = None if load.predicate is None else rewrite(load.predicate, now)
+    return replace(load, at=tuple(rewrite(x, now) for x in load.at), predicate=predicate)
+
+
+def inlined_column(expr: IntExpr) -> IntExpr:
+    """An index in which where a step begins is a symbol."""
+    return rewrite(expr, lambda x: Sym(SymKind.LET, x.function) if isinstance(x, Apply) else None)
+
+
+def _from_zero(part: IntExpr | None, later: IntExpr | None) -> bool:
+    """Whether two conditions are that a number lies from 0 on and below a limit."""
+    if not isinstance(part, Binary) or not isinstance(later, Binary):
+        return False
+    return part.op is Op.GE and part.b == Const(0) and later.op is Op.LT and later.a == part.a
+
+
+def _is_quotient(expr: IntExpr) -> bool:
+    """Whether an expression is the same in every iteration, and no sum of symbols."""
+    moves = any(isinstance(x, Apply) or _is_step(x) for x in nodes(expr))
+    divides = any(isinstance(x, Binary) and x.op is Op.FLOOR_DIV for x in nodes(expr))
+    return not moves and (divides or any(isinstance(x, Element | Select) for x in nodes(expr)))
+
+
+def _is_step(node: IntExpr) -> bool:
+    return isinstance(node, Sym) and node.kind is SymKind.STEP
 
 
 def _walks(element: Element, function: Function) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from warploom.codegen.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.codegen.cuda.tile.context import Context
-from warploom.codegen.cuda.tile.from_module import printed
+from warploom.codegen.cuda.tile.from_module import printer
 from warploom.ir.tile import At, Dim, Dot, DType, Load, Value
 from warploom.passes.body import refusal
 from warploom.passes.smem_layout import LINE_BYTES
@@ -103,24 +103,7 @@ class Loads:
             return self._same_everywhere(op)
         if self.groups and self._lies_in_pairs(op):
             return self._words(op)
-        indices = []
-        for n, at in enumerate(op.at):
-            per = self.context.kernel.tensor(op.tensor).axes[n].per
-            text = self._place(op, at) + self.context.later(op, at)
-            indices.append(f"({text}) / {per}" if per > 1 and at.var else text)
-        inside = [
-            self.context.inside(i, self.context.size_of(op.tensor, a.name), at.var)
-            if at.var is not None
-            else f"(unsigned){i} < (unsigned){self.context.size_of(op.tensor, a.name)}"
-            for i, at, a in zip(
-                indices, op.at, self.context.kernel.tensor(op.tensor).axes, strict=True
-            )
-            if self._varies(at) or (at.var is not None and at.var in (self.rows, self.cols))
-        ]
-        made = printed(self.context)
-        indices, inside = (made and made.tail_load(op.result.name)) or (indices, inside)
-        more = self.context.within(op, indices)
-        inside = [*inside, *(x for x in more if x not in inside)]
+        indices, inside = printer(self.context).knowing(self.value).loaded(op.result.name)
         element = self.context.element_at(op, indices)
         zero = "0" if op.result.dtype is DType.I32 else "0.0f"
         text = f"({' && '.join(inside)}) ? {element} : {zero}" if inside else element
@@ -139,13 +122,10 @@ class Loads:
         nothing is asked of its elements.
         """
         label, axes = called("w", op.result.name), self.context.kernel.tensor(op.tensor).axes
-        indices = [self._place(op, at) for at in op.at]
-        sizes = [self.context.size_of(op.tensor, a.name) for a in axes]
-        made = printed(self.context)
-        indices, sizes = (made and made.tail_limits(op.result.name)) or (indices, sizes)
+        made = printer(self.context).knowing(self.value)
+        indices, sizes, there = made.limits(op.result.name)
         row = next((n for n, at in enumerate(op.at) if at.var == self.rows), None)
         end = f"{self.position(op.at[-1].var or '')} + column + {16 * self.groups}"
-        there = self.context.within(op, indices)
         whole = " && ".join([f"even_{label}", f"{end} <= {sizes[-1]}", *there])
         if row is not None and self.rows is not None:
             there.insert(0, self.context.inside(indices[row], sizes[row], self.rows))

@@ -41,7 +41,6 @@ from warploom.ir.module import KernelModule
 from warploom.ir.rings import Per
 from warploom.ir.tile import Dot, Fn, Pointwise
 from warploom.passes.body import Body
-from warploom.passes.build_module import is_printed
 from warploom.passes.driver import Lowered
 from warploom.passes.fuse import Step
 from warploom.passes.gather import GATHERER
@@ -75,7 +74,6 @@ class Part:
         self.document: RolesDocument = lowered.document
         self.context = Context(self.layout, params)
         self.context.module, self.context.number = module, number
-        self.context.printed = is_printed(lowered)
         self.printer = printer(self.context)
         self.waits: dict[str, str] = {}
         self.masked = masked_steps(self.layout.body, self.layout.steps)
@@ -103,8 +101,7 @@ class Part:
 
     def producer_tile(self) -> list[str]:
         """What the producer runs for a tile."""
-        named = self.context.quotients.items()
-        once = [f"const int {label} = {self.context.uniform(n)};" for n, label in named]
+        once = self.printer.quotient_lines()
         tile = self.role_tile(self.role("producer"), self.producer, None)
         return [*self.trip_lines(), *once, *tile]
 

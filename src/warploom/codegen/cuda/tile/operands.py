@@ -9,18 +9,18 @@ from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.columns import early_text
 from warploom.codegen.cuda.tile.context import Context
-from warploom.codegen.cuda.tile.from_module import ModulePrinter, printed
+from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
 from warploom.ir.mbarrier_dialect import Load as LoadEntry, Mma, RoleEntry
-from warploom.ir.operations import Copy, Mma as MmaOperation, SlotOperand
-from warploom.ir.tile import Dot, DType, Load, Tensor
-from warploom.passes.body import refusal
+from warploom.ir.module import TensorMap
+from warploom.ir.operations import Copy, Mma as MmaOperation, RegisterOperand, SlotOperand
+from warploom.ir.tile import Dot, DType, Load
 from warploom.passes.smem_layout import LINE_BYTES, SlotTile
 from warploom.passes.smem_ops import early_array, early_vectors
-from warploom.passes.split_mma import FIRST, REST
 from warploom.passes.warp_specialize import part_name
 from warploom.targets.h200 import WGMMA_ROWS
 
 WGMMA_DTYPES = {DType.BF16: "bf16", DType.F16: "fp16", DType.E4M3: "e4m3", DType.E5M2: "e5m2"}
+INSTRUCTION_BITS = 256  # of K that a matrix instruction takes
 STEPS_OF_LINE = 4  # k-steps of 32 bytes in a 128-byte row
 
 
@@ -34,11 +34,13 @@ def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list
     lines = [line for o, e in run for line in _copies(context, o, e, site)]
     if len(lines) < 2 or (len(run) == 1 and context.layout.body.loop.times == 1):
         return lines
-    if context.bounded(op) is not None:
+    made, copy = printer(context), _copy(context, entry, site)
+    found = made.module.map(copy.tensor_map)
+    if found.bounded is not None:
         return lines
-    tile, tensor = _tile(context, op.result.name), context.kernel.tensor(op.tensor)
-    at = context.coordinates(op, site.iteration(entry.k), {})
-    box, stacked, whole = context.load_box(op, tile), 0, ""
+    tile, tensor = _tile(context, entry.part), context.kernel.tensor(op.tensor)
+    at = made.coordinates(copy.boxes[0].at, found, copy.boxes[0].end)
+    box, stacked, whole = found.box, 0, ""
     if tile.vector:
         steps = [a.var == context.layout.body.loop.var for a in op.at]
         box = tuple(len(run) if s else n for s, n in zip(steps, box, strict=True))
@@ -46,8 +48,8 @@ def load_lines(context: Context, op: Load, entry: LoadEntry, site: Site) -> list
         stacked, axis = tile.blocks * len(run), tensor.axes[-1]
         whole = f"{context.size_of(op.tensor, axis.name)} % {box[-1] * axis.per} == 0"
         at = ["0", *at[1:], f"({at[0]}) / {box[-1]}"]
-    name = context.map_of(tensor, box, span=tile.span, stacked=stacked)
-    policy = _policy(context, op.tensor)
+    name = context.map_of(tensor, box, span=found.swizzle, stacked=stacked)
+    policy = _policy(found)
     call = f"tma_load_{len(at)}d{'_hint' if policy else ''}"
     dst, bar = site.part(entry.ring, entry.part, entry.k), site.barrier(entry.ring, "full", entry.k)
     one = f"{call}({dst}, &{name}, {bar}, {', '.join(at)}{policy});"
@@ -78,138 +80,86 @@ def _follows(context: Context, one: RoleEntry, other: RoleEntry, site: Site) -> 
     a, b = ops[one.part], ops[other.part]
     if (a.tensor, a.step + 1, one.ring, one.k) != (b.tensor, b.step, other.ring, other.k):
         return False
-    tile, next_tile = _tile(context, a.result.name), _tile(context, b.result.name)
+    tile, next_tile = _tile(context, one.part), _tile(context, other.part)
     parts = {p.name: p for p in site.document.ring(one.ring).parts}
     beside = parts[one.part].offset + tile.bytes == parts[other.part].offset
     alike = (tile.rows, tile.cols, tile.vector) == (next_tile.rows, next_tile.cols, tile.vector)
     along = (a.at[-1].var == layout.body.loop.var) != tile.vector
     plain = one.multicast == other.multicast == 1 and not one.by_threads and not tile.loose
-    return beside and alike and along and plain and context.bounded(a) is None
+    made = printer(context).module
+    bounded = made.map(_copy(context, one, site).tensor_map).bounded is not None if plain else True
+    return beside and alike and along and plain and not bounded
 
 
 def _copies(context: Context, op: Load, entry: LoadEntry, site: Site) -> list[str]:
     """The copies of one tile: a box for each block of 128-byte rows; of its share in a cluster."""
-    tile = _tile(context, op.result.name)
-    tensor = context.kernel.tensor(op.tensor)
-    if (made := printed(context)) is not None:
-        return _module_copies(made, tile, tensor, entry, site)
-    bound = context.bounded(op)
-    box = context.load_box(op, tile, entry.multicast)
-    name = context.map_of(tensor, box, span=tile.span, bounded=bound)
-    once = site.document.ring(entry.ring).per == "tile"
-    iteration = None if once else site.iteration(entry.k)
-    dst, bar = site.part(entry.ring, entry.part, entry.k), site.barrier(entry.ring, "full", entry.k)
-    column = next(n for n, at in enumerate(op.at) if at.var == op.result.vars[-1])
-    policy = _policy(context, op.tensor)
-    call, mask, own = "tma_load", "", dict[int, str]()
-    if entry.multicast > 1:
-        rows = tile.rows // entry.multicast
-        row = next(n for n, at in enumerate(op.at) if at.var == op.result.vars[0])
-        call, mask = "tma_cast", f", {(1 << entry.multicast) - 1}"
-        dst, own = f"{dst} + rank * {rows * LINE_BYTES}", {row: f"rank * {rows}"}
-    hint = "_hint" if policy else ""
+    made, copy = printer(context), _copy(context, entry, site)
+    tensor, found = context.kernel.tensor(op.tensor), made.module.map(copy.tensor_map)
+    name = context.map_of(tensor, found.box, span=found.swizzle, bounded=found.bounded)
+    dst = site.part(copy.ring, copy.part, entry.k)
+    bar, policy = site.barrier(copy.ring, "full", entry.k), _policy(found)
+    call = "tma_cast" if copy.multicast > 1 else "tma_load"
+    mask = f", {(1 << copy.multicast) - 1}" if copy.multicast > 1 else ""
+    hint, rows = "_hint" if policy else "", made.module.part(copy.ring, copy.part).rows
     lines = []
-    for block in range(1 if tile.vector else tile.blocks):
-        shift = own | ({column: str(block * tile.block_cols)} if block else {})
-        at = context.coordinates(op, iteration, shift)
-        at[0] = f"({at[0]}) & ~3" if tile.loose else at[0]
-        to = f"{dst} + {block * tile.rows * LINE_BYTES}" if block else dst
+    for offset, at in made.copy_boxes(copy, rows, LINE_BYTES):
+        where = ", ".join(at)
         lines.append(
-            f"{call}_{len(at)}d{hint}({to}, &{name}, {bar}, {', '.join(at)}{mask}{policy});"
+            f"{call}_{len(at)}d{hint}({dst}{offset}, &{name}, {bar}, {where}{mask}{policy});"
         )
     return lines
 
 
-def _module_copies(
-    made: ModulePrinter, tile: SlotTile, tensor: Tensor, entry: LoadEntry, site: Site
-) -> list[str]:
-    """The copies of one tile, with boxes and coordinates of the module."""
-    copy = made.operation(entry, site)
+def _copy(context: Context, entry: LoadEntry, site: Site) -> Copy:
+    copy = printer(context).operation(entry, site)
     assert isinstance(copy, Copy)
-    context, found = made.context, made.module.map(copy.tensor_map)
-    name = context.map_of(tensor, found.box, span=found.swizzle)
-    dst = site.part(copy.ring, copy.part, entry.k)
-    bar, policy = site.barrier(copy.ring, "full", entry.k), _policy(context, tensor.name)
-    call = "tma_cast" if copy.multicast > 1 else "tma_load"
-    mask = f", {(1 << copy.multicast) - 1}" if copy.multicast > 1 else ""
-    hint = "_hint" if policy else ""
-    return [
-        f"{call}_{len(found.box)}d{hint}({dst}{offset}, &{name}, {bar}, {at}{mask}{policy});"
-        for offset, at in made.copy_boxes(copy, tile.rows, LINE_BYTES)
-    ]
+    return copy
 
 
-def _policy(context: Context, tensor: str) -> str:
-    keep = context.layout.config.l2_evict_last
-    if keep is None:
-        return ""
-    return f", {'policy_keep' if tensor == keep else 'policy_pass'}"
+def _policy(found: TensorMap) -> str:
+    """What the L2 is told of a copy."""
+    words = {"evict_last": "policy_keep", "evict_first": "policy_pass"}
+    return f", {words[found.l2]}" if found.l2 else ""
 
 
 def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
     """The instructions of one product: along K, and for each 64 rows of the consumer."""
-    layout, body = context.layout, context.layout.body
-    a, a_flipped = body.through(op.a)
-    b, b_flipped = body.through(op.b)
-    array = layout.array_of(op.result.name)
-    held = layout.left_in_registers(op)
-    dtype = body.values[b].dtype
-    b_mn, a_mn = not b_flipped, a_flipped
+    made = printer(context)
+    mma = made.operation(entry, site)
+    assert isinstance(mma, MmaOperation)
+    kind = made.module.part(mma.b.ring, mma.b.part).dtype
+    rows, columns, inner = mma.shape
+    begin, end = mma.inner or (0, inner)
+    each, blocks = INSTRUCTION_BITS // kind.bits, rows // WGMMA_ROWS
+    held, b_mn = isinstance(mma.a, RegisterOperand), mma.b.transposed
+    a_mn = isinstance(mma.a, SlotOperand) and mma.a.transposed
     call = ptx.wgmma_name(
-        array.cols,
-        WGMMA_DTYPES[dtype],
-        a_in_registers=held,
-        b_mn_major=b_mn,
-        a_mn_major=a_mn and not held,
+        columns, WGMMA_DTYPES[kind], a_in_registers=held, b_mn_major=b_mn, a_mn_major=a_mn
     )
-    steps = layout.extent(body.values[op.a].dims[1].var) * dtype.bits // 256
-    begin, end = _part(layout.config.deferred_mmas, steps, entry.op)
-    columns, rows = array.cols if array.by_columns else 0, 0
-    if not held:
-        rows = 0 if array.by_columns else array.blocks * WGMMA_ROWS
-    if (made := printed(context)) is not None:
-        mma = made.operation(entry, site)
-        assert isinstance(mma, MmaOperation)
-        assert isinstance(mma.a, SlotOperand)
-        rows, columns = made.operand_share(mma.a), made.operand_share(mma.b)
-    right = _descriptor(context, b, site, entry.k, mn=b_mn, share=columns)
+    right = _descriptor(made, mma.b, site, entry.k)
     lines = [*_early(context, op, entry, site), "{", f"  const uint64_t right = {right};"]
-    if held:
-        left = f"{layout.array_of(a).name}[i][step]"
+    if isinstance(mma.a, RegisterOperand):
+        left = f"{mma.a.array}[i][step]"
     else:
-        start = _descriptor(context, a, site, entry.k, mn=a_mn, share=rows)
+        start, tile = _descriptor(made, mma.a, site, entry.k), _tile(context, mma.a.part)
         lines.append(f"  const uint64_t left = {start};")
-        tile = _tile(context, a)
         per = (tile.rows * LINE_BYTES if a_mn else WGMMA_ROWS * LINE_BYTES) >> 4
-        shift = f" + {per} * i" if array.blocks > 1 else ""
+        shift = f" + {per} * i" if blocks > 1 else ""
         left = f"left{shift} + {_step(tile, mn=a_mn)}"
-    right = f"right + {_step(_tile(context, b), mn=b_mn)}"
-    target = f"{array.name}[i], {left}, {right}"
-    issue = f"{call}({target}, {'1' if entry.accumulate else 'step != 0'});"
-    if layout.crowded and not entry.accumulate:
+    right = f"right + {_step(_tile(context, mma.b.part), mn=b_mn)}"
+    target = f"{mma.accumulator}[i], {left}, {right}"
+    issue = f"{call}({target}, {'1' if mma.accumulate else 'step != 0'});"
+    if context.layout.crowded and not mma.accumulate:
         issue = f"if (step == 0) {call}_first({target}); else {call}({target}, 1);"
     return [
         *lines,
         "#pragma unroll",
-        f"  for (int step = {begin}; step < {end}; ++step)",
+        f"  for (int step = {begin // each}; step < {end // each}; ++step)",
         "#pragma unroll",
-        f"    for (int i = 0; i < {array.blocks}; ++i)",
+        f"    for (int i = 0; i < {blocks}; ++i)",
         f"      {issue}",
         "}",
     ]
-
-
-def _part(late: int, steps: int, name: str) -> tuple[int, int]:
-    """The instructions of a product, or of the part of it that an entry is."""
-    part = name.rpartition(".")[2]
-    if part in (FIRST, REST) and not 0 < late < steps:
-        raise refusal(
-            f"deferred_mmas={late} with a product of {steps} instructions",
-            None,
-            why="both its parts have some",
-            fix=f"0 to {steps - 1}",
-        )
-    return steps - late if part == REST else 0, steps - late if part == FIRST else steps
 
 
 def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
@@ -262,26 +212,25 @@ def product_functions(context: Context, op: Dot) -> Iterator[tuple[str, str]]:
         yield ptx.wgmma_name(n, dtype, **first), ptx.wgmma_function(n, dtype, **first)
 
 
-def _tile(context: Context, value: str) -> SlotTile:
-    found = context.layout.slot_of(value)
-    assert found is not None
-    return found[1]
+def _tile(context: Context, part: str) -> SlotTile:
+    """How a part of a slot lies in shared memory."""
+    tiles = (t for ring in context.layout.rings for t in ring.tiles)
+    return next(t for t in tiles if part_name(t.value) == part)
 
 
-def _descriptor(
-    context: Context, value: str, site: Site, k: int, *, mn: bool, share: int = 0
-) -> str:
-    found = context.layout.slot_of(value)
-    assert found is not None
-    ring, tile = found
-    start = site.part(ring.name, part_name(value), k)
-    if share:  # this consumer's rows (of a right operand: columns of the product)
+def _descriptor(made: ModulePrinter, operand: SlotOperand, site: Site, k: int) -> str:
+    """Where an operand lies, for the instruction: of this consumer its rows (of a right operand
+    these are columns of the product).
+    """
+    tile, start = _tile(made.context, operand.part), site.part(operand.ring, operand.part, k)
+    share = made.operand_share(operand)
+    if share:
         per = share * LINE_BYTES
-        if mn:
+        if operand.transposed:
             per = share // tile.block_cols * tile.rows * LINE_BYTES
             per += share % tile.block_cols * tile.dtype.bits // 8
         start += f" + instance * {per}"
-    if mn:
+    if operand.transposed:
         return f"operand_mn_major({start}, {tile.rows * LINE_BYTES})"
     return f"operand_k_major({start})"
 

@@ -7,11 +7,10 @@ from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.columns import early_text
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.dsmem import near_lines
-from warploom.codegen.cuda.tile.from_module import printed
 from warploom.codegen.cuda.tile.operands import load_lines, product_lines
 from warploom.codegen.cuda.tile.split_k import meet_lines
 from warploom.codegen.cuda.tile.steps import start_text
-from warploom.codegen.cuda.tile.stores import direct_text, module_store, store_call, straight_text
+from warploom.codegen.cuda.tile.stores import bulk_store, direct_text, straight_text
 from warploom.codegen.cuda.tile.vector import Vector
 from warploom.ir.dataflow import When
 from warploom.ir.mbarrier_dialect import (
@@ -200,7 +199,7 @@ class Ops:
             def add(e: RoleEntry, site: Site) -> list[str]:
                 assert isinstance(e, Compute)
                 if not op.add:
-                    stored = direct_text(self.context, op, site.iteration(e.k))
+                    stored = direct_text(self.context, op, e, site, site.iteration(e.k))
                     return ["{", *indent(stored, 2), "}"]
                 return straight_text(self.context, site, op, site.iteration(e.k))
 
@@ -208,7 +207,7 @@ class Ops:
         if not staged:
             return table.with_op(
                 name,
-                lambda e, s: ["{", *indent(direct_text(self.context, op, at=(e, s)), 2), "}"],
+                lambda e, s: ["{", *indent(direct_text(self.context, op, e, s), 2), "}"],
             )
 
         def fill(e: RoleEntry, site: Site) -> list[str]:
@@ -218,12 +217,7 @@ class Ops:
 
         def store(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, BulkStore)
-            block, column = e.args
-            loops = op in self.layout.body.loop.body
-            at = site.iteration(e.k) if loops else None
-            if (made := printed(self.context)) is not None:
-                return module_store(made, op, e, site, _copy(e.source.copy))
-            return store_call(self.context, op, block, column, _copy(e.source.copy), at)
+            return bulk_store(self.context, op, e, site, _copy(e.source.copy))
 
         return table.with_op(f"fill_{stored(self.layout, op)}", fill).with_op(name, store)
 

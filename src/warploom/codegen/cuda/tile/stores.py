@@ -7,16 +7,13 @@ from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.expressions import written_element
-from warploom.codegen.cuda.tile.from_module import ModulePrinter, printed
+from warploom.codegen.cuda.tile.from_module import printer
 from warploom.codegen.cuda.tile.ordered_reduction import consumer_turn
 from warploom.codegen.cuda.tile.row_stores import column_sums, row_store
 from warploom.codegen.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.errors import KernelError
-from warploom.ir.mbarrier_dialect import RoleEntry
-from warploom.ir.operations import (
-    BulkStore as BulkStoreOperation,
-    Vector as VectorOperation,
-)
+from warploom.ir.mbarrier_dialect import BulkStore, RoleEntry
+from warploom.ir.operations import BulkStore as BulkStoreOperation
 from warploom.ir.tile import DType, Reduce, Store
 from warploom.passes.body import refusal
 from warploom.passes.fuse import is_column_sum
@@ -190,19 +187,18 @@ def _put_f32() -> list[str]:
 def direct_text(
     context: Context,
     op: Store,
+    entry: RoleEntry,
+    site: Site,
     iteration: str | None = None,
-    at: tuple[RoleEntry, Site] | None = None,
 ) -> list[str]:
-    """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit.
-
-    ``at``: the entry of the role program that it is, where the kernel has a module.
-    """
+    """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit."""
+    work = printer(context).operation(entry, site)
     value = context.layout.body.values[op.value]
     made = context.layout.body.ops.get(op.value)
     if isinstance(made, Reduce) and is_column_sum(context.layout.body, made):
-        return column_sums(context, op, made)
+        return column_sums(context, op, made, work)
     if len(value.dims) == 1:
-        return row_store(context, op)
+        return row_store(context, op, work)
     rows, cols = value.vars
     dtype = context.kernel.tensor(op.tensor).dtype
     vector = Vector(context, rows, cols, iteration=iteration)
@@ -214,14 +210,8 @@ def direct_text(
     kind = "int" if dtype is DType.I32 else "float"
     alone |= odd and scattered(context.layout, op) is not None
     wide = 1 if alone or odd else 2
-    module, place = printed(context), _place(context, op, vector)
-    if module is not None and at is not None:
-        work = module.operation(*at)
-        assert isinstance(work, VectorOperation)
-        indices, exists, limit, column = module.direct_store(work)
-        more = [x for x in context.within(op, indices) if x not in exists]
-        exists = " && ".join([exists, *more])
-        place = context.address(op, indices), exists, limit, column
+    indices, exists, limit, column = printer(context).knowing(vector.value).direct_store(work)
+    place = context.address(op, indices), exists, limit, column
     if op.add:
         write = _add_pairs(context, op, dtype, place)
     elif alone:
@@ -253,33 +243,6 @@ def direct_text(
 
 
 Place = tuple[str, str, str, str]
-
-
-def _place(context: Context, op: Store, vector: Vector) -> Place:
-    """The address of an element in column ``first``, whether its row exists, where columns end, and
-    where those of the tile begin.
-    """
-    rows, cols = context.layout.body.values[op.value].vars
-    row, column = (context.position(v, vector.iteration) for v in (rows, cols))
-    row = f"({row} + row_of(b, i))"
-    texts, limits, more = {rows: row, cols: "first"}, {}, []
-    indices = []
-    for a, axis in zip(op.at, context.kernel.tensor(op.tensor).axes, strict=True):
-        if a.value is not None and a.value == scattered(context.layout, op):
-            index = vector.value(a.value)
-            more.append(f"(unsigned){index} < (unsigned){context.size_of(op.tensor, axis.name)}")
-        else:
-            index = texts[a.var] if a.var in texts else context.index(a, vector.iteration)
-            if a.var == context.layout.body.loop.var and context.ends_early():  # a single step
-                more.append(f"{index} < {context.size_of(op.tensor, axis.name)}")
-        indices.append(index)
-        if a.var in texts:
-            limits[a.var] = context.limit(op.tensor, axis.name, a.var)
-            if a.var == context.layout.body.loop.var and context.ends_early():
-                limits[a.var] = context.end_of(a.var)
-    more += context.within(op, indices)
-    exists = context.inside(row, limits.get(rows) or context.end_of(rows), rows)
-    return context.address(op, indices), " && ".join([exists, *more]), limits[cols], column
 
 
 def _write_lines(context: Context, dtype: DType, at: Place, wide: int) -> list[str]:
@@ -357,48 +320,19 @@ def _send_blocks(
     return [f"if (lane == 0 && {exists}) bulk_add({to}, {source}, {bytes_});"]
 
 
-def module_store(
-    made: ModulePrinter, op: Store, entry: RoleEntry, site: Site, source: str
-) -> list[str]:
-    """The bulk store of a filled chunk, with box and coordinates of the module."""
-    store = made.operation(entry, site)
-    assert isinstance(store, BulkStoreOperation)
-    context, found = made.context, made.module.map(store.tensor_map)
-    name = context.map_of(context.kernel.tensor(op.tensor), found.box)
-    config = context.layout.config
-    how = "stream" if config.cta_sync_interval and config.l2_evict_last is not None else "store"
-    place = made.store_coordinates(store)
-    return [f"if (lane == 0) tma_{how}_{len(found.box)}d(&{name}, {source}, {place});"]
-
-
-def store_call(
-    context: Context,
-    op: Store,
-    block: int,
-    column: int,
-    source: str,
-    iteration: str | None = None,
-) -> list[str]:
+def bulk_store(context: Context, op: Store, entry: BulkStore, site: Site, source: str) -> list[str]:
     """The bulk store of a filled chunk: each warp its 16 rows."""
     tensor = context.kernel.tensor(op.tensor)
     if tensor.blocked:
-        return _send_blocks(context, op, block, column, source, iteration)
-    bound = context.bounded(op)
-    name = context.map_of(tensor, context.store_box(op, WARP_ROWS), bounded=bound)
-    value = context.layout.body.values[op.value]
-    blocks, columns = share_of(context.layout, op)
-    apart = by_columns(context.layout, op)
-    rows = "16 * warp_in_group" if apart else f"{64 * blocks} * instance + 16 * warp_in_group"
-    across = [str(column)] if column else []
-    across += [f"{columns} * instance"] if apart else []
-    shift = {}
-    for n, at in enumerate(op.at):
-        if at.var == value.vars[0]:
-            shift[n] = f"{64 * block} + {rows}" if block else rows
-        elif at.var == value.vars[1] and across:
-            shift[n] = " + ".join(across)
-    place = context.coordinates(op, iteration, shift)
+        block, column = entry.args
+        return _send_blocks(context, op, block, column, source, site.iteration(entry.k))
+    made = printer(context)
+    store = made.operation(entry, site)
+    assert isinstance(store, BulkStoreOperation)
+    found = made.module.map(store.tensor_map)
+    name = context.map_of(tensor, found.box, bounded=found.bounded)
+    place = made.coordinates(store.at, found, store.end)
     config = context.layout.config
-    how = "stream" if config.cta_sync_interval and config.l2_evict_last is not None else "store"
-    call = f"tma_{'add' if op.add else how}_{len(place)}d"
-    return [f"if (lane == 0) {call}(&{name}, {source}, {', '.join(place)});"]
+    streams = config.cta_sync_interval and config.l2_evict_last is not None
+    how = "add" if store.add else "stream" if streams else "store"
+    return [f"if (lane == 0) tma_{how}_{len(place)}d(&{name}, {source}, {', '.join(place)});"]

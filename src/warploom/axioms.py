@@ -141,9 +141,10 @@ AXIOMS: tuple[Axiom, ...] = (
         name="counter_stall",
         statement="Issuing beyond the capacity of a counter waits until the oldest operation "
         "retires, so what is older than the capacity is complete.",
-        source="CDNA ISA documents: counters saturate and issue stalls.",
-        doubt="No kernel should need it.",
-        default=False,
+        source="CDNA ISA documents: counters saturate and issue stalls; generated kernels of "
+        "hipBLASLt rely on it (ROCm/rocm-systems#11202).",
+        doubt="With scalar loads or flat accesses in flight nothing says which one retires, and "
+        "nothing is derived then. The report gives the verdict without the stall as well.",
         used_by="check (AMDGCN); verify of counter schedules (A3)",
     ),
     Axiom(
@@ -217,7 +218,7 @@ def page() -> str:
         "# Axioms",
         "",
         "Everything a verdict of `warploom verify` or `warploom check` takes for granted about",
-        "hardware and tools. Generated from `warploom.check.axioms`; a report names the axioms its",
+        "hardware and tools. Generated from `warploom.axioms`; a report names the axioms its",
         "verdict used, and `warploom check --axiom NAME=off` turns one off where it has a switch.",
         "",
     ]
