@@ -22,7 +22,7 @@ from warploom.ir import tile as ir
 from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
 from warploom.ir.elementwise import functions
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
-from warploom.ir.tile import DType, Op, Walk, is_number, operands, results
+from warploom.ir.tile import DType, Fn, Op, Walk, is_number, operands, results
 from warploom.targets.mi355x import mi355x
 
 CHUNK = 16  # bytes a lane moves at a time
