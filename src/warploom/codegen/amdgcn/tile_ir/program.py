@@ -278,7 +278,10 @@ def _pipelined(
             except (UnscheduledError, BudgetError) as error:
                 why[str(getattr(error, "what", "") or error)] = None
                 continue
-            made = compile_ir(lowered.ir, machine.cpu)
+            try:
+                made = compile_ir(lowered.ir, machine.cpu)
+            except BackendError as error:
+                return (*why, str(error).splitlines()[0])  # it is lowered without a pipeline
             program = TileProgram(
                 kernel=own,
                 lowered=lowered,
