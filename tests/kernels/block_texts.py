@@ -333,6 +333,38 @@ def bounded_parts(
     out[p, m, n] = acc
 
 
+@wl.kernel
+def attention_grad(
+    q: wl.In["s", "d"],
+    k: wl.In["t", "d"],
+    v: wl.In["t", "d"],
+    do: wl.In["s", "d"],
+    lse: wl.In["s", wl.f32],
+    delta: wl.In["s", wl.f32],
+    dq: wl.Out["s", "d", wl.f32],
+    dk: wl.Out["t", "d"],
+    dv: wl.Out["t", "d"],
+    *,
+    scale: float,
+):
+    t = wl.tile(dk, whole="d")
+    ks, vs = k[t], v[t]
+    gk, gv = wl.zeros(t, k.d), wl.zeros(t, k.d)
+    for s in wl.steps(q.s):
+        p = wl.exp((ks @ q[s].T) * scale - lse[s])
+        ds = (p * (vs @ do[s].T - delta[s])).to(q.dtype)
+        gv += p.to(q.dtype) @ do[s]
+        gk += ds @ q[s]
+        dq[s] += (ds.T @ ks) * scale
+    dk[t] = gk * scale
+    dv[t] = gv
+
+
+def grad_case(d):
+    types = bf16("q", "k", "v", "do", "dk", "dv", lse="f32", delta="f32", dq="f32")
+    return BlockCase(attention_grad, types, {"s": 40, "t": 50, "d": d}, {"scale": 0.1}, scale=0.5)
+
+
 LISTS = {
     "some": [[0, 2, 4, 1, 9], [3, 1, 0, 0, 0]],
     "counts": [5, 2],

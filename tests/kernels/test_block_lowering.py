@@ -5,7 +5,7 @@ import pytest
 
 import tests.host_cuda as hc
 import warploom as wl
-from tests.kernels.block_texts import CASES, attention_case, sought
+from tests.kernels.block_texts import CASES, attention_case, grad_case, sought
 from tests.kernels.written import NAN
 from warploom.errors import KernelError, KernelShapeError, KernelSyntaxError
 
@@ -25,6 +25,19 @@ def test_on_the_host(name):
 @pytest.mark.parametrize("d", [8, 40, 72, 192, 512])
 def test_heads_of_any_width(d):
     case = attention_case(d)
+    case.require(case.on_host())
+
+
+@pytest.mark.parametrize("d", [40, 192])
+def test_heads_of_any_width_backwards(d):
+    case = grad_case(d)
+    case.require(case.on_host())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [72, 80, 96, 160, 256])
+def test_more_heads_backwards(d):
+    case = grad_case(d)
     case.require(case.on_host())
 
 

@@ -697,8 +697,23 @@ def block_plans(
         why=f"the smallest that were tried ({_said(least)}) take {least.shared_bytes:,} bytes of "
         f"shared memory of {SHARED_BYTES:,} and {least.register_elements} elements of tiles in a "
         f"thread of {MOST_ELEMENTS[least.warpgroups]}",
-        fix="smaller steps (wl.steps(x.k, 32)), or tiles or steps over a whole axis",
+        fix=_smaller(least),
     )
+
+
+def _smaller(plan: BlockPlan) -> str:
+    """What an author can change: stated steps, and the longest whole axis."""
+    found = []
+    stated = [v for v in plan.kernel.vars if v.walk is Walk.STEP and (v.extent or 0) > COLUMN_UNIT]
+    if stated:
+        found.append(f"smaller steps: wl.steps(x.{stated[0].axis}, {COLUMN_UNIT})")
+    whole = [v for v in plan.kernel.vars if v.walk is Walk.WHOLE]
+    if whole:
+        longest = max(whole, key=lambda v: v.extent or 0)
+        found.append(
+            f"tiles or steps over '{longest.axis}' instead of all {longest.extent} elements"
+        )
+    return ", or ".join(found) or "fewer tiles that are needed at once, or two kernels"
 
 
 def _load(plan: BlockPlan) -> float:
