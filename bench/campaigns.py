@@ -16,6 +16,7 @@ where the first one ended. ``table`` writes ``FOLDER/table.md``, ``FOLDER/table.
 | attacks | hand-made documents of every known class, edited | runs with one step held back |
 | larger | deep rings and clusters, edited | random runs |
 | exchanges | CTAs that meet in global memory, edited | every interleaving |
+| modules | indices, predicates, coordinates, tile schedules edited | executions at other sizes |
 | kernels | random kernels of nine forms | NumPy, in the interpreter |
 | kernels_host | the same generator, other seeds | NumPy, emitted CUDA compiled for the host |
 | texts | lists, groups, parts, indices, i32, no loop, several loops | NumPy, both ways |
@@ -38,7 +39,7 @@ import sys
 import tarfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from importlib.util import find_spec
 from pathlib import Path
@@ -70,7 +71,7 @@ MARGIN = 45  # seconds before the end, after which nobody is waited for
 SPENT = 20  # seconds of a range, after which the rest of it is another range
 
 
-class Hung(Exception):  # noqa: N818
+class Hung(BaseException):  # noqa: N818 (judges that catch what fails must not catch it)
     """A seed took too long."""
 
 
@@ -163,6 +164,7 @@ CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
     "attacks": (oracle("attacks"), 10_000, 50),
     "larger": (oracle("larger"), 5_000, 100),
     "exchanges": (oracle("exchanges"), 5_000, 100),
+    "modules": (oracle("modules"), 3_000, 50),
     "kernels": (kernels, 5_000, 20),
     "kernels_host": (kernels_host, 2_500, 20),
     "texts": (texts, 5_000, 20),
@@ -170,6 +172,8 @@ CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
     "calls": (calls("host"), 5_000, 20),
     "calls_interpreter": (calls("interpreter"), 5_000, 20),
 }
+LATER = ("larger", "exchanges", "kernels_host", "texts_mi355x", "calls")
+"""Campaigns that get a third of the seeds of the others while time is short."""
 FIRST = 31_000_000  # seeds that no earlier campaign used
 
 
@@ -226,48 +230,66 @@ def missing(done: list[dict], wanted: int, size: int) -> Iterator[tuple[int, int
         at = max(at, last)
 
 
+class Queue:
+    """Ranges of all campaigns, so that each has its share of the seeds it wants."""
+
+    def __init__(self, folder: Path, names: Iterable[str]) -> None:
+        self.ranges = {n: missing(held(folder, n), *CAMPAIGNS[n][1:]) for n in names}
+        self.shares = dict.fromkeys(self.ranges, 0.0)
+
+    def next(self) -> tuple[str, tuple[int, int]] | None:
+        while self.ranges:
+            name = min(self.ranges, key=lambda n: self.shares[n])
+            span = next(self.ranges[name], None)
+            if span is not None:
+                weight = 3 if name in LATER else 1
+                self.shares[name] += weight * (span[1] - span[0]) / CAMPAIGNS[name][1]
+                return name, span
+            del self.ranges[name]
+        return None
+
+
 def run(folder: Path, jobs: int, seconds: float, only: list[str], commit: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     until = time.time() + max(1.0, seconds - MARGIN)
-    queues = {
-        name: missing(held(folder, name), *CAMPAIGNS[name][1:]) for name in (only or CAMPAIGNS)
-    }
-    shares = dict.fromkeys(queues, 0)  # seeds handed out, as a share of those wanted
-    running = {}
+    queue, running = Queue(folder, only or CAMPAIGNS), {}
     pool = ProcessPoolExecutor(jobs, initializer=quiet)
-    workers = pool._processes
+
+    def submit(name: str, span: tuple[int, int]) -> None:
+        running[pool.submit(judge_range, name, *span, until)] = (name, span)
+
     try:
         while True:
-            while queues and len(running) < 2 * jobs and time.time() < until:
-                name = min(queues, key=lambda n: shares[n])
-                span = next(queues[name], None)
-                if span is None:
-                    del queues[name]
-                    continue
-                shares[name] += (span[1] - span[0]) / CAMPAIGNS[name][1]
-                running[pool.submit(judge_range, name, *span, until)] = (name, span)
-            if not running:
-                break
+            while len(running) < 2 * jobs and time.time() < until:
+                more = queue.next()
+                if more is None:
+                    break
+                submit(*more)
             left = until + MARGIN / 2 - time.time()
             done, _ = wait(running, timeout=max(0.0, left), return_when=FIRST_COMPLETED)
-            if not done:  # who is still at work is given up
+            if not done:  # nothing is left, or who is still at work is given up
                 break
             for future in done:
-                name, span = running.pop(future)
+                name, (first, last) = running.pop(future)
                 line = future.result()
-                if line["last"] > span[0]:
-                    with (folder / f"{name}.jsonl").open("a") as file:
-                        file.write(json.dumps(line | {"commit": commit}) + "\n")
-                if line["last"] < span[1] and time.time() < until:
-                    rest = (line["last"], span[1])
-                    running[pool.submit(judge_range, name, *rest, until)] = (name, rest)
-                for seed, said in line["failures"]:
-                    print(f"{name} seed {seed}: {said}", flush=True)
+                keep(folder, line | {"commit": commit})
+                if first < line["last"] < last and time.time() < until:
+                    submit(name, (line["last"], last))
     finally:
+        workers = list(pool._processes.values())
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in list(workers.values()):
+        for process in workers:
             process.kill()
     table(folder)
+
+
+def keep(folder: Path, line: dict) -> None:
+    """A finished range; failures are printed, too."""
+    if line["last"] > line["first"]:
+        with (folder / f"{line['campaign']}.jsonl").open("a") as file:
+            file.write(json.dumps(line) + "\n")
+    for seed, said in line["failures"]:
+        print(f"{line['campaign']} seed {seed}: {said}", flush=True)
 
 
 NOT_SHOWN = (

@@ -1,11 +1,13 @@
 """Mutants of small kernels: does ``check`` find all that an exhaustive explorer calls wrong?
 
-    python bench/check_mutants.py [FOLDER...] [--json results.json] [--seconds N] [--states N]
+    python bench/check_mutants.py [FOLDER...] [--pairs] [--json results.json] [--seconds N]
+                                  [--states N] [--write]
 
 A kernel is a folder with ``kernel.ptx`` (or ``fixed.ptx``) and ``launch.json``; without a folder,
-the fixed forms of SyncBench. Every synchronising instruction is deleted, weakened, moved and
-doubled; each mutant is explored (every interleaving, no happens-before) and checked. Results are
-written after every kernel, and a second run goes on where the first one stopped.
+the fixed forms of SyncBench; ``--pairs``: the right forms of ``tests/check/pairs.py``. Every
+synchronising instruction is deleted, weakened, moved and doubled; each mutant is explored (every
+interleaving, no happens-before) and checked. Results are written after every kernel, and a second
+run goes on where the first one stopped. ``--write``: bench/results/check_mutants.md.
 """
 
 from __future__ import annotations
@@ -39,6 +41,21 @@ def kernels(folders: list[Path]) -> list[tuple[str, str, Launch]]:
             if text is not None and (path / "launch.json").exists():
                 found.append((path.name, text.read_text(), Launch.read(path / "launch.json")))
     return found
+
+
+def pairs() -> list[tuple[str, str, Launch]]:
+    """The right forms of the tests' pairs, by the CUDA compiler that is installed."""
+    from tests.check.pairs import PAIRS
+    from tests.check.test_pairs import SYNC, _launch
+
+    from warploom.compiler.cubin import ptx_of
+
+    head = "#define FIXED\n" + SYNC.read_text().replace("#pragma once", "")
+    return [
+        (f"pair_{n}", ptx_of(f"{head}\n{code}"), Launch.from_json(_launch(o)))
+        for n, (code, o) in PAIRS.items()
+        if "wgmma" not in code
+    ]
 
 
 def judge(text: str, launch: Launch, states: int, good: set) -> tuple[str, str]:
@@ -80,9 +97,11 @@ def main() -> None:
     reader.add_argument("--json", type=Path)
     reader.add_argument("--seconds", type=float, default=60.0, help="of a kernel's mutants")
     reader.add_argument("--states", type=int, default=1500)
+    reader.add_argument("--pairs", action="store_true")
+    reader.add_argument("--write", action="store_true")
     given = reader.parse_args()
     done = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
-    for name, text, launch in kernels(given.folders):
+    for name, text, launch in pairs() if given.pairs else kernels(given.folders):
         if name in done:
             continue
         done[name] = campaign(name, text, launch, given.states, given.seconds)
@@ -97,6 +116,46 @@ def main() -> None:
     print(f"{len(rows)} mutants of {sum(bool(v) for v in done.values())} kernels")
     for (explored, checked), n in sorted(table.items()):
         print(f"  explorer {explored:12} check {checked:12} {n}")
+    if given.write:
+        (ROOT / "bench" / "results" / "check_mutants.md").write_text(page(done))
+
+
+VERDICTS = ("clean", "race", "deadlock", "invalid", "unsupported")
+NAMES = {
+    "wrong": "wrong: ends differ, or none, or broken",
+    "single": "one end, all states seen",
+    "bounded": "one end so far, more states than the limit",
+    "unsupported": "not known to the explorer",
+}
+
+
+def page(done: dict[str, list[dict]]) -> str:
+    """The results as a page."""
+    rows = [r for found in done.values() for r in found]
+    table = Counter((r["explored"], r["checked"]) for r in rows)
+    kinds = Counter((r["kind"], r["checked"] != "clean") for r in rows if r["explored"] == "wrong")
+    missed = [r for r in rows if r["explored"] == "wrong" and r["checked"] == "clean"]
+    lines = [
+        "# Mutants of small PTX kernels: explorer and checker",
+        "",
+        "`python bench/check_mutants.py`, once for SyncBench, with `--pairs`, and for CuTe DSL",
+        "kernels (`bench/foreign/cute_kernels.py`), into one file of results; `--write` for this",
+        f"page. {len(rows)} mutants of {sum(bool(v) for v in done.values())} kernels: each",
+        "synchronising instruction deleted, weakened, moved or doubled. The explorer tries every",
+        "interleaving and every moment at which an asynchronous copy can land; it knows no relaxed",
+        "memory and no wgmma, so what it does not call wrong may still be.",
+        "",
+        "| explorer | " + " | ".join(VERDICTS) + " |",
+        "|---|" + "---|" * len(VERDICTS),
+    ]
+    for explored, title in NAMES.items():
+        counts = " | ".join(str(table[explored, v]) for v in VERDICTS)
+        lines.append(f"| {title} | {counts} |")
+    lines += ["", f"Wrong by the explorer and clean by the checker: {len(missed)}.", ""]
+    lines += ["| kind | wrong, found | wrong, missed |", "|---|---|---|"]
+    for kind in sorted({k for k, _ in kinds}):
+        lines.append(f"| {kind} | {kinds[kind, True]} | {kinds[kind, False]} |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from tests.codegen_amdgcn.text_mutants import text_mutants
+from tests.codegen_amdgcn.assembly_mutants import text_mutants
 
 import warploom
 from warploom.codegen.amdgcn import ElementType, check_isa, emit_kernel

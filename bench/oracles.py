@@ -8,6 +8,7 @@
     python bench/oracles.py exchanges 0 5000
     DOCUMENTS=FOLDER python bench/oracles.py shipped 0 5000
     python bench/oracles.py structure 0 3000
+    python bench/oracles.py modules 0 3000
     python bench/oracles.py modulo 1000 3000
     python bench/oracles.py roles 2000000 2020000 --resume bench/results/oracles_roles.jsonl
 
@@ -21,8 +22,10 @@ runs. ``exchanges``: how CTAs meet in global memory, edited up to four times, ag
 interleaving. ``shipped``: schedules of the shipped texts (of
 `bench/role_mutants.py --write FOLDER`), edited up to three times, against random runs.
 ``structure``: shipped schedules with consistent edits of several places (``tests/mutation``).
-``modulo``: bodies with distances, values, budgets, roles and isolation, solved and enumerated
-(``tests/modulo/full_oracle.py``). Prints each disagreement, and the figures.
+``modules``: kernel modules whose indices, predicates, coordinates and tile schedules are edited, in
+one place or in all, against executions. ``modulo``: bodies with distances, values, budgets, roles
+and isolation, solved and enumerated (``tests/modulo/full_oracle.py``). Prints each disagreement,
+and the figures.
 
 With ``--resume FILE`` every finished range of seeds is a line of the file, with the commit that was
 judged; ranges that it holds are not judged again, and the figures are those of all its lines.
@@ -110,7 +113,14 @@ def structure(seed: int) -> tuple[str, str]:
     return compare(seed)
 
 
+def modules(seed: int) -> tuple[str, str]:
+    from tests.ir.random_mutants import compare
+
+    return compare(seed)
+
+
 KINDS = {
+    "modules": modules,
     "structure": structure,
     "sequences": sequences,
     "attacks": attacks,

@@ -144,7 +144,7 @@ def test_what_is_shown_in_a_session_is_short(swiglu_lowered):
         (lambda c: warploom.ScheduleConfig(scheduling="CSP"), "is no SchedulingStrategy"),
     ],
 )
-def test_a_wrong_kind_of_value_is_told(wrong, said):
+def test_a_wrong_kind_of_value_is_reported(wrong, said):
     with pytest.raises((ConfigError, DocumentError), match=said):
         wrong(compile_schedule(DeclarativeSchedule(lgkm_a=8, lgkm_b=4)))
 

@@ -19,8 +19,8 @@ class Case:
     """A kernel, small inputs at odd sizes, and what they give in float64.
 
     ``types``: of tensors whose annotation names none. ``sizes``: of axes that only outputs have.
-    ``initial``: what outputs hold that are added to. ``triton``: where the same job stands in
-    Triton, and how many lines its device functions have there.
+    ``initial``: what outputs hold that are added to. ``trial``: its number in a list of kernels that
+    authors were asked to write.
     """
 
     kernel: Any
@@ -34,7 +34,6 @@ class Case:
     tolerance: float = 2e-2
     memory_bound: bool = False
     trial: int | None = None
-    triton: tuple[str, int] | None = None
 
     @property
     def name(self) -> str:

@@ -138,6 +138,7 @@ from warploom.pipeline.amd_target.geometry import (
     KernelGeometry as KernelGeometry,
     derive_safe_max_globals as derive_safe_max_globals,
 )
+from warploom.pipeline.amd_target.hints import append_amd_hints as append_amd_hints
 from warploom.pipeline.block_expand.program import PipelineProgram as PipelineProgram
 from warploom.pipeline.block_expand.spec import (
     MMABlockSpec as MMABlockSpec,
@@ -223,6 +224,7 @@ from warploom.runtime.attention_grad import (
     attention_backward as attention_backward,
     attention_packed_backward as attention_packed_backward,
 )
+from warploom.runtime.autotuning import autotune as autotune
 from warploom.runtime.fused import (
     gemm_block_scaled as gemm_block_scaled,
     gemm_quantised as gemm_quantised,

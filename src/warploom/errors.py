@@ -108,7 +108,7 @@ class InterpreterError(WarploomError):
 
 
 class VerificationError(WarploomError):
-    """A schedule was judged and found to race; ``report`` holds every finding."""
+    """A schedule was checked and found to race; ``report`` holds every finding."""
 
     def __init__(self, what: str, *, report: object = None, **parts: str) -> None:
         super().__init__(what, **parts)
@@ -132,7 +132,7 @@ class MissingExtraError(WarploomError):
 
 
 class KernelError(WarploomError):
-    """The text of a tile kernel is wrong; ``file`` and ``line`` point at the author's line."""
+    """The source of a tile kernel is wrong; ``file`` and ``line`` point at the author's line."""
 
     def __init__(self, what: str, *, file: str = "", line: int = 0, **parts: str) -> None:
         super().__init__(what, **parts)
@@ -161,7 +161,7 @@ class KernelMemoryError(KernelError):
 
 
 class KernelCallError(KernelError):
-    """A kernel is called, or made for types, that do not fit its text."""
+    """A kernel is called, or made for types, that do not fit its signature."""
 
 
 class CheckError(WarploomError):

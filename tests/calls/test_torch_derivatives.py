@@ -95,6 +95,60 @@ def test_gradients_of_functions(name):
             torch.testing.assert_close(x, y, atol=1e-8, rtol=1e-8)
 
 
+def lse_of(q, k, causal=False, lower_right=False):
+    x = q @ k.repeat_interleave(q.shape[-3] // k.shape[-3], -3).mT * q.shape[-1] ** -0.5
+    if causal:
+        seen = torch.ones(x.shape[-2:], dtype=torch.bool)
+        x = x.masked_fill(~seen.tril(x.shape[-1] - x.shape[-2] if lower_right else 0), -torch.inf)
+    return x.logsumexp(-1)
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("how", [(False, False), (True, False), (True, True)])
+def test_gradients_of_the_log_sum_exp_are_not_left_out(how, both):
+    """Of it alone, and added to those of the result; heads share keys."""
+    q, k, v = wide(1, 4, 5, 8), wide(1, 2, 7, 8), wide(1, 2, 7, 8)
+    causal, lower_right = how
+
+    def loss(out, lse):
+        return lse.double().square().sum() + (out.square().sum() if both else 0.0)
+
+    def mine(*x):
+        return loss(*OPS.attention(*x, causal, None, lower_right))
+
+    def theirs(q, k, v):
+        x = lse_of(q, k, causal, lower_right)
+        p = (q @ k.repeat_interleave(2, 1).mT * 8**-0.5).masked_fill(
+            ~torch.ones(5, 7, dtype=torch.bool).tril(2 if lower_right else 0)
+            if causal
+            else torch.zeros(5, 7, dtype=torch.bool),
+            -torch.inf,
+        )
+        return loss((p - x[..., None]).exp() @ v.repeat_interleave(2, 1), x)
+
+    found, wanted = (
+        torch.autograd.grad(f(*given), given, allow_unused=True)
+        for f in (mine, theirs)
+        for given in [[x.clone().requires_grad_() for x in (q, k, v)]]
+    )
+    for x, y in zip(found, wanted, strict=True):
+        torch.testing.assert_close(x, torch.zeros_like(x) if y is None else y, atol=1e-6, rtol=1e-6)
+
+
+def test_gradients_of_the_log_sum_exp_of_packed_sequences():
+    q, k, v = (wide(8, 2, 4).requires_grad_() for _ in "qkv")
+    lse = OPS.attention_packed(q, k, v, STARTS, STARTS, 5, 5)[1].double()
+    wanted = torch.cat(
+        [lse_of(*(x[a:b].transpose(0, 1) for x in (q, k))) for a, b in ((0, 3), (3, 8))], 1
+    )
+    for x, y in zip(
+        torch.autograd.grad(lse.square().sum(), (q, k)),
+        torch.autograd.grad(wanted.square().sum(), (q, k)),
+        strict=True,
+    ):
+        torch.testing.assert_close(x, y, atol=1e-6, rtol=1e-6)
+
+
 def second(call, given):
     given = [x.clone().requires_grad_() for x in given]
     first = torch.autograd.grad(call(*given).square().sum(), given, create_graph=True)
@@ -269,3 +323,31 @@ def test_gradients_by_torch_do_not_call_ours(monkeypatch):
     monkeypatch.setattr(functional, "scaled_dot_product_attention", None)
     for x, y in zip(grads(), wanted, strict=True):
         torch.testing.assert_close(x, y)
+
+
+@pytest.mark.parametrize("name", ["attention", "packed", "grouped", "gemm"])
+def test_gradients_through_checkpoints(name):
+    from torch.utils.checkpoint import checkpoint
+
+    call, by_torch, given = CALLS[name]
+    found, wanted = (
+        torch.autograd.grad(checkpoint(f, *x, use_reentrant=False).square().sum(), x)
+        for f in (call, by_torch)
+        for x in [[y.clone().requires_grad_() for y in given]]
+    )
+    for x, y in zip(found, wanted, strict=True):
+        torch.testing.assert_close(x, y, atol=1e-8, rtol=1e-8)
+
+
+def test_flex_attention_refuses_a_gradient_of_its_log_sum_exp(monkeypatch):
+    from warploom.torch import flex
+
+    monkeypatch.setattr(flex, "attention", lambda q, k, v, **_: (q * 1.0, q.sum(-1)))
+    monkeypatch.setattr(flex, "attention_backward", lambda g, q, *_, **__: (g, g, g))
+    q = wide(1, 2, 5, 8).requires_grad_()
+    out, lse = flex._Flexible.apply(q, q, q, None, None, None)
+    (grad,) = torch.autograd.grad(out.sum(), q, retain_graph=True)
+    assert (grad == 3).all()
+    for loss in (lse.sum(), out.sum() + lse.sum()):
+        with pytest.raises(BackendError, match="log-sum-exp"):
+            torch.autograd.grad(loss, q, retain_graph=True)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from warploom.check.axioms import resolve
+from warploom.axioms import resolve
 from warploom.check.launch import Launch
 from warploom.check.ptx.alu import LANES, refuse, setter
 from warploom.check.ptx.check import _fitting

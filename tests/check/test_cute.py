@@ -80,6 +80,16 @@ def test_a_grid_that_is_not_arithmetic_is_asked_for():
     assert adapters._CuteHost(text, ARGUMENTS).launch([4, 1, 1])["grid"] == [4, 1, 1]
 
 
+def test_a_grid_of_a_tensor_s_sizes():
+    for mode, rows in (("<{mode = [0]}> ", 5), ("<{mode = [1]}> ", 12), ("", 60)):
+        made = f'"cute.size"(%arg1) {mode}: (!open) -> !cute.int_tuple<"?">'
+        text = HOST.replace(
+            '%3 = "arith.muli"(%arg2, %2) : (i32, i32) -> i32',
+            f'%20 = {made}\n    %3 = "cute.get_scalars"(%20) : (!cute.int_tuple<"?">) -> i32',
+        )
+        assert adapters._CuteHost(text, ARGUMENTS).launch(None)["grid"] == [rows, 1, 1]
+
+
 def test_two_launches_are_refused():
     with pytest.raises(ValueError, match="2 kernels"):
         adapters._CuteHost(HOST + HOST, ARGUMENTS)

@@ -191,3 +191,29 @@ def test_maps_over_whole_tensors_have_inner_dimensions_first():
 def test_the_page_of_axioms_is_the_table():
     here = Path(__file__).parents[2] / "docs" / "reference" / "axioms.md"
     assert here.read_text() == page()
+
+
+GRID = """ ld.param.u64 %d1, [x];
+ ld.param.u64 %d2, [y];
+ mov.u32 %r1, %ctaid.x;
+ mul.wide.u32 %d3, %r1, 4;
+ add.s64 %d4, %d2, %d3;
+ st.global.u32 [%d4], %r1;
+ mov.u32 %r2, %envreg2;
+ mov.u32 %r3, %envreg1;
+ mov.b64 %d5, {%r2, %r3};
+ atom.add.release.gpu.global.u32 %r4, [%d5+4], 1;
+LOOP:
+ ld.acquire.gpu.global.u32 %r5, [%d5+4];
+ setp.lt.u32 %p1, %r5, 2;
+ @%p1 bra LOOP;
+ ld.global.u32 %r6, [%d2];
+"""
+
+
+def test_the_workspace_of_a_grid():
+    shape = {"grid": [2, 1, 1], "block": [1, 1, 1]}
+    made = launch() | shape
+    assert check(kernel(GRID), made).clean
+    broken = GRID.replace("mov.u32 %r2, %envreg2;", "mov.u32 %r2, %envreg7;")
+    assert "envreg7" in check(kernel(broken), made).unsupported

@@ -124,7 +124,7 @@ SPARSE = """ mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f0, %f1, %f2
 """
 
 
-def test_the_order_of_sparse_products_is_judged_and_their_values_are_not():
+def test_the_order_of_sparse_products_is_checked_and_their_values_are_not():
     text = kernel(LOADS + SPARSE)
     report = check(text, launch(y={"dtype": "f32"}))
     assert report.clean
@@ -167,6 +167,15 @@ OUT:
     report = check(kernel(LOADS + body), launch())
     assert report.verdict is Verdict.INVALID
     assert "SHUFFLE" in {f.code for f in report.findings}
+
+
+def test_a_shuffle_that_reads_lanes_that_do_not_exist_is_a_note():
+    body = """ shfl.sync.down.b32 %r5, %r2, 8, 31, 0xffffffff;
+ st.global.u32 [%d5], %r5;
+"""
+    report = check(kernel(LOADS + body), launch(block=16))
+    assert report.clean
+    assert {f.code for f in report.findings} == {"SHUFFLE"}
 
 
 SPIN = """ ld.param.u64 %d2, [y];

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.codegen_amdgcn import test_text as text_cases
+from tests.codegen_amdgcn import test_gemm_tile_kernels as text_cases
+from tests.codegen_amdgcn.assembly_mutants import text_mutants
 from tests.codegen_amdgcn.conftest import KERNELS, _emitted
-from tests.codegen_amdgcn.text_mutants import text_mutants
 from warploom.codegen.amdgcn.isa_check.regions import check_regions
 from warploom.codegen.amdgcn.sidecar import launch_plan
 from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel

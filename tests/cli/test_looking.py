@@ -54,7 +54,7 @@ def test_graph_forms():
     assert len(json.loads(warploom("graph", "pingpong", "--json").stdout)["edges"]) == 54
 
 
-def test_what_was_not_judged_has_its_place_in_a_ranking(monkeypatch):
+def test_what_was_not_checked_has_its_place_in_a_ranking(monkeypatch):
     def load(source):
         verdict = "not judged" if source == "large.json" else "clean"
         report = SimpleNamespace(verdict=verdict)

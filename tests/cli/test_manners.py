@@ -162,7 +162,7 @@ def test_a_sweep_says_why_something_was_refused(tmp_path):
     assert "refused: pingpong 64x64x32 bf16: a wave covers 16 of N" in done.stdout
 
 
-def test_what_cannot_be_run_is_told_without_a_gpu_too():
+def test_what_cannot_be_run_is_reported_without_a_gpu_too():
     for wrong in (("--shape", "3x"), ("--set", "nope=1")):
         done = warploom("run", "gemm", "--host", "--runs", "1", *wrong)
         assert done.returncode == 2
@@ -173,7 +173,7 @@ def test_what_cannot_be_run_is_told_without_a_gpu_too():
     assert "executed by the interpreter" in done.stdout
 
 
-def test_an_axis_a_kernel_does_not_have_is_told():
+def test_an_axis_a_kernel_does_not_have_is_reported():
     done = warploom("show", "attention@q=64")
     assert done.returncode == 2
     assert "it has no 'q'" in done.stderr

@@ -158,7 +158,7 @@ def test_every_shipped_kernel_goes_through_every_command(name, tmp_path):
         ("mine.py:schedule", "with other counts they would be wrong"),
     ],
 )
-def test_what_gfx950_cannot_run_is_told(source, said, tmp_path):
+def test_what_gfx950_cannot_run_is_reported(source, said, tmp_path):
     pytest.importorskip("llvmlite")
     done = warploom("emit", "gfx950", source, "-o", tmp_path)
     assert done.returncode == 2

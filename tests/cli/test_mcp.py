@@ -42,7 +42,7 @@ def test_explain_and_interpret_say_what_the_commands_say():
     assert mcp.compile("fourwave", with_document=True)["document"]["name"] == "fourwave"
 
 
-def test_language_lists_the_words_of_kernels():
+def test_language_lists_the_builtins_of_kernels():
     words = mcp.language()["words"]
     assert {"tile", "steps", "zeros", "exp"} <= words.keys()
 

@@ -115,7 +115,7 @@ def test_work_counts_every_product_once():
         (None, ["flip=1", "by=x"], "--set by=..."),
     ],
 )
-def test_what_is_no_size_or_setting_is_told(shape, settings, said):
+def test_what_is_no_size_or_setting_is_reported(shape, settings, said):
     with pytest.raises(ConfigError, match=said):
         make_problem(TileKernel(shifted), shape, settings, timed=False)
 

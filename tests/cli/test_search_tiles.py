@@ -58,7 +58,7 @@ def test_a_users_measure_ranks_and_the_best_is_kept(measure, tmp_path, monkeypat
         (["--pin", "q=3", "--shapes", "1"], "cannot be pinned"),
     ],
 )
-def test_mistakes_are_told(words, said):
+def test_mistakes_are_reported(words, said):
     done = run(SPEC, *words)
     assert done.returncode == 2
     assert said in done.stderr

@@ -78,7 +78,7 @@ REFUSED = (
     ("verify", "nothing.json", "folder.json", "binary.json", "broken.json"),
     ("verify", "gemm", "--trips", "9..1"),
     ("repair", "broken.json"),
-    ("simulate", "gemm", "--target", "mi355x"),
+    ("simulate", "gemm", "--target", "pingpong"),
     ("simulate", "pingpong", "--trips", "-1"),
     ("timeline", "gemm", "--stamps", "broken.json"),
     ("timeline", "gemm", "--format", "nothing"),

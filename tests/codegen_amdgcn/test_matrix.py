@@ -160,3 +160,12 @@ def test_written_out_instructions_are_assembled(tmp_path):
     assert needs_assembler(made.ir)
     write_kernel(made, tmp_path)
     assert (tmp_path / "kernel.o").read_bytes()[:4] == b"\x7fELF"
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp8"])
+def test_a_full_register_file_takes_the_instruction_that_needs_no_assembler(dtype):
+    """By default: the 32x32 instruction updates its accumulator in place."""
+    block = (256, 256, 64 if dtype == "bf16" else 128)
+    ready = ready_kernel("single_buffer", block, ElementType(dtype))
+    assert ready.tile.mfma.m == 32
+    assert not writes_out(plan_kernel(ready.document, ready.tile))

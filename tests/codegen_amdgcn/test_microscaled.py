@@ -180,3 +180,11 @@ def test_encoding_rounds_to_nearest():
     assert packed.shape == (1, 16)
     assert scales.tolist() == [[127 + 4]]  # 100 / 16 is in the top binade of e2m1
     assert meant[0, :6].tolist() == [0.0, 0.0, 8.0, -8.0, 8.0, 96.0]
+
+
+def test_waits_beyond_the_counter_are_derived_anew():
+    """The documented rules would wait for lgkm(16) here, which no instruction can say."""
+    ready = ready_kernel("pingpong", (256, 256, 128), ElementType.MXFP6)
+    waits = [e.op.wait_value for e in ready.document.kernel if e.op.label().startswith("WAIT_LGKM")]
+    assert max(waits) <= 14
+    plan_kernel(ready.document, ready.tile)

@@ -9,7 +9,7 @@ import dataclasses
 
 import pytest
 
-from tests.codegen_amdgcn.text_mutants import text_mutants
+from tests.codegen_amdgcn.assembly_mutants import text_mutants
 from warploom.codegen.amdgcn import check_isa
 from warploom.codegen.amdgcn.emulator import LATE, STARVED, TRAMPLED, EmulationError, Order
 

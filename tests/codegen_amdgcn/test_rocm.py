@@ -135,7 +135,7 @@ def test_doctor_measures_on_rocm(standin, monkeypatch):
     assert hip_line["found"] == "2 device(s), stand-in for AMD Instinct MI355X"
 
 
-def test_a_wrong_result_is_told(standin, monkeypatch):
+def test_a_wrong_result_is_reported(standin, monkeypatch):
     """Of a kernel that is not what it was compiled from."""
     text = gemm.with_config(m=64, n=32, k=32)
     without = ["bias", "residual"]

@@ -313,6 +313,11 @@ SCHEDULE_CONFIG = [
         "BarrierStrategy",
         CONFIG + "test_strategy_bundles_spread_into_from_strategies",
     ),
+    same(
+        "the bundles live in pipeline.strategies",
+        "BarrierStrategy",
+        "compile/test_documented_modules::test_documented_modules_hold_what_the_package_exports",
+    ),
     same("BarrierStrategy.minimal_no_set_prio", "BarrierStrategy.minimal_no_set_prio", GOLDEN),
     same(
         "WaitStrategy and LoadStrategy bundles",

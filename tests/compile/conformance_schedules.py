@@ -248,6 +248,16 @@ FOUR_WAVE = [
         DOC + "test_four_wave_defaults_and_invariants",
     ),
     same(
+        "the default config given is the one left out",
+        FW,
+        "errors/test_warnings::test_the_default_config_is_the_same_given_or_left_out",
+    ),
+    same(
+        "both helpers live in pipeline.phase_derivation",
+        "filter_spurious_cross_stage_flow",
+        "compile/test_documented_modules::test_documented_modules_hold_what_the_package_exports",
+    ),
+    same(
         "invariants re-applied to the caller's config",
         FW,
         DOC + "test_four_wave_defaults_and_invariants",

@@ -394,7 +394,7 @@ class AttentionByRoles(PipelineSchedule):
 
 @pytest.mark.parametrize("softmax", [False, True])
 @pytest.mark.parametrize("reordered", [False, True])
-def test_a_body_that_is_no_product_is_told_to_name_its_values(softmax, reordered):
+def test_a_body_that_is_no_product_is_reported_to_name_its_values(softmax, reordered):
     with pytest.raises((ConfigError, ProgramError)) as caught:
         compile_schedule(AttentionByRoles(softmax=softmax, reordered=reordered))
     assert "no matrix product" in str(caught.value)

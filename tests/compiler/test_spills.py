@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from warploom.compiler import cubin as build
@@ -51,3 +53,23 @@ def test_parts_of_a_split_loop_meet_without_spills(pins):
     report = made.build(made.choices[0].config).cubin.report
     assert report.spill_bytes == 0
     assert report.kept
+
+
+def test_a_kernel_whose_products_the_assembler_serialises_is_built_with_a_warning(monkeypatch):
+    made = gemm.compile(
+        "bf16",
+        sizes={"m": 128, "n": 128, "k": 128},
+        without=("bias", "residual"),
+        constants={"activation": None, "alpha": 1.0},
+    )
+    honest = type(made).build
+
+    def serialised(self, config, **how):
+        found = honest(self, config, **how)
+        report = replace(found.cubin.report, messages=("C7518: as if",))
+        return replace(found, cubin=replace(found.cubin, report=report))
+
+    monkeypatch.setattr(type(made), "build", serialised)
+    monkeypatch.setattr("warploom.compiler.compiled.MOST_TRIED", 1)
+    with pytest.warns(build.SpillWarning, match="waits for every product"):
+        assert made.built.cubin.report.serialised

@@ -126,7 +126,7 @@ def test_the_bench_page_names_every_script():
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs/kernels").glob("*.md")), ids=lambda p: p.stem)
-def test_pages_of_kernels_show_the_texts_that_ship(page):
+def test_pages_of_kernels_show_the_kernels_that_ship(page):
     shown = re.findall(r"(?ms)^@wl\.kernel\ndef .*?(?=\n\n\n|\n```)", page.read_text())
     shipped = "".join(p.read_text() for p in (ROOT / "src/warploom/kernels").glob("*.py"))
     assert shown

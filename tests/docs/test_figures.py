@@ -61,6 +61,6 @@ def test_backward_at_head_dimension_256_is_what_its_table_has():
     assert f"{geometric_mean(claims.ratios(claim)):.2f}" == f"{float(mean):.2f}"
 
 
-def test_peers_that_were_missing_are_told():
+def test_peers_that_were_missing_are_reported():
     assert "FA3" in next(c for c in claims.CLAIMS if "backward, head dim 64" in c.work).missing
     assert "FlashAttention-3 is missing from the backward run" in " ".join(README.split())

@@ -40,13 +40,10 @@ def test_tutorials_import_public_names_only():
         assert {m for m in found if not m.startswith("warploom.kernels.")} <= public, page.name
 
 
-def test_the_map_names_files_that_are_there_and_have_the_op():
+def test_the_map_names_files_that_are_there():
     text = (DOCS / "howto" / "contribute.md").read_text()
     for name in re.findall(r"`((?:src|tests|docs|scripts|bench)/[\w/.]+)`", text):
         assert (ROOT / name).exists(), name
-    sin = text.partition("(worked example: `sin`)")[2].partition("###")[0]
-    for name in re.findall(r"`(src/[\w/.]+)`", sin):
-        assert re.search(r"(?i)\bsin\b", (ROOT / name).read_text()), name
 
 
 def test_the_torch_page_shows_the_example_that_runs():

@@ -189,7 +189,7 @@ def test_a_thousand_wrong_values_name_their_field():
         assert name in said, f"{call}: {name} = {type(wrong)}: {said}"
 
 
-def test_every_field_of_every_record_is_judged():
+def test_every_field_of_every_record_is_checked():
     for call, sound in CASES:
         if not is_dataclass(call):
             continue
@@ -241,13 +241,13 @@ def test_a_stagger_outside_the_prologue(amount):
     ],
 )
 @pytest.mark.parametrize("value", [None, 3, [3], "text"])
-def test_what_a_hook_returns_is_judged(hook, value):
+def test_what_a_hook_returns_is_checked(hook, value):
     schedule = type("Odd", (w.DeclarativeSchedule,), {hook: lambda self, *_: value})()
     with pytest.raises(w.ConfigError, match=hook):
         w.compile_schedule(schedule)
 
 
-def test_transform_kernel_is_judged():
+def test_transform_kernel_is_checked():
     class Odd(w.SingleBufferSchedule):
         def transform_kernel(self, ker, body):
             return None

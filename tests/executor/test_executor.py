@@ -198,7 +198,7 @@ def test_an_op_of_no_operand_is_refused():
         execute(replace(document, prologue=(bad, *document.prologue[1:])))
 
 
-def test_the_room_loads_numpy_only_when_it_runs():
+def test_the_package_loads_numpy_only_when_it_runs():
     import ast
     from pathlib import Path
 

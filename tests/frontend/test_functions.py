@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import warploom as wl
-from tests.frontend.test_texts import normal
+from tests.frontend.test_shipped_kernels import normal
 from warploom.errors import KernelError, KernelTypeError
 from warploom.frontend.closures import Captured, held, lift
 from warploom.kernels.attention import attention
@@ -206,7 +206,7 @@ def test_functions_are_taken_as_they_are(name):
     assert np.allclose(run(q, k, v, score=score), weighed(x, v), atol=1e-6)
 
 
-def test_a_mistake_in_a_library_function_is_told_at_the_line_of_its_call():
+def test_a_mistake_in_a_library_function_is_reported_at_the_line_of_its_call():
     score = lambda x, b, h, i, j: x + np.clip(i > j, 1, 2).T  # here  # noqa: E731
     text, _ = attention.given_functions(score=score)
     with pytest.raises(KernelError) as caught:

@@ -12,6 +12,7 @@ from tests.frontend.sources import run_source
 from tests.frontend.well_formed import check_kernel
 from warploom import KernelError
 from warploom.frontend.simplify import simplify
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.kernels import (
     attention as attention_tile_kernel,
     attention_grad,
@@ -91,7 +92,7 @@ def try_text(text):
     except (KernelError, SyntaxError):
         return 0
     read = 0
-    for made in [v for v in space.values() if type(v).__name__ == "Text"]:
+    for made in [v for v in space.values() if isinstance(v, TileKernel)]:
         types = {t.name: "bf16" for t in made.signature.tensors if t.dtype is None}
         try:
             kernel = made.specialise(types, sizes={"d": 8} if _has(made, "d") else {})
@@ -126,7 +127,7 @@ def try_meaning(made, kernel):
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda t: t.__name__.rpartition(".")[2])
-def test_damaged_texts(text):
+def test_damaged_sources(text):
     tree = ast.parse(inspect.getsource(text))
     rng = random.Random(text.__name__)
     few = text in (attention_tile_kernel, attention_grad, grouped)  # long ones
@@ -136,7 +137,7 @@ def test_damaged_texts(text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
-def test_many_damaged_texts(seed):
+def test_many_damaged_sources(seed):
     rng = random.Random(seed)
     trees = [ast.parse(inspect.getsource(t)) for t in TEXTS]
     for _ in range(1500):

@@ -274,3 +274,13 @@ def test_masks_lie_in_memory_as_bytes(n):
     assert (out == np.where(mask, x, -1)).all()
     assert (positive == ((mask == 1) & (x > 0))).all()
     assert (kernels.masked.reference(x, mask > 0)[1] == positive).all()
+
+
+def test_accesses_across_the_tile_are_16_bytes_wide():
+    """Counted on the machine code, whose bytes are the least there are."""
+    sizes = {"m": 72, "n": 64}
+    report = kernels.transpose.compile("bf16", sizes=sizes).check(sizes)
+    assert report.clean
+    assert set(report.figures["access_widths"]) == {"ld 16", "st 16"}
+    moved = report.figures["bytes"]
+    assert moved["global_read"] == moved["global_written"] == 72 * 64 * 2

@@ -350,7 +350,7 @@ def test_mistake_in_a_call(call, says):
 
 
 @pytest.mark.parametrize("word", ["tile", "steps", "zeros", "exp", "silu", "index"])
-def test_words_outside_a_kernel(word):
+def test_builtins_outside_a_kernel(word):
     with pytest.raises(KernelError, match=f"warploom.{word} was called outside a kernel"):
         getattr(wl, word)(1)
 
@@ -388,7 +388,7 @@ def test_an_error_in_a_called_function_points_there():
     assert "# the line blamed" in caught.value.where
 
 
-def test_strange_arguments_of_words():
+def test_strange_arguments_of_builtins():
     """Found by damaging texts."""
     for text in ("m, n = wl.tile(out, whole=0)", "m, n = wl.tile(out, whole=None)"):
         made, _ = make(SIGNATURE, text)

@@ -58,6 +58,6 @@ def test_a_step_of_one_is_a_number_and_no_axis():
 
 
 @pytest.mark.parametrize("text", [paged])
-def test_it_has_the_words_of_attention(text):
+def test_it_has_the_arguments_of_attention(text):
     names = [t.name for t in text.signature.tensors]
     assert names == ["q", "k", "v", "table", "lengths", "out", "lse"]

@@ -37,7 +37,7 @@ choose("a")
 """
 
 
-def test_every_word_has_a_docstring_and_its_use():
+def test_every_builtin_has_a_docstring_and_its_use():
     for name, word in WORDS.items():
         text = inspect.getdoc(word)
         assert text.endswith(word.usage), name

@@ -19,7 +19,7 @@ def body(n, *edges):
     return LoopBody.of([mma(10 * (i + 1)) for i in range(n)], edges)
 
 
-def test_a_node_takes_the_ops_latency_unless_told():
+def test_a_node_takes_the_ops_latency_unless_reported():
     assert OpNode(mma(16)).latency == 16
     assert OpNode(mma(16), 0).latency == 0
     assert OpNode(mma(16), 7).latency == 7

@@ -78,6 +78,20 @@ def counted_rows(
     out[rows[t], n] += acc + 1.0
 
 
+@kernel
+def two_products(
+    x: wl.In["m", "k"], y: wl.In["m", "k"], w: wl.In["n", "k"], v: wl.In["n", "k"],
+    out: wl.Out["m", "n"],
+):  # fmt: skip
+    """Two products into one sum."""
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += x[m, k] @ w[n, k].T
+        acc += y[m, k] @ v[n, k].T
+    out[m, n] = acc
+
+
 @dataclass(frozen=True)
 class Case:
     """A kernel, its inputs, and the options of ``interpret`` and ``reference`` alike."""

@@ -13,7 +13,7 @@ ONCE_WRONG = (50, 102, 279, 392, 420, 487, 584)
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("seed", [*ONCE_WRONG, *range(2001, 2021)])
-def test_random_kernels_compute_their_meaning(seed: int) -> None:
+def test_random_kernels_compute_their_reference(seed: int) -> None:
     case, pins = drawn(seed)
     try:
         said = check(case, pins, seed)

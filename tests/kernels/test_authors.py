@@ -14,7 +14,7 @@ from warploom.errors import KernelError
 
 @NEEDS_COMPILER
 @pytest.mark.parametrize("name", [*CHEAP, *(pytest.param(n, marks=pytest.mark.slow) for n in LONG)])
-def test_what_authors_write_computes_its_meaning(name):
+def test_what_authors_write_computes_its_reference(name):
     assert check(case_of((CHEAP | LONG)[name])) is not None
 
 

@@ -162,7 +162,7 @@ def ranges(made):
         ("wl.steps(x.k, 64, some=(wide, wides))", "no list of tiles"),
     ],
 )
-def test_mistakes_are_told(steps, said, kernel_of):
+def test_mistakes_are_reported(steps, said, kernel_of):
     with pytest.raises(KernelError, match=said):
         kernel_of(
             f"""

@@ -221,7 +221,7 @@ def test_pins_that_cannot_be_are_refused(pins, error, match):
         choose(value(), {"m": 4096, "n": 4096, "k": 4096}, pins=pins)
 
 
-def test_pins_are_judged_before_the_loop_is_unrolled():
+def test_pins_are_checked_before_the_loop_is_unrolled():
     for pins in ({"unroll": [2]}, {"unroll": 2.0}, {"unroll": 0}):
         with pytest.raises(ConfigError, match="unroll="):
             _ = gemm.with_config(**pins).compile("bf16").rewritten

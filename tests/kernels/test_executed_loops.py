@@ -203,7 +203,7 @@ def kernel(x: wl.In["m", "d"], q: wl.In["k", "d"], out: wl.Out["m", "d"],
         ),
     ],
 )
-def test_choices_that_change_the_meaning_are_refused(text, pins, said):
+def test_choices_that_change_the_result_are_refused(text, pins, said):
     with pytest.raises(KernelError) as found:
         Lowered(case(text), pins).compiled.choices  # noqa: B018
     assert said in str(found.value)
@@ -340,7 +340,7 @@ def kernel(x: wl.In["c", "m", "d"], w: wl.In["c", "n", "d"], out: wl.Out["p", "m
 
 
 @pytest.mark.parametrize(("k", "p"), [(100, 3), (20, 2)])
-def test_a_loop_may_be_told_to_end_past_its_axis(k, p):
+def test_a_loop_may_be_reported_to_end_past_its_axis(k, p):
     text = """
 @wl.kernel
 def kernel(x: wl.In["p", "m", "d"], w: wl.In["k", "d"], out: wl.Out["p", "m", "d", wl.f32],

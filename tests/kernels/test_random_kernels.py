@@ -139,7 +139,7 @@ NO_TURNS = st.just({"mma_turns": False})
 # draws others.
 @settings(max_examples=8, phases=[Phase.generate, Phase.target], derandomize=True, **QUIET)
 @given(random_kernels(forms=CHEAP, hopper=True, largest=150), NO_TURNS | PINS, SEEDS)
-def test_random_kernels_are_proven_and_compute_their_meaning(case, pins, seed):
+def test_random_kernels_are_proven_and_compute_their_reference(case, pins, seed):
     check_drawn(case, pins, seed)
 
 
@@ -148,7 +148,7 @@ def test_random_kernels_are_proven_and_compute_their_meaning(case, pins, seed):
 @pytest.mark.timeout(7200)
 @settings(max_examples=400, **QUIET)
 @given(EXECUTED, st.just({}) | PINS, SEEDS)
-def test_many_random_kernels_are_proven_and_compute_their_meaning(case, pins, seed):
+def test_many_random_kernels_are_proven_and_compute_their_reference(case, pins, seed):
     check_drawn(case, pins, seed)
 
 
@@ -198,7 +198,7 @@ class TestOnTheGpu:
 
     @settings(max_examples=12, **QUIET)
     @given(random_kernels())
-    def test_random_kernels_compute_their_meaning(self, case):
+    def test_random_kernels_compute_their_reference(self, case):
         torch = pytest.importorskip("torch")
         lowered = Lowered(case)
         if lowered.made is None:

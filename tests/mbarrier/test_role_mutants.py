@@ -56,7 +56,7 @@ def test_the_operators_are_those_of_the_protocol():
 
 
 @pytest.mark.parametrize("start", range(2))
-def test_a_sample_of_mutants_is_judged_alike(start):
+def test_a_sample_of_mutants_gets_the_same_verdict(start):
     """Every 33rd mutant here; all of them in ``bench/attention_mutants.py``."""
     outcomes = score_roles(attention_document(), only=slice(start * 11, None, 33))
     protocol = [o for o in outcomes if not o.mutant.work]
@@ -64,14 +64,14 @@ def test_a_sample_of_mutants_is_judged_alike(start):
     assert count_outcomes(outcomes)[RoleVerdict.FOUND] >= len(protocol) // 2
 
 
-def test_mutants_of_a_matrix_product_are_judged_alike():
+def test_mutants_of_a_matrix_product_get_the_same_verdict():
     document = gemm_document()
     outcomes = score_roles(document, only=slice(3, None, 31))
     assert not [o.mutant.where for o in outcomes if o.verdict is RoleVerdict.MISSED]
     assert count_outcomes(outcomes)[RoleVerdict.FOUND] > 3
 
 
-def test_mutants_of_consumers_that_alternate_are_judged_alike():
+def test_mutants_of_consumers_that_alternate_get_the_same_verdict():
     document = lowered("alternating").document
     turned = [m for m in role_mutants(document) if m.operator in ("whose tiles", "instance")]
     turned += [m for m in role_mutants(document) if "Named" in m.operator or m.operator == "turn"]

@@ -296,7 +296,7 @@ def test_every_pattern_of_tile_ends_occurs_in_some_run(depth, least):
     assert allowed <= seen
 
 
-def test_deep_rings_are_judged_with_fewer_runs():
+def test_deep_rings_are_checked_with_fewer_runs():
     document = with_ring(D, depth=20, parts=(Part(name="A", offset=0, bytes=16),))
     assert len(tile_sequences(document)) < 30
     assert len(tile_sequences(D)) < 20
@@ -316,7 +316,7 @@ def test_hazards_name_the_authors_line_of_the_op_they_are_about():
     assert lines & {"gemm.py:6", "gemm.py:7"}
 
 
-def test_a_declared_flow_is_judged_and_clean():
+def test_a_declared_flow_is_checked_and_clean():
     assert verify_roles(gemm_flow(D)).verdict == "clean"
 
 

@@ -31,7 +31,7 @@ def test_shipped_exchanges_are_right(exchange):
     assert not judge_exchange(exchange)
 
 
-def test_they_are_those_of_the_shipped_texts():
+def test_they_are_those_of_the_shipped_kernels():
     texts = ("split_gemm", "decode", "near_gemm", "turns")
     found = [(x.steps, x.kept) for n in texts for x in lowered(n).document.exchanges]
     assert found == [(x.steps, x.kept) for x in SHIPPED]
@@ -100,7 +100,7 @@ def test_every_single_edit_that_runs_wrong_is_found(name):
     assert counts["passed"] > 5
 
 
-def test_a_whole_document_is_judged_run_and_shown():
+def test_a_whole_document_is_checked_run_and_shown():
     document = lowered("split_gemm").document
     mutant = next(m for m in exchange_mutants(document) if m.operator == "another reach")
     wrong = next(
@@ -152,7 +152,7 @@ def test_a_thousand_exchanges_are_no_document():
         read_schedule(json.dumps(data))
 
 
-def test_a_document_that_declares_nothing_of_it_is_not_judged():
+def test_a_document_that_declares_nothing_of_it_is_not_checked():
     """As documents were written before."""
     document = lowered("split_gemm").document
     ops = tuple(replace(op, across=Across.NOTHING) for op in document.flow.ops)

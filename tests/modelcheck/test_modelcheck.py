@@ -64,7 +64,7 @@ def test_verdicts_agree_where_instances_take_tiles_in_turn():
         (1_050_017, "timing", None),  # who fills a slot reads it, though there are two of them
     ],
 )
-def test_what_was_judged_otherwise_where_instances_take_turns(seed, verdict, truth):
+def test_what_was_checked_otherwise_where_instances_take_turns(seed, verdict, truth):
     outcome = compare(seed, limit=4_000)
     assert (outcome.verdict, outcome.truth) == (verdict, truth)
 

@@ -87,7 +87,7 @@ def test_attention_under_the_queue_is_slower_than_the_constant_said():
     assert queued.ii > plain.ii == 1040
 
 
-def test_texts_are_placed_under_the_queue_and_beside_products():
+def test_kernels_are_placed_under_the_queue_and_beside_products():
     """Products hold their warps, vector work is slowed: slower than the tensor cores alone."""
     sizes = {"b": 4, "h": 32, "g": 32, "s": 4096, "t": 4096, "d": 128}
     made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})

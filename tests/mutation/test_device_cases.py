@@ -61,7 +61,7 @@ def test_every_text_with_a_loop_has_a_case(cases):
 
 @NEEDS_COMPILER
 @pytest.mark.parametrize("name", SMALL)
-def test_a_small_case_computes_its_meaning(cases, name):
+def test_a_small_case_computes_its_reference(cases, name):
     case = cases.sized(f"{name}@{SMALL[name]}")
     made, arrays = case.compiled, case.arrays()
     lowered = made.lower(made.choices[0].config)

@@ -47,7 +47,7 @@ OFTEN = ("known ops", "declared", *(f"{name} text" for name in QUICK))
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=() if n in OFTEN else pytest.mark.slow) for n in SUBJECTS]
 )
-def test_a_sample_of_mutants_is_judged_right(name):
+def test_a_sample_of_mutants_gets_the_right_verdict(name):
     document = SUBJECTS[name]()
     mutants = tuple(flow_mutants(document))
     out, disputed = judge(document, mutants[1 :: -(-len(mutants) // SAMPLE)])
@@ -92,7 +92,7 @@ def test_the_authors_line_is_named():
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", SUBJECTS)
-def test_every_mutant_is_judged_right(name):
+def test_every_mutant_gets_the_right_verdict(name):
     document = SUBJECTS[name]()
     out, disputed = judge(document, flow_mutants(document))
     assert not disputed, (out, disputed)
@@ -100,7 +100,7 @@ def test_every_mutant_is_judged_right(name):
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_every_mutant_of_a_cluster_is_judged_right():
+def test_every_mutant_of_a_cluster_gets_the_right_verdict():
     document = gemm_document(GemmKernel(cluster=(2, 1)))
     out, disputed = judge(document, flow_mutants(document))
     assert not disputed, (out, disputed)

@@ -72,13 +72,13 @@ def test_sample_of_the_score(name, every):
     assert result.witnesses["not shown"] == 0
 
 
-def test_a_judge_that_sees_nothing_is_found_out():
+def test_a_verifier_that_sees_nothing_is_found_out():
     result = score(subject("random body 2"), lambda _: Verdict(racy=False), every=5)
     assert result.kinds["survived"] == result.defective > 0
     assert all(o.kind == "survived" for o in result.suspects)
 
 
-def test_a_judge_that_always_shouts_is_found_out():
+def test_a_verifier_that_always_shouts_is_found_out():
     result = score(subject("random body 2"), lambda _: Verdict(racy=True), every=5)
     assert result.kinds["false alarm"] == result.harmless > 0
 

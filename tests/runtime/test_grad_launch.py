@@ -71,7 +71,7 @@ def numeric(inputs, do, mask, capped):
 @pytest.mark.parametrize(
     ("mask", "heads", "capped"), [(False, 2, False), (True, 1, False), ("end", 2, True)]
 )
-def test_the_texts_together_are_the_gradients(mask, heads, capped):
+def test_the_kernels_together_are_the_gradients(mask, heads, capped):
     rng = np.random.default_rng(1)
     q, do = (rng.standard_normal((1, 2, 3, 4)) for _ in range(2))
     k, v = (rng.standard_normal((1, heads, 5, 4)) for _ in range(2))

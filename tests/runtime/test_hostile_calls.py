@@ -177,7 +177,7 @@ def hostile(x):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_what_is_wrong_with_a_tensor_is_told(chip, name):
+def test_what_is_wrong_with_a_tensor_is_reported(chip, name):
     call, given = CALLS[name]
     with pytest.raises(Reached):
         call(**given)
@@ -243,7 +243,7 @@ def test_errors_use_the_names_of_the_call(chip):
         ("backward", {"scale": 1j}, "scale is 1j"),
     ],
 )
-def test_wrong_words_and_numbers_are_told(chip, name, other, says):
+def test_wrong_words_and_numbers_are_reported(chip, name, other, says):
     call, given = CALLS[name]
     assert says in spoken(call, **{**given, **other})
 
@@ -278,7 +278,7 @@ class Mask:
         (Mask(), {"k": Tensor()}, r"k is \(\)"),
     ],
 )
-def test_masks_that_do_not_fit_are_told(chip, mask, other, says):
+def test_masks_that_do_not_fit_are_reported(chip, mask, other, says):
     with pytest.raises(KernelCallError, match=says):
         wl.attention(**HEADS | other, visible=mask)
 
@@ -290,7 +290,7 @@ def test_a_mask_without_lists_is_its_function(chip):
         wl.attention(**HEADS, visible=bare)
 
 
-def test_types_of_results_are_told(chip):
+def test_types_of_results_are_reported(chip):
     for types, says in (({"out": "bf17"}, "types="), (5, "types=5"), ({"x": "bf16"}, "no output")):
         with pytest.raises(KernelCallError, match=says):
             gemm_tile_kernel(X, Tensor(128, 512), types=types)

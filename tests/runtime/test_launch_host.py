@@ -205,6 +205,6 @@ def test_without_torch_the_extra_is_named():
         (warploom.scan, 4, "grown"),
     ],
 )
-def test_what_is_no_tensor_is_told(call, tensors, first, given):
+def test_what_is_no_tensor_is_reported(call, tensors, first, given):
     with pytest.raises(BackendError, match=f"{first} is a .*, not a CUDA tensor"):
         call(*[given] * tensors)

@@ -103,7 +103,7 @@ def test_rows_that_do_not_exist_are_left_out():
     assert out.tolist() == [[0.0] * 4, [8.0] * 4]
 
 
-def test_the_call_of_flexible_attention_is_judged():
+def test_the_call_of_flexible_attention_is_checked():
     q, k = tensor((1, 2, 20, 64)), tensor((1, 2, 30, 64))
     for given in ((tensor((4, 4)), k, k), (q, tensor(()), k), (None, k, k), (q, k, "v")):
         with pytest.raises(BackendError, match=r"flex_attention: (query|key|value) is"):

@@ -8,7 +8,7 @@ from warploom.sync.counters import repair, synthesise
 from warploom.verify import verify
 
 from .golden_documents import cases, fourwave, pingpong, single_buffer
-from .judges import verified
+from .verifiers import verified
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ from warploom.sim import mi355x_costs, simulate
 from warploom.sync.counters import CHIP, StallModel, count_sync, synthesise
 
 from .golden_documents import fourwave, pingpong
-from .judges import verified
-from .naive_judge import clean
+from .naive_verifier import clean
+from .verifiers import verified
 
 MACHINE = mi355x_costs(mma_cycles=512)
 
@@ -76,7 +76,7 @@ def test_prices_of_the_document_and_margins():
     assert (late.vm_latency, late.lgkm_latency) == (300, 27)
 
 
-def test_lists_do_for_tuples_and_a_cost_is_asked_each_time_it_cannot_be_told():
+def test_lists_do_for_tuples_and_a_cost_is_asked_each_time_it_cannot_be_reported():
     given, asked = fourwave("geom0_default"), []
 
     class Counted(list):

@@ -16,7 +16,7 @@ from warploom import (
     mi355x_target,
 )
 
-from .naive_judge import clean, findings
+from .naive_verifier import clean, findings
 
 GEOMETRY = KernelGeometry(
     BM=256,

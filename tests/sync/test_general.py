@@ -13,7 +13,7 @@ from warploom.sync.counters.order import span
 from warploom.sync.counters.reasons import read_text
 
 from .generated_documents import entries, load, mma, ring
-from .judges import clean, verified
+from .verifiers import clean, verified
 
 
 @pytest.mark.parametrize(

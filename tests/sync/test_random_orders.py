@@ -14,7 +14,7 @@ from warploom.sync.counters.order import checked_trips
 from warploom.sync.counters.reasons import read_text
 
 from .golden_documents import fourwave, pingpong, single_buffer
-from .judges import clean, verified
+from .verifiers import clean, verified
 
 BASES = {
     "csp": pingpong("strategy2_mg1"),

@@ -9,7 +9,7 @@ from warploom.ir.schedule_ops import Phase, ScheduleOps
 from warploom.sync.counters import ChangeKind, count_sync, repair
 
 from .golden_documents import fourwave, pingpong, single_buffer
-from .judges import clean, verified
+from .verifiers import clean, verified
 
 
 def test_a_clean_schedule_is_left_alone():

@@ -7,8 +7,8 @@ from warploom.ir.schedule_ops import Phase
 from warploom.sync.counters import CHIP, REFERENCE, count_sync, synthesise
 
 from .golden_documents import fourwave, pingpong
-from .judges import verified
-from .naive_judge import clean
+from .naive_verifier import clean
+from .verifiers import verified
 
 PHASES = (Phase.PROLOGUE, Phase.KERNEL, Phase.EPILOGUE)
 CSP1, CSP0 = "pingpong/strategy2_mg1", "pingpong/strategy0_mg0"

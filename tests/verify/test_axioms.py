@@ -22,7 +22,7 @@ def test_partial_waits_rest_on_order():
     assert named(FOUR_WAVE.report) == named(report)
 
 
-def test_both_verdicts_are_told_where_they_differ():
+def test_both_verdicts_are_reported_where_they_differ():
     without = w.verify(FOUR_WAVE.document(), assumptions=Assumptions(vm_in_order=False))
     assert without.verdict == "race"
     assert named(without) == ["vm_order=off", "lds_order=on"]

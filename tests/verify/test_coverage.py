@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.interp.cases import two_products
 from tests.ir.modules import KERNELS, module
 from tests.ir.mutants import ALONE, EDITS, mutants
 from warploom.ir.expr import Sym, SymKind, least, lift, most, size
@@ -68,6 +69,12 @@ def test_neighbours_that_do_not_fit_their_band_are_found() -> None:
         TileSchedule(tiled=(ROWS, COLS), group=6, serpentine=True, neighbours=4)
     )
     assert wrong
+
+
+def test_a_sum_of_several_products_takes_each_of_their_elements_once() -> None:
+    made = two_products.with_config(m=64, n=32, k=64).compile("bf16")
+    report = verify_coverage(made.module_of(made.choices[0].config))
+    assert report.verdict == "clean", str(report)
 
 
 TILE, LENGTH = tile_index("m"), size("m")

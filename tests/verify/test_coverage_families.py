@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +12,15 @@ import pytest
 from tests.interp.test_dataflow import HARMLESS, MORE, SLOW, module
 from tests.ir.modules import edited
 from tests.ir.mutants import EDITS
+from warploom.compiler import compiled
 from warploom.errors import VerificationError
+from warploom.interp import dataflow
 from warploom.interp.dataflow import compile_sizes, require_computed, verify_dataflow
 from warploom.ir import KernelModule, operations as ops
 from warploom.ir.expr import Const, Element, Op, lift
 from warploom.ir.tile import Kernel
 from warploom.ir.tile_schedule import Let
+from warploom.kernels.rms_gemm import rms_gemm
 from warploom.verify.coverage import How, require_covered, verify_coverage
 
 FAMILIES = (
@@ -119,3 +123,26 @@ def test_wrong_modules_are_not_compiled() -> None:
     with pytest.raises(VerificationError, match="does not compute it"):
         require_computed(swapped)
     assert require_computed(right).verdict == "clean"
+
+
+def test_a_compilation_stops_at_a_program_that_computes_something_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    right = module("rms_gemm")
+    swapped = edited(
+        right,
+        lambda x: x if isinstance(x, Kernel) else MORE["a sum over one lane less"](x),
+    )
+    made = rms_gemm.with_config(m=64, n=32, k=64).compile("bf16")
+    monkeypatch.setattr(compiled, "build_module", lambda kernel, lowered: swapped)
+    monkeypatch.setattr(compiled, "compile_source", None)  # it does not come to that
+    with pytest.raises(VerificationError, match="does not compute it"):
+        made.build(made.choices[0].config)
+
+
+def test_what_cannot_be_evaluated_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataflow, "MOST_ELEMENTS", 10)
+    report = require_computed(module("rms_gemm"))
+    assert report.verdict == "not judged"
+    assert "too many to execute" in str(report)

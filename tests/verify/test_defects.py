@@ -60,7 +60,7 @@ def test_the_verdict_is_right(name):
 @pytest.mark.parametrize(
     "name", ["release_nobody_waits_for", "warp_then_warpgroup_sync_false_alarm"]
 )
-def test_given_trip_counts_are_judged_and_said(name):
+def test_given_trip_counts_are_checked_and_said(name):
     plain = verify_file(FOLDER / f"{name}.json", range(1, 5)).to_json()
     assert (plain["verdict"], plain["trips_proven"]) == ("clean", "1..4")
 

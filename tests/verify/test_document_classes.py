@@ -492,7 +492,7 @@ def test_what_is_too_large_is_refused_or_wrong_at_once(made):
 
 
 @pytest.mark.parametrize("peel", [2, 9, 24])
-def test_a_long_prologue_is_judged(peel):
+def test_a_long_prologue_is_checked(peel):
     assert verify_roles(deep(peel, peel)).verdict == "clean"
 
 

@@ -316,7 +316,7 @@ def test_a_loop_that_reads_the_prologues_tile_one_iteration_ahead_is_wrong_from_
     assert report.depth == 2
 
 
-def test_a_loop_that_starts_with_the_prologues_tile_is_judged_for_one_more_iteration():
+def test_a_loop_that_starts_with_the_prologues_tile_is_checked_for_one_more_iteration():
     """Iterations 0 and 1 find the tile the register held before; iteration 2 does not."""
     full = "W0 L0 B"
     loads = "LA[0,0]{k} LB[0,0]{k}"

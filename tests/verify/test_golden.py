@@ -61,7 +61,7 @@ def test_single_buffer_is_clean_unless_the_loop_carried_fragment_is_lost():
     assert racy == {"lc_sel0_role255_T3", "lc_sel0_role3_T3"}
 
 
-def test_every_pingpong_case_is_judged_or_malformed():
+def test_every_pingpong_case_is_checked_or_malformed():
     verdicts = {}
     for name in golden_cases("pingpong"):
         try:

@@ -148,7 +148,7 @@ KINDS = ["LA[0,0]0", "LB[0,1]1", "FA[0,0]", "FB[0,1]", "M[0,0]", "M[0,1]", "B", 
         ["SA[0,0]", "LA[0,0]", "FA[0,0]", "M[0,0]"],
     ],
 )
-def test_thousands_of_entries_are_judged_in_seconds(kinds):
+def test_thousands_of_entries_are_checked_in_seconds(kinds):
     rng = random.Random(5)
     doc = document(words(rng, 1000, kinds), words(rng, 2000, kinds), words(rng, 1000, kinds))
     verdict, seconds = timed(doc)
@@ -167,7 +167,7 @@ def test_findings_are_limited_and_counted():
 
 
 @pytest.mark.slow
-def test_over_a_hundred_thousand_entries_are_judged_or_refused_not_hung():
+def test_over_a_hundred_thousand_entries_are_checked_or_refused_not_hung():
     doc = document("LA[0,0]0 " * 51_000, "LA[0,0]0 " * 51_000, "")
     assert timed(doc)[0] in ("race", "refused")
 

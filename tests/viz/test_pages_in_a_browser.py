@@ -90,7 +90,7 @@ def test_counter_schedules_keep_theirs_until_asked(browser, folder):
     assert not page.locator("#hands").is_checked()
 
 
-def test_the_keys_are_told(browser, folder):
+def test_the_keys_are_reported(browser, folder):
     page, _ = ready(browser, folder / "gemm.html")
     assert not page.locator("#keys").is_visible()
     page.keyboard.press("?")

@@ -1,4 +1,4 @@
-"""Explore: many configurations of a schedule, compiled, judged, simulated and ranked.
+"""Explore: many configurations of a schedule, compiled, verified, simulated and ranked.
 
 In: a ``Sweep`` (the grid of choices). Out: ``Outcome`` rows, cached on disk by content, so that a
 sweep that was stopped goes on where it was. Runs through any ``concurrent.futures.Executor``.

@@ -136,7 +136,7 @@ def baselines(schedule: PipelineSchedule) -> Iterator[tuple[str, CompiledSchedul
 
 
 def compiled_order(subject: Subject, program: Program, effort: int) -> CompiledSchedule | None:
-    """An order as a compiled schedule: synchronised, with reasons, judged clean; else None."""
+    """An order as a compiled schedule: synchronised, with reasons, checked clean; else None."""
     bench, hooks = subject.bench, subject.hooks
     result = as_result(bench.parts.problem, program)
     if result is None:

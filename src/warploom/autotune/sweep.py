@@ -109,7 +109,7 @@ def schedule_of(point: Point) -> tuple[PipelineSchedule, KernelGeometry]:
 
 
 def evaluate(point: Point) -> Outcome:
-    """Compile, judge and simulate a point; mistakes become outcomes, never exceptions."""
+    """Compile, verify and simulate a point; mistakes become outcomes, never exceptions."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WarploomWarning)

@@ -165,9 +165,9 @@ def bound_of(kernel: Kernel, config: KernelConfig, sizes: Sizes, target: HopperT
 
 @lru_cache(maxsize=256)
 def _work(
-    kernel: Kernel, config: KernelConfig, sizes: tuple[tuple[str, int], ...], sms: int
+    kernel: Kernel, config: KernelConfig, sizes: tuple[tuple[str, int], ...], target: HopperTarget
 ) -> tuple[int, int]:
-    return _counted(kernel, config, dict(sizes), sms)
+    return _counted(kernel, config, dict(sizes), target)
 
 
 def work_of(
@@ -175,11 +175,13 @@ def work_of(
 ) -> tuple[int, int]:
     """Iterations and tiles of the CTA that has most iterations; only the extents matter."""
     bare = KernelConfig(tile=config.tile)
-    return _work(kernel, bare, tuple(sorted(sizes.items())), target.limits.sms)
+    return _work(kernel, bare, tuple(sorted(sizes.items())), target)
 
 
-def _counted(kernel: Kernel, config: KernelConfig, sizes: Sizes, sms: int) -> tuple[int, int]:
-    body = body_of(kernel)
+def _counted(
+    kernel: Kernel, config: KernelConfig, sizes: Sizes, target: HopperTarget
+) -> tuple[int, int]:
+    body, sms = body_of(kernel), target.limits.sms
     loop = kernel.var(body.loop.var)
     trips = max(1, -(-sizes[loop.axis] // config.extent(loop.name)))
     tiles = tiles_of(kernel, config, sizes)
@@ -189,7 +191,7 @@ def _counted(kernel: Kernel, config: KernelConfig, sizes: Sizes, sms: int) -> tu
         return most * trips, most
     ctas = min(tiles, sms)
     rows = row_trips(body, cut, config, sizes)
-    found = visit_list(kernel, config, sizes, ctas)
+    found = visit_list(kernel, config, sizes, ctas, target)
     loads = []
     for cta in range(ctas):
         end = found[cta + 1] - 1 if cta + 1 < ctas else len(found) - 1

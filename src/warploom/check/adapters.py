@@ -9,6 +9,7 @@ Tensors are given as in a launch file; a tensor descriptor as ``{"descriptor": {
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -411,17 +412,34 @@ class _CuteHost:
             found = self.arguments[value]
             return found if isinstance(found, int) else None
         maker = self.makers.get(value)
-        if maker is None:
-            return None
+        return None if maker is None else self._computed(maker)
+
+    def _computed(self, maker: _Operation) -> int | None:
+        """The number that an operation makes, where it is one of the launch."""
         if maker.name == "arith.constant":
             text = maker.attributes["value"].partition(":")[0].strip()
             return int(text) if text.lstrip("-").isdigit() else None
+        if maker.name in ("cute.get_scalars", "cute.get_leaves") and len(maker.operands) == 1:
+            return self._number(maker.operands[0])
+        if maker.name == "cute.size" and maker.operands[0] in self.arguments:
+            return self._size(maker)
         operation = _CUTE_INTEGERS.get(maker.name)
         inner = [self._number(v) for v in maker.operands]
         numbers = [n for n in inner if n is not None]
         if operation is None or len(numbers) != len(inner):
             return None
         return int(operation(*numbers))
+
+    def _size(self, op: _Operation) -> int | None:
+        """Elements of a tensor, or of one of its modes."""
+        given = self.arguments[op.operands[0]]
+        if not isinstance(given, Mapping) or len(_layout(op.takes[0])[0]) != len(given["shape"]):
+            return None
+        chosen = op.attributes.get("mode", "").strip("[]")
+        chosen = chosen.removeprefix("array<i32:").removesuffix(">").partition(":")[0].strip()
+        if not chosen:
+            return math.prod(given["shape"])
+        return int(given["shape"][int(chosen)]) if chosen.isdigit() else None
 
     def _params(self, value: str, kind: str) -> Iterator[dict[str, Any]]:
         if kind.startswith("!cute_nvgpu.atom.non_exec"):

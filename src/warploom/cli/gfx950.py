@@ -164,7 +164,7 @@ def _sizes(said: Sequence[str]) -> dict[str, int]:
 def _execute(
     text: str, values: dict[str, Any], sizes: dict[str, int], order: Sequence[Order] | None
 ) -> Answer:
-    """Launches of a kernel without a pipelined schedule; each is judged for every timing."""
+    """Launches of a kernel without a pipelined schedule; each is checked for every timing."""
     kernel = simplify(_kernel(values))
     case = random_case(kernel, values, sizes)
     runs = []

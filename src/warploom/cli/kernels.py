@@ -299,7 +299,7 @@ def told(kernel: TileKernel, said: Mapping[str, object], spec: str) -> TileKerne
 
 
 def kernel_names() -> tuple[str, ...]:
-    """The shipped texts."""
+    """The shipped kernels."""
     return tuple(TEXTS)
 
 

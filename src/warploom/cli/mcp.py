@@ -181,7 +181,7 @@ def autotune(source: str, shape: str, top: int = 5) -> dict[str, Any]:
 
 @structured
 def language() -> dict[str, Any]:
-    """The words of the tile language with their meaning."""
+    """The builtins of the tile language, each with what it computes."""
     import warploom
     from warploom.frontend import language as words
 

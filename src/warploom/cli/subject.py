@@ -31,7 +31,7 @@ ROLE_TILES = 2  # output tiles a role program is run for in a picture, so that t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A document, what it came from, and the machine it is judged on.
+    """A document, what it came from, and the machine it is checked on.
 
     ``tile`` and ``dtype`` price the matrix ops of a counter schedule; ``kernel`` describes a Hopper
     kernel. ``target_given``: the command names the machine, whatever the document is for; without a

@@ -1,4 +1,4 @@
-"""``warploom verify`` and ``repair``: judge schedules, and the nearest one without races."""
+"""``warploom verify`` and ``repair``: verify schedules, and the nearest one without races."""
 
 from __future__ import annotations
 
@@ -68,6 +68,12 @@ def verify_command(
     shown: Annotated[
         bool, typer.Option("--witness", help="Show a run that goes wrong, where one is found.")
     ] = False,
+    target: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a tile kernel: h200 or mi355x.")
+    ] = None,
+    tile: Annotated[
+        str | None, typer.Option(metavar="MxNxK", help="Of a tile kernel: its tile.")
+    ] = None,
 ) -> None:  # fmt: skip
     """Verify schedules for every timing and trip count.
 
@@ -83,7 +89,7 @@ def verify_command(
     verdicts = []
     for source in sources:
         with working(f"verifying {source}"):
-            judged = list(_judge(source, wanted, shown=shown))
+            judged = list(_judge(source, wanted, target, tile, shown=shown))
         for verdict, document in judged:
             if form is Form.JSON:
                 write(render(verdict, form.value))
@@ -98,7 +104,7 @@ def verify_command(
 
 
 def _judge(
-    source: str, trips: range | None, *, shown: bool
+    source: str, trips: range | None, target: str | None, tile: str | None, *, shown: bool
 ) -> Iterator[tuple[FileVerdict, Document | None]]:
     """A verdict a loop, with the document it is of where a witness is to be shown."""
     if source.endswith(".json"):
@@ -106,10 +112,11 @@ def _judge(
         again = shown and found.report is not None
         yield found, read_schedule(Path(source).read_bytes()) if again else None
         return
+    from warploom.cli.knobs import Request
     from warploom.cli.source import load  # compilers and kernels: a document needs neither
 
     try:
-        loops = load(source).loops
+        loops = load(source, Request(target=target, tile=tile)).loops
     except DocumentError as error:
         yield FileVerdict(file=source, error=str(error)), None
         return

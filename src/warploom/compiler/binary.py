@@ -33,7 +33,7 @@ class Grid:
 class Binary:
     """A compiled kernel, its tensors and scalars in the order of a call, and its parameters.
 
-    ``parameters`` are in the order of the CUDA text. ``places``: where the axes that they count lie
+    ``parameters`` are in the order of the source. ``places``: where the axes that they count lie
     in the caller's tensor, where not in order. ``aligned``: tensors whose address is a multiple of
     16 bytes. ``cluster``: CTAs of a cluster. ``work``: bytes of memory the kernel works in, whose
     first ``COUNTER_BYTES`` are 0 before and after every launch. ``visits``: the list of tiles its

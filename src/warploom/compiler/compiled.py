@@ -7,9 +7,8 @@ product serialised. What came out is kept on disk by content.
 
 from __future__ import annotations
 
-import difflib
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -38,7 +37,6 @@ from warploom.errors import (
     CheckError,
     ConfigError,
     GeometryError,
-    KernelCallError,
     KernelError,
     SchedulingError,
 )
@@ -111,9 +109,14 @@ class Compiled:
     def _warn_of_spills(self, built: Built) -> None:
         """Authors can choose other tiles; callers of a public function cannot."""
         if self.warns:
+            report = built.cubin.report
+            what = (
+                "the assembler waits for every product"
+                if report.serialised
+                else f"{report.spill_bytes} bytes of registers are spilled"
+            )
             warnings.warn(
-                f"kernel {self.kernel.name}, {built.config.name}:"
-                f" {built.cubin.report.spill_bytes} bytes of registers are spilled in every"
+                f"kernel {self.kernel.name}, {built.config.name}: {what} in every"
                 " configuration that was tried; smaller tiles (.with_config(...)) or shorter whole"
                 " axes avoid it",
                 SpillWarning,
@@ -254,7 +257,7 @@ class Compiled:
 
     @property
     def cuda(self) -> str:
-        """The CUDA text."""
+        """The CUDA source."""
         return self.built.source.text
 
     @property
@@ -306,6 +309,27 @@ class Compiled:
         """A tile over time, by the simulator: ``text``, ``svg``, ``html`` or ``perfetto``."""
         sim = simulate_roles(self.document, role_costs(self.lowered, self.target), trips=trips)
         return draw(sim, form)
+
+    def export(self, folder: str | Path, *, name: str = "") -> tuple[Path, ...]:
+        """A folder that runs without this package: cubin, description, C header with a launcher."""
+        from warploom.compiler.export import export  # noqa: PLC0415 (it describes this class)
+
+        return export(self, folder, name=name)
+
+    @property
+    def llvm(self) -> str:
+        """``BackendError``: CUDA's compilers show none; ``ptx``, ``sass`` and ``cuda`` exist."""
+        raise BackendError(
+            f"no LLVM IR of kernel {self.kernel.name}",
+            where="compiled.llvm",
+            why="CUDA's compilers do not show it; for MI355X code goes through LLVM",
+            fix="compiled.ptx, compiled.sass or compiled.cuda",
+        )
+
+    @property
+    def asm(self) -> str:
+        """The assembly that is shown everywhere: PTX; ``sass`` is what the chip executes."""
+        return self.ptx
 
     def after(self, name: str) -> str:
         """What the kernel is after a pass (``compiler.pass_list``), as text."""
@@ -366,6 +390,7 @@ class Compiled:
     def _build_pipelined(self) -> Built:
         said: list[str] = []
         spilled: list[Built] = []
+        serialised: list[Built] = []
         configs = [choice.config for choice in self.choices[:MOST_TRIED]]
         for config in (*configs, *(replace(t, drain_mma=True) for t in configs if not t.drain_mma)):
             try:
@@ -376,13 +401,13 @@ class Compiled:
             if found.cubin.report.kept:
                 return found
             report = found.cubin.report
-            spilled += [] if report.serialised else [found]
+            (serialised if report.serialised else spilled).append(found)
             said.append(
                 f"{config.name}: {report.spill_bytes} bytes spilled"
                 + "".join(f", {m}" for m in report.messages)
             )
-        if spilled:
-            least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
+        if spilled or serialised:  # right, and slower: products wait, or registers lie in memory
+            least = min(spilled or serialised, key=lambda b: b.cubin.report.spill_bytes)
             self._warn_of_spills(least)
             return least
         raise GeometryError(
@@ -490,24 +515,6 @@ def _gathers(kernel: Kernel) -> bool:
     return any(i.value is not None and shapes[i.value] for op in accesses for i in op.at)
 
 
-def _check_known(
-    text: Text, option: str, given: Iterable[str], known: Iterable[str], what: str
-) -> None:
-    """``KernelCallError`` for a name that the kernel has not, with the nearest one."""
-    names = sorted(known)
-    for name in given:
-        if name not in names:
-            near = [n for n in names if n.lower() == str(name).lower()]
-            near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
-            hint = f"did you mean '{near[0]}'? " if near else ""
-            raise KernelCallError(
-                f"{option}= names '{name}'",
-                where=str(text.source.line(text.source.tree)),
-                why=f"it names {what}",
-                fix=hint + f"known: {', '.join(names) or 'none'}",
-            )
-
-
 def compile_kernel(
     text: Text,
     types: Types,
@@ -519,10 +526,13 @@ def compile_kernel(
     target: object = None,
     free: bool = False,
 ) -> Compiled | CompiledMi355x:
-    """``Text.compile``. ``free``: nothing that was measured is taken."""
+    """``TileKernel.compile``. ``free``: nothing that was measured is taken."""
+    text.check_names("sizes", sizes, text.axes, "axes of the kernel")
+    text.check_names("positive", positive, text.signature.scalars, "scalars of the kernel")
     amd = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
     if amd is not None:
         kernel = text.value_for(text.spell(types, without), sizes, constants, without)
+        check_pins(kernel, text.pins)
         return CompiledMi355x(kernel, extents_of(kernel, dict(text.pins)), amd)
     if isinstance(target, str) and target in _HOPPER:
         target = _HOPPER[target]()
@@ -532,9 +542,6 @@ def compile_kernel(
             where="target",
             fix="'h200', 'h100', 'mi355x', 'mi300x', or a HopperTarget by dataclasses.replace",
         )
-    axes = {a.name for t in text.signature.tensors for a in t.axes}
-    _check_known(text, "sizes", sizes, axes, "axes of the kernel")
-    _check_known(text, "positive", positive, text.signature.scalars, "scalars of the kernel")
     wanted = text.spell(types, without)
     kernel = text.value_for(wanted, sizes, constants, without)
     whole = not free and {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from warploom.errors import BackendError, MissingExtraError
+from warploom.targets.h200 import h200
 
 LAUNCH_SINCE = 11060  # the version of CUDA that brought it
 
@@ -109,6 +110,14 @@ def require_hopper(device: int) -> int:
             fix="run on an H100 or H200",
         )
     return sms
+
+
+def sm_count(device: int) -> int:
+    """SMs of a device; without a driver those of the target that kernels are compiled for."""
+    try:
+        return require_hopper(device)
+    except (BackendError, MissingExtraError):
+        return h200().limits.sms
 
 
 @cache

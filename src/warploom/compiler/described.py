@@ -12,6 +12,7 @@ from warploom.compiler.compiled import Built, Compiled
 from warploom.ir.tile import Kernel, Load, Store, Tensor, results, walk
 from warploom.passes.kernel_config import KernelConfig
 from warploom.passes.tile_order import tile_terms, visit_list
+from warploom.targets.h200 import HopperTarget
 
 MATRIX = 2
 
@@ -24,7 +25,10 @@ def binary_of(
     ``tensors``: in the order of the call. ``built``: another build of it than its own choice.
     """
     built = built or made.built
-    return described(made.launched(built), built.source, built.config, built.cubin.data, tensors)
+    kernel = made.launched(built)
+    return described(
+        kernel, built.source, built.config, built.cubin.data, tensors, target=made.target
+    )
 
 
 def described(
@@ -33,10 +37,13 @@ def described(
     config: KernelConfig,
     cubin: bytes,
     tensors: tuple[Tensor, ...] | None = None,
+    *,
+    target: HopperTarget | None = None,
 ) -> Binary:
     """An emitted kernel as what a launch needs."""
     facts = launch_facts(kernel, source, config)
-    return facts.binary(cubin, tensors or kernel.tensors, partial(visit_list, kernel, config))
+    visits = partial(visit_list, kernel, config, target=target)
+    return facts.binary(cubin, tensors or kernel.tensors, visits)
 
 
 def facts_of(made: Compiled, built: Built | None = None) -> LaunchFacts:

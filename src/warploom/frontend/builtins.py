@@ -1,4 +1,4 @@
-"""The words of the tile language, as an author imports them.
+"""The builtins of the tile language, as an author imports them.
 
 They mean something only inside a kernel, whose text is read and never run; called anywhere else
 they raise an error that says so.
@@ -58,17 +58,17 @@ class Word:
         object.__setattr__(self, "__name__", self.name)
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401 (any use is refused)
-        """Refuse: a word is read, not run."""
+        """Refuse: a builtin is parsed, not run."""
         raise KernelError(
             f"warploom.{self.name} was called outside a kernel",
-            why="the words of the tile language are read from a kernel's text, they never run",
+            why="builtins of the tile language are parsed from a kernel's source, they never run",
             fix=f"use it in a function under @warploom.kernel: {self.usage}",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class TensorNote:
-    """An annotation of a tensor, not yet judged: ``In["m", "k"]``, ``Out["m", "n", f32]``."""
+    """An annotation of a tensor, not yet checked: ``In["m", "k"]``, ``Out["m", "n", f32]``."""
 
     access: Access
     items: tuple[object, ...]

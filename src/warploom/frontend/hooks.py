@@ -6,3 +6,4 @@ from typing import Any
 launcher: Callable[..., Any] | None = None  # (text, args, keywords) -> outputs, on a GPU
 interpreter: Callable[..., Any] | None = None  # (text, arrays, ...) -> outputs, on the CPU
 compiler: Callable[..., Any] | None = None  # (text, types, ...) -> what every pass makes of it
+benchmark: Callable[..., Any] | None = None  # (text, args, keywords, ...) -> times, on a GPU

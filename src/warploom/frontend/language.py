@@ -4,5 +4,5 @@ Authors write ``import warploom as wl``; kernels inside warploom are below the p
 this.
 """
 
-from warploom.frontend.builtins import *  # noqa: F403 (every word)
+from warploom.frontend.builtins import *  # noqa: F403 (every builtin)
 from warploom.frontend.tile_kernel import kernel  # noqa: F401

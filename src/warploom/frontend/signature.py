@@ -19,7 +19,7 @@ RESERVED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorText:
-    """A tensor as the text states it: ``dtype`` is None where the call decides."""
+    """A tensor as the source states it: ``dtype`` is None where the call decides."""
 
     name: str
     axes: tuple[Axis, ...]
@@ -57,7 +57,7 @@ MISSING = object()
 
 
 def read_signature(function: Callable[..., Any], source: Source) -> Signature:
-    """Judge the parameters of a kernel."""
+    """Check the parameters of a kernel."""
     assert isinstance(source.tree, ast.FunctionDef)
     args = source.tree.args
     for unsupported in (args.vararg, args.kwarg):

@@ -1,4 +1,4 @@
-"""The text of a Python function: its syntax tree with the lines it has in the author's file."""
+"""The source of a Python function: its syntax tree with the lines it has in the author's file."""
 
 import ast
 import inspect
@@ -20,7 +20,7 @@ from warploom.ir.tile import Line
 
 
 class Mistakes:
-    """Errors at a node of a kernel's text, by their kind."""
+    """Errors at a node of a kernel's source, by their kind."""
 
     __slots__ = ()
 

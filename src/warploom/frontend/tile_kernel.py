@@ -1,7 +1,8 @@
-"""``@warploom.kernel``: a kernel's text, of which values are made for given types and sizes."""
+"""``@warploom.kernel``: a kernel's source, of which values are made for given types and sizes."""
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 Types = Mapping[str, str | DType] | str | DType
 
 
-class Text:
+class TileKernel:
     """A kernel as its author wrote it; ``specialise`` makes its value for given types."""
 
     def __init__(
@@ -53,8 +54,8 @@ class Text:
             found = getattr(found, part, None)
         if found is self:
             return name
-        if isinstance(found, Text) and found.function is self.function:
-            return Text._again, (found, self.pins, self.given, self.captured)
+        if isinstance(found, TileKernel) and found.function is self.function:
+            return TileKernel._again, (found, self.pins, self.given, self.captured)
         self._fail(
             f"kernel '{self.name}' cannot be pickled",
             why=f"it is found again by its name, and '{module}.{name}' is something else",
@@ -66,9 +67,9 @@ class Text:
         pins: Mapping[str, object],
         given: Mapping[str, Lifted],
         captured: tuple[TensorText, ...],
-    ) -> Text:
+    ) -> TileKernel:
         """The same kernel with these choices."""
-        return Text(self.function, pins, given, captured)
+        return TileKernel(self.function, pins, given, captured)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(t.name for t in self.signature.tensors)})>"
@@ -84,15 +85,30 @@ class Text:
             raise self._no_back_end("cannot run here")
         return hooks.launcher(self, args, kwargs)
 
-    def with_config(self, **pins: object) -> Text:
+    def benchmark(
+        self,
+        *args: Any,  # noqa: ANN401 (arrays of any library)
+        against: Mapping[str, Callable[..., object]] | None = None,
+        rounds: int = 5,
+        **given: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401 (``warploom.runtime.autotuning.Benchmark``, a package above)
+        """Median milliseconds of a call with these arguments, on the GPU.
+
+        ``against``: functions of the same tensors by name, timed in turn with it.
+        """
+        if hooks.benchmark is None:
+            raise self._no_back_end("cannot be timed here")
+        return hooks.benchmark(self, args, given, against=against, rounds=rounds)
+
+    def with_config(self, **pins: object) -> TileKernel:
         """The same kernel with a part of its configuration pinned.
 
         The tile by variable, and knobs such as ``consumer_warpgroups`` and ``stages``
         (``warploom.passes.kernel_config.knobs()`` lists them).
         """
-        return Text(self.function, {**self.pins, **pins}, self.given, self.captured)
+        return TileKernel(self.function, {**self.pins, **pins}, self.given, self.captured)
 
-    def given_functions(self, **functions: Any) -> tuple[Text, dict[str, Any]]:  # noqa: ANN401
+    def given_functions(self, **functions: Any) -> tuple[TileKernel, dict[str, Any]]:  # noqa: ANN401
         """The same kernel with functions for its choices, and the tensors these capture.
 
         Captured tensors are further inputs of the kernel, by name.
@@ -107,7 +123,7 @@ class Text:
         lifted, tensors = lift(functions)
         return self.with_lifted(lifted, {n: len(t.shape) for n, t in tensors.items()}), tensors
 
-    def with_lifted(self, lifted: Mapping[str, Lifted], captured: Mapping[str, int]) -> Text:
+    def with_lifted(self, lifted: Mapping[str, Lifted], captured: Mapping[str, int]) -> TileKernel:
         """The same kernel with choices made, and captured tensors with their numbers of axes."""
         texts = tuple(
             TensorText(
@@ -120,7 +136,7 @@ class Text:
             )
             for name, rank in captured.items()
         )
-        return Text(self.function, self.pins, {**self.given, **lifted}, texts)
+        return TileKernel(self.function, self.pins, {**self.given, **lifted}, texts)
 
     def compile(
         self,
@@ -154,6 +170,34 @@ class Text:
         if check is not None:
             made.require_checked(check)
         return made
+
+    def export(
+        self,
+        folder: Any,  # noqa: ANN401 (a path or its text)
+        types: Types | None = None,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        constants: Mapping[str, object] | None = None,
+        without: Collection[str] = (),
+        positive: Collection[str] = (),
+        target: object = None,
+        name: str = "",
+    ) -> tuple[Any, ...]:
+        """Compile it ahead of time into files that need no warploom; gives their paths.
+
+        For Hopper: a cubin, a JSON of arguments, grid and tensor maps, a C header with a launcher.
+        For MI355X: code object, assembly, JSON and a host program. All else as in ``compile``.
+        """
+        made = self.compile(
+            types,
+            sizes=sizes,
+            constants=constants,
+            without=without,
+            positive=positive,
+            target=target,
+        )
+        found: tuple[Any, ...] = made.export(folder, name=name)
+        return found
 
     def interpret(
         self,
@@ -321,7 +365,14 @@ class Text:
             for axis, size in zip(t.axes, a.shape, strict=False)
             if axis.per == 1 and t.access is not Access.STARTS
         }
+        self.check_arguments(given.get("sizes") or {}, given.get("initial") or {}, types)
         kernel = self.value_for(kinds, sizes, choices, left_out)
+        extents = given.get("extents") or {}
+        variables = [v.name for v in kernel.vars]
+        self.check_names("extents", extents, variables, "variables of the kernel")
+        scalars = [n for n in given if n not in ("sizes", "initial", "extents", "exact")]
+        known = [*self.signature.scalars, *self.signature.choices]
+        self.check_names("an argument", scalars, known, "scalars and choices of the kernel")
         built_in = {n: v for n, v in self.signature.scalar_defaults.items() if n not in choices}
         return kernel, [a for _, a in pairs if a is not None], built_in | given
 
@@ -431,8 +482,46 @@ class Text:
             )
         return dtype
 
+    @property
+    def axes(self) -> frozenset[str]:
+        """The names of all axes of its tensors."""
+        return frozenset(a.name for t in self.signature.tensors for a in t.axes)
+
+    def check_names(
+        self, option: str, given: Collection[str], known: Collection[str], what: str
+    ) -> None:
+        """``KernelCallError`` for a name that the kernel has not, with the nearest one."""
+        names = sorted(known)
+        for name in given:
+            if name not in names:
+                near = [n for n in names if n.lower() == str(name).lower()]
+                near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
+                hint = f"did you mean '{near[0]}'? " if near else ""
+                self._fail(
+                    f"{option}{'=' * option.isidentifier()} names '{name}'",
+                    why=f"it names {what}",
+                    fix=hint + f"known: {', '.join(names) or 'none'}",
+                )
+
+    def check_arguments(
+        self,
+        sizes: Mapping[str, int],
+        initial: Mapping[str, Any],
+        types: Types | None,
+    ) -> None:
+        """Names that an evaluation takes: of axes, outputs and tensors."""
+        self.check_names("sizes", sizes, self.axes, "axes of the kernel")
+        outputs = [t.name for t in self.signature.outputs]
+        self.check_names("initial", initial, outputs, "outputs of the kernel")
+        if isinstance(types, Mapping):
+            tensors = [t.name for t in self.signature.tensors]
+            self.check_names("types", types, tensors, "tensors of the kernel")
+
     def _fail(self, what: str, *, why: str, fix: str) -> NoReturn:
         self.source.fail(KernelCallError, self.source.tree, what, why=why, fix=fix)
+
+
+Text = TileKernel  # its name until 0.2
 
 
 def _joined(
@@ -444,8 +533,8 @@ def _joined(
     )
 
 
-def kernel(function: Callable[..., Any]) -> Text:
-    """Make a tile kernel of a Python function; its text is read, it never runs as Python."""
+def kernel(function: Callable[..., Any]) -> TileKernel:
+    """Make a tile kernel of a Python function; its source is parsed, it never runs as Python."""
     if getattr(function, "__name__", "") == "<lambda>":
         code = function.__code__
         raise KernelTypeError(
@@ -461,4 +550,4 @@ def kernel(function: Callable[..., Any]) -> Text:
             fix="@warploom.kernel\ndef name(x: wl.In[...], out: wl.Out[...]): ...",
         )
     # Decorators below this one wrap a call that is never made: what they wrap is read.
-    return Text(inspect.unwrap(function))
+    return TileKernel(inspect.unwrap(function))

@@ -259,7 +259,9 @@ def compile_sizes(module: KernelModule) -> dict[str, int]:
     pers = {a.name: a.per for t in kernel.tensors for a in t.axes if a.per > 1}
     for axis in steps - fixed - {a.axis for a in tiled}:
         step, per = _step(module), pers.get(axis, 1)
-        sizes[axis] = -(-(step * (tiles.schedule.split + 1) + 3) // per) * per if step > 1 else 3
+        sizes[axis] = (
+            -(-(step * (min(tiles.schedule.split, 4) + 1) + 3) // per) * per if step > 1 else 3
+        )
     return _ordered(module, sizes)
 
 

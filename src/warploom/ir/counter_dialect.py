@@ -1,6 +1,6 @@
 """``ScheduleDocument``: a compiled schedule as plain data, the content of ``warploom.schedule/1``.
 
-The document is what leaves the compiler and what judges read: verifier, executor, simulator and
+The document is what leaves the compiler and what checkers read: verifier, executor, simulator and
 back ends work on it and on nothing else, so they cannot share an assumption with the scheduler.
 """
 

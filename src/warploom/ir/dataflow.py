@@ -1,7 +1,7 @@
 """What ops were declared to compute (``Flow``), and how CTAs meet in memory (``Exchange``).
 
 A schedule's entries say when an op runs and which registers, slots and copies it touches. The flow
-says which *values* it must find there: a judge walks the entries and compares. Values are named;
+says which *values* it must find there: a verifier walks the entries and compares. Values are named;
 each is defined by one op, once an iteration (``loop``), once a tile before the loop (``head``) or
 after it (``tail``). A value lives in its ``home``: a register array, or ``ring.part`` for a part of
 a ring slot, or ``buffer#copy`` for a staging copy. Several values may share a home: an accumulator

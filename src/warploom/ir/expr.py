@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.errors import DocumentError
+
 
 class SymKind(StrEnum):
     """What a symbol stands for."""
@@ -254,7 +256,11 @@ def truncated_div(a: int, b: int) -> int:
 
 
 def apply_op(op: Op, a: int, b: int) -> int:
-    """The value of an operation."""
+    """The value of an operation; ``DocumentError`` for a division by 0."""
+    if b == 0 and op in DIVISIONS:
+        raise DocumentError(
+            f"{a} {op.value} 0", why="nothing is divided by 0", fix="another divisor"
+        )
     return int(_SCALAR[op](a, b))
 
 

@@ -1,4 +1,4 @@
-"""Frozen values as JSON and back, each judged where it stands: errors name their path.
+"""Frozen values as JSON and back, each checked where it stands: errors name their path.
 
 So a field is described once. Fields that came later (``_OPTIONAL``) may be missing and are written
 only where they say something; a ``reason`` may always be missing.

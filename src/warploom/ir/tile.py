@@ -34,7 +34,7 @@ from warploom.ir.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Const:
-    """A number of the text (also captured constants), of no extent: it broadcasts."""
+    """A number of the source (also captured constants), of no extent: it broadcasts."""
 
     result: Value
     value: float | int | bool

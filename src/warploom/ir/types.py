@@ -64,7 +64,7 @@ class Access(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A place in the author's text."""
+    """A place in the author's source."""
 
     file: str
     number: int

@@ -1,4 +1,4 @@
-"""Judging one value of a constructor: its type and its range, with an error that names the field.
+"""Checking one value of a constructor: its type and its range, with an error that names the field.
 
 Names of enum members as strings, and their numbers, are refused everywhere; the error says which
 member was probably meant.

@@ -1,6 +1,6 @@
 """``Witness``: one concrete interleaving of a schedule document, as data, as JSON and as text.
 
-A judge that says "this can go wrong" writes a witness; a machine that shares no code with that
+A verifier that says "this can go wrong" writes a witness; a machine that shares no code with that
 judge runs it and shows the wrong numbers. What a step means, exactly:
 
 **The machine.** It runs the waves named in ``waves`` and no others; each writes its own share of

@@ -61,7 +61,7 @@ ATTENTION: Mapping[tuple[int, bool], Mapping[str, object]] = {
 # Where a search over tiles would solve schedules for many minutes, the tile that was measured.
 SHORT: Mapping[int, Mapping[str, object]] = {256: {**_TILE_256, "t": 64, "deferred_mmas": 1}}
 # Of short sequences with at least so many keys and so many rows of tiles of 128 queries.
-MEDIUM, MANY = 512, 4 * 132
+MEDIUM, MANY = 512, 528  # four of them for each SM of the chip that was measured
 _ENDS = {
     "tile_prefetch": 2,
     "store_from_registers": False,
@@ -174,7 +174,7 @@ GRADS: Mapping[str, Mapping[tuple[int, bool], Mapping[str, object]]] = {
 
 
 # By steps of a chunk and d, for tiles of 64 columns. With 64 steps two CTAs share an SM, hiding one
-# another's waits, with 128 two consumers share a chunk. With few slots in the order of the text;
+# another's waits, with 128 two consumers share a chunk. With few slots in the order of the source;
 # the other order is the least interval of d = 128, proven, which takes minutes to find.
 _ORDER = (928, 136, 0, 1173, 1293, 1845, 1361, 764, 1445, 1829, 2187, 2357, 1189, 1573, 2547)
 _ORDER_128 = (3400, 0, 1109, 778, 0, 2158, 216, 1737, 88, 1874, 2841, 3202, 2030, 2670, 3776)

@@ -25,7 +25,7 @@ from warploom.passes.smem_budget import (
     staged_stores,
 )
 from warploom.passes.smem_ops import chunks_of
-from warploom.targets.h200 import HopperTarget, h200
+from warploom.targets.h200 import HopperTarget
 
 SPARE_REGISTERS = 24  # addresses, counters and temporaries of a consumer thread
 SPARE_TO_HOLD = 40  # what must be left where an operand is to stay in registers
@@ -77,18 +77,24 @@ class Subject:
         raise found.anew()
 
     def earlier(
-        self, body: Body, extents: dict[str, int], consumers: int, pins: Mapping[str, object]
+        self,
+        body: Body,
+        extents: dict[str, int],
+        consumers: int,
+        pins: Mapping[str, object],
+        target: HopperTarget,
     ) -> Layout:
         """A loop before the last one, laid out with the rows and consumers of that one."""
         slots = pins.get("earlier_loop_stages")
-        key = (*extents.items(), consumers, slots, id(body))
+        memory = target.limits.smem_per_block
+        key = (*extents.items(), consumers, slots, memory, id(body))
         if key not in self._earlier:
             config = config_of(body.kernel, consumer_warpgroups=consumers, **extents)
             if isinstance(slots, int):
                 config = replace(config, earlier_loop_stages=slots)
             layout = lay_out(body, part_config(body.kernel, config), fuse(body))
             if layout.rings:
-                ring_depth(layout, layout.rings[0], h200())
+                ring_depth(layout, layout.rings[0], target)
             self._earlier[key] = layout
         return self._earlier[key]
 

@@ -136,7 +136,7 @@ def given_times(problem: ModuloProblem, ii: int, *times: int) -> ModuloResult:
 
 
 def in_source_order(problem: ModuloProblem) -> ModuloResult:
-    """Ops as the text has them, one iteration after the other, at the least interval of that.
+    """Ops as the source has them, one iteration after the other, at the least interval of that.
 
     Values live no longer than they must, so it is what registers allow where nothing else is.
     """
@@ -149,7 +149,7 @@ def in_source_order(problem: ModuloProblem) -> ModuloResult:
 
 
 def _text_places(problem: ModuloProblem) -> list[int]:
-    """The place of every op: as the text has them, but after what they need in the iteration."""
+    """The place of every op: as the source has them, but after what they need in the iteration."""
     needs: dict[int, set[int]] = {v: set() for v in range(len(problem.ops))}
     for edge in problem.edges:
         if edge.distance == 0:

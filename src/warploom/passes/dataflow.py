@@ -52,7 +52,7 @@ from warploom.targets.h200 import HopperTarget
 
 
 def flow_of(layout: Layout, target: HopperTarget) -> Flow:
-    """The declared dataflow of all ops, for the judges."""
+    """The declared dataflow of all ops, for the verifiers."""
     ops = [*_head_flow(layout), *_loop_flow(layout, target), *_tail_flow(layout)]
     homes = [Home(value=v, place=place) for v, place in _places(layout)]
     return Flow(ops=tuple(ops), homes=tuple(homes))

@@ -229,7 +229,7 @@ class _Groups:
         return any(n in self.home and self.home[n] != target for n in lasts)
 
     def steps(self) -> list[Step]:
-        """The groups as steps, ops in the order of the text."""
+        """The groups as steps, ops in the order of the source."""
         order = {made_by(op): i for i, op in enumerate(self.body.section(self.when))}
         return [
             _step(self.body, self.when, key, sorted(ops, key=lambda o: order[o.result.name]))

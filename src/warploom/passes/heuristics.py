@@ -104,7 +104,9 @@ def _chosen(
         ):
             try:
                 earlier = [
-                    subject.earlier(b, _shared_extents(b, extents, pins, known), consumers, pins)
+                    subject.earlier(
+                        b, _shared_extents(b, extents, pins, known), consumers, pins, target
+                    )
                     for b in before
                 ]
                 left = less_memory(target, [(r, x) for x in earlier for r in x.rings])

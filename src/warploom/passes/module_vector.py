@@ -42,8 +42,8 @@ from warploom.ir.tile import (
     Whole,
 )
 from warploom.ir.types import Line
-from warploom.passes.body import line_of
-from warploom.passes.fuse import Step, fresh_product
+from warploom.passes.body import line_of, refusal
+from warploom.passes.fuse import Step, fresh_product, is_column_sum
 from warploom.passes.layout import Array, Form, part_sums
 from warploom.passes.loop_bounds import moves
 from warploom.passes.module_numbers import T_STEP, WHOLE_FROM, WHOLE_TO, Numbers, refuse
@@ -393,6 +393,13 @@ class VectorWork:
         numbers = self.numbers
         value, made = numbers.body.values[op.value], numbers.body.ops.get(op.value)
         if isinstance(made, Reduce) and value.vars != numbers.body.values[made.arg].vars[:1]:
+            if not is_column_sum(numbers.body, made):
+                raise refusal(
+                    "a reduction over the rows of a tile",
+                    made.result.line,
+                    why="rows lie in different warps",
+                    fix="reduce over the columns, or work on the transposed tile",
+                )
             return self._column_sums(op, made)
         if len(value.dims) != 2:
             return self._row_store(op)

@@ -65,7 +65,7 @@ def homes_of(
 
 
 def _short(name: str) -> str:
-    """The array's name: no word that the emitted text has a meaning for (``new``, ``h``)."""
+    """The array's name: no word that the emitted source has a meaning for (``new``, ``h``)."""
     short = name.replace(".", "_")
     return short if short.endswith("_in") else f"kept_{short}"
 

@@ -36,9 +36,8 @@ from warploom.passes.kernel_config import KernelConfig, TileTerms, count_tiles
 from warploom.passes.loop_bounds import Affine, Cut, begins_at, cut_of
 from warploom.passes.multicast import row_variable
 from warploom.passes.smem_layout import grouped_vars
-from warploom.targets.h200 import h200
+from warploom.targets.h200 import HopperTarget, h200
 
-ENDS, BAND_BYTES = h200().tiles.ends, h200().memory.band_bytes
 EVEN = 1.01  # of the least time a list can take: no need to look further
 NARROW, TURN_ROWS = (
     64,
@@ -80,17 +79,29 @@ def starts_early(body: Body, cut: Cut | None, config: KernelConfig) -> bool:
     return grows and not copied and differ(body.kernel, cut)
 
 
-def visit_list(kernel: Kernel, config: KernelConfig, sizes: Sizes, ctas: int) -> tuple[int, ...]:
-    """For every CTA where its tiles begin in this list, then the tiles: unit * rows + row."""
+def visit_list(
+    kernel: Kernel,
+    config: KernelConfig,
+    sizes: Sizes,
+    ctas: int,
+    target: HopperTarget | None = None,
+) -> tuple[int, ...]:
+    """For every CTA where its tiles begin in this list, then the tiles: unit * rows + row.
+
+    ``target``: the chip (the H200 where not given).
+    """
+    chip = target or h200()
     body = body_of(kernel)
     row = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
     cut = cut_of(body, fuse(body)) or Cut(row=row, bounds=(), known=True)
-    costs = [n + ENDS for n in row_trips(body, cut, config, sizes)]
+    costs = [n + chip.tiles.ends for n in row_trips(body, cut, config, sizes)]
     units = prod(sizes[kernel.var(n).axis] for n in kernel.grid.vars if n != row)
     order = sorted(range(len(costs)), key=lambda r: -costs[r])
     if takes_turns(kernel):
         order = list(reversed(range(len(costs))))
-    own = _evenly(costs, units, ctas, _band(body, config, sizes, units), order)
+    own = _evenly(
+        costs, units, ctas, _band(body, config, sizes, units, chip.memory.band_bytes), order
+    )
     flat: list[int] = []
     starts = []
     for tiles in own:
@@ -195,15 +206,17 @@ _ARITHMETIC: Mapping[Fn, Callable[..., int]] = {
 }
 
 
-def _band(body: Body, config: KernelConfig, sizes: Sizes, units: int) -> int:
-    """Units visited side by side: their loop operands fit in the L2, in bands of equal width."""
+def _band(body: Body, config: KernelConfig, sizes: Sizes, units: int, most: int) -> int:
+    """Units visited side by side: their loop operands fit in ``most`` bytes of the L2, in bands
+    of equal width.
+    """
     row = sum(
         config.extent(op.result.vars[1]) * op.result.dtype.bits // 8
         for op in body.loop.body
         if isinstance(op, Load) and len(op.result.dims) == 2
     )
     length = sizes[body.kernel.var(body.loop.var).axis]
-    fit = max(1, min(units, BAND_BYTES // max(1, length * row)))
+    fit = max(1, min(units, most // max(1, length * row)))
     return -(-units // -(-units // fit))
 
 

@@ -1,4 +1,4 @@
-"""Arguments of public calls beside tensors: words, numbers and tiles, judged where they come in."""
+"""Arguments of public calls beside tensors: names, numbers, tiles, checked where they come in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the attention kernels take: shapes and dtypes, judged before anything is compiled."""
+"""What the attention kernels take: shapes and dtypes, checked before anything is compiled."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def check_sinks(sinks: object, q: Any) -> None:  # noqa: ANN401
 
 
 def check_backward(where: str, given: Mapping[str, Any], *, packed: bool = False) -> None:
-    """Tensors of one call of attention, by their shapes; strides and types are judged later."""
+    """Tensors of one call of attention, by their shapes; strides and types are checked later."""
     for name, x in given.items():
         if not hasattr(x, "shape"):
             raise not_a_tensor(x, name)

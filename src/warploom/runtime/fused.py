@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from warploom.compiler.cuda_driver import sm_count
 from warploom.errors import BackendError
 from warploom.frontend import builtins as words
 from warploom.frontend.tile_kernel import Text
@@ -32,7 +33,6 @@ from warploom.runtime.halves import Halved
 from warploom.runtime.kernel_calls import Calls
 from warploom.runtime.runner import Layouts
 from warploom.runtime.tensors import allocator, on_stream, view_of
-from warploom.targets.h200 import h200
 
 MANY_ROWS = 1024  # from which on copying them first was quicker than fetching them one by one
 GATES = {"silu": words.silu, "gelu": words.gelu, "relu": words.relu, "sigmoid": words.sigmoid}
@@ -234,7 +234,8 @@ def scan(
     shape, like = view_of(v, "v").layout.shape, view_of(k, "k").layout.shape
     _check_scan(shape, like, sums)
     batch, heads, chunks, _, e = shape
-    usual = scan_parts_of(batch * heads, chunks, like[3], like[4], e)
+    sms = sm_count(view_of(v, "v").layout.device)
+    usual = scan_parts_of(batch * heads, chunks, like[3], like[4], e, sms)
     parts = usual if parts is None else min(count(parts, "parts"), chunks)
     with on_stream(v, stream):
         room = allocator(v, (parts, batch, heads, like[4], e), DType.F32)
@@ -261,15 +262,15 @@ def _check_scan(shape: tuple[int, ...], like: tuple[int, ...], sums: tuple[int, 
         )
 
 
-def scan_parts_of(heads: int, chunks: int, t: int, d: int, e: int) -> int:
+def scan_parts_of(heads: int, chunks: int, t: int, d: int, e: int, sms: int) -> int:
     """Parts of the sequence that are scanned side by side, of a scan of so many heads.
 
     As many as fill the chip, where two or more do; each has several chunks, since every part reads
     what those before it left.
     """
     tiles = heads * -(-e // SCAN_COLUMNS)
-    room = h200().limits.sms * (2 if (t, d) == (64, 64) else 1)
-    parts = min(room // tiles, chunks // LEAST_CHUNKS)
+    slots = sms * (2 if (t, d) == (64, 64) else 1)
+    parts = min(slots // tiles, chunks // LEAST_CHUNKS)
     return -(-chunks // -(-chunks // parts)) if parts > 1 else 1  # none is left without chunks
 
 

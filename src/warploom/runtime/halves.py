@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from warploom.compiler.binary import Binary
+from warploom.compiler.cuda_driver import sm_count
 from warploom.ir.tile import Tensor
 from warploom.kernels.measured import measured
 from warploom.runtime.kernel_calls import Calls
 from warploom.runtime.launch_cache import Request
 from warploom.runtime.layout import Layout
 from warploom.runtime.runner import Layouts, View
-from warploom.targets.h200 import h200
 
 BLOCK = 128  # rows of a tile, and columns that share a scale
 RANK, WEIGHTS, RESULT = 2, 2, 4
@@ -38,7 +38,7 @@ def halves(layouts: Layouts, options: tuple[Any, ...]) -> View:
         return layouts, {}
     (m, k), n = a.shape, b.shape[0]
     whole = scales.shape[0] * BLOCK == n and (out is None or out.shape == (m, n))
-    if not whole or n % (2 * BLOCK) or not pays(m, n, k):
+    if not whole or n % (2 * BLOCK) or not pays(m, n, k, sm_count(a.device)):
         return layouts, {}
     if out is not None:
         rows, columns = out.strides
@@ -46,13 +46,13 @@ def halves(layouts: Layouts, options: tuple[Any, ...]) -> View:
     return (*layouts[:2], _halved(b), _halved(scales), out), {RESULT: (m, n)}
 
 
-def pays(m: int, n: int, k: int) -> bool:
+def pays(m: int, n: int, k: int, sms: int) -> bool:
     """Whether tiles of twice as many columns are quicker, and leave no more SMs idle. Of many rows
     and columns a tile of 192 rows, which is as large, is quicker still.
     """
     if min(m, n) >= MANY:
         return False
-    sms, tiles = h200().limits.sms, -(-m // BLOCK) * (n // (2 * BLOCK))
+    tiles = -(-m // BLOCK) * (n // (2 * BLOCK))
     apart, together = -(-2 * tiles // sms), 2 * -(-tiles // sms)
     sizes = {"m": m, "n": n // 2, "k": k}
     return together <= GAIN * apart and bool(measured("block_scaled_pair", {}, sizes))

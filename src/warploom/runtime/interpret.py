@@ -72,13 +72,15 @@ def interpret(
     scalars: Mapping[str, float],
     initial: Mapping[str, Any],
 ) -> Any:  # noqa: ANN401 (arrays of the caller's library)
-    """``Text.interpret``."""
+    """``TileKernel.interpret``."""
     if timing not in TIMINGS:
         raise ConfigError(f"timing={timing!r}", where="interpret", fix=", ".join(TIMINGS))
     if target not in TARGETS:
         raise ConfigError(f"target={target!r}", where="interpret", fix=", ".join(TARGETS))
     if config is not None and target == "h200":
         _pins(config)
+    text.check_arguments(sizes, initial, types)
+    text.check_names("scalars", scalars, text.signature.scalars, "scalars of the kernel")
     named = dict(given)
     inputs, wanted = _inputs(text, arrays, named)
     numbers, choices = _numbers(text, named, scalars)
@@ -330,7 +332,9 @@ def _module_for(
                 last = error
                 continue
             module = build_module(kernel, lowered)
-            return module, partial(visit_list, lowered.kernel, choice.config)
+            return module, partial(
+                visit_list, lowered.kernel, choice.config, target=compiled.target
+            )
     raise last or GeometryError(f"no config of kernel {kernel.name}", fix="pin smaller extents")
 
 

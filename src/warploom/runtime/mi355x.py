@@ -1,6 +1,6 @@
 """``CompiledMi355x``: a kernel for MI355X, from its value to machine code, and its launches.
 
-``execute`` runs the machine code on the CPU, ``check`` judges it for every timing of a launch, and
+``execute`` runs the machine code on the CPU, ``check`` checks it for every timing of a launch, and
 ``run`` launches it through HIP. Nothing has run on the chip.
 """
 
@@ -118,6 +118,20 @@ class CompiledMi355x:
         if launch is None:
             raise ConfigError("a launch without tiles", where="check", fix="sizes of one at least")
         return check_amdgcn(self.assembly, launch, file=f"{self.kernel.name}.s")
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM IR that machine code is made of."""
+        return self.llvm_ir
+
+    @property
+    def asm(self) -> str:
+        """The assembly."""
+        return self.assembly
+
+    def export(self, folder: str | Path, *, name: str = "") -> tuple[Path, ...]:
+        """``write``, in a folder of the kernel's name where one is given."""
+        return self.write(Path(folder) / name if name else Path(folder))
 
     def write(self, folder: Path) -> tuple[Path, ...]:
         """A folder that runs without this package: code, arguments and grid, a host program."""

@@ -1,7 +1,7 @@
 """Runs a schedule against machine costs, cycle by cycle, and reports typed events.
 
 In: a ``ScheduleDocument`` (or programs of roles) and ``MachineCosts``. Out: a ``Simulation``.
-It shares no code with the solver and imports errors, ops and interchange only; it judges time,
+It shares no code with the solver and imports errors, ops and interchange only; it checks time,
 never correctness.
 """
 

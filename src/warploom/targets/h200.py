@@ -58,14 +58,14 @@ class Limits:
     )
 
     def resident_clusters(self, size: int) -> int:
-        """How many clusters of ``size`` CTAs run at once, one CTA an SM."""
+        """How many clusters of ``size`` CTAs run at once, one CTA an SM; never more than fit."""
         found = dict(self.clusters).get(size)
         if found is None:
             known = ", ".join(str(s) for s, _ in self.clusters)
             raise CostModelError(
                 f"no figure for clusters of {size} CTAs", where="cluster", fix=f"known: {known}"
             )
-        return found
+        return min(found, self.sms // size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

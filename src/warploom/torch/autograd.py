@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -142,7 +143,7 @@ def product(x: Tensor, y: Tensor, alpha: float) -> Tensor:
 
 
 class Attention(torch.autograd.Function):
-    """Attention with gradients for q, k and v; the log-sum-exp has none."""
+    """Attention with gradients for q, k and v, of the result and of its log-sum-exp."""
 
     @staticmethod
     def forward(
@@ -156,16 +157,47 @@ class Attention(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:  # noqa: ANN401
         """Keep what the backward pass reads."""
         q, k, v, ctx.causal, ctx.scale, ctx.lower_right = inputs
-        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)  # mostly nobody asks for that of the log-sum-exp
         ctx.save_for_backward(q, k, v, *output)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor, _lse: Tensor | None) -> tuple[Any, ...]:  # noqa: ANN401
+    def backward(ctx: Any, grad: Tensor | None, of_lse: Tensor | None) -> tuple[Any, ...]:  # noqa: ANN401
         """Gradients of q, k and v."""
-        grads = torch.ops.warploom.attention_backward.default(
-            grad.contiguous(), *ctx.saved_tensors, ctx.causal, ctx.scale, ctx.lower_right
-        )
-        return (*grads, None, None, None)
+        saved = ctx.saved_tensors  # asked for once: checkpoints unpack it
+        q, k, _, out, lse = saved
+        how = ctx.causal, ctx.scale, ctx.lower_right
+        grad = torch.zeros_like(out) if grad is None else grad.contiguous()
+        dq, dk, dv = torch.ops.warploom.attention_backward.default(grad, *saved, *how)
+        if of_lse is not None:
+            more_q, more_k = _lse_grads(of_lse, q, k, lse, *how)
+            dq, dk = dq + more_q, dk + more_k
+        return dq, dk, dv, None, None, None
+
+
+def _lse_grads(
+    grad: Tensor,
+    q: Tensor,
+    k: Tensor,
+    lse: Tensor,
+    causal: bool,
+    scale: float | None,
+    lower_right: bool,
+) -> tuple[Tensor, Tensor]:
+    """Gradients of a log-sum-exp [.., heads, queries] by q and k, by torch."""
+    say_once("warploom.attention backward: torch for the gradient of the log-sum-exp")
+    wide = torch.promote_types(q.dtype, torch.float32)
+    groups, share = k.shape[-3], q.shape[-3] // k.shape[-3]
+    queries, keys = q.to(wide), k.to(wide).repeat_interleave(share, -3)
+    factor = q.shape[-1] ** -0.5 if scale is None else scale
+    x = queries @ keys.mT * factor
+    if causal:
+        seen = seen_mask(q.shape[-2], k.shape[-2], q.device, lower_right=lower_right)
+        x = x.masked_fill(~seen, -torch.inf)
+    nothing = torch.isneginf(lse)[..., None]  # a query that sees no key
+    p = x.softmax(-1).masked_fill(nothing, 0.0) * grad.to(wide)[..., None] * factor
+    each = p.mT @ queries
+    dk = each.reshape(*each.shape[:-3], groups, share, *each.shape[-2:]).sum(-3)
+    return (p @ keys).to(q.dtype), dk.to(k.dtype)
 
 
 def attention_grads(
@@ -211,7 +243,7 @@ def _grads_of(
 
 
 class Packed(torch.autograd.Function):
-    """Packed attention with gradients for q, k and v; the log-sum-exp has none."""
+    """Packed attention with gradients for q, k and v, of the result and its log-sum-exp."""
 
     @staticmethod
     def forward(*given: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401
@@ -223,16 +255,26 @@ class Packed(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:  # noqa: ANN401
         """Keep what the backward pass reads."""
         q, k, v, q_starts, k_starts, _, _, ctx.causal, ctx.scale, ctx.lower_right = inputs
-        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)  # mostly nobody asks for that of the log-sum-exp
         ctx.save_for_backward(q, k, v, *output, q_starts, k_starts)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor, _lse: Tensor | None) -> tuple[Any, ...]:  # noqa: ANN401
+    def backward(ctx: Any, grad: Tensor | None, of_lse: Tensor | None) -> tuple[Any, ...]:  # noqa: ANN401
         """Gradients of q, k and v."""
-        grads = torch.ops.warploom.attention_packed_backward.default(
-            grad.contiguous(), *ctx.saved_tensors, ctx.causal, ctx.scale, ctx.lower_right
-        )
-        return (*grads, *[None] * 7)
+        saved = ctx.saved_tensors
+        q, k, _, out, lse, q_starts, k_starts = saved
+        how = ctx.causal, ctx.scale, ctx.lower_right
+        grad = torch.zeros_like(out) if grad is None else grad.contiguous()
+        dq, dk, dv = torch.ops.warploom.attention_packed_backward.default(grad, *saved, *how)
+        if of_lse is not None:
+            dq, dk = dq.clone(), dk.clone()
+            pairs = zip(pairwise(q_starts.tolist()), pairwise(k_starts.tolist()), strict=True)
+            for (a, b), (c, d) in pairs:
+                lie = q[a:b].transpose(0, 1), k[c:d].transpose(0, 1), lse[:, a:b]
+                more_q, more_k = _lse_grads(of_lse[:, a:b], *lie, *how)
+                dq[a:b] += more_q.transpose(0, 1)
+                dk[c:d] += more_k.transpose(0, 1)
+        return (dq, dk, dv, *[None] * 7)
 
 
 def packed_grads(

@@ -40,9 +40,9 @@ def flex_attention(
 
     ``score_mod`` and the mask function of ``block_mask`` are read from their Python text. The
     blocks of the mask are walked and no others, full ones without the function, by both passes.
-    Gradients are those of query, key and value, for head dimensions 64, 128
-    and 256; captured tensors and the log-sum-exp have none. ``kernel_options`` are torch's own and
-    change nothing here; of ``return_aux`` there is the log-sum-exp.
+    Gradients are those of query, key and value, for head dimensions 64, 128 and 256; captured
+    tensors and the log-sum-exp have none, which is said where one is asked for. ``kernel_options``
+    are torch's own and change nothing here; of ``return_aux`` there is the log-sum-exp.
     """
     if return_aux is not None:
         if getattr(return_aux, "max_scores", False):
@@ -97,14 +97,17 @@ class _Flexible(torch.autograd.Function):
         out, lse = attention(q, k, v, scale=scale, score=score, visible=mask, return_lse=True)
         ctx.save_for_backward(q, k, v, out, lse)
         ctx.functions = score, mask, scale
-        ctx.mark_non_differentiable(lse)
+        ctx.set_materialize_grads(False)
         return out, lse
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor, _lse: Tensor | None) -> tuple[Any, ...]:  # noqa: ANN401
+    def backward(ctx: Any, grad: Tensor | None, of_lse: Tensor | None) -> tuple[Any, ...]:  # noqa: ANN401
         """Gradients of q, k and v."""
+        if of_lse is not None:
+            raise _wrong("a gradient of the log-sum-exp", "torch's flex_attention, or lse.detach()")
         score, mask, scale = ctx.functions
         q, k, v, out, lse = ctx.saved_tensors
+        grad = torch.zeros_like(out) if grad is None else grad
         given: dict[str, Any] = {"scale": scale, "score": score, "visible": mask}
         given["deterministic"] = is_deterministic()
         run: Callable[..., tuple[Any, ...]] = partial(attention_backward, **given)

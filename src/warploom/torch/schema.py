@@ -44,7 +44,7 @@ ACTIVATIONS = {
 def define(library: torch.library.Library, text: str, cuda: Any, cpu: Any, fake: Any) -> None:  # noqa: ANN401
     """An op with its kernels; strides are part of what a kernel takes.
 
-    ``fake`` judges a call and says what its results look like, on the CPU as while tracing. Where
+    ``fake`` checks a call and says what its results look like, on the CPU as while tracing. Where
     calls are interpreted, the CPU executes the program of ``cuda``.
     """
     name = text.partition("(")[0]

@@ -4,7 +4,7 @@ Both queues retire in order of issue. A wait for ``n`` completes everything that
 units issued after it; a drain and a fencing barrier complete everything. Where the code generator
 guards the registers, the wait it puts in front of an MMA or a store counts as well.
 
-Every condition of the judge speaks about a few events and the text between them. Let ``depth`` be
+Every condition of the verifier is about a few events and the text between them. Let ``depth`` be
 the largest number of loop back edges such a group of events spans, the epilogue counted as one
 more iteration. Then the counts 0 .. depth + 1, and at least 0 .. 2, decide every count;
 docs/explain/hazards.md has the argument. The depth is measured on a program long enough to show it.

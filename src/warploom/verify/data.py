@@ -5,7 +5,7 @@ These findings do not depend on timing: in-order execution already goes wrong.
 One wave's program is run in order. The n-th run of an op is its iteration n; it must find, in the
 home of each operand, the value the declaration names, of the right iteration. A home holds what was
 written there last, so an op that runs too late finds the next iteration's value. What other waves
-and the queues can do to this order is the other judges' matter.
+and the queues can do to this order is the other verifiers' matter.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What the judges take for granted and what they say: places, findings, reports, also as JSON.
+"""What the verifiers take for granted and what they say: places, findings, reports, also as JSON.
 
 ``Assumptions`` are facts about one chip that a proof may rest on; each has a name (A1..A4), a
 switch and a default. A schedule that is only right because of A3 or A4 is reported, never silently
@@ -40,7 +40,7 @@ class Assumptions:
         """What is left where tiles hang over the edge of a matrix.
 
         Loads that lie outside return at once and may overtake those inside, so A1 does not hold:
-        a kernel that clips its loads is judged with these.
+        a kernel that clips its loads is checked with these.
         """
         return cls(vm_in_order=False)
 
@@ -71,7 +71,7 @@ class Severity(StrEnum):
 
 
 class Code(StrEnum):
-    """The defects the judges know; docs/explain/hazards.md tells each one's condition."""
+    """The defects the verifiers know; docs/explain/hazards.md tells each one's condition."""
 
     RAW_LDS = "RAW-LDS"
     WAR_LDS = "WAR-LDS"
@@ -166,7 +166,7 @@ class Place:
 class Finding:
     """One defect: the events involved, the reason and a concrete fix.
 
-    ``trip_count`` is the smallest judged iteration count that shows it, ``tiles`` the iterations of
+    ``trip_count`` is the least checked iteration count that shows it, ``tiles`` the iterations of
     each tile of a run of role programs that does. ``waves`` are the waves (group, member) or agents
     (CTA, instance) of the events. ``line`` is the author's, where the document carries it.
     """
@@ -203,7 +203,7 @@ class Finding:
 class Report(Pictured):
     """The verdict on one document.
 
-    ``trips_proven`` is "all" or what was judged; ``trips_checked`` the iteration counts that were
+    ``trips_proven`` is "all" or what was checked; ``trips_checked`` the iteration counts that were
     unrolled; ``depth`` the number of back edges (or ring uses) the longest dependence spans.
     ``omitted`` counts findings beyond the limit that a report lists. ``not_judged`` says what no
     judge could decide: with anything there, the verdict is not clean. ``assumes`` says what the
@@ -232,7 +232,7 @@ class Report(Pictured):
 
     @property
     def clean(self) -> bool:
-        """No race, and everything judged: what a proof needs if the stated assumptions hold."""
+        """No race, and everything checked: what a proof needs if the stated assumptions hold."""
         return self.verdict in ("clean", "timing")
 
     @property

@@ -47,11 +47,11 @@ def verify(
     assumptions: Assumptions | None = None,
     limits: Limits | None = None,
 ) -> Report:
-    """Judge a document, or what compilation returned. Without ``trips``: every iteration count.
+    """Check a document, or what compilation returned. Without ``trips``: every iteration count.
 
-    Programs of roles are judged for all lengths of tiles (``warploom.verify.roles``).
+    Programs of roles are checked for all lengths of tiles (``warploom.verify.roles``).
 
-    Raises ``DocumentError`` for a document that has no meaning or is too large to judge, and
+    Raises ``DocumentError`` for a document that has no meaning or is too large to check, and
     ``ConfigError`` for an impossible range.
     """
     given = document_of(document)
@@ -105,7 +105,7 @@ def _assumed(text: Text, assumptions: Assumptions) -> tuple[str, ...]:
 
 
 def _deciding(text: Text) -> tuple[range, bool, int]:
-    """The trip counts to judge, whether they decide all, and the depth."""
+    """The trip counts to check, whether they decide all, and the depth."""
     _check_size(text, [4])
     _check_size(text, range(3))
     depth = dependence_depth(text)
@@ -168,7 +168,7 @@ class _Court:
         return False
 
     def try_all(self, counts: range, limits: Limits) -> None:
-        """Judge the budgets and each trip count."""
+        """Check the budgets and each trip count."""
         if not counts:
             return
         _check_size(self.text, counts)

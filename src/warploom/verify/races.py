@@ -1,6 +1,6 @@
 """Races: every way in which asynchrony can make the in-order data flow untrue.
 
-Only nearest pairs are judged. Completion is monotone along the program and so is the number of
+Only nearest pairs are checked. Completion is monotone along the program and so is the number of
 barriers, so when a nearest pair is in order, farther ones are.
 """
 

@@ -1,7 +1,7 @@
-"""Judging files: many documents in, one verdict each, and the exit code that sums them up.
+"""Checking files: many documents in, one verdict each, and the exit code that sums them up.
 
 Exit codes: 0 no document has a race, for all trip counts; 1 some document has; 2 some document is
-malformed. A malformed document never keeps the others from being judged.
+malformed. A malformed document never keeps the others from being checked.
 """
 
 import json
@@ -20,7 +20,7 @@ from warploom.verify.judge import verify
 from warploom.verify.roles import verify_roles
 
 MAX_LENGTHS = 256
-"""Tile lengths of a role program that are judged one by one."""
+"""Tile lengths of a role program that are checked one by one."""
 _TILES = 3  # of one length, one after the other
 EXIT_CLEAN, EXIT_RACE, EXIT_MALFORMED = 0, 1, 2
 
@@ -59,7 +59,7 @@ class FileVerdict:
 
 
 def verify_file(path: str | Path, trips: range | None = None) -> FileVerdict:
-    """Judge one file."""
+    """Check one file."""
     name = str(path)
     try:
         document = read_schedule(_read(Path(path)))

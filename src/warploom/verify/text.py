@@ -1,4 +1,4 @@
-"""The program text a document describes: its entries, read as events that matter to the judge.
+"""The program text a document describes: its entries, read as events that matter to the verifier.
 
 Entries without effect on data or order (priorities, scheduling hints) disappear here. Slots are
 ``(channel, stage, subtile)``, registers ``(channel, subtile)``. A document that carries a flow says

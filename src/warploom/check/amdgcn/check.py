@@ -1,4 +1,4 @@
-"""``check_amdgcn``: one launch of one kernel, judged for every timing."""
+"""``check_amdgcn``: one launch of one kernel, checked for every timing."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ def check_amdgcn(
     schedules: tuple[str, ...] = (),
     tolerance: float | None = None,
 ) -> CodeReport:
-    """Judge AMDGCN assembly for one launch.
+    """Check AMDGCN assembly for one launch.
 
     ``schedules`` are the orders in which waves run (``forward``, ``reverse``, ``random``,
     ``starve0`` ...); one is enough unless control flow depends on what other waves wrote, and then

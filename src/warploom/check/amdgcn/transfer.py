@@ -119,7 +119,7 @@ _DS_WRITES: Mapping[str, Width] = {
 
 
 class StraddleError(Exception):
-    """A buffer access of several dwords of which some lie behind the end; each is judged alone."""
+    """A buffer access of several dwords of which some lie behind the end; each is checked alone."""
 
     def __init__(self, addresses: Addresses, dwords: NDArray[np.int64]) -> None:
         super().__init__("a buffer access of which only a part is in range")

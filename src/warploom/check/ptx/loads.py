@@ -688,6 +688,8 @@ class Loads(MachineBase):
         g.wait = WaitLanes(
             self, f"waits for the other lanes of its warp at {what}", aligned=aligned
         )
+        late = need & ~g.mask
+        g.warp.awaited[pc] = late | g.warp.awaited.get(pc, late)
         return False
 
     def _mask_of(self, op: Operand, instr: Instr, pc: int) -> Callable[[Any], Array]:
@@ -770,6 +772,7 @@ class Loads(MachineBase):
             need = mask(g)
             if not self.converged(g, pc, need, "shfl.sync", aligned=False):
                 return BLOCK
+            late = g.warp.awaited.pop(pc, np.zeros(LANES, np.bool_))
             by, cv = (y(g) & 31).astype(np.int64), z(g).astype(np.int64)
             clamp, segment = cv & 31, (cv >> 8) & 31
             top = (EVERY & segment) | (clamp & ~segment)
@@ -792,7 +795,9 @@ class Loads(MachineBase):
             value = x(g)[source]
             if dead.any():
                 lane = int(g.lanes[int(np.argmax(dead))])
-                named = dead & need[taken]
+                # Lanes that were there and never came; lanes that are gone give no value either,
+                # but often nothing of theirs is used.
+                named = dead & late[taken]
                 if named.any():
                     lane = int(g.lanes[int(np.argmax(named))])
                 self.fault(

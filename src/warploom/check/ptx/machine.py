@@ -129,6 +129,7 @@ class Warp:
         self.joins: list[Join] = []
         self.forced = False
         self.looked = False  # some lane waited since the lanes last executed something together
+        self.awaited: dict[int, Array] = {}  # lanes that others waited for, by instruction
         self.carry: list[int] = [0] * LANES
         self.visits: dict[int, int] = {}
         # wgmma
@@ -348,6 +349,16 @@ class MachineBase:
                 self.regions.append((at, at + v.size, v.name))
                 inits.append((at, v))
                 at += v.size + GUARD
+        self.workspace = 0  # what a cooperative launch gives the barrier of a grid, zeroed
+        if any(
+            isinstance(o, Special) and o.name.startswith("envreg")
+            for i in self.program.instrs
+            for o in i.operands
+        ):
+            at += -at % 64
+            self.workspace = GLOBAL_AT + at
+            self.regions.append((at, at + 64, "workspace of the grid"))
+            at += 64 + GUARD
         if at > MAX_GLOBAL:
             raise CheckError(
                 f"{at} bytes of global memory",
@@ -513,6 +524,7 @@ class MachineBase:
             "total_smem_size": self.shared_end,
             "aggr_smem_size": self.shared_end,
         }
+        values |= {"envreg1": self.workspace >> 32, "envreg2": self.workspace & 0xFFFFFFFF}
         if base not in values:
             raise refuse(instr, f"special register %{name}")
         return constant(values[base])

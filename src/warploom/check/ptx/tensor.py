@@ -362,7 +362,7 @@ class Tensors(Maps):
         return run
 
     def no_values(self, instr: Instr) -> None:
-        """An instruction whose result is not computed: only order is judged from here on."""
+        """An instruction whose result is not computed: only order is checked from here on."""
         self.valueless.setdefault(instr.line, instr.op)
 
     def _flag(self, op: Operand, instr: Instr) -> Callable[[Any], Array]:

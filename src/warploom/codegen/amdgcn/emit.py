@@ -39,7 +39,8 @@ from warploom.codegen.amdgcn.toolchain import (
 )
 from warploom.errors import BackendError, ConfigError
 from warploom.ir import ScheduleDocument, write_schedule
-from warploom.ir.schedule_ops import Phase
+from warploom.ir.counter_dialect import Queue
+from warploom.ir.schedule_ops import Phase, ScheduleOps
 from warploom.pipeline.amd_target.cost import AMDScheduleHints
 from warploom.pipeline.compile import OnRace, compile_schedule
 from warploom.pipeline.schedule import PipelineSchedule
@@ -79,8 +80,22 @@ def ready_kernel(
         )
     source, tile = _source(schedule, block, element, mma)
     compiled = compile_schedule(source, sync=sync, on_race=on_race)
+    if sync is None and not _encodable(compiled.document()):
+        # The documented rules count further than the hardware; derived waits do not.
+        compiled = compile_schedule(source, sync=SyncPolicy.PROVEN_WEAKEST, on_race=on_race)
     reasons = tuple((r.phase, r.index, r.text) for r in compiled.reasons)
     return ReadyKernel(document=compiled.document(), tile=tile, reasons=reasons)
+
+
+def _encodable(document: ScheduleDocument) -> bool:
+    """Whether every wait count of a schedule fits its counter."""
+    largest = {ScheduleOps.WAIT_VM: Queue.VM, ScheduleOps.WAIT_LGKM: Queue.LGKM}
+    return all(
+        e.op.wait_value <= largest[ScheduleOps(e.op.tag)].largest_wait
+        for phase in Phase
+        for e in document.phase(phase)
+        if e.op.tag in (ScheduleOps.WAIT_VM, ScheduleOps.WAIT_LGKM)
+    )
 
 
 def _source(
@@ -88,7 +103,9 @@ def _source(
 ) -> tuple[PipelineSchedule, GemmTile]:
     fp8 = element.bits <= 8
     if schedule == "single_buffer":
-        tile = gemm_tile(*block, element, mma=mma, waves=(2, 2))
+        full = block[0] * block[1] >= 256 * 256  # accumulators that fill the AGPRs
+        wide = (32, 32, 64 if fp8 else 16) if full else None
+        tile = gemm_tile(*block, element, mma=mma or wide, waves=(2, 2))
         tiles, mma_m, mma_n = [o.tiles(1) for o in tile.operands], tile.mfma.m, tile.mfma.n
         loads = tile.loads(0, 1), tile.loads(1, 1)
         hints = AMDScheduleHints(tiles[0], tiles[1], tile.k_steps, mma_m, mma_n, *loads)

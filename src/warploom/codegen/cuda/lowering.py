@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from warploom.codegen.cuda.cross_check import group_barrier, refuse_unfaithful
+from warploom.codegen.cuda.legality import group_barrier, refuse_unfaithful
 from warploom.codegen.cuda.roles import number
 from warploom.errors import BackendError
 from warploom.ir.mbarrier_dialect import (

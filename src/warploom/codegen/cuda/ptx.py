@@ -1,6 +1,6 @@
 """The small inline-PTX functions emitted kernels are written in, and the wgmma wrappers.
 
-A kernel's text holds only those it calls. They include no header, so that nvcc and NVRTC both
+A kernel's source holds only those it calls. They include no header, so that nvcc and NVRTC both
 compile the text as it is.
 """
 

@@ -1,4 +1,4 @@
-"""From role programs to CUDA text: what every warp-specialised kernel shares."""
+"""From role programs to CUDA source: what every warp-specialised kernel shares."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ def barrier_setup(document: RolesDocument) -> list[str]:
 
 def cursors(document: RolesDocument, program: RoleProgram) -> list[str]:
     """A cursor for every ring the program touches."""
-    return [f"Cursor<{r.upper()}_DEPTH> {r};" for r in _rings(document, program)]
+    return [f"Cursor<{r.upper()}_DEPTH> {r};" for r in rings_of(document, program)]
 
 
-def _rings(document: RolesDocument, program: RoleProgram) -> list[str]:
+def rings_of(document: RolesDocument, program: RoleProgram) -> list[str]:
+    """The rings a program touches."""
     touched = set()
     for _, entries in program.phases():
         for e in entries:

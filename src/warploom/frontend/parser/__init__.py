@@ -1,4 +1,4 @@
-"""From a kernel's text to its value: names to values, shapes and types checked."""
+"""From a kernel's source to its value: names to values, shapes and types checked."""
 
 import ast
 from collections.abc import Callable, Collection, Mapping

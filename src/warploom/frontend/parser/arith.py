@@ -77,7 +77,7 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
 
 
 def cast(frame: Frame, node: ast.AST, value: ir.Value, dtype: DType) -> ir.Value:
-    """The value converted; numbers of the text are converted at once."""
+    """The value converted; numbers of the source are converted at once."""
     if value.dtype is dtype:
         return value
     op = frame.build.made.get(value.name)

@@ -1,4 +1,4 @@
-"""What functions and methods of array libraries mean, written in the words of the language.
+"""What functions and methods of array libraries mean, written in the builtins of the language.
 
 Score and mask functions of FlexAttention's users call them: each is read in place of the call.
 """
@@ -126,7 +126,7 @@ def alike(function: object) -> str | None:
 
 
 def meant(name: str) -> str | None:
-    """The word, the condition or the text that a name of a library stands for."""
+    """The builtin, the condition or the source that a name of a library stands for."""
     name = ALIKE.get(name, name)
     own = name in LOGIC or name in MEANT or (name in WORDS and name not in NOT_ALIKE)
     return name if own else None

@@ -1,4 +1,4 @@
-"""Calls in a kernel: the words of the language, methods of tiles, Python functions."""
+"""Calls in a kernel: the builtins of the language, methods of tiles, Python functions."""
 
 import ast
 import builtins
@@ -79,7 +79,7 @@ class Call:
     def arity(self, word: Word, least: int, most: int, named: tuple[str, ...] = ()) -> None:
         """Refuse too few, too many and strange arguments."""
         strange, given = [k for k in self.kwargs if k not in named], len(self.args)
-        why = "a word of the language takes what it means something with"
+        why = "a builtin takes the arguments that it is documented with"
         if strange:
             self.fail(f"wl.{word.name} has no argument '{strange[0]}'", why, word.usage)
         if not least <= given <= most:
@@ -156,7 +156,7 @@ def _of_container(call: Call, function: Callable[..., Any]) -> Symbol:
 
 
 def _alike_or_inlined(call: Call, function: Symbol) -> Symbol:
-    """A function of a library that the language has words for, or one that is read in place."""
+    """A function of a library that the language has builtins for, or one that is read in place."""
     name = alike(function)
     if name is not None:
         return _named(call, name)
@@ -173,7 +173,7 @@ def _alike_or_inlined(call: Call, function: Symbol) -> Symbol:
         call.fail(
             f"'{name}' cannot be applied to values of a kernel",
             "it has no Python text that could be read into the kernel",
-            f"use wl.{name}" if name in WORDS else "use the words of the language",
+            f"use wl.{name}" if name in WORDS else "use builtins of the language",
         )
     return _inlined(replace(call, args=args, kwargs=kwargs), function)
 
@@ -185,7 +185,7 @@ def _inlined(call: Call, function: Symbol) -> Symbol:
 
 
 def _named(call: Call, name: str) -> Symbol:
-    """A function of a library, by the word or the text that it stands for."""
+    """A function of a library, by the builtin or the source that it stands for."""
     if name in LOGIC:
         return call.op(LOGIC[name], *call.args)
     if name not in MEANT:

@@ -1,4 +1,4 @@
-"""Expressions of a kernel's text."""
+"""Expressions of a kernel's source."""
 
 import ast
 import math
@@ -56,7 +56,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Symbol:
             node,
             f"{_NAMES.get(type(node), type(node).__name__)} is not part of the tile language",
             why="a kernel computes with tiles, vectors and numbers",
-            fix="write it with operators, words of the language and functions",
+            fix="write it with operators, builtins of the language and functions",
         )
     return handler(frame, node)
 

@@ -286,7 +286,7 @@ def _enter(frame: Frame, node: ast.For, names: set[str]) -> dict[str, ir.Value]:
             )
             continue
         if not isinstance(symbol, ir.Value) and not number:
-            continue  # a tensor or a variable: binding it again is judged where that happens
+            continue  # a tensor or a variable: binding it again is checked where that happens
         value = value_of(frame, node, symbol)
         first[name] = value
         inside = replace(value, name=frame.build.fresh(f"{name}_in"))

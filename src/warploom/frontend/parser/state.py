@@ -132,7 +132,7 @@ class Builder:
         return value
 
     def const(self, number: float, dtype: DType, line: Line) -> ir.Value:
-        """A number of the text."""
+        """A number of the source."""
         number = _as(number, dtype)
         key = (repr(number), dtype)
         return self.once(ir.Const, key, (), dtype, line, value=number)

@@ -1,4 +1,4 @@
-"""Statements of a kernel's text: assignments, choices made while reading, the pipelined loop."""
+"""Statements of a kernel's source: assignments, choices made while reading, the pipelined loop."""
 
 import ast
 import inspect

@@ -1,7 +1,7 @@
 """All steps from a declared schedule to a compiled one, in order.
 
-declare and price (the schedule's body) -> relate (edges) -> order -> group -> guard -> expand ->
-judge. The judge reads only the document that comes out, never how it was made.
+declare and price ops (the schedule's body) -> dependence edges -> order -> group -> synchronise ->
+expand -> verify. The verifier reads only the document that comes out, never how it was made.
 """
 
 from collections.abc import Container
@@ -52,7 +52,7 @@ def compile_schedule(
     ``sync_policy()``. What the author states is kept under every policy; ``strengthen`` allows a
     stated wait that is too weak to be tightened, with the reason. ``on_race`` says what happens
     with a schedule that can race: ``"raise"`` VerificationError, ``"report"`` keeps the findings
-    on the result's ``report``, ``"skip"`` does not judge at all. ``max_vgpr`` is a hint, and an
+    on the result's ``report``, ``"skip"`` does not check at all. ``max_vgpr`` is a hint, and an
     order beyond it comes with a warning, unless ``insist_on_registers``. ``observer(step, value)``
     sees every intermediate value; the search of ``SchedulingStrategy.AUTO`` is heard as
     ``"search"`` with the scores so far and the best. ``modulo`` asks for

@@ -1,4 +1,4 @@
-"""What a schedule's hooks return, judged first, and in whose cycles it is ordered.
+"""What a schedule's hooks return, checked first, and in whose cycles it is ordered.
 
 A kernel of known shape on a chip is ordered, guarded and shown in the chip's cycles. Without a
 shape nobody knows what an op stands for, and the latencies of the cost model count, under its name.

@@ -27,7 +27,7 @@ class Guard:
     machine: MachineCosts | None = None
 
     def applied(self, ruled: CompiledSchedule) -> CompiledSchedule:
-        """The schedule, synchronised and judged."""
+        """The schedule, synchronised and checked."""
         if self.policy.proves:
             return self._judged(self._proven(ruled))
         if self.on_race == "skip":

@@ -151,7 +151,7 @@ class PipelineConfig:
         m_mmas: Rows of the MMA grid of one partition.
         n_mmas: Columns of the MMA grid of one partition.
         num_partitions: K-partitions in one loop body.
-        mma_serial: Whether the matrix unit is serial in the model orders are judged by.
+        mma_serial: Whether the matrix unit is serial in the model orders are checked by.
         mma_latency: Matrix latency in cycles: a description, the cost model decides.
         vm_per_load_a: vmcnt units of one channel-A global load.
         vm_per_load_b: vmcnt units of one channel-B global load.

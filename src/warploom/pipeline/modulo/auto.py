@@ -1,4 +1,4 @@
-"""A workbench for orders of one body, whole or of finer ops: price, synchronise, judge, score.
+"""A workbench for orders of one body, whole or of finer ops: price, synchronise, verify, score.
 
 A body of a 2x2 grid of quadrants becomes one of a 4x4 grid of quarter quadrants when both channels
 are split in two: twice the loads and fragments, each half as large, and four times the products,

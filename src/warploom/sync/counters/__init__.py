@@ -2,7 +2,7 @@
 
 In goes a schedule document (an order and the barriers it insists on), out comes one without races
 for any timing and trip count: ``synthesise`` replaces all waits, ``repair`` changes as little as it
-can. Nothing here judges: the verifier is another package.
+can. Nothing here checks: the verifier is another package.
 
     result = synthesise(document)
     for reason in result.reasons:

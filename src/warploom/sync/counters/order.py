@@ -34,7 +34,7 @@ def checked_trips(text: Text) -> range:
             fix=f"tail_barriers {list(matching_tails(p))}",
         )
     trips = range(span(text) + 2)
-    if text.document.flow is None:  # what else a document computes is the judge's matter
+    if text.document.flow is None:  # what else a document computes is the verifier's matter
         for n in trips:
             _check_data(unroll(text, n))
     return trips

@@ -82,7 +82,7 @@ class Place(Protocol):
 
 
 class Found(Protocol):
-    """What a judge says is wrong."""
+    """What a verifier says is wrong."""
 
     @property
     def code(self) -> Any:  # noqa: ANN401

@@ -1,8 +1,8 @@
 """Repair of role programs: the missing fence, wait, release, turn or count, found and put in.
 
-``repair_roles`` asks a judge what is wrong, tries the small edits that answer each finding in the
+``repair_roles`` asks a verifier what is wrong, tries small edits that answer each finding in the
 runs that show it, keeps the one that leaves least, and goes on until nothing is left or helps. It
-never takes an op away or moves one: only what synchronises is added or corrected. The judge is
+never takes an op away or moves one: only what synchronises is added or corrected. The verifier is
 given (``verify_roles`` in practice), so this package knows none.
 """
 
@@ -16,18 +16,18 @@ from warploom.sync.mbarrier.edits import Found, edits
 
 MAX_ROUNDS = 10
 MAX_TRIED = 2000
-MAX_RUNS = 2  # that an edit must mend before all are judged
+MAX_RUNS = 2  # that an edit must mend before all are checked
 
 
 class Verdict(Protocol):
-    """What a judge returns."""
+    """What a verifier returns."""
 
     def races(self) -> Sequence[Found]:
         """What makes the schedule wrong."""
 
 
 class Judge(Protocol):
-    """Judges a document: all its runs, or tiles of these numbers of iterations."""
+    """Checks a document: all its runs, or tiles of these numbers of iterations."""
 
     def __call__(
         self, document: RolesDocument, *, sequences: Sequence[tuple[int, ...]] | None = None
@@ -50,7 +50,7 @@ class RoleRepair:
 
 
 def repair_roles(document: RolesDocument, judge: Judge) -> RoleRepair:
-    """Add what is missing until the judge finds nothing, or nothing helps any more."""
+    """Add what is missing until the verifier finds nothing, or nothing helps any more."""
     found = tuple(judge(document).races())
     changes: list[str] = []
     tried = 0

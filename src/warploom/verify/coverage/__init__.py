@@ -7,7 +7,7 @@ module and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -18,12 +18,14 @@ from warploom.ir.expr import (
     Apply,
     Binary,
     Const,
+    Element,
     IntExpr,
     Select,
     Sym,
     SymKind,
     inlined,
     linear,
+    nodes,
     rewrite,
     size,
     substitute,
@@ -32,12 +34,14 @@ from warploom.ir.module import Dialect, KernelModule, Role
 from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.rings import Per
 from warploom.ir.tile_schedule import let
+from warploom.verify.coverage.effects import verify_effects
 from warploom.verify.coverage.enumerate import find_wrong, size_classes
 from warploom.verify.coverage.induction import trips_cover
 from warploom.verify.coverage.report import Claim, CoverageReport, Finding, How
 from warploom.verify.coverage.schedules import kind_of, visits_every_tile
 from warploom.verify.coverage.stores import verify_loads, verify_positions, verify_stores
 from warploom.verify.coverage.trips import verify_trips
+from warploom.verify.coverage.values import NotFollowedError
 
 __all__ = ["Claim", "CoverageReport", "Finding", "How", "require_covered", "verify_coverage"]
 
@@ -55,9 +59,9 @@ def verify_coverage(module: KernelModule) -> CoverageReport:
     findings: list[Finding] = []
     product = is_product(module)
     every = (_schedules, _agreement, verify_positions, verify_trips, verify_stores, verify_loads)
-    for check in (*every, _bytes, *((_steps,) if product else ())):
-        for made in check(module):
-            (claims if isinstance(made, Claim) else findings).append(made)
+    for check in (*every, verify_effects, _bytes, *((_steps,) if product else ())):
+        for made in _followed(check, module):
+            (claims if isinstance(made, Claim) else findings).append(made)  # type: ignore[arg-type]
     if not product:
         claims.append(
             Claim(
@@ -72,6 +76,18 @@ def verify_coverage(module: KernelModule) -> CoverageReport:
     return CoverageReport(module=module.name, claims=tuple(claims), findings=tuple(findings))
 
 
+def _followed(check: Callable[[KernelModule], Made], module: KernelModule) -> Made:
+    """What a check says; of what it cannot follow, that it does not."""
+    try:
+        yield from check(module)
+    except (NotFollowedError, LookupError, StopIteration, RuntimeError) as error:
+        yield Claim(
+            what=f"{check.__name__.lstrip('_').replace('_', ' ')}: not followed here",
+            how=How.NOT,
+            argument=f"{type(error).__name__}: {error}; executed by verify_dataflow",
+        )
+
+
 _POINTWISE = (
     ops.VectorConst,
     ops.VectorScalar,
@@ -84,7 +100,7 @@ _POINTWISE = (
 )
 
 
-def is_product(module: KernelModule) -> bool:  # noqa: C901, PLR0911 (one line a form)
+def is_product(module: KernelModule) -> bool:  # noqa: C901, PLR0911, PLR0912 (one line a form)
     """Whether a module is a product with a pointwise tail, whose elements can be followed."""
     schedule = module.roles[0].tiles.schedule
     if module.earlier or schedule.groups or schedule.listed or schedule.order or schedule.rows:
@@ -92,6 +108,13 @@ def is_product(module: KernelModule) -> bool:  # noqa: C901, PLR0911 (one line a
     if schedule.split > 1 or any(len(r.tiles.functions) != 1 for r in module.roles):
         return False
     if any(x for r in module.roles for x in r.tiles.ranges):
+        return False
+    loops = [r.tiles for r in module.roles]
+    if any(isinstance(n, Element) for t in loops for f in t.functions for n in nodes(f.value)):
+        return False  # steps that a list names
+    if any([x.value == Const(0) for x in t.bounds] != [True, False] for t in loops):
+        return False  # a loop of a part of its axis
+    if any(not isinstance(t.bounds[1].value, Sym) for t in loops):
         return False
     if any(a.form != "tile" for r in module.roles for a in r.arrays):
         return False
@@ -104,12 +127,25 @@ def is_product(module: KernelModule) -> bool:  # noqa: C901, PLR0911 (one line a
             return False
         if isinstance(op, ops.Copy) and any(b.end is not None for b in op.boxes):
             return False
+        if isinstance(op, ops.Copy) and any(_is_data(x) for b in op.boxes for x in b.at):
+            return False
         if isinstance(op, ops.Vector):
             if op.within or op.writes or not all(isinstance(x, _POINTWISE) for x in op.body):
                 return False
             if any(isinstance(x, ops.VectorStore) and x.add for x in op.body):
                 return False
+            places = [x for x in op.body if isinstance(x, ops.VectorLoad | ops.VectorStore)]
+            if any(_is_data(at) for x in places for at in x.at):
+                return False
     return not any(r.per is Per.TILE for r in module.storage.rings)
+
+
+def _is_data(expr: IntExpr) -> bool:
+    """Whether data of the call decides an index."""
+    kinds = (SymKind.VALUE, SymKind.SCALAR)
+    return any(
+        isinstance(x, Element) or (isinstance(x, Sym) and x.kind in kinds) for x in nodes(expr)
+    )
 
 
 def require_covered(module: KernelModule | None) -> None:

@@ -1,4 +1,4 @@
-"""The judge of dataflow: does a program compute what was declared?
+"""The verifier of dataflow: does a program compute what was declared?
 
 ``check_flow`` walks the programs of a document in order and compares what every op finds in its
 registers, slots and staging copies with what the declaration says it reads; timing is the other
@@ -13,7 +13,7 @@ of the tile before are never right, whatever its length: two equal tiles of ever
 
 Schedules of matrix products and of attention were written before documents carried a flow. Their
 ops have fixed names and meanings, so what they must compute is known here. A document with any
-other op, or without a flow, is not judged by this judge, and says so.
+other op, or without a flow, is not judged by this verifier, and says so.
 
 Work that nobody uses is a sign of work that is missing: slots that are filled and never read, sums
 that are never taken, no op that could write a result.

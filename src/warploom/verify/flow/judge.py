@@ -132,7 +132,7 @@ class _Walk:
         self.uses = Uses(self.document, self.tiles)
         programs = {a: run(self.document, a, self.tiles) for a in agents(self.document)}
         for events in programs.values():
-            # What every use of every slot holds once it is full: the other judges see to when
+            # What every use of every slot holds once it is full: the other verifiers see to when
             for event in events:
                 op = self._declared(event)
                 if op is None:

@@ -1,11 +1,11 @@
-"""The judge of warp-specialised schedules (mbarrier targets).
+"""The verifier of warp-specialised schedules (mbarrier targets).
 
 ``verify_roles`` decides, for every timing of copies and matrix groups, every number of iterations
 of a tile and every sequence of tiles of a persistent kernel, whether the protocol of a
 ``RolesDocument`` is free of races, of barrier confusion and of deadlock, and whether its ops
 compute what was declared. It reads the document and nothing else. Which runs decide all of them:
 ``sequences``. The first wrong wait of a run would be found with the laps meant by the waits
-before it, so judging each wait by the lap it means is no loss.
+before it, so checking each wait by the lap it means is no loss.
 """
 
 import re
@@ -50,7 +50,7 @@ from warploom.verify.roles.sequences import (
 MAX_FINDINGS = 60
 SHOWN_RUNS = 12  # of those tried, in a report
 MORE_RUNS = 24
-"""Runs in a row that show nothing new, after which a document with races is judged no further."""
+"""Runs in a row that show nothing new, after which a document with races is checked no further."""
 
 
 def verify_roles(
@@ -59,11 +59,11 @@ def verify_roles(
     sequences: Iterable[tuple[int, ...]] | None = None,
     scope: str = "",
 ) -> Report:
-    """Judge a document; ``sequences`` restricts the runs to these tile lengths.
+    """Check a document; ``sequences`` restricts the runs to these tile lengths.
 
     The report then says so (``scope``, or how many they were). Findings are reported once per code
     and entry, with the first run that shows them. ``DocumentError`` where the document has no
-    meaning on the hardware or is too large to judge.
+    meaning on the hardware or is too large to check.
     """
     check_document(document)
     found: dict[tuple[object, ...], Finding] = {}
@@ -112,7 +112,7 @@ def _judge_all(
     sequences: Iterable[tuple[int, ...]],
     found: dict[tuple[object, ...], Finding],
 ) -> int:
-    """Judge runs until the verdict stands and some more show nothing new; how many they were."""
+    """Check runs until the verdict stands and some more show nothing new; how many they were."""
     judged = quiet = 0
     for tiles in sequences:
         known = len(found)
@@ -197,7 +197,7 @@ def require_clean(document: RolesDocument) -> Report:
 
 def _judge(order: Order) -> Iterator[Finding]:
     """What one run shows. All CTAs run the same programs and reach one another alike, so what
-    happens in the first, and to it, is judged for all.
+    happens in the first, and to it, is checked for all.
     """
     yield from barriers.check_phases(order)
     yield from barriers.check_counts(order)

@@ -39,7 +39,7 @@ def check_exchanges(document: RolesDocument, flow: Flow | None) -> Iterator[Find
 
 
 def undeclared(document: RolesDocument) -> tuple[str, ...]:
-    """Documents from before CTAs' meetings were declared: nobody can judge how parts meet."""
+    """Documents from before CTAs' meetings were declared: nobody can check how parts meet."""
     ops = document.flow.ops if document.flow else ()
     old = any(op.name == MEET and not op.across for op in ops) and not document.exchanges
     return ("the document does not declare how CTAs that share a tile meet",) if old else ()

@@ -2,7 +2,7 @@
 
 A chain of steps leads from every write (or sum) to the read (or next sum) that needs it: steps of
 one thread in their order, syncs of an instance, and a publish to the await of its flag as far as
-both reach. That an await means the publishes it should is judged apart: each flag is counted once a
+both reach. That an await means the publishes it should is checked apart: a flag is counted once a
 part or turn, and nobody counts for a turn before its own is open. Two members stand for all, since
 they differ in their number alone: any part and the last one, or a tile and the next in turn.
 """

@@ -56,7 +56,7 @@ def window_of(document: RolesDocument) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Runs to judge. ``alone``: those of agents by themselves. ``open``: why they do not decide
+    """Runs to check. ``alone``: those of agents by themselves. ``open``: why they do not decide
     every sequence, where they do not. ``joined``: fewer and longer runs that show as much.
     """
 
@@ -69,7 +69,7 @@ class Runs:
 def deciding_runs(document: RolesDocument) -> Runs:
     """The runs that decide every sequence of tiles, as far as any do.
 
-    Raises ``DocumentError`` where they would be too long to judge.
+    Raises ``DocumentError`` where they would be too long to check.
     """
     try:
         proven = prove(document)
@@ -82,7 +82,7 @@ def deciding_runs(document: RolesDocument) -> Runs:
 
 
 def tile_sequences(document: RolesDocument) -> tuple[tuple[int, ...], ...]:
-    """The tile lengths of the runs to judge, shortest first."""
+    """The tile lengths of the runs to check, shortest first."""
     return deciding_runs(document).sequences
 
 
@@ -173,7 +173,7 @@ def _fits(document: RolesDocument, sequences: Iterable[tuple[int, ...]], times: 
 def check_budget(
     document: RolesDocument, sequences: Iterable[tuple[int, ...]], times: int = 1
 ) -> None:
-    """``DocumentError`` where these runs are too long to judge; ``times``: work of an event."""
+    """``DocumentError`` where these runs are too long to check; ``times``: work of an event."""
     if not _fits(document, sequences, times):
         raise DocumentError(
             "the schedule is too large to judge",

@@ -1,7 +1,7 @@
 """The ISA gate: the instruction stream of the whole kernel against its schedule, step by step.
 
 LLVM fills wait states with ``s_nop``, but not around instructions that are written out; they are
-judged by the rules of ``check``.
+checked by the rules of ``check``.
 
 Exact order, exact wait counts, nothing added, nothing lost, no spills. Outside the schedule stand
 only the setup in front of the first load (kernel arguments) and the store of C. When the document

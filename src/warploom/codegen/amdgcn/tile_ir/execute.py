@@ -113,6 +113,7 @@ def launch_of(
         strides[name], count = strides_of(shape, padding)
         # A tensor without elements has memory too: lanes without an element read its first bytes.
         count = count if 0 not in shape else max(count, 16)
+        count += count % 2 if tensor.get("whole_words") else 0
         data = np.full(max(1, count) * SIZES[kind], FILL, np.uint8)
         values = inputs.get(name) if tensor["access"] != "out" else initial.get(name)
         if values is not None and 0 not in shape:

@@ -29,11 +29,11 @@ CHUNK = 16  # bytes a lane moves at a time
 WORD = 4
 FIRST_CHANNEL = 2  # further channels carry their own counts
 MOST_PRODUCTS = 32  # matrix instructions of an op, about
+MOST_REGISTERS = 256  # that hold the values of an iteration, all of them at once
 MOST_HELD = 192  # accumulators of a lane
 FEW_TILES = 4  # of a piece that vector work takes part by part
 SWIZZLED = 8  # rows after which the order of chunks repeats
 _SLOW = functions(lambda row: row.cost.mufu)
-_SHORT = (DType.BF16, DType.F16)
 _UNIT = {
     OpRole.GLOBAL_LOAD: ResourceKind.GLOBAL_MEM,
     OpRole.FRAGMENT_LOAD: ResourceKind.LDS,
@@ -256,6 +256,9 @@ class _Builder:
         carried = tuple(self._carried(c) for c in self.loop.carried)
         if sum(self.sizes[home] for own in carried for home in set(own.homes)) > MOST_HELD:
             raise UnscheduledError("its accumulators do not fit registers")
+        needed = sum(self.sizes.values()) + sum(self.static.values())
+        if needed > MOST_REGISTERS:
+            raise UnscheduledError(f"its values need {needed} registers of a lane")
         self._rename(carried)
         return LoopBody(
             ops=tuple(self.ops),

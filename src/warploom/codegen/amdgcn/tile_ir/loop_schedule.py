@@ -41,7 +41,7 @@ TICK = 16  # cycles: what the solver counts in; a finer clock finds the same ord
 MAX_COPIES = 4
 MAX_UNROLL = 4
 TILES = (  # rows, columns, steps of a tile, waves: the largest first
-    (256, 256, 64, 8), (256, 192, 64, 8), (256, 128, 64, 8), (128, 256, 64, 8), (256, 128, 32, 8),
+    (256, 256, 64, 8), (256, 192, 64, 8), (256, 128, 64, 8), (256, 128, 32, 8), (128, 256, 64, 8),
     (128, 128, 64, 8), (128, 64, 64, 8), (64, 64, 64, 4), (64, 64, 32, 4),
 )  # fmt: skip
 NEAR = 0.03  # how much busier a unit may be in another division among waves
@@ -49,7 +49,7 @@ BARRIER_SETS = 24  # sets of barriers that are compared
 # The heuristic is quick and knows of no registers while it places; the exact solver does.
 FAST = ModuloOptions(exact=ExactUse.NEVER)
 EXACT = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=2.0, gap=0.03)
-ROUGH = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=1.0, gap=0.1)
+ROUGH = ModuloOptions(goals=(), find_work=12.5, work=25.0, prove_work=2.0, gap=0.1)
 MANY_OPS = 16
 
 
@@ -500,8 +500,8 @@ def pipelined_plans(
             if load is not None:
                 found.append((load, across, plan))
         least = min((load for load, _, _ in found), default=0)
-        for load, across, plan in sorted(found, key=lambda each: each[:2]):
-            if load <= least * (1 + NEAR) and across:
+        for load, _, plan in sorted(found, key=lambda each: (each[0], -each[1])):
+            if load <= least * (1 + NEAR):
                 yield plan
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from warploom.codegen.amdgcn.tile_ir.errors import refuse
 from warploom.codegen.amdgcn.tile_ir.layout import Layout, places, run_of
+from warploom.codegen.amdgcn.tile_ir.machine import HALVES
 from warploom.codegen.amdgcn.tile_ir.numbers import memory_type, narrow, narrow_vector
 from warploom.codegen.amdgcn.tile_ir.plan import WIDE
 from warploom.codegen.amdgcn.tile_ir.state import Fragment, packed, scalars
@@ -321,19 +322,16 @@ _SIGNED = {Fn.MAX: "umin", Fn.MIN: "umax"}
 
 def _add(low: Lowering, op: ir.Store, access: Access, frag: Fragment, owner: str | None) -> None:
     tensor = access.tensor
-    if tensor.dtype not in (DType.F32, DType.I32):
-        refuse(
-            op.line,
-            f"a sum in memory of {tensor.dtype.value} (`{op.tensor}[...] +=`)",
-            why="atomic additions round every addend to the type of the sum",
-            fix=f"declare '{op.tensor}' as wl.f32",
-        )
+    halves = tensor.dtype in HALVES
     extreme = tensor.dtype is DType.F32 and op.fn is not Fn.ADD
-    what = "fadd" if tensor.dtype is DType.F32 and not extreme else _IN_MEMORY[op.fn]
+    what = "fadd" if tensor.dtype is not DType.I32 and not extreme else _IN_MEMORY[op.fn]
     kind = "i32" if extreme else memory_type(tensor.dtype)
+    kind = HALVES[tensor.dtype][0] if halves else kind
     source = low.plan.values[op.value].dtype
     for i, at in enumerate(places(access.layout)):
         value = low.as_type(low.element(frag, i), source, tensor.dtype)
+        if halves:
+            value = low.text.value(f"fptrunc float {value} to {kind}")
         test = low.both(access.counts(at), owner)
         place = access.pointer(access.offset(at))
 

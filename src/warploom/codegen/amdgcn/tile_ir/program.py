@@ -32,13 +32,14 @@ from warploom.codegen.amdgcn.tile_ir.loop_schedule import (
     schedule_kernel,
     why_plain,
 )
-from warploom.codegen.amdgcn.tile_ir.machine import BYTES, MI355X, AmdMachine
+from warploom.codegen.amdgcn.tile_ir.machine import BYTES, HALVES, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, candidates
 from warploom.codegen.amdgcn.tile_ir.signature import Argument
 from warploom.codegen.amdgcn.toolchain import compile_ir, compile_object
 from warploom.errors import BackendError, ConfigError
 from warploom.frontend.simplify import simplify
-from warploom.ir.tile import Access, Kernel, is_number
+from warploom.ir import tile as ir
+from warploom.ir.tile import Access, Kernel, is_number, walk
 from warploom.passes.expand_products import float_i8_products, split_f32_products
 
 SCHEMA = "warploom.tile_kernel.gfx950/1"
@@ -51,7 +52,7 @@ VARIANTS = (  # (reuse, prefetch), tried in order for each tile
 )
 MOST_GROUPS = 2**31 - 1
 REGISTER_BUDGETS = (None, 208)  # registers of a lane that may hold values
-MOST_TRIED = 8  # compilations
+MOST_TRIED = 5  # compilations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +111,9 @@ class TileProgram:
     def sidecar(self) -> dict[str, Any]:
         """What a launcher needs, as JSON-ready values."""
         kernel, plan = self.kernel, self.plan
+        # Numbers of 16 bits are added to the word they lie in: the last one's ends with the tensor.
+        added = {op.tensor for op in walk(kernel.ops) if isinstance(op, ir.Store) and op.add}
+        summed = {t.name for t in kernel.tensors if t.name in added and t.dtype in HALVES}
         found = self.resources
         return {
             "schema": SCHEMA,
@@ -124,6 +128,7 @@ class TileProgram:
                     "dtype": t.dtype.value,
                     "access": t.access.value,
                     "axes": [{"name": a.name, "per": a.per} for a in t.axes],
+                    **({"whole_words": True} if t.name in summed else {}),
                 }
                 for t in kernel.tensors
             ],

@@ -115,7 +115,7 @@ def require_assembler() -> Tool:
 
 
 def assemble(assembly: str) -> bytes:
-    """Assemble a kernel's text to a relocatable object."""
+    """Assemble a kernel's source to a relocatable object."""
     tool = require_assembler()
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "kernel.s"), Path(folder, "kernel.o")

@@ -1,4 +1,4 @@
-"""Values of columns as CUDA text: a thread has four of 16 columns, the same for all its rows."""
+"""Values of columns as CUDA source: a thread has four of 16 columns, the same for all its rows."""
 
 from __future__ import annotations
 

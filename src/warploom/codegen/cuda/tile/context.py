@@ -1,4 +1,4 @@
-"""Names of run-time facts in the emitted text, and the parameters they need.
+"""Names of run-time facts in the emitted source, and the parameters they need.
 
 A context collects parameters as they are asked for; printing stays a function of the kernel.
 """
@@ -231,8 +231,7 @@ class Context:
                 return self._extreme_index(op, iteration)
             case Pointwise():
                 args = [self.uniform(a, iteration, known) for a in op.args]
-                text = pointwise(op.fn, args, op.result.dtype, self._dtypes(op))
-                return text.replace("exp2_approx(", "exp2_once(")  # may leave the loop
+                return pointwise(op.fn, args, op.result.dtype, self._dtypes(op), once=True)
             case _:
                 raise refusal("this value is not a scalar", getattr(op, "line", None))
 

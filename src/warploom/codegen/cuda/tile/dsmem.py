@@ -1,4 +1,4 @@
-"""Parts of a split loop that meet in the shared memory of their cluster, as CUDA text.
+"""Parts of a split loop that meet in the shared memory of their cluster, as CUDA source.
 
 Every CTA of the cluster finishes the sums of some of the consumers: of consumer i the CTA of part
 i modulo the parts. The same consumer of every other part sends its registers into an inbox there,
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from warploom.codegen.cuda.cross_check import exchange_at, unfaithful_step
+from warploom.codegen.cuda.legality import exchange_at, unfaithful_step
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context

@@ -1,4 +1,4 @@
-"""Kernels without a loop as CUDA text: rows of whole tiles, each by a few neighbouring lanes.
+"""Kernels without a loop as CUDA source: rows of whole tiles, each by a few neighbouring lanes.
 
 A lane takes eight neighbouring elements of a row, so a row of 64 to 256 elements is 8 to 32 lanes
 of a warp; sums over a row are exchanged among them. Everything is read and written by 16 bytes. Row

@@ -1,4 +1,4 @@
-"""Rows of kernels without a loop as CUDA text: where elements of a lane lie in memory."""
+"""Rows of kernels without a loop as CUDA source: where elements of a lane lie in memory."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ BINARY = {fn: row.symbol for fn, row in ELEMENTWISE.items() if row.symbol and no
 
 
 def read_element(dtype: DType, place: str) -> str:
-    """An element of memory as a number of the text."""
+    """An element of memory as a number of the source."""
     convert = {DType.BF16: "from_bf16", DType.F16: "from_f16"}
     return f"{convert[dtype]}({place})" if dtype in convert else place
 
 
 def written_element(dtype: DType, text: str) -> str:
-    """A number of the text as an element of memory: rounded, whole numbers of 8 bits held."""
+    """A number of the source as an element of memory: rounded, whole numbers of 8 bits held."""
     if dtype is DType.I8:
         return f"(signed char)min(max((int)({text}), -128), 127)"
     convert = {t: f"to_{t}" for t in (DType.BF16, DType.F16, DType.E4M3, DType.E5M2)}
@@ -36,8 +36,10 @@ def number(value: float | int | bool, dtype: DType) -> str:
     return f"{float(value)!r}f"
 
 
-def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:
-    """A function of expressions."""
+def pointwise(
+    fn: Fn, args: list[str], dtype: DType, types: list[DType], *, once: bool = False
+) -> str:
+    """A function of expressions; ``once``: of a number, which may be computed outside a loop."""
     whole = all(t in (DType.I32, DType.BOOL) for t in types)
     if fn is Fn.SHR and not args[1].isdecimal():
         return f"shifted_right({args[0]}, {args[1]})"
@@ -47,6 +49,8 @@ def pointwise(fn: Fn, args: list[str], dtype: DType, types: list[DType]) -> str:
         return f"({args[0]} {BINARY[fn]} {args[1]})"
     if fn is Fn.CAST:
         return _cast(args[0], dtype, types[0])
+    if once and fn in ONCE:
+        return ONCE[fn].format(args[0])
     row = ELEMENTWISE[fn]
     return (row.cuda_int if whole and row.cuda_int else row.cuda).format(*args)
 
@@ -66,6 +70,9 @@ def _rounded_down(fn: Fn, a: str, b: str) -> str:
     if by and not by & (by - 1):
         return f"({a} >> {by.bit_length() - 1})" if fn is Fn.FLOORDIV else f"({a} & {by - 1})"
     return f"{'divided_down' if fn is Fn.FLOORDIV else 'remainder_of'}({a}, {b})"
+
+
+ONCE = {Fn.EXP: "exp2_once({} * 1.4426950408889634f)", Fn.EXP2: "exp2_once({})"}
 
 
 def _cast(text: str, to: DType, source: DType) -> str:

@@ -1,4 +1,4 @@
-"""CUDA text of a kernel module's expressions: tile schedule, trip counts, coordinates, predicates.
+"""CUDA source of a module's expressions: tile schedule, trip counts, coordinates, predicates.
 
 These facts are printed from the module and computed nowhere else.
 """
@@ -273,14 +273,27 @@ class ModulePrinter:
         found: dict[IntExpr, str] = {}
         bodies = (s.body for s in self._body("producer") if isinstance(s, StepLoop))
         for op in (x for body in bodies for x in body if isinstance(x, ops.Copy)):
-            for expr in (x for box in op.boxes for x in box.at):
-                if _is_quotient(expr):
-                    found.setdefault(expr, f"at_{len(found)}")
+            axes = self.module.tensor(self.module.map(op.tensor_map).tensor).axes
+            for axis, expr in (
+                (a.name, x) for box in op.boxes for a, x in zip(axes, box.at, strict=True)
+            ):
+                if _is_quotient(expr) and expr not in found:
+                    name = f"at_{axis}"
+                    found[expr] = name if name not in found.values() else f"{name}_{len(found)}"
         return found
 
     def quotient_lines(self) -> list[str]:
         """Those names."""
         return [f"const int {name} = {self.text(x)};" for x, name in self.quotients().items()]
+
+    def thread_copy(self, part: str) -> ops.ThreadCopy:
+        """The copy that threads make of a part, at the running iteration of its loop."""
+        for role in self.module.roles:
+            for statement in self._body(role.name):
+                for op in statement.body if isinstance(statement, StepLoop) else (statement,):
+                    if isinstance(op, ops.ThreadCopy) and op.part == part:
+                        return replace(op, at=tuple(_now(x, op.iteration) for x in op.at))
+        raise BackendError(f"no copy of {part} in the module", where=self.module.name)
 
     def _body(self, role: str) -> tuple[Statement, ...]:
         found = self.module.role(role)
@@ -404,14 +417,19 @@ def printer(context: Context) -> ModulePrinter:
 
 def _running(load: ops.VectorLoad, iteration: IntExpr) -> ops.VectorLoad:
     """A load of an iteration, in terms of the running one."""
+    predicate = None if load.predicate is None else _now(load.predicate, iteration)
+    return replace(load, at=tuple(_now(x, iteration) for x in load.at), predicate=predicate)
+
+
+def _now(expr: IntExpr, iteration: IntExpr) -> IntExpr:
+    """An expression of an iteration, in terms of the running one."""
 
     def now(node: IntExpr) -> IntExpr | None:
         if isinstance(node, Apply) and node.argument == iteration:
             return Apply(node.function, T_STEP)
         return None
 
-    predicate = None if load.predicate is None else rewrite(load.predicate, now)
-    return replace(load, at=tuple(rewrite(x, now) for x in load.at), predicate=predicate)
+    return rewrite(expr, now)
 
 
 def inlined_column(expr: IntExpr) -> IntExpr:

@@ -1,4 +1,4 @@
-"""Rows that a list picks, as CUDA text: copies of 16 bytes a thread from memory to slots.
+"""Rows that a list picks, as CUDA source: copies of 16 bytes a thread from memory to slots.
 
 Eight threads take a line of 128 bytes of a row, all of them 12 rows at a time; a thread remembers
 where its rows begin for the tile. Copies land by themselves and arrive for their thread; who
@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
-from warploom.codegen.cuda.tile.expressions import pointwise
-from warploom.ir.tile import Broadcast, Indices, Load, Pointwise
-from warploom.passes.body import refusal
+from warploom.codegen.cuda.tile.from_module import ROW, printer
+from warploom.ir.expr import substitute
+from warploom.ir.tile import Load
+from warploom.ir.tile_schedule import let
 from warploom.passes.gather import AT_ONCE, CHUNK_BYTES, rounds_of
 from warploom.passes.loop_ops import load_name
 from warploom.passes.smem_layout import LINE_BYTES, SlotRing, SlotTile, list_of
+from warploom.passes.warp_specialize import part_name
 
 MINE = "(threadIdx.x - 32) / 8"  # the first warp is the producer
 
@@ -70,8 +72,10 @@ def _rows_of(context: Context, op: Load, tile: SlotTile, array: str, many: int) 
     rows = op.result.vars[0]
     picked = next(n for n, a in enumerate(op.at) if a.value == list_of(context.layout.body, op))
     size = context.size_of(op.tensor, context.kernel.tensor(op.tensor).axes[picked].name)
+    made, copy = printer(context), printer(context).thread_copy(part_name(tile.value))
     own = {picked: "max(number, 0)", len(op.at) - 1: f"{_elements(tile)} * (threadIdx.x % 8)"}
-    places = [own.get(n) or context.index(a, "k") for n, a in enumerate(op.at)]
+    places = [own.get(n) or made.text(x) for n, x in enumerate(copy.at)]
+    number = made.text(substitute(copy.at[picked], {ROW: let("mine")}))
     start = context.address(op, [f"(long long)({p})" for p in places])
     there = [f"mine < {tile.rows}", f"row < {context.end_of(rows)}", *context.within(op, places)]
     row = f"{context.position(rows)} + mine"
@@ -84,7 +88,7 @@ def _rows_of(context: Context, op: Load, tile: SlotTile, array: str, many: int) 
         f"for (int i = 0; i < {many}; ++i) {{",
         f"  const int mine = {MINE} + {AT_ONCE} * i, row = {row};",
         f"  const bool exists = {' && '.join(there)};",
-        f"  int number = exists ? {_number(context, op.at[picked].value or '', rows)} : -1;",
+        f"  int number = exists ? {number} : -1;",
         f"  if ((unsigned)number >= (unsigned){size}) {{",
         "    number = -1;",
         f"    missing_{array} |= mine < {tile.rows} ? 1u << i : 0u;",
@@ -116,23 +120,3 @@ def _load(context: Context, ring: SlotRing) -> Load:
     op = context.layout.body.ops[ring.tiles[0].value]
     assert isinstance(op, Load)
     return op
-
-
-def _number(context: Context, name: str, rows: str) -> str:
-    """A value of rows at the row at hand."""
-    body = context.layout.body
-    op = body.ops[name]
-    if not body.values[name].dims:
-        return context.uniform(name)
-    if isinstance(op, Indices):
-        return "row"
-    if isinstance(op, Broadcast):
-        return _number(context, op.arg, rows)
-    if isinstance(op, Load):
-        places = ["row" if a.var == rows else context.index(a, None) for a in op.at]
-        element, there = context.element_at(op, places), context.within(op, places)
-        return f"({' && '.join(there)} ? {element} : 0)" if there else element
-    if isinstance(op, Pointwise):
-        args = [_number(context, a, rows) for a in op.args]
-        return pointwise(op.fn, args, op.result.dtype, [body.values[a].dtype for a in op.args])
-    raise refusal("this value picks no rows", body.values[name].line)

@@ -1,4 +1,4 @@
-"""Tile schedules as CUDA text: how many tiles there are, and where tile number i lies.
+"""Tile schedules as CUDA source: how many tiles there are, and where tile number i lies.
 
 Nothing else in the emitted kernel knows about the walk. What a schedule means is stated by the
 module (``ir.tile_schedule.expand``, ``TileLoop.lets``) and printed here. Where data decides it, the

@@ -1,8 +1,8 @@
-"""One loop of a tile as CUDA text: what its roles declare, and what they run for every tile."""
+"""One loop of a tile as CUDA source: what its roles declare, and what they run for every tile."""
 
 from __future__ import annotations
 
-from warploom.codegen.cuda.cross_check import refuse_conditional, refuse_unfaithful
+from warploom.codegen.cuda.legality import refuse_conditional, refuse_unfaithful
 from warploom.codegen.cuda.lowering import LoweringTable, Site
 from warploom.codegen.cuda.roles import indent, number
 from warploom.codegen.cuda.tile.context import Context

@@ -1,4 +1,4 @@
-"""Products and copies as CUDA text: addresses of operands in slots, boxes and coordinates."""
+"""Products and copies as CUDA source: addresses of operands in slots, boxes and coordinates."""
 
 from __future__ import annotations
 

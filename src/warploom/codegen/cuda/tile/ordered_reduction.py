@@ -1,4 +1,4 @@
-"""Tiles that add to memory in turn, as CUDA text: the steps of an exchange, as they are judged.
+"""Tiles that add to memory in turn, as CUDA source: the steps of an exchange, as they are checked.
 
 Iterations whose rows are given on together take one turn: it is awaited at the first of them and
 left at the last. A turn of one iteration is awaited before the product that is added, if nothing
@@ -7,7 +7,7 @@ stands between the two waits: they may change places, and asking a barrier takes
 
 from __future__ import annotations
 
-from warploom.codegen.cuda.cross_check import unfaithful_step
+from warploom.codegen.cuda.legality import unfaithful_step
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context

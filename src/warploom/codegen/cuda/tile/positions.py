@@ -1,16 +1,16 @@
-"""Ring positions as CUDA text: rings that move together share one where registers are short."""
+"""Ring positions as CUDA source: rings that move together share one where registers are short."""
 
 from __future__ import annotations
 
-from warploom.codegen.cuda.roles import cursors, indent
+from warploom.codegen.cuda.roles import cursors, indent, rings_of
 from warploom.ir.mbarrier_dialect import RoleProgram, RolesDocument
 from warploom.ir.rings import Per, RoleRing
 
 
 def used_rings(document: RolesDocument, program: RoleProgram) -> list[RoleRing]:
     """The rings a program touches."""
-    lines = cursors(document, program)
-    return [r for r in document.rings if f"Cursor<{r.name.upper()}_DEPTH> {r.name};" in lines]
+    names = rings_of(document, program)
+    return [r for r in document.rings if r.name in names]
 
 
 def leaders(document: RolesDocument, program: RoleProgram) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Stores of vectors as CUDA text: values of rows, and sums over a tile's rows."""
+"""Stores of vectors as CUDA source: values of rows, and sums over a tile's rows."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ in a fixed order; loads and stores move 16 bytes where addresses allow it, and s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from warploom.codegen.cuda import ptx
 from warploom.codegen.cuda.roles import indent
@@ -23,6 +23,7 @@ from warploom.codegen.cuda.tile.signature import (
     StrideParam,
 )
 from warploom.codegen.cuda.tile.simt_layout import (
+    VECTOR_BYTES,
     WARP,
     ThreadAxis,
     ThreadLayout,
@@ -991,21 +992,45 @@ class _Writer:
             f" && {self.index(column.var)} < pos_{column.var} + {column.extent}"
         )
 
+    def across(self, tensor: Tensor, rank: int, row: ThreadAxis) -> tuple[int, str]:
+        """Neighbours along a tile's rows that one access moves, and where a tensor lies so."""
+        vector = VECTOR_BYTES * 8 // max(8, tensor.dtype.bits)
+        while row.extent % vector:
+            vector //= 2
+        if vector == 1:
+            return 1, "false"
+        return vector, self.aligned(tensor, rank, replace(row, vector=vector))
+
     def load_transposed(self, op: Load, tensor: Tensor) -> list[str]:
         """Through shared memory: read along the tensor's rows, used along the tile's."""
         value, kind = op.result, scalar_type(op.result.dtype)
         row, column, address, there = self.transposed_tile(tensor, op.at)
-        element = self.read(tensor, f"{self.pointer(op.tensor)}[{address}]")
-        threads = self.layout.threads
+        vector, wide = self.across(tensor, len(op.at), row)
+        pointer, ctype = self.pointer(op.tensor), C_TYPES[tensor.dtype]
+        size = max(1, tensor.dtype.bits // 8)
+        threads, pieces = self.layout.threads, row.extent // vector
         empty = "false" if value.dtype is DType.BOOL else "0"
         place = self.place(value)
+        line = f"meet[c * {row.extent + PAD} + r]"
+        inside = " && ".join([f"wide && pos_{row.var} + first + {vector} <= end_{row.var}", there])
         return [
             "{",
             f"  {kind}* const meet = ({kind}*)dynamic_smem;",
+            f"  const bool wide = {wide};",
             "  __syncthreads();",
-            f"  for (int i = threadIdx.x; i < {row.extent * column.extent}; i += {threads}) {{",
-            f"    const int r = i % {row.extent}, c = i / {row.extent};",
-            f"    meet[c * {row.extent + PAD} + r] = {there} ? {element} : {empty};",
+            f"  for (int i = threadIdx.x; i < {pieces * column.extent}; i += {threads}) {{",
+            f"    const int first = i % {pieces} * {vector}, c = i / {pieces};",
+            f"    alignas(16) {ctype} raw[{vector}];",
+            "    int r = first;",
+            f"    const bool whole = {inside};",
+            f"    if (whole) load_bytes<{vector * size}>(raw,"
+            f" (const void*)({pointer} + {address}));",
+            "#pragma unroll",
+            f"    for (int j = 0; j < {vector}; ++j) {{",
+            "      r = first + j;",
+            f"      if (!whole) raw[j] = {there} ? {pointer}[{address}] : ({ctype})0;",
+            f"      {line} = {self.read(tensor, 'raw[j]')};",
+            "    }",
             "  }",
             "  __syncthreads();",
             *indent(
@@ -1105,36 +1130,49 @@ class _Writer:
                 *indent(lines, 2), "}"]  # fmt: skip
 
     def store_transposed(self, op: Store, tensor: Tensor) -> list[str]:
-        value = self.values[op.value]
+        """Through shared memory, as loads are."""
+        if not self.values[op.value].dims:
+            return []
         kind = scalar_type(DType.F32 if tensor.dtype.is_float else DType.I32)
         row, column, address, there = self.transposed_tile(tensor, op.at)
-        threads = self.layout.threads
-        return (
-            [
-                "{",
-                f"  {kind}* const meet = ({kind}*)dynamic_smem;",
-                "  __syncthreads();",
-                *indent(
-                    self.over(
-                        self.vars_of(op.at),
-                        [
-                            f"if ({self.in_extent(row, column)})"
-                            f" {self.tile_place(row, column)} = {self.stored(op, tensor)};"
-                        ],
-                    ),
-                    2,
+        vector, wide = self.across(tensor, len(op.at), row)
+        pointer, ctype = self.pointer(op.tensor), C_TYPES[tensor.dtype]
+        size = max(1, tensor.dtype.bits // 8)
+        threads, pieces = self.layout.threads, row.extent // vector
+        made = written(tensor.dtype, f"meet[c * {row.extent + PAD} + first + j]")
+        inside = " && ".join([f"wide && pos_{row.var} + first + {vector} <= end_{row.var}", there])
+        return [
+            "{",
+            f"  {kind}* const meet = ({kind}*)dynamic_smem;",
+            f"  const bool wide = {wide};",
+            "  __syncthreads();",
+            *indent(
+                self.over(
+                    self.vars_of(op.at),
+                    [
+                        f"if ({self.in_extent(row, column)})"
+                        f" {self.tile_place(row, column)} = {self.stored(op, tensor)};"
+                    ],
                 ),
-                "  __syncthreads();",
-                f"  for (int i = threadIdx.x; i < {row.extent * column.extent}; i += {threads}) {{",
-                f"    const int r = i % {row.extent}, c = i / {row.extent};",
-                f"    if ({there}) {self.pointer(op.tensor)}[{address}] ="
-                f" {written(tensor.dtype, f'meet[c * {row.extent + PAD} + r]')};",
-                "  }",
-                "}",
-            ]
-            if value.dims
-            else []
-        )
+                2,
+            ),
+            "  __syncthreads();",
+            f"  for (int i = threadIdx.x; i < {pieces * column.extent}; i += {threads}) {{",
+            f"    const int first = i % {pieces} * {vector}, c = i / {pieces};",
+            f"    alignas(16) {ctype} raw[{vector}];",
+            "#pragma unroll",
+            f"    for (int j = 0; j < {vector}; ++j) raw[j] = {made};",
+            "    int r = first;",
+            f"    const bool whole = {inside};",
+            f"    if (whole) store_bytes<{vector * size}>((void*)({pointer} + {address}), raw);",
+            "#pragma unroll",
+            f"    for (int j = 0; j < {vector}; ++j) {{",
+            "      r = first + j;",
+            f"      if (!whole && {there}) {pointer}[{address}] = raw[j];",
+            "    }",
+            "  }",
+            "}",
+        ]
 
     # ---- loops ---------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Computed tiles into ring slots as CUDA text: packed registers to swizzled rows."""
+"""Computed tiles into ring slots as CUDA source: packed registers to swizzled rows."""
 
 from __future__ import annotations
 

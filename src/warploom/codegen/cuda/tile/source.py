@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from warploom.codegen.cuda import layout as shared_layout, ptx
-from warploom.codegen.cuda.cross_check import (
+from warploom.codegen.cuda.legality import (
     refuse_other_exchanges,
-    refuse_other_operands,
     refuse_other_registers,
     with_barriers,
 )
@@ -34,18 +33,23 @@ from warploom.codegen.cuda.tile.ordered_reduction import (
 )
 from warploom.codegen.cuda.tile.signature import Param, PointerParam
 from warploom.codegen.cuda.tile.stamps import NAME, StampedRole, stamped_roles
+from warploom.errors import BackendError
 from warploom.ir.dataflow import Across, Exchange
 from warploom.ir.mbarrier_dialect import ClusterSync, RolesDocument
+from warploom.ir.module import KernelModule
+from warploom.ir.roles_document import roles_documents
 from warploom.ir.tile import Dot, DType
 from warploom.passes.body import only_products
 from warploom.passes.build_module import build_module
 from warploom.passes.cross_cta import exchanges_of
-from warploom.passes.driver import Lowered, programs_of
+from warploom.passes.driver import Lowered
 from warploom.passes.gather import GATHERER
 from warploom.passes.loop_ops import takes_turns
 from warploom.passes.split_k import inbox_bytes, part_bytes
 from warploom.passes.unroll import adds_products
 from warploom.targets.h200 import HopperTarget, h200
+from warploom.verify.coverage.effects import verify_effects
+from warploom.verify.coverage.report import Finding
 
 ENTRY = "warploom_kernel"
 ROOMY = 176  # registers of arrays that leave room for numbers of the warp
@@ -83,8 +87,6 @@ def emit_kernel(
     With ``marks`` comments say which entry of the schedule lines belong to (``part.MARK``).
     """
     for part in (*lowered.earlier, lowered):
-        derived = programs_of(part.result, part.plan, part.layout.config)
-        refuse_other_operands(part.document, derived)
         refuse_other_exchanges(part.document, exchanges_of(part.layout))
     chip = (target or h200()).shared_by(lowered.config.ctas_per_sm)
     writer = _Writer(lowered, chip, stamps=stamps)
@@ -102,7 +104,7 @@ class _Writer:
         self.stamps = {r.role: r for r in stamped_roles(lowered.document)} if stamps else {}
         self.params: dict[str, Param] = {}
         loops = (*lowered.earlier, lowered)
-        self.module = build_module(lowered.kernel, lowered)
+        self.module = stated_module(lowered)
         self.parts = [
             Part(
                 replace(
@@ -357,6 +359,34 @@ class _Writer:
             *(line for p in self.parts for line in p.arrays()),
             *self.around("consumer", self.tile_loop(tiles, early=finds_early(self.last.layout))),
         ]
+
+
+def stated_module(lowered: Lowered) -> KernelModule:
+    """The module of a kernel with its documents; ``BackendError`` where a document says something
+    that the module does not: code is printed from the module alone.
+    """
+    where = f"document {lowered.document.name!r}"
+    try:
+        module = build_module(lowered.kernel, lowered)
+    except (LookupError, StopIteration, ValueError) as error:
+        raise BackendError(
+            "an entry has other operands than the kernel's",
+            where=where,
+            why=f"its operation cannot be built: {error}",
+            fix="give it the operands of the derived programs (warploom repair)",
+        ) from error
+    stated = [replace(d, costs=None) for d in lowered.documents]
+    said = next((x for x in verify_effects(module) if isinstance(x, Finding)), None)
+    if said is None and list(roles_documents(module)) == stated:
+        return module
+    raise BackendError(
+        f"{said.where}: {said.what}"
+        if said
+        else "other operands, roles or memory: not the kernel's",
+        where=where,
+        why="its code is made from the kernel's module, and is verified for what it declares",
+        fix="give it the operands of the derived programs (warploom repair)",
+    )
 
 
 _FIRST_TURN = "unsigned turn = 0;"

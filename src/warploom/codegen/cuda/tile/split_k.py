@@ -1,4 +1,4 @@
-"""Parts of a split loop meeting, as CUDA text: the steps of an exchange, as they are judged.
+"""Parts of a split loop meeting, as CUDA source: the steps of an exchange, as they are checked.
 
 The last part takes what the others left, adds it up in the order of the parts, its own where it
 belongs, and goes on with the tile. Rows outside the tensor are neither written nor read.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby, product
 
-from warploom.codegen.cuda.cross_check import exchange_at, group_barrier, unfaithful_step
+from warploom.codegen.cuda.legality import exchange_at, group_barrier, unfaithful_step
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context

@@ -1,4 +1,4 @@
-"""Steps of vector work as CUDA text: loops over a thread's elements, reductions, then rows."""
+"""Steps of vector work as CUDA source: loops over a thread's elements, reductions, then rows."""
 
 from __future__ import annotations
 

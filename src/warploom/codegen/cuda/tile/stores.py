@@ -1,8 +1,8 @@
-"""Stores as CUDA text: chunks through staging copies, tiles from registers, vectors of rows."""
+"""Stores as CUDA source: chunks through staging copies, tiles from registers, vectors of rows."""
 
 from __future__ import annotations
 
-from warploom.codegen.cuda.cross_check import exchange_at
+from warploom.codegen.cuda.legality import exchange_at
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context

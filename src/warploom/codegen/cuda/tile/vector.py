@@ -1,4 +1,4 @@
-"""Vector work as CUDA text: what one thread does for its elements of a tile.
+"""Vector work as CUDA source: what one thread does for its elements of a tile.
 
 A thread's elements of 16 columns ``g`` (from half ``h`` = 2 g on, in units of 8) of a 64-row block
 ``b`` are ``e`` = 0..7: row ``8 i + lane / 4`` of its warp with ``i = e / 2 % 2``, column ``8 h + 8

@@ -1,4 +1,4 @@
-"""The shipped texts mean what plain NumPy says."""
+"""The shipped kernels compute what plain NumPy says."""
 
 import importlib
 import inspect

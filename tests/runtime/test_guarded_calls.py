@@ -170,7 +170,7 @@ def test_calls_without_the_telling_tensor_go_by_their_key(cuda, guarded):  # noq
     assert len(keys) == 8
 
 
-def test_a_tensor_given_twice_is_told_from_two(cuda, guarded, monkeypatch):  # noqa: F811
+def test_a_tensor_given_twice_is_reported_from_two(cuda, guarded, monkeypatch):  # noqa: F811
     """Guards of torch refuse twins."""
     fake = cuda()
 

@@ -1,4 +1,4 @@
-"""Every entry kind in every list of every kind of role is emitted as judged, or refused."""
+"""Every entry kind in every list of every kind of role is emitted as verified, or refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from tests.mbarrier.samples import SHIPPED, lowered
-from warploom.codegen.cuda.cross_check import group_barrier, with_barriers
+from warploom.codegen.cuda.legality import group_barrier, with_barriers
 from warploom.codegen.cuda.lowering import Site, base_table
 from warploom.codegen.cuda.tile.source import _Writer, emit_kernel
 from warploom.errors import BackendError
@@ -302,7 +302,7 @@ def test_groups_of_other_roles_and_of_other_loops_meet_elsewhere():
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_the_shipped_texts_are_emitted(name):
+def test_the_shipped_kernels_are_emitted(name):
     text = emit_kernel(lowered(name)).text
     body = text[text.index("__global__") :]
     assert body.count("await_kernel_before();") == 1  # launches come early: see runtime/plan.py

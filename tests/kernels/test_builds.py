@@ -1,4 +1,4 @@
-"""Every text down to a cubin: proven, nothing spilled, no product serialised."""
+"""Every kernel down to a cubin: proven, nothing spilled, no product serialised."""
 
 from __future__ import annotations
 

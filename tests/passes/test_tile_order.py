@@ -15,7 +15,6 @@ from warploom.passes.layout import part_sums
 from warploom.passes.loop_bounds import cut_of
 from warploom.passes.rewrites import rewrite
 from warploom.passes.tile_order import (
-    ENDS,
     STOP,
     differ,
     hand_out,
@@ -23,6 +22,7 @@ from warploom.passes.tile_order import (
     starts_early,
     visit_list,
 )
+from warploom.targets.h200 import h200
 
 TYPES = dict.fromkeys(("q", "k", "v", "out"), "bf16")
 
@@ -74,7 +74,7 @@ def test_every_tile_is_visited_once(units, queries, keys, ctas):
     st.integers(1, 8),
 )
 def test_nobody_works_longer_than_the_share_and_one_tile(trips, units, ctas, band):
-    costs = [n + ENDS for n in trips]
+    costs = [n + h200().tiles.ends for n in trips]
     own = hand_out(costs, units, ctas, band, longest_first(costs))
     loads = [sum(costs[t % len(costs)] for t in tiles) for tiles in own]
     assert max(loads) <= units * sum(costs) / ctas + max(costs)
@@ -83,7 +83,7 @@ def test_nobody_works_longer_than_the_share_and_one_tile(trips, units, ctas, ban
 @given(st.integers(1, 20), st.integers(1, 20), st.integers(1, 33), st.integers(1, 8))
 def test_tiles_in_turn_never_wait_for_ever(rows, units, ctas, band):
     """Even if a tile waited until the row after it is done: CTAs go on one at a time."""
-    costs = [rows - r + ENDS for r in range(rows)]
+    costs = [rows - r + h200().tiles.ends for r in range(rows)]
     left = [list(x) for x in hand_out(costs, units, ctas, band, range(rows)[::-1])]
     done: set[int] = set()
     while any(left):
@@ -96,7 +96,7 @@ def test_tiles_in_turn_never_wait_for_ever(rows, units, ctas, band):
 @pytest.mark.parametrize("causal", [False, True])
 def test_tiles_in_turn_hardly_wait(rows, units, band, causal):
     """Tiles and turns of 128 rows of equal time, and a fifth of it until a turn is seen."""
-    costs = [(rows - r if causal else rows) + ENDS for r in range(rows)]
+    costs = [(rows - r if causal else rows) + h200().tiles.ends for r in range(rows)]
     own = hand_out(costs, units, 132, band, range(rows)[::-1])
     place = {t: cta for cta, tiles in enumerate(own) for t in tiles}
     free, given = [0.0] * 132, {}
@@ -109,12 +109,12 @@ def test_tiles_in_turn_hardly_wait(rows, units, band, causal):
         for turn in range(row if causal else 0, rows):
             now = max(now, given.get((unit, turn), 0.0) + 0.2) + 1
             given[unit, turn] = now
-        free[cta] = now + ENDS
+        free[cta] = now + h200().tiles.ends
     assert max(free) < 1.05 * units * sum(costs) / 132
 
 
 def test_causal_heads_end_together():
-    costs = [r + 1 + ENDS for r in range(32)]
+    costs = [r + 1 + h200().tiles.ends for r in range(32)]
     own = hand_out(costs, 128, 132, 16, longest_first(costs))
     loads = [sum(costs[t % 32] for t in tiles) for tiles in own]
     assert max(loads) < 1.006 * sum(loads) / 132

@@ -75,7 +75,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_slopes_are_derivatives(name):
+def test_gradients_are_derivatives(name):
     fn, same = CASES[name]
     x, step = np.random.default_rng(0).standard_normal((16, 16)), 1e-6
     found = slopes.specialise(TYPES, constants={"fn": fn}).reference(x, np.eye(16))

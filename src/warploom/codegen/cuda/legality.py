@@ -1,4 +1,4 @@
-"""What the back end emits exactly as it is judged; everything else is refused.
+"""What the hardware can do with an entry of a role program; everything else is refused.
 
 A role of one thread is an elected lane: it cannot meet its warp or a named barrier, which count
 whole warps. Copies and announced bytes are one thread's, but for copies by threads: there
@@ -18,7 +18,6 @@ from warploom.ir.mbarrier_dialect import (
     BulkStore,
     ClusterSync,
     Commit,
-    Compute,
     Expect,
     Load,
     Mma,
@@ -118,46 +117,6 @@ def _meets_last(program: RoleProgram) -> bool:
     return len(every) == 1 and every[0] in program.finish[-1:]
 
 
-def refuse_other_operands(document: RolesDocument, derived: RolesDocument) -> None:
-    """``BackendError`` for an op whose operands are not those of the kernel it is emitted from.
-
-    Code of an op is made from the kernel's text, by name; a document that gives the name other
-    registers, slots or memory is judged for what it says, so nothing else may be emitted. So for
-    the threads of a role, and for positions that start anew with every tile.
-    """
-    known = {_operands(e) for p in derived.programs for _, row in p.phases() for e in row}
-    if [p.name for p in document.programs] != [p.name for p in derived.programs]:
-        raise BackendError(
-            f"the roles of document {document.name!r} are not the kernel's",
-            fix=", ".join(p.name for p in derived.programs),
-        )
-    for mine, right in zip(document.programs, derived.programs, strict=True):
-        for field in ("instances", "threads", "carries_phase", "alternates", "registers"):
-            if getattr(mine, field) != getattr(right, field):
-                raise BackendError(
-                    f"{field} of role {mine.name!r} is not the kernel's",
-                    where=f"document {document.name!r}",
-                    why="threads and positions are emitted as the kernel has them",
-                    fix=f"{field} = {getattr(right, field)!r}",
-                )
-    if _memory(document) != _memory(derived):
-        raise BackendError(
-            f"parts of slots or staging copies of document {document.name!r} are not the kernel's",
-            why="ops touch as many bytes as the kernel's text says",
-            fix="change depths and offsets only",
-        )
-    for program in document.programs:
-        for phase, row in program.phases():
-            for i, entry in enumerate(row):
-                if _operands(entry) not in known:
-                    raise BackendError(
-                        f"{entry.op} has other operands than the kernel's",  # type: ignore[union-attr]
-                        where=f"{program.name}.{phase}[{i}] of document {document.name!r}",
-                        why="its code is made from the kernel's text",
-                        fix="give it the operands of the derived programs (warploom repair)",
-                    )
-
-
 def refuse_other_registers(documents: Sequence[RolesDocument], entry: int) -> None:
     """``BackendError`` where loops of a tile ask for different numbers of registers, or for more
     together than the CTA has at entry (``entry`` a thread): who asks for more waits for ever.
@@ -202,27 +161,6 @@ def unfaithful_step(exchange: Exchange, step: ExchangeStep) -> BackendError:
         why="threads reach the counts of their own side only",
         fix="give it to those who can execute it, or leave it out and verify again",
     )
-
-
-def _memory(document: RolesDocument) -> tuple[object, ...]:
-    """What the ops' code takes for granted of rings and buffers."""
-    parts = {(r.name, r.per, p.name, p.bytes) for r in document.rings for p in r.parts}
-    return parts, {(b.name, b.role, b.copies, b.bytes) for b in document.buffers}, document.cluster
-
-
-def _operands(entry: RoleEntry) -> tuple[object, ...]:
-    """The op of an entry and all it touches; nothing for entries without one."""
-    match entry:
-        case Mma():
-            return entry.op, entry.slots, entry.registers, entry.accumulator
-        case Compute():
-            touched = entry.slots, entry.fills, entry.fills_slots
-            return entry.op, entry.args, entry.reads, entry.writes, *touched
-        case Load():
-            return entry.op, entry.ring, entry.part, entry.bytes, entry.by_threads
-        case BulkStore():
-            return entry.op, entry.args, entry.source, entry.scope, entry.reduce
-    return ()
 
 
 def group_barrier(document: RolesDocument, program: RoleProgram) -> int:

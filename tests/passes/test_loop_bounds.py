@@ -1,4 +1,4 @@
-"""Loops cut by conditions: judged by brute force over all elements of a tile."""
+"""Loops cut by conditions: checked by brute force over all elements of a tile."""
 
 import itertools
 from functools import partial

@@ -1,6 +1,6 @@
-"""A judge for tests: the hazard model written down as directly as possible, all pairs.
+"""A verifier for tests: the hazard model written down as directly as possible, all pairs.
 
-Shares nothing with the room under test nor with the verifier. Slow, and meant to be.
+Shares nothing with the package under test nor with the shipped verifier. Slow, and meant to be.
 """
 
 from collections import Counter

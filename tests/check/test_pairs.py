@@ -1,0 +1,68 @@
+"""Wrong and right forms of small CUDA kernels: every wrong one found, every right one clean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.check.pairs import PAIRS
+from warploom.check import check
+from warploom.compiler.cubin import find_toolchain, ptx_of
+from warploom.errors import BackendError
+from warploom.report import Verdict
+
+SYNC = Path(__file__).parents[2] / "bench" / "syncbench" / "nvidia" / "sync.h"
+FOUND = (Verdict.RACE, Verdict.DEADLOCK, Verdict.INVALID)
+SLICE = ["shfl_divergent", "shfl_mask_without_self", "match_groups", "red_async", "map_in_global",
+         "flag_spin_volatile", "remote_arrive_scope", "wg_wait_count"]  # fmt: skip
+
+
+def _size(value):
+    return list(value) if isinstance(value, list) else [value, 1, 1]
+
+
+def _launch(o):
+    kinds = [{"kind": "pointer", "tensor": t} for t in ("x", "y")]
+    tensors = {
+        "x": {"shape": [o.get("x", 256)], "dtype": o.get("xd", "f32"), "role": "in"},
+        "y": {
+            "shape": [o.get("y", 256)],
+            "dtype": o.get("yd", "f32"),
+            "role": "inout",
+            "init": "zero",
+        },
+    }
+    return {
+        "entry": "kernel",
+        "grid": _size(o.get("grid", 1)),
+        "block": _size(o.get("block", 64)),
+        "cluster": _size(o.get("cluster", 1)),
+        "shared_bytes": o.get("shared", 0),
+        "params": o.get("params", kinds),
+        "tensors": o.get("tensors", tensors),
+    }
+
+
+def _judge(name):
+    try:
+        find_toolchain()
+    except BackendError:
+        pytest.skip("no CUDA compiler")
+    code, given = PAIRS[name]
+    head = SYNC.read_text().replace("#pragma once", "")
+    wrong = check(ptx_of(f"{head}\n{code}"), _launch(given))
+    assert wrong.verdict in FOUND, wrong.text()
+    right = check(ptx_of(f"#define FIXED\n{head}\n{code}"), _launch(given))
+    assert right.clean, right.text()
+
+
+@pytest.mark.parametrize("name", SLICE)
+def test_pairs(name):
+    _judge(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [n for n in PAIRS if n not in SLICE])
+def test_more_pairs(name):
+    _judge(name)
