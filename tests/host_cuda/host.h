@@ -133,6 +133,7 @@ void host_copies_arrive(host_u32 bar);
 void host_ldmatrix(host_u32* out, host_u32 at);
 void host_stmatrix(host_u32 at, const host_u32* x);
 void host_store_shared2(host_u32 at, float a, float b);
+void host_store_shared(host_u32 at, const void* from, int bytes);
 void host_load_shared2(host_u32 at, float* a, float* b);
 void host_load_shared(host_u32 at, void* to, int bytes);
 void host_pause();

@@ -324,10 +324,17 @@ uint8_t to_byte8(float x, bool wide) {  // the nearest, ties to even fractions, 
 
 float operand(int kind, const std::vector<uint8_t>& seen, uint32_t at) {
   const uint32_t place = swizzle(at);
-  if (place < START || place + 2 > seen.size()) { error = "a product reads outside shared memory"; return 0; }
+  if (place < START || place + (kind < 2 ? 2 : 1) > seen.size()) { error = "a product reads outside shared memory"; return 0; }
   if (kind == 0) return number(1, &seen[place]);
   if (kind == 1) return number(2, &seen[place]);
+  if (kind == 6) return (float)(int8_t)seen[place];
   return byte8(seen[place], kind == 3);
+}
+
+// What one side of a product of two kinds is: kinds 4 and 5 are e4m3 and e5m2, in either order.
+int side_kind(int kind, bool left) {
+  if (kind == 4) return left ? 2 : 3;
+  return kind == 5 ? (left ? 3 : 2) : kind;
 }
 
 // The element (row along M or N, k) of an operand described as wgmma wants it, 128-byte swizzle.
@@ -360,11 +367,18 @@ void compute(Warp& w) {
   float a[16][32], b[32];
   for (int r = 0; r < 16; ++r)
     for (int k = 0; k < depth; ++k)
-      a[r][k] = p.in_registers ? from_register(p, r, k) : described(w, p.kind, p.a_at, p.a_mn, first + r, k);
+      a[r][k] = p.in_registers ? from_register(p, r, k) : described(w, side_kind(p.kind, true), p.a_at, p.a_mn, first + r, k);
   for (int n = 0; n < p.n; ++n) {
-    for (int k = 0; k < depth; ++k) b[k] = described(w, p.kind, p.b_at, p.b_mn, n, k);
+    for (int k = 0; k < depth; ++k) b[k] = described(w, side_kind(p.kind, false), p.b_at, p.b_mn, n, k);
     for (int r = 0; r < 16; ++r) {
       float* d = p.d[r % 8 * 4 + n % 8 / 2][n / 8 * 4 + r / 8 * 2 + n % 2];
+      if (p.kind == 6) {
+        int whole = 0;
+        if (p.keeps) memcpy(&whole, d, 4);
+        for (int k = 0; k < depth; ++k) whole += (int)a[r][k] * (int)b[k];
+        memcpy(d, &whole, 4);
+        continue;
+      }
       float sum = p.keeps ? *d : 0.0f;
       for (int k = 0; k < depth; ++k) sum += a[r][k] * b[k];
       *d = sum;
@@ -716,6 +730,8 @@ void host_store_shared2(host_u32 at, float a, float b) {
   const float both[2] = {a, b};
   write(at, both, 8);
 }
+
+void host_store_shared(host_u32 at, const void* from, int bytes) { write(at, from, bytes); }
 
 void host_load_shared2(host_u32 at, float* a, float* b) {
   check(at, 8);

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-KINDS = {"bf16.bf16": 0, "f16.f16": 1, "e4m3.e4m3": 2, "e5m2.e5m2": 3}
+KINDS = {
+    "bf16.bf16": 0, "f16.f16": 1, "e4m3.e4m3": 2, "e5m2.e5m2": 3, "e4m3.e5m2": 4, "e5m2.e4m3": 5,
+    "s8.s8": 6,
+}  # fmt: skip
 ORDERS = {"ne": "!=", "gt": ">"}
 _OPERAND = re.compile(r'"[^"]*"\s*\(')
 
@@ -96,7 +99,7 @@ def host_text(asm: Asm) -> str:
 
 
 def _product(asm: Asm, line: str, keeps: str) -> str:
-    shape = re.match(r"wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k\d+\.f32\.(\S+) (.*)", line)
+    shape = re.match(r"wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k\d+\.[fs]32\.(\S+) (.*)", line)
     n, kind, rest = int(shape[1]), KINDS[shape[2]], shape[3]
     lists = re.findall(r"\{([^}]*)\}", rest)
     after = re.sub(r"\{[^}]*\}", "{}", rest).split(", ")
@@ -104,7 +107,7 @@ def _product(asm: Asm, line: str, keeps: str) -> str:
     flags = after[after.index("p") + 3 :]
     in_registers = len(lists) == 2
     a, left = "nullptr", "0"
-    texts = [f"float* const d_[] = {{{', '.join('&' + r for r in results)}}};"]
+    texts = [f"float* const d_[] = {{{', '.join(f'(float*)&{r}' for r in results)}}};"]
     if in_registers:
         parts = [asm.value(x.strip()) for x in lists[1].split(",")]
         texts.append(f"const host_u32* const a_parts[] = {{{', '.join('&' + x for x in parts)}}};")
@@ -165,6 +168,9 @@ _PLAIN = {  # instruction: the C++ of its operands in the order of the PTX text
     "stmatrix.sync.aligned.m8n8.x4.shared.b16": (
         "const host_u32 r_[] = {{{1}, {2}, {3}, {4}}}; host_stmatrix({0}, r_);"
     ),
+    "st.shared.u8": "unsigned char b_ = (unsigned char)({1}); host_store_shared({0}, &b_, 1);",
+    "st.shared.u16": "host_u16 h_ = {1}; host_store_shared({0}, &h_, 2);",
+    "st.shared.u32": "host_u32 w_ = {1}; host_store_shared({0}, &w_, 4);",
     "st.shared.v2.f32": "host_store_shared2({0}, {1}, {2});",
     "st.shared.v4.b32": (
         "host_store_shared2({0}, __uint_as_float({1}), __uint_as_float({2}));"

@@ -123,11 +123,11 @@ def product(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n", wl.f32
 """
 
 
-def test_products_of_other_types_are_refused_and_the_fix_works():
+def test_products_of_other_types_are_not_pipelined_and_the_fix_works():
     text = run_source(FLOATS.format(x="x[m, k]", w="w[n, k]"), wl=wl)["product"]
     sizes = {"m": 127, "n": 66, "k": 72}
     with pytest.raises(KernelError, match="multiply two tiles of one type") as found:
-        assert text.compile({"x": "f32", "w": "f32"}, sizes=sizes).cuda
+        assert text.compile({"x": "f32", "w": "f32"}, sizes=sizes).choices
     assert "acc += x[m, k] @ w[n, k].T" in str(found.value)
     fixed = FLOATS.format(x="x[m, k].to(wl.bf16)", w="w[n, k].to(wl.bf16)")
     text = run_source(fixed, wl=wl)["product"]
@@ -159,12 +159,12 @@ def text_of(source, name):
     return run_source(source, wl=wl)[name]
 
 
-def test_fp8_scores_are_refused_and_both_as_bf16_work():
+def test_fp8_scores_are_not_pipelined_and_both_as_bf16_work():
     types = {"q": "e4m3", "k": "e4m3", "v": "e4m3", "out": "f32"}
     sizes = {"s": 100, "t": 136, "d": 128}
     text = text_of(ATTENTION.format(product="p.to(v.dtype) @ v[t]"), "attention")
     with pytest.raises(KernelError, match="fp8 operands come from memory") as found:
-        assert text.compile(types, sizes=sizes).cuda
+        assert text.compile(types, sizes=sizes).choices
     fix = "p.to(wl.bf16) @ v[t].to(wl.bf16)"
     assert fix in str(found.value)
     shapes = {"q": (100, 128), "k": (136, 128), "v": (136, 128)}
@@ -186,11 +186,20 @@ def test_a_whole_axis_that_fills_no_lines_is_padded_inside(d):
 
 
 @pytest.mark.parametrize("d", [512, 1024])
-def test_a_product_that_is_too_wide_says_how_wide_it_may_be(d):
+def test_a_product_that_is_too_wide_for_a_pipeline_says_how_wide_it_may_be(d):
     text = text_of(ATTENTION.format(product="p.to(v.dtype) @ v[t]"), "attention")
     types = dict.fromkeys(("q", "k", "v", "out"), "bf16")
     with pytest.raises(KernelError, match="256 at most"):
-        assert text.compile(types, sizes={"s": 128, "t": 128, "d": d}).cuda
+        assert text.compile(types, sizes={"s": 128, "t": 128, "d": d}).choices
+
+
+def test_a_product_that_is_too_wide_for_an_sm_has_the_figures():
+    text = text_of(ATTENTION.format(product="p.to(v.dtype) @ v[t]"), "attention")
+    types = dict.fromkeys(("q", "k", "v", "out"), "bf16")
+    with pytest.raises(KernelError, match="do not fit on an SM") as found:
+        assert text.compile(types, sizes={"s": 128, "t": 128, "d": 1024}).cuda
+    assert "for t in wl.steps" in str(found.value)
+    assert "elements of tiles in a thread" in str(found.value)
 
 
 @pytest.mark.parametrize("n", [1, 104, 128, 1000])

@@ -8,13 +8,15 @@ product serialised. What came out is kept on disk by content.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
+from warploom.codegen.cuda.block import block_plans, emit_block
 from warploom.codegen.cuda.tile.elementwise import emit_plain, rows_of
 from warploom.codegen.cuda.tile.simt import emit_simt
 from warploom.codegen.cuda.tile.simt_layout import has_products
@@ -48,6 +50,7 @@ from warploom.kernels.measured import ORDER, Pins
 from warploom.modulo import ModuloOptions
 from warploom.passes.build_module import build_module
 from warploom.passes.driver import Lowered, Observer, lower
+from warploom.passes.expand_products import split_f32_products
 from warploom.passes.heuristics import Choice, check_pins, choose
 from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.passes.rewrites import rewrite
@@ -66,6 +69,7 @@ from warploom.verify.roles.composition import require_composed
 from warploom.viz.timeline import draw
 
 MOST_TRIED = 8
+MOST_BLOCKS = 3  # plans of the block lowering whose machine code is looked at
 _HOPPER = {"h200": h200, "h100": h100}
 SOLVE = ModuloOptions(
     find_work=4.0, prove_work=4.0, optimise_work=0.3, work=16.0, gap=0.01, gap_work=1.0
@@ -194,6 +198,11 @@ class Compiled:
     def choices(self) -> tuple[Choice, ...]:
         """Configurations, the best by estimate first."""
         return choose(self.rewritten, self.sizes, pins=self.pins, target=self.target)
+
+    def launched(self, built: Built | None = None) -> Kernel:
+        """The kernel that a build was made of."""
+        source = (built or self.built).source
+        return self.simplified if source.any_alignment else self.rewritten
 
     @property
     def config(self) -> KernelConfig:
@@ -346,7 +355,37 @@ class Compiled:
     @cached_property
     def built(self) -> Built:
         """The first candidate that ptxas keeps; else, of those not serialised, the least spilt."""
-        return self._build_without_products() or self._build_pipelined()
+        found = self._build_without_products()
+        if found is not None:
+            return found
+        try:
+            return self._build_pipelined()
+        except (GeometryError, KernelError, SchedulingError) as error:
+            return self._build_block(error)
+
+    def _build_block(self, refused: Exception) -> Built:
+        spilled: list[Built] = []
+        for _, source, config in islice(self.block_sources(refused), MOST_BLOCKS):
+            made = self._built(config, source)
+            if made.cubin.report.kept:
+                return made
+            spilled.append(made)
+        least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
+        self._warn_of_spills(least)
+        return least
+
+    def block_sources(self, refused: Exception) -> Iterator[tuple[Kernel, Source, KernelConfig]]:
+        """What cannot be pipelined, as programs of all threads of a CTA, the largest tiles first.
+
+        ``refused`` where it has no products, or where choices of a pipeline are pinned.
+        """
+        kernel = block_form(self.kernel)
+        if not has_products(kernel) or set(self.pins) - {v.name for v in kernel.vars}:
+            raise refused
+        check_pins(kernel, self.pins)
+        for plan in block_plans(kernel, self.sizes, self.pins):
+            source, extents = emit_block(plan)
+            yield kernel, source, config_of(kernel, consumer_warpgroups=0, **extents)
 
     def _build_pipelined(self) -> Built:
         said: list[str] = []
@@ -371,7 +410,7 @@ class Compiled:
             least = min(spilled or serialised, key=lambda b: b.cubin.report.spill_bytes)
             self._warn_of_spills(least)
             return least
-        raise BackendError(
+        raise GeometryError(
             f"no config of kernel {self.kernel.name} can be built",
             where=f"sizes {self.sizes}, pins {self.pins}",
             why="; ".join(said),
@@ -462,6 +501,11 @@ class Compiled:
         name = f"{self.kernel.name} {config.name}"
         cubin = compile_source(source.text, name=name, judged=False)
         return Built(config=config, source=source, cubin=cubin)
+
+
+def block_form(kernel: Kernel) -> Kernel:
+    """A kernel as the block lowering takes it."""
+    return simplify(split_f32_products(kernel), without=("exp2",))
 
 
 def _gathers(kernel: Kernel) -> bool:

@@ -25,7 +25,7 @@ def binary_of(
     ``tensors``: in the order of the call. ``built``: another build of it than its own choice.
     """
     built = built or made.built
-    kernel = made.simplified if built.source.any_alignment else made.rewritten
+    kernel = made.launched(built)
     return described(
         kernel, built.source, built.config, built.cubin.data, tensors, target=made.target
     )
@@ -49,7 +49,7 @@ def described(
 def facts_of(made: Compiled, built: Built | None = None) -> LaunchFacts:
     """What a launch has to know of a compiled kernel."""
     built = built or made.built
-    facts = launch_facts(made.rewritten, built.source, built.config)
+    facts = launch_facts(made.launched(built), built.source, built.config)
     return replace(facts, moved=tuple(sorted(moved(built.source, made.kernel))))
 
 

@@ -328,6 +328,8 @@ class Run:
             self.values |= now
             self.ops(op.body)
             now = {c.inside.name: self.values[c.last] for c in op.carried}
+            if op.stop and bool(self.values[op.stop][1]):
+                break
         for c in op.carried:
             self.values[c.result.name] = now[c.inside.name]
 
@@ -339,6 +341,10 @@ class Run:
             at = tuple(walked[a.name][0] // a.per for a in self.kernel.tensor(tiles.counts).axes)
             count = int(self.memory[tiles.counts][at])
             numbers = self.memory[tiles.tensor][at][:count]
+            if op.share:
+                part, parts = (int(self.values[n][1]) for n in op.share)
+                each = -(-max(0, count) // max(1, parts))
+                numbers = numbers[part * each : (part + 1) * each]
             found += [(int(n) * step, tiles.whole) for n in numbers]
         return found
 

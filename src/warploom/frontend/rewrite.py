@@ -42,6 +42,8 @@ def _loop_with_operands(loop: ir.Loop, new: Callable[[str], str]) -> ir.Loop:
         body=tuple(with_operands(op, new) for op in loop.body),
         start=new(loop.start) if loop.start else None,
         until=new(loop.until) if loop.until else None,
+        stop=new(loop.stop) if loop.stop else None,
+        share=(new(loop.share[0]), new(loop.share[1])) if loop.share else None,
     )
 
 
@@ -69,10 +71,12 @@ def rebuild(
                 carried=tuple(replace(c, first=now(c.first)) for c in op.carried),
                 start=now(op.start) if op.start else None,
                 until=now(op.until) if op.until else None,
+                share=(now(op.share[0]), now(op.share[1])) if op.share else None,
             )
             body = rebuild(op.body, visit, names)
             carried = tuple(replace(c, last=now(c.last)) for c in first.carried)
-            new = visit(replace(first, body=body, carried=carried))
+            stop = now(op.stop) if op.stop else None
+            new = visit(replace(first, body=body, carried=carried, stop=stop))
         else:
             new = visit(with_operands(op, now))
         if isinstance(new, str):
@@ -107,6 +111,7 @@ def uses(ops: tuple[Op, ...]) -> Counter[str]:
         found.update(operands(op))
         if isinstance(op, ir.Loop):
             found.update(c.last for c in op.carried)
+            found.update([op.stop] if op.stop else [])
     return found
 
 

@@ -223,7 +223,9 @@ class Tiles:
 class Loop:
     """``for var in steps(axis)``: from ``start`` to ``until`` (values; the whole axis if None), or
     the tiles of ``lists`` alone, one list after the other. ``times``: steps of an iteration, where
-    a rewrite of the lowering unrolled it.
+    a rewrite of the lowering unrolled it. ``stop``: a value of its body (bool, no extent); after a
+    step in which it holds there is no other. ``share``: values that say which of how many equal
+    parts of each list are walked.
     """
 
     var: str
@@ -234,6 +236,8 @@ class Loop:
     lists: tuple[Tiles, ...] = ()
     line: Line | None = None
     times: int = 1
+    stop: str | None = None
+    share: tuple[str, str] | None = None
 
 
 Op = (
@@ -348,7 +352,7 @@ def operands(op: Op) -> tuple[str, ...]:  # noqa: PLR0911 (one line a kind of op
             return (op.value, *(a.value for a in op.at if a.value), *when)
         case Loop():
             bounds = (b for b in (op.start, op.until) if b)
-            return (*(c.first for c in op.carried), *bounds)
+            return (*(c.first for c in op.carried), *bounds, *(op.share or ()))
         case _:
             return ()
 

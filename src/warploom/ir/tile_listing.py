@@ -53,6 +53,8 @@ def _loop(loop: ir.Loop, indent: str, last: list[Line | None]) -> Iterator[str]:
     )
     for tiles in loop.lists:
         bounds += f" of {tiles.tensor} up to {tiles.counts}{' (whole)' * tiles.whole}"
+    bounds += f", part {loop.share[0]} of {loop.share[1]}" if loop.share else ""
+    bounds += f", stops after {loop.stop}" if loop.stop else ""
     yield f"{indent}for {loop.var}{bounds}:"
     for c in loop.carried:
         yield f"{indent}  {_typed(c.inside)} = {c.first} first, then {c.last}"

@@ -18,6 +18,7 @@ from warploom.ir.tile import (
     Loop,
     Op,
     Pointwise,
+    Position,
     Reduce,
     Scalar,
     Scan,
@@ -25,6 +26,7 @@ from warploom.ir.tile import (
     Store,
     Transpose,
     Value,
+    Walk,
     operands,
     results,
     walk,
@@ -41,11 +43,48 @@ Rewrite = Callable[[Kernel, frozenset[str]], Kernel]
 def rewrite(kernel: Kernel, positive: frozenset[str] = frozenset()) -> Kernel:
     """All rewrites. ``positive``: scalars of the call known to exceed 0."""
     _refuse_nested(kernel)
+    _refuse_places(kernel)
     _refuse_whole_sums(kernel)
     _refuse_scans(kernel)
     for change in REWRITES:
         kernel = change(kernel, positive)
     return kernel
+
+
+def _refuse_places(kernel: Kernel) -> None:
+    """Trip counts are known before a loop, and the last tile of an axis may be moved inside."""
+    used = {op.tensor for op in walk(kernel.ops) if isinstance(op, Load | Store)}
+    for tensor in kernel.tensors:
+        if tensor.dtype is DType.I4 and tensor.name in used:
+            raise refusal(
+                f"'{tensor.name}' of type i4",
+                kernel.line,
+                why="copies and threads address whole bytes",
+                fix="two elements of i4 as one of i8, an axis 'k/2': "
+                "(w[n, k] >> (wl.index(k) % 2 * 4)) & 15, minus 16 where that is above 7",
+            )
+    for op in walk(kernel.ops):
+        if isinstance(op, Loop) and op.stop is not None:
+            raise refusal(
+                "a pipelined loop that ends early",
+                op.line,
+                why="copies of later steps are under way when a step decides",
+                fix="until= with a bound that is computed before the loop",
+            )
+        if isinstance(op, Loop) and op.share is not None:
+            raise refusal(
+                "a pipelined loop over a part of a list",
+                op.line,
+                why="its roles walk whole lists",
+                fix="a list for each part: tiles and counts with the axis of part=",
+            )
+        if isinstance(op, Position) and kernel.var(op.var).walk is Walk.TILE:
+            raise refusal(
+                f"a pipelined kernel that stores by blocks of '{op.var}'",
+                op.result.line,
+                why="the last tile of an axis is moved inside it, and begins in no block",
+                fix=f"extents of {op.var} alone: .with_config({op.var}=...)",
+            )
 
 
 def _refuse_whole_sums(kernel: Kernel) -> None:

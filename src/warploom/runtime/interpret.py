@@ -188,7 +188,11 @@ def execute(
         threads = _thread_code(kernel, tuple(sizes), _frozen(pins))
         if threads is not None:
             return _ptx(kernel, *threads, arrays, scalars, lengths, state)
-        module, visits = module_for(kernel, sizes, pins, positive)
+        try:
+            module, visits = module_for(kernel, sizes, pins, positive)
+        except (GeometryError, KernelError, SchedulingError) as error:
+            found = _block_code(kernel, dict(sizes), pins, error)
+            return _ptx(kernel, *found, arrays, scalars, lengths, state)
     own = {t.name: tuple(a.name for a in t.axes) for t in module.tensors}
     held = {n: x.in_order(own[n]) for n, x in arrays.items() if n in own}
     inputs = {t.name for t in module.tensors if t.access != "out"}
@@ -234,6 +238,15 @@ def _thread_code(
     return made.simplified, *found
 
 
+def _block_code(
+    kernel: Kernel, sizes: Mapping[str, int], pins: Pins, refused: Exception
+) -> tuple[Kernel, Source, KernelConfig]:
+    """The CUDA of a kernel with products that cannot be pipelined."""
+    chosen = {a: max(1, n) for a, n in sizes.items()}
+    made = Compiled(kernel, sizes=chosen, pins=dict(pins[-1]) if pins else {})
+    return next(made.block_sources(refused))
+
+
 def _ptx(
     kernel: Kernel,
     emitted: Kernel,
@@ -244,7 +257,7 @@ def _ptx(
     lengths: Mapping[str, int],
     state: Interpreting,
 ) -> dict[str, Named]:
-    """What the CUDA of a kernel without products computes: its PTX, executed warp by warp."""
+    """What the CUDA of a kernel without a pipeline computes: its PTX, executed warp by warp."""
     binary = described(emitted, source, config, b"")
     own = {t.name: tuple(a.name for a in t.axes) for t in kernel.tensors}
     contents, shapes = {}, {}

@@ -128,7 +128,7 @@ class Launchable:
         from warploom.passes.tile_order import visit_list  # noqa: PLC0415 (a pass)
 
         made = self.request.compiled()
-        found = visit_list(made.rewritten, made.built.config, sizes, ctas, made.target)
+        found = visit_list(made.launched(), made.built.config, sizes, ctas, made.target)
         kept.put("visits", key, json.dumps(found).encode())
         return found
 

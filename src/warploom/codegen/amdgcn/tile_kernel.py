@@ -108,7 +108,7 @@ def _only_loop(kernel: Kernel) -> ir.Loop:
     loop = kernel.loops[0]
     if loop.lists:
         _refuse(loop.line, "a loop over a list of tiles (some=)", "a loop over all of k")
-    if loop.start or loop.until or len(loop.carried) != 1:
+    if loop.start or loop.until or loop.stop or len(loop.carried) != 1:
         _refuse(loop.line, "a loop with bounds or several carried values", "one sum over all of k")
     return loop
 

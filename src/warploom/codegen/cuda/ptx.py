@@ -292,6 +292,9 @@ _WGMMA_TYPES = {
     "fp16": (16, "f16.f16"),
     "e4m3": (32, "e4m3.e4m3"),
     "e5m2": (32, "e5m2.e5m2"),
+    "e4m3_e5m2": (32, "e4m3.e5m2"),
+    "e5m2_e4m3": (32, "e5m2.e4m3"),
+    "i8": (32, "s8.s8"),
 }
 
 
@@ -320,6 +323,8 @@ def wgmma_function(
     first: bool = False,
 ) -> str:
     """A wrapper of one wgmma: D (n/2 registers a thread) = A * B (+ D if ``accumulate``).
+
+    Products of ``i8`` accumulate in 32-bit whole numbers, all others in f32.
 
     ``first``: D is written only, so that nothing need be kept in its registers before.
     """
@@ -351,15 +356,18 @@ def wgmma_function(
         a_mn_major=a_mn_major,
         first=first,
     )
-    outputs = ", ".join(f'"{"=" if first else "+"}f"(d[{i}])' for i in range(count))
+    whole = dtype == "i8"
+    register, held, sums = ("r", "int", "s32") if whole else ("f", "float", "f32")
+    outputs = ", ".join(f'"{"=" if first else "+"}{register}"(d[{i}])' for i in range(count))
+    scales = "" if whole else ", 1, 1"
     choice = "" if first else ", int accumulate"
     keeps = "0" if first else f"%{at + 1}"
     given = "" if first else ', "r"(accumulate)'
     return (
-        f"DEVICE void {name}(float (&d)[{count}], {arguments}, uint64_t b{choice}) {{\n"
+        f"DEVICE void {name}({held} (&d)[{count}], {arguments}, uint64_t b{choice}) {{\n"
         f'  asm volatile("{{\\n.reg .pred p;\\nsetp.ne.b32 p, {keeps}, 0;\\n"\n'
-        f'    "wgmma.mma_async.sync.aligned.m64n{n}k{k}.f32.{types} "\n'
-        f'    "{{{accumulators}}}, {a}, %{at}, p, 1, 1{transposes};\\n}}"\n'
+        f'    "wgmma.mma_async.sync.aligned.m64n{n}k{k}.{sums}.{types} "\n'
+        f'    "{{{accumulators}}}, {a}, %{at}, p{scales}{transposes};\\n}}"\n'
         f"    : {outputs}\n"
         f'    : {inputs}, "l"(b){given});\n}}\n'
     )

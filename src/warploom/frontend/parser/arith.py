@@ -13,7 +13,7 @@ LOGIC = functions(lambda row: row.domain is Domain.BOOL)
 COMPARISONS = functions(lambda row: row.condition) - LOGIC
 FLOAT_ONLY = functions(lambda row: row.domain is Domain.FLOAT)
 INT_ONLY = functions(lambda row: row.domain is Domain.INT)
-MULTIPLIED = {DType.BF16, DType.F16, DType.E4M3, DType.E5M2}  # by tensor cores
+MULTIPLIED = {DType.F32, DType.BF16, DType.F16, DType.E4M3, DType.E5M2, DType.I8}  # by tensor cores
 
 
 def known(frame: Frame, symbol: Symbol) -> Symbol:
@@ -199,15 +199,17 @@ def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> ir.Valu
             why="both sides of a product have the same element type",
             fix=", or ".join(ways) or ".to(wl.bf16) on both sides",
         )
-    if not left.dtype.is_float:
+    if not left.dtype.is_float and left.dtype is not DType.I8:
         frame.wrong_type(
             node,
             f"@ of {left.dtype} tiles",
-            why="products accumulate floats in f32",
-            fix="convert both sides first, e.g. .to(wl.bf16)",
+            why="products multiply floats, accumulated in f32, and i8, accumulated in i32",
+            fix="convert both sides first: .to(wl.bf16), which holds every number up to 256, or "
+            ".to(wl.i8)",
         )
+    total = DType.F32 if left.dtype.is_float else DType.I32
     return frame.build.new(
-        ir.Dot, (rows, columns), DType.F32, frame.line(node), a=left.name, b=right.name
+        ir.Dot, (rows, columns), total, frame.line(node), a=left.name, b=right.name
     )
 
 

@@ -13,6 +13,7 @@ from warploom.frontend.rewrite import renamed
 from warploom.ir import tile as ir
 from warploom.ir.tile import Access, DType, Fn, Op, Walk, is_number, operands, results, walk
 
+UNIT = 128  # elements that parts of steps of any size are cut by
 Run = Callable[[Frame, list[ast.stmt]], Any]
 
 
@@ -24,6 +25,7 @@ class _Bounds:
     until: str | None
     lists: tuple[ir.Tiles, ...]
     part: str | None
+    share: tuple[str, str] | None
 
 
 def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
@@ -53,14 +55,18 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
     build.shifted = bounds.start is not None
     build.part = bounds.part
     build.has_whole = any(x.whole for x in bounds.lists)
+    outer_stops, running = build.stops, build.running
+    build.stops = []
     if run(frame, node.body) is not None:
         frame.wrong_syntax(node, "a return inside a loop", fix="return after the loop")
+    stop = _stopped(frame, node, inside)
+    build.stops, build.running = outer_stops, running
     build.loop, build.shifted, build.part, build.has_whole = around
     build.outer = build.outer[:-1] if build.loop is not None else ()
     build.shared.pop()
     body = build.scopes.pop()
     stores = any(isinstance(op, ir.Store) for op in walk(tuple(body)))
-    carried, body = _leave(frame, node, first, inside, body)
+    carried, body, stop = _leave(frame, node, first, inside, body, stop)
     _forget(frame, node, names - {c for c, _ in carried})
     if not carried and not stores:
         frame.wrong_syntax(
@@ -78,8 +84,22 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
             until=bounds.until,
             lists=bounds.lists,
             line=frame.line(node),
+            stop=stop,
+            share=bounds.share,
         )
     )
+
+
+def _stopped(frame: Frame, node: ast.For, inside: dict[str, ir.Value]) -> str | None:
+    """The condition after which a loop ends; names have the values they had at its break."""
+    found: Symbol = None
+    for test, names in reversed(frame.build.stops or []):
+        for name in inside:
+            was, now = names.get(name), frame.env.get(name)
+            if was is not now and isinstance(was, ir.Value) and isinstance(now, ir.Value):
+                frame.env[name] = pointwise(frame, node, Fn.WHERE, test, was, now)
+        found = test if found is None else pointwise(frame, node, Fn.OR, test, found)
+    return found.name if found is not None else None
 
 
 def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
@@ -115,8 +135,10 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
     if kwargs.get("until") == axis:
         del kwargs["until"]
     part = kwargs.get("part")
-    if part is not None:
-        kwargs |= _part(frame, node, axis, extent, kwargs)
+    parts = _parts(frame, node, part) if part is not None else None
+    listed = bool(kwargs.keys() & {"some", "whole"})
+    if parts is not None and not listed:
+        kwargs |= _part(frame, node, axis, extent, kwargs, parts)
     if frame.build.running is not None and not (kwargs.keys() & {"some", "whole"}):
         until = axis if kwargs.get("until") is None else kwargs["until"]
         kwargs["until"] = pointwise(frame, node, Fn.WHERE, frame.build.running, until, 0)
@@ -137,7 +159,10 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
             fix="wl.steps(x.k, 128, some=(tiles, counts)), and a condition that hides the rest",
         )
     own = part.name if part is not None else _group_of(frame, bounds)
-    return _Bounds(axis, extent, start, until, lists, own)
+    share = None
+    if parts is not None and lists:
+        share = (value_of(frame, node, part).name, value_of(frame, node, parts).name)
+    return _Bounds(axis, extent, start, until, lists, own, share)
 
 
 def _group_of(frame: Frame, bounds: tuple[str | None, str | None]) -> str | None:
@@ -162,28 +187,48 @@ def _group_of(frame: Frame, bounds: tuple[str | None, str | None]) -> str | None
     return own if own is not None and places == {own} and len(ones) == 1 else None
 
 
-def _part(
-    frame: Frame, node: ast.Call, axis: SizeOf, extent: int | None, given: dict[Any, Symbol]
-) -> dict[Any, Symbol]:
-    """``part=p``: as many equal parts (the last ones may be shorter) as the grid's axis of p has
-    elements, of which a tile walks its own.
-    """
-    var, grid = given["part"], frame.build.grid
-    good = isinstance(var, ir.Var) and var.name in grid.vars and is_number(var)
-    if not good or extent != 1 or set(given) != {"part"}:
+def _parts(frame: Frame, node: ast.Call, var: Symbol) -> SizeOf:
+    """How many parts there are: as many as the grid's axis of the number has elements."""
+    grid = frame.build.grid
+    if not (isinstance(var, ir.Var) and var.name in grid.vars and is_number(var)):
         frame.wrong_type(
             node,
-            "part= is no number of the grid" if not good else "part= with other bounds or steps",
-            why="a part is a share of single elements, one for each number of an axis of the grid",
-            fix='wl.steps(x.c, 1, part=p) with out: wl.Out["p", ...] and p of wl.tile(out)',
+            "part= is no number of the grid",
+            why="a part is a share of the steps, one for each number of an axis of the grid",
+            fix='wl.steps(x.c, part=p) with out: wl.Out["p", "m", "n"] and p, m, n = wl.tile(out)',
         )
     holders = (t for t in frame.build.tensors.values() if t.access is not Access.STARTS)
     holder = next(t for t in holders if any(a == ir.Axis(name=var.axis) for a in t.axes))
-    parts = SizeOf(grid.tensor or holder.name, var.axis)
-    most = pointwise(frame, node, Fn.ADD, axis, pointwise(frame, node, Fn.SUB, parts, 1))
-    each = pointwise(frame, node, Fn.FLOORDIV, most, parts)
-    start = pointwise(frame, node, Fn.MUL, var, each)
-    return {"start": start, "until": pointwise(frame, node, Fn.ADD, start, each)}
+    return SizeOf(grid.tensor or holder.name, var.axis)
+
+
+def _part(
+    frame: Frame,
+    node: ast.Call,
+    axis: SizeOf,
+    extent: int | None,
+    given: dict[Any, Symbol],
+    parts: SizeOf,
+) -> dict[Any, Symbol]:
+    """``part=p``: equal parts of whole steps, from ``start`` to ``until`` (the last ones may be
+    shorter, or empty), of which a tile walks its own.
+    """
+
+    def of(fn: Fn, a: Symbol, b: Symbol) -> ir.Value:
+        return pointwise(frame, node, fn, a, b)
+
+    first, until = given.get("start"), given.get("until")
+    end: Symbol = axis if until is None else of(Fn.MIN, axis, until)
+    first = None if first is None else of(Fn.MAX, first, 0)
+    length: Symbol = end if first is None else of(Fn.MAX, of(Fn.SUB, end, first), 0)
+    unit = extent or UNIT
+    steps = length if unit == 1 else of(Fn.FLOORDIV, of(Fn.ADD, length, unit - 1), unit)
+    each = of(Fn.FLOORDIV, of(Fn.ADD, steps, of(Fn.SUB, parts, 1)), parts)
+    each = each if unit == 1 else of(Fn.MUL, each, unit)
+    start = of(Fn.MUL, given["part"], each)
+    start = start if first is None else of(Fn.ADD, start, first)
+    last = of(Fn.ADD, start, each)
+    return {"start": start, "until": last if until is None else of(Fn.MIN, last, end)}
 
 
 def _tiles(frame: Frame, node: ast.Call, given: Symbol, *, whole: bool) -> ir.Tiles:
@@ -256,9 +301,10 @@ def _leave(
     first: dict[str, ir.Value],
     inside: dict[str, ir.Value],
     body: list[Op],
-) -> tuple[list[tuple[str, ir.Carried]], list[Op]]:
+    stop: str | None,
+) -> tuple[list[tuple[str, ir.Carried]], list[Op], str | None]:
     """Which names are carried after all; the others are what they were."""
-    used = {o for op in walk(tuple(body)) for o in operands(op)}
+    used = {o for op in walk(tuple(body)) for o in operands(op)} | ({stop} if stop else set())
     lasts = {n: frame.env.get(n) for n in first}
     used |= {v.name for n, v in lasts.items() if isinstance(v, ir.Value) and v is not inside[n]}
     same: dict[str, str] = {}
@@ -285,7 +331,7 @@ def _leave(
         )
     body = [renamed(op, same) for op in body]
     carried = [(n, replace(c, last=same.get(c.last, c.last))) for n, c in carried]
-    return carried, body
+    return carried, body, same.get(stop, stop) if stop else None
 
 
 def _changed(frame: Frame, node: ast.For, name: str, was: ir.Value, last: ir.Value) -> None:

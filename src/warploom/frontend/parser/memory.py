@@ -192,6 +192,7 @@ def store(
             why="inputs are only read",
             fix=f"declare it as {tensor.name}: wl.Out[...]",
         )
+    indices = tuple(_of_blocks(frame, node, tensor, i, x) for i, x in enumerate(indices))
     at, dims = places(frame, node, tensor, indices)
     for place, axis in zip(at, tensor.axes, strict=True):
         if place.var and axis.per > 1:
@@ -219,6 +220,25 @@ def store(
         frame.build.emit(made)
 
 
+def _of_blocks(
+    frame: Frame, node: ast.AST, tensor: ir.Tensor, number: int, index: Symbol
+) -> Symbol:
+    """Where tiles of a stated size are the blocks of an axis: the number of the block."""
+    axis = tensor.axes[number] if number < len(tensor.axes) else None
+    if not isinstance(index, ir.Var) or axis is None or axis.per == 1:
+        return index
+    if index.axis != axis.name or index.extent != axis.per:
+        return index
+    grid = frame.build.grid
+    grouped = grid is not None and grid.kind != "tiles" and index.walk is Walk.TILE
+    if grouped or (index.walk is Walk.STEP and frame.build.shifted):
+        return index  # which begin anywhere
+    first = frame.build.once(
+        ir.Position, index.name, (), DType.I32, frame.line(node), var=index.name
+    )
+    return pointwise(frame, node, Fn.FLOORDIV, first, axis.per)
+
+
 def _refuse_blocks(
     frame: Frame, node: ast.AST, tensor: ir.Tensor, axis: ir.Axis, var: str
 ) -> NoReturn:
@@ -227,7 +247,9 @@ def _refuse_blocks(
         f"'{tensor.name}' has one element for {axis.per} of '{axis.name}', and is stored by tiles "
         f"of '{var}'",
         why="how many blocks a tile covers is chosen later: the result would depend on it",
-        fix=f"split the axis into blocks 'b' of {axis.per} elements '{axis.name}': tensors of "
+        fix=f"state that tiles are blocks: wl.tile(..., cols={axis.per}) or rows={axis.per}, "
+        f"wl.steps(x.{axis.name}, {axis.per}); or split the axis into blocks 'b' of {axis.per} "
+        f"elements '{axis.name}': tensors of "
         f"[..., 'b', '{axis.name}'], b, m = wl.tile('b', 'm', '{axis.name}', "
         f"whole='{axis.name}') and {tensor.name}: wl.Out[..., 'b']",
     )
@@ -330,9 +352,19 @@ def _check_own_place(frame: Frame, node: ast.AST, tensor: ir.Tensor, at: tuple[i
             )
 
 
+def _counts_blocks(frame: Frame, op: ir.Pointwise) -> bool:
+    """Whether it numbers tiles by their stated size: each its own number."""
+    first, by = (frame.build.made.get(a) for a in (*op.args, "", "")[:2])
+    if op.fn is not Fn.FLOORDIV or not isinstance(first, ir.Position):
+        return False
+    return isinstance(by, ir.Const) and frame.build.vars[first.var].extent == by.value
+
+
 def _check_one_to_one(frame: Frame, node: ast.AST, tensor: ir.Tensor, name: str) -> None:
     op = frame.build.made.get(name)
     if not isinstance(op, ir.Pointwise):
+        return
+    if _counts_blocks(frame, op):
         return
     if op.fn in MANY_TO_ONE and not op.result.dims:
         frame.wrong_memory(

@@ -73,6 +73,7 @@ class Builder:
     shifted: bool = False  # the loop begins at a start of its own, not at 0
     part: str | None = None  # the number of the grid whose share of its axis the loop walks
     has_whole: bool = False  # some tiles of the loop are listed as hiding nothing
+    stops: list[tuple[ir.Value, dict[str, Any]]] | None = None  # breaks of the loop, with names
     running: ir.Value | None = None  # the condition under which a tile goes on, or stores
     count: int = 0
     titles: dict[str, str] = field(default_factory=dict)

@@ -70,6 +70,9 @@ def _if(frame: Frame, node: ast.If) -> Returned | None:
     test = known(frame, evaluate(frame, node.test))
     if not isinstance(test, Value):
         return run(frame, node.body if condition(frame, node.test) else node.orelse)
+    if any(isinstance(s, ast.Break) for s in (*node.body, *node.orelse)):
+        _break(frame, node, test)
+        return None
     _check_branches(frame, node, test)
     build = frame.build
     before = build.running
@@ -86,6 +89,26 @@ def _if(frame: Frame, node: ast.If) -> Returned | None:
     if ends[1]:
         build.running = _also(frame, node, before, test)
     return None
+
+
+def _break(frame: Frame, node: ast.If, test: Value) -> None:
+    """``if done: break``: no step after this one, and nothing of this one from here on."""
+    build = frame.build
+    plain = len(node.body) == 1 and not node.orelse
+    if not plain or build.stops is None or test.dims or test.dtype is not DType.BOOL:
+        frame.wrong_syntax(
+            node,
+            "a break out of no loop of steps"
+            if build.stops is None
+            else "a break beside other statements"
+            if not plain
+            else "a break on more than one condition",
+            why="a loop ends for all elements of a tile at once, by one condition of no axes",
+            fix="if error.max() < 1e-3: break",
+        )
+    build.stops.append((test, dict(frame.env)))
+    goes_on = pointwise(frame, node, Fn.NOT, test)
+    build.running = _also(frame, node, build.running, goes_on)
 
 
 def _also(frame: Frame, node: ast.AST, before: Value | None, now: Value) -> Value:

@@ -28,6 +28,7 @@ from warploom.ir.tile import (
     walk,
 )
 
+_SUMS = {DType.F32, DType.I32}
 _NARROW = {DType.BF16, DType.F16, DType.E4M3, DType.E5M2}
 
 
@@ -147,7 +148,7 @@ def accumulate(kernel: Kernel) -> Kernel:
     gone: set[str] = set()
     joined: dict[str, ir.Dot] = {}
     for op in walk(kernel.ops):
-        if not (isinstance(op, ir.Pointwise) and op.fn is Fn.ADD and op.result.dtype is DType.F32):
+        if not (isinstance(op, ir.Pointwise) and op.fn is Fn.ADD and op.result.dtype in _SUMS):
             continue
         for dot_name, into in (op.args[::-1], op.args):
             dot = made.get(dot_name)
@@ -256,6 +257,7 @@ def _alive_loop(loop: Loop, live: set[str]) -> Loop | None:
     needed: set[str] = {c.inside.name for c in loop.carried if c.result.name in live}
     while True:
         inner = {c.last for c in loop.carried if c.inside.name in needed}
+        inner |= {loop.stop} if loop.stop else set()
         body = _alive(loop.body, inner)
         more = {c.inside.name for c in loop.carried if c.inside.name in inner} | needed
         if more == needed:

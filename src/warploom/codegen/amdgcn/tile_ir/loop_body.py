@@ -273,7 +273,7 @@ class _Builder:
 
     def _check(self) -> None:
         loop, plan = self.loop, self.plan
-        if is_number(plan.kernel.var(loop.var)) or loop.lists or loop.times != 1:
+        if is_number(plan.kernel.var(loop.var)) or loop.lists or loop.times != 1 or loop.stop:
             raise UnscheduledError("it walks a list of tiles, or one element at a time")
         if any(isinstance(op, ir.Loop | ir.Store | ir.Whole | ir.Given) for op in loop.body):
             raise UnscheduledError("a loop or a store stands in it")

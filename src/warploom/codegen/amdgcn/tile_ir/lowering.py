@@ -68,6 +68,7 @@ class Lowering:
         schedules: Mapping[int, LoopSchedule] | None = None,
     ) -> None:  # fmt: skip
         self.plan, self.signature = plan, signature
+        self.stopped = ""  # whether the list of steps before went on to its end
         self.schedules = schedules or {}  # by the place of a loop among the kernel's ops
         self.pipelining = False  # nothing but scheduled accesses may be emitted
         self.prefetch = prefetch
@@ -290,6 +291,7 @@ class Lowering:
         step = 1 if is_number(var) else self.plan.extents[op.var]
         length = self.signature.size(var.axis)
         now = {c.inside.name: self._started(c) for c in op.carried}
+        self.stopped = ""
         if op.lists:
             for tiles in op.lists:
                 self.whole = "true" if tiles.whole else "false"
@@ -361,7 +363,20 @@ class Lowering:
             place = self.text.value(f"select i1 {below}, i32 {length}, i32 {place}")
             return Span(place, self._limit(place, length, step))
 
-        return self._steps(op, now, "0", count, 1, span)
+        first = "0"
+        if op.share is not None:
+            first, count = self._share(op.share, count)
+        return self._steps(op, now, first, count, 1, span)
+
+    def _share(self, share: tuple[str, str], count: str) -> tuple[str, str]:
+        """The entries of a list that one of equal parts has: the first, and one after the last."""
+        part, parts = (self.uniform(name) for name in share)
+        more = self.text.value(f"add i32 {self._smax(count, '0')}, {parts}")
+        less = self.text.value(f"sub i32 {more}, 1")
+        each = self.text.value(f"udiv i32 {less}, {parts}")
+        first = self.text.value(f"mul i32 {part}, {each}")
+        end = self.text.value(f"add i32 {first}, {each}")
+        return first, self._smin(end, count)
 
     def _walks(self, axis: str, op: ir.Loop) -> str:
         for name in self.plan.kernel.grid.vars:
@@ -415,6 +430,7 @@ class Lowering:
         """
         state = self.state
         saved, before, asked = self._save(), state.demands, self.requests
+        stopped = self.stopped
         state.demands, self.requests = {}, {}
         self._emit_loop(op, now, first, end, step, span, None)
         wanted = state.demands
@@ -426,6 +442,7 @@ class Lowering:
         head = state.touched
         while True:
             saved = self._save()
+            self.stopped = stopped
             state.touched = head
             made = self._emit_loop(op, now, first, end, step, span, ahead)
             if state.touched <= head:
@@ -475,7 +492,7 @@ class Lowering:
         self.state.restore(saved.state)
         self.fragments, self.spans = saved.fragments, saved.spans
 
-    def _emit_loop(
+    def _emit_loop(  # noqa: PLR0915 (one loop)
         self, op: ir.Loop, now: dict[str, Fragment], first: str, end: str, step: int,
         span: Callable[[str], Span], ahead: prefetching.Prefetch | None,
     ) -> dict[str, Fragment]:  # fmt: skip
@@ -495,6 +512,9 @@ class Lowering:
             inside[key] = _from_parts(frag, names[key])
         fetched = [(f"%{head}_p{i}", kind, value) for i, (kind, value) in enumerate(loaded)]
         again = text.value(f"icmp slt i32 {counter}, {end}")
+        going, start, stays = f"%{head}_going", self.stopped or "true", ""
+        if op.stop is not None:
+            again = text.value(f"and i1 {again}, {going}")
         text.add(f"br i1 {again}, label %{body}, label %{out}")
         text.label(body)
         state.loop_depth += 1
@@ -518,12 +538,17 @@ class Lowering:
                 made = self.get_over(c.last, frag.layout)
                 source = self.plan.values[c.last].dtype
                 lasts[c.inside.name] = self._parts_like(made, frag, source)
+            if op.stop is not None:
+                stays = self._goes_on(op.stop)
         state.loop_depth -= 1
         self.fragments, self.spans = saved
         after = text.value(f"add i32 {counter}, {step}")
         latch = text.block
         text.add(f"br label %{head}")
         phis = [f"  {counter} = phi i32 [ {first}, %{before} ], [ {after}, %{latch} ]"]
+        if op.stop is not None:
+            phis.append(f"  {going} = phi i1 [ {start}, %{before} ], [ {stays}, %{latch} ]")
+            self.stopped = going
         for key, (frag, part) in parts.items():
             kinds = _part_types(frag)
             phis += [
@@ -537,6 +562,11 @@ class Lowering:
         text.lines[phis_at:phis_at] = phis
         text.label(out)
         return inside
+
+    def _goes_on(self, stop: str) -> str:
+        """Whether a loop has another step, the same for all lanes."""
+        held = self.text.value(f"zext i1 {self.element(self.get(stop, ()), 0)} to i32")
+        return self.text.value(f"icmp eq i32 {self._first_lane(held)}, 0")
 
     def _parts(self, frag: Fragment) -> tuple[Fragment, list[str]]:
         """The SSA values a loop carries for a fragment: vectors of accumulators stay whole."""

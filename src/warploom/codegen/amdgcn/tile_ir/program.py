@@ -40,6 +40,7 @@ from warploom.errors import BackendError, ConfigError
 from warploom.frontend.simplify import simplify
 from warploom.ir import tile as ir
 from warploom.ir.tile import Access, Kernel, is_number, walk
+from warploom.passes.expand_products import float_i8_products, split_f32_products
 
 SCHEMA = "warploom.tile_kernel.gfx950/1"
 PLAIN = "single buffer, not pipelined"
@@ -220,7 +221,7 @@ def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
 
     ``extents`` fixes tiles and steps by variable or axis. ``pipelined=False`` keeps plain loops.
     """
-    own = simplify(kernel)
+    own = simplify(float_i8_products(split_f32_products(kernel)))
     _require(own, machine)
     why: tuple[str, ...] = ()
     if pipelined and machine.wide_dma:
@@ -282,7 +283,10 @@ def _pipelined(
             except (UnscheduledError, BudgetError) as error:
                 why[str(getattr(error, "what", "") or error)] = None
                 continue
-            made = compile_ir(lowered.ir, machine.cpu)
+            try:
+                made = compile_ir(lowered.ir, machine.cpu)
+            except BackendError as error:
+                return (*why, str(error).splitlines()[0])  # it is lowered without a pipeline
             program = TileProgram(
                 kernel=own,
                 lowered=lowered,

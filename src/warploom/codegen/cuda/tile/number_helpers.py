@@ -63,6 +63,42 @@ NUMBER_HELPERS = {
         "DEVICE void add_element_f16(uint16_t* at, float x) { add_pair_f16(at, x, 0.0f, 1); }\n"
     ),
     "add_element_i32": "DEVICE void add_element_i32(int* at, int x) { atomicAdd(at, x); }\n",
+    **{
+        f"store_shared_{bits}": (
+            f"DEVICE void store_shared_{bits}(uint32_t address, uint32_t x) {{\n"
+            f'  asm volatile("st.shared.{kind} [%0], %1;" ::"r"(address), "{code}"({cast}x)'
+            ' : "memory");\n}\n'
+        )
+        for bits, kind, code, cast in (
+            (8, "u8", "r", ""),
+            (16, "u16", "h", "(uint16_t)"),
+            (32, "u32", "r", ""),
+        )
+    },
+    "store_shared_v4": (
+        "DEVICE void store_shared_v4(uint32_t address, const void* from) {\n"
+        "  const uint4 x = *(const uint4*)from;\n"
+        '  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.x),\n'
+        '               "r"(x.y), "r"(x.z), "r"(x.w) : "memory");\n}\n'
+    ),
+    **{
+        name: (
+            "// Accumulators lie in registers of their own before the fence of the products.\n"
+            f"template <int N> DEVICE void {name}({kind} (&x)[N]) {{\n"
+            "#pragma unroll\n"
+            f'  for (int i = 0; i < N; ++i) asm volatile("" : "+{code}"(x[i]));\n}}\n'
+        )
+        for name, kind, code in (
+            ("settle_floats", "float", "f"),
+            ("settle_integers", "int", "r"),
+        )
+    },
+    "tile_byte": (
+        "// The byte of an element of an operand: slabs of 128 bytes a row, swizzled.\n"
+        "template <int SIZE, int SLAB_BYTES> DEVICE uint32_t tile_byte(int row, int column) {\n"
+        "  const uint32_t byte = column * SIZE;\n"
+        "  return byte / 128 * SLAB_BYTES + row * 128 + ((byte % 128) ^ ((row & 7) << 4));\n}\n"
+    ),
     "max_element_i32": "DEVICE void max_element_i32(int* at, int x) { atomicMax(at, x); }\n",
     "min_element_i32": "DEVICE void min_element_i32(int* at, int x) { atomicMin(at, x); }\n",
     # Numbers without a sign are ordered as integers, those with one the other way round.

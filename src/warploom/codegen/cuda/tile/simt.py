@@ -1186,6 +1186,9 @@ class _Writer:
             for reduce in sums:
                 body += self.local_sum(reduce, name)
         body += self.renewed([c for c in op.carried if c.inside.name not in collected])
+        if op.stop is not None:
+            before.append(f"bool stopped_{op.var} = false;")
+            body.append(f"if (v_{op.stop}) {{ stopped_{op.var} = true; break; }}")
         places = self.step_lines(op, axis)
         if op.lists:
             walked = self.listed(op, step, [*places, *body])
@@ -1300,8 +1303,14 @@ class _Writer:
 
         axis = self.length(self.kernel.var(op.var).axis)
         end = [f"const int last_{op.var} = min(pos_{op.var} + {step}, {axis});"]
+        running = f"!stopped_{op.var} && " if op.stop is not None else ""
+        first, last = "0", address(counts)
+        if op.share is not None:
+            part, parts = (f"v_{name}" for name in op.share)
+            each = f"(max(0, {last}) + {parts} - 1) / {parts}"
+            first, last = f"{part} * ({each})", f"min({last}, ({part} + 1) * ({each}))"
         return [
-            f"for (int entry = 0; entry < {address(counts)}; ++entry) {{",
+            f"for (int entry = {first}; {running}entry < {last}; ++entry) {{",
             f"  const int pos_{op.var} = {address(numbers, 'entry')} * {step};",
             f"  if (pos_{op.var} < 0 || pos_{op.var} >= {axis}) continue;",
             f"  constexpr bool whole_{op.var} = {'true' if tiles.whole else 'false'};",

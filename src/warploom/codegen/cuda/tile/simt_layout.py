@@ -385,10 +385,10 @@ def used_outside(loop: Loop) -> frozenset[str]:
         used |= set(operands(op))
         if isinstance(op, Loop):
             made |= {v.name for c in op.carried for v in (c.inside, c.result)}
-            used |= {c.last for c in op.carried}
+            used |= {c.last for c in op.carried} | ({op.stop} if op.stop else set())
         else:
             made |= {v.name for v in results(op)}
-    used |= {c.last for c in loop.carried}
+    used |= {c.last for c in loop.carried} | ({loop.stop} if loop.stop else set())
     return frozenset(used - made)
 
 
@@ -429,6 +429,7 @@ def count_uses(ops: Iterable[Op]) -> dict[str, int]:
         names = list(operands(op))
         if isinstance(op, Loop):
             names += [c.last for c in op.carried]
+            names += [op.stop] if op.stop else []
         for name in names:
             found[name] = found.get(name, 0) + 1
     return found
