@@ -196,8 +196,7 @@ def as_a_value(x: wl.In["m", "n"], out: wl.Out["m", "n"]):
 @pytest.mark.parametrize(
     ("kernel", "says"),
     [
-        (beside_products, "a running sum along 'n' beside matrix products"),
-        (most_of_products, "a maximum in memory of 'out' beside matrix products"),
+        (beside_products, "a running sum along 'n', of which a tile has a part only"),
         (two_ways, "both given a maximum and added to"),
         (of_halves, "an extreme in memory of 'out' of type bf16"),
         (as_a_value, "an input and cannot|is no value|'out'"),

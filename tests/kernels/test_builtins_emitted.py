@@ -1,12 +1,10 @@
 """Random bits, the largest few, and elements picked by each row beside products, as emitted."""
 
 import numpy as np
-import pytest
 
 import warploom as wl
 from tests.host_cuda import NEEDS_COMPILER
 from tests.kernels.written import close, drawn, executed
-from warploom.errors import KernelError
 
 pytestmark = NEEDS_COMPILER
 
@@ -101,22 +99,16 @@ def added_whole(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n", wl
     out[m, n] += acc.to(wl.i32)
 
 
-@pytest.mark.parametrize(
-    ("text", "says", "line"),
-    [
-        (nested_products, "a loop inside a loop beside matrix products", "for k in wl.steps(x.k)"),
-        (added_whole, "added to beside matrix products", "out[m, n] += acc"),
-    ],
-)
-def test_what_pipelined_loops_cannot_do_is_refused_at_its_line(text, says, line):
-    with pytest.raises(KernelError, match=says) as found:
-        text.compile({"x": "bf16", "w": "bf16", **text_types(text)}, sizes={}).cuda  # noqa: B018
-    assert line in str(found.value)
-    assert found.value.fix
-
-
-def text_types(text):
-    return {"out": "bf16"} if text is nested_products else {}
+def test_what_pipelined_loops_cannot_do_runs_without_a_pipeline():
+    x, w = drawn(33, 70), drawn(3, 20, 70, seed=1)
+    got = nested_products.interpret(x, w, types="bf16")
+    close(np.asarray(got, np.float64), np.einsum("mk,jnk->mn", x, w), 5e-2)
+    whole, other = np.round(2 * drawn(17, 64)), np.round(2 * drawn(40, 64, seed=1))
+    begun = np.arange(17 * 40, dtype=np.int32).reshape(17, 40)
+    got = added_whole.interpret(
+        whole, other, types={"x": "bf16", "w": "bf16"}, initial={"out": begun}
+    )
+    assert (got == begun + (whole @ other.T).astype(np.int32)).all()
 
 
 @wl.kernel

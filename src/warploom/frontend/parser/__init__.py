@@ -10,6 +10,7 @@ from warploom.frontend.parser.statements import inline, run
 from warploom.frontend.rewrite import titled
 from warploom.frontend.signature import Signature
 from warploom.frontend.source import Source
+from warploom.frontend.tile_reductions import check_tile_reductions
 from warploom.ir.tile import Access, DType, Kernel, Loop, Parameter, Store, Tensor, operands, walk
 
 
@@ -41,7 +42,7 @@ def read(
     _check_end(frame)
     names = {was: build.fresh(title) for was, title in build.titles.items()}
     ops = tuple(titled(op, names) for op in build.scopes[0])
-    return Kernel(
+    kernel = Kernel(
         name=source.tree.name,
         tensors=tuple(_sized(t, build.sizes) for n, t in build.tensors.items() if n not in without),
         parameters=tuple(Parameter(name=n, dtype=d) for n, d in scalars.items()),
@@ -50,6 +51,8 @@ def read(
         ops=ops,
         line=source.line(source.tree),
     )
+    check_tile_reductions(kernel)
+    return kernel
 
 
 def _sized(tensor: Tensor, sizes: Mapping[str, int]) -> Tensor:

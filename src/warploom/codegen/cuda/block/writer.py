@@ -10,7 +10,7 @@ from warploom.codegen.cuda import ptx
 from warploom.codegen.cuda.block import products
 from warploom.codegen.cuda.block.plan import AxisLayout, BlockPlan, OperandTile
 from warploom.codegen.cuda.roles import indent
-from warploom.codegen.cuda.tile.expressions import number, pointwise, wrapped
+from warploom.codegen.cuda.tile.expressions import COMBINE, IDENTITY, number, pointwise, wrapped
 from warploom.codegen.cuda.tile.helpers import helpers_for
 from warploom.codegen.cuda.tile.signature import (
     C_TYPES,
@@ -21,8 +21,6 @@ from warploom.codegen.cuda.tile.signature import (
     StrideParam,
 )
 from warploom.codegen.cuda.tile.simt import (
-    COMBINE,
-    IDENTITY,
     INTEGERS,
     WRAPPED,
     convert,
