@@ -239,7 +239,7 @@ conv_1d | x: b p k, w: f n k -> out: b m n | b=2 p=102 m=100 n=72 k=64 f=3 | say
             acc += x[b, m + f, k] @ w[f, n, k].T
     out[b, m, n] = acc
 columns_most | x: m k, w: n k -> out: m n, norm: n f32 | m=100 n=72 k=136
-| says over the rows of a tile
+| says of which a tile has a part only
     PRODUCT
     out[m, n] = acc
     norm[n] += (acc * acc).max(axis=0)

@@ -221,7 +221,7 @@ def converging(
     *,
     limit: float,
 ):
-    m = wl.tile(used)
+    m = wl.tile(used, rows=64)
     total = wl.zeros(m, w.n)
     steps = 0
     for k in wl.steps(x.k, 16):
@@ -272,7 +272,7 @@ def decayed(
     *,
     keep: float,
 ):
-    s = wl.tile("s", "t", whole="t")
+    s = wl.tile("s", "t", whole="t", rows=64)
     rows = wl.cumsum(g[s], axis=0)
     x = wl.zeros(s, k.t)
     for d in wl.steps(q.d):

@@ -73,7 +73,7 @@ def offset(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n"]):
     acc, worst = wl.zeros(m, n), wl.full(m, -1.0e30)
     for k in wl.steps(a.k):
         x = a[m, k] @ b[n, k].T
-        worst = wl.maximum(worst, x.max(axis=1))
+        worst = wl.maximum(worst, a[m, k].to(wl.f32).max(axis=1))
         acc += x
     out[m, n] = acc + worst
 
