@@ -146,7 +146,11 @@ class ModulePrinter:
         return substitute(expr, {x: new for x, new in anew.items() if x.kind is SymKind.SIZE})
 
     def count_trips(self) -> list[str]:
-        """How many iterations a tile has."""
+        """How many iterations a tile has.
+
+        Bounds are not ``const``: the qualifier alone makes ptxas number other registers, and the
+        kernels were measured without it.
+        """
         lines: list[str] = []
         loop = self.context.layout.body.loop
         self.context.size(self.context.kernel.var(loop.var).axis)  # a parameter of all roles
@@ -155,8 +159,7 @@ class ModulePrinter:
             if x.name in names[:n]:
                 lines.append(self._again(x))
             else:
-                again = x.name in names[n + 1 :]
-                lines.append(self.let_line(x).removeprefix("const " if again else ""))
+                lines.append(self.let_line(x).removeprefix("const "))
         return [*lines, f"const int k_tiles = {self.text(self.loop.trips)};"]
 
     def _again(self, bound: Let) -> str:
@@ -169,7 +172,7 @@ class ModulePrinter:
     def trip_lines(self) -> list[str]:
         """How many iterations a tile has, which of them hide nothing, and where each begins."""
         lines = self.count_trips()
-        lines += [f"const int {x.name.name} = {self._range(x.value)};" for x in self.loop.ranges]
+        lines += [f"int {x.name.name} = {self._range(x.value)};" for x in self.loop.ranges]
         for f in self.loop.functions:
             lines += self._function(f)
         return lines
