@@ -160,7 +160,7 @@ def compare(old, new, out):
         "# Machine code before and after",
         "",
         f"{same} of {len(before)} kernels have the same instructions, byte for byte;"
-        f" {len(renamed)} the same opcodes in the same order with other registers or branch targets;"
+        f" {len(renamed)} the same opcodes in order, with other registers or branch targets;"
         " the others:",
         "",
         "| kernel | before | after |",
