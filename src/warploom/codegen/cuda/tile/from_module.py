@@ -159,7 +159,8 @@ class ModulePrinter:
             if x.name in names[:n]:
                 lines.append(self._again(x))
             else:
-                lines.append(self.let_line(x).removeprefix("const "))
+                line = self.let_line(x)
+                lines.append(line if x.name in _NAMES else line.removeprefix("const "))
         return [*lines, f"const int k_tiles = {self.text(self.loop.trips)};"]
 
     def _again(self, bound: Let) -> str:
