@@ -14,7 +14,13 @@ from tests.kernels import gallery
 from tests.runtime.gpu import NEEDS_HOPPER, TORCH_WARNINGS
 from warploom.ir.tile import DType
 
-pytestmark = [*NEEDS_HOPPER, *TORCH_WARNINGS]
+pytestmark = [
+    *NEEDS_HOPPER,
+    *TORCH_WARNINGS,
+    pytest.mark.filterwarnings(
+        "ignore::warploom.compiler.cubin.SpillWarning"
+    ),  # no default tile is free of them
+]
 
 TYPES = {
     DType.BF16: "bfloat16",
