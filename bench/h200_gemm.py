@@ -161,8 +161,8 @@ def compiled_of(sets):
     return CALLS.compiled((a, b, c, None, None), _options("none", None, True, None))
 
 
-def final(out, dtype, group, speed, *, triton):
-    """The comparison: library twice, ours as users call it, and Triton where asked for."""
+def final(out, dtype, group, speed, *, triton, tilelang):
+    """The comparison: library twice, ours as users call it, Triton and TileLang where asked for."""
     table = []
     for name, shape in shapes_of(group):
         m, n, k = shape
@@ -177,6 +177,10 @@ def final(out, dtype, group, speed, *, triton):
             triton_calls = triton_contestant(sets)
             if triton_calls:
                 contestants["triton"] = triton_calls
+        if tilelang and dtype == "bf16":
+            tilelang_calls = tilelang_contestant(sets)
+            if tilelang_calls:
+                contestants["tilelang"] = tilelang_calls
         times = compare(contestants, **speed)
         row = {"group": name, "shape": shape, "ms": times, "error": error, "first_s": first}
         row["ratio"] = ratios(times)
@@ -209,7 +213,9 @@ def ratios(times):
 
 def line_of(row):
     ratio, shape = row["ratio"], "x".join(map(str, row["shape"]))
-    more = f"  triton {ratio['triton']:.3f}" if "triton" in ratio else ""
+    more = "".join(
+        f"  {peer} {ratio[peer]:.3f}" for peer in ("triton", "tilelang") if peer in ratio
+    )
     return (
         f"  {row['group']:7s}{shape:20s} {row['tflops']['library']:7.1f}"
         f"  again {ratio['library again']:.3f}  warploom {ratio['warploom']:.3f}{more}"
@@ -228,6 +234,17 @@ def triton_contestant(sets):
     return [triton_matmul.prepare(*s, **config) for s in turned] if config else None
 
 
+def tilelang_contestant(sets):
+    try:
+        from lib import tilelang_matmul
+    except ImportError as error:
+        print("no tilelang:", error, flush=True)
+        return None
+    turned = [(a, b.T, c) for a, b, c in sets]
+    kernel = tilelang_matmul.best(*turned[0])
+    return [lambda s=s: kernel(*s) for s in turned] if kernel else None
+
+
 def summary(dtype, table):
     means = {}
     for group in dict.fromkeys(r["group"] for r in table):
@@ -237,8 +254,9 @@ def summary(dtype, table):
             "least": min(r["warploom"] for r in rows),
             "library again": geometric_mean(r["library again"] for r in rows),
         }
-        if all("triton" in r for r in rows):
-            means[group]["triton"] = geometric_mean(r["triton"] for r in rows)
+        for peer in ("triton", "tilelang"):
+            if all(peer in r for r in rows):
+                means[group][peer] = geometric_mean(r[peer] for r in rows)
     return {
         "script": "bench/h200_gemm.py final",
         "dtype": dtype,
@@ -333,13 +351,16 @@ def main():
     parser.add_argument("--group", default="main", choices=(*GROUPS, "fitted", "all"))
     parser.add_argument("--quick", action="store_true", help="a fifth of the time")
     parser.add_argument("--triton", action="store_true", help="Triton as a contestant of final")
+    parser.add_argument("--tilelang", action="store_true", help="TileLang as a contestant of final")
     args = parser.parse_args()
     speed = QUICK if args.quick else {"rounds": args.rounds, "run_ms": args.run_ms}
     torch.manual_seed(int(time.time()) & 0xFFFF)
     torch.zeros(1, device="cuda")
     match args.mode:
         case "final":
-            return final(args.out, args.dtype, args.group, speed, triton=args.triton)
+            return final(
+                args.out, args.dtype, args.group, speed, triton=args.triton, tilelang=args.tilelang
+            )
         case "screen":
             return screen(args.out, args.dtype, args.group, speed) or 0
         case "once":
