@@ -131,7 +131,7 @@ def kernels_host(seed: int) -> list[str]:
 
 
 def texts(seed: int) -> list[str]:
-    from tests.kernels.random_texts import line
+    from tests.kernels.random_sources import line
 
     made = line(seed)
     found = [f"{way}, {made['form']}: {worded(made[way])}" for way in ("h200", "host")]
@@ -139,7 +139,7 @@ def texts(seed: int) -> list[str]:
 
 
 def texts_mi355x(seed: int) -> list[str]:
-    from tests.kernels.random_texts import line
+    from tests.kernels.random_sources import line
 
     made = line(seed, ("mi355x",))
     found = worded(made["mi355x"])

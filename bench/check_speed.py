@@ -32,14 +32,14 @@ def one(name: str, sizes: str) -> dict:
     """The figures of one kernel, in a process of its own."""
     warnings.simplefilter("ignore")
     from warploom.check import check
-    from warploom.cli.kernels import TileKernel
+    from warploom.cli.kernels import NamedKernel
     from warploom.cli.knobs import Request
     from warploom.cli.problem import make_problem
     from warploom.cli.source import look_up
     from warploom.runtime.check_launch import launch_of
 
     found = look_up(name, Request())
-    kernel = found if isinstance(found, TileKernel) else found.kernel
+    kernel = found if isinstance(found, NamedKernel) else found.kernel
     problem = make_problem(kernel, sizes, [], timed=False)
     made = problem.kernel.compiled
     launch = launch_of(made, problem.sizes, scalars=problem.scalars)

@@ -72,9 +72,9 @@ def kernels(name, d):
     for plain, tensors, usual in launch.kernels_of(q, q, rows, sums, False, lists=walked):
         if plain not in (launch.PREPARED, launch.CONVERTED):
             calls, chosen, _ = flexible(plain, score, mask, usual)
-            yield calls.text.name, calls, (*tensors, *more), chosen
+            yield calls.tile_kernel.name, calls, (*tensors, *more), chosen
         else:
-            yield plain.text.name, plain, tensors, usual
+            yield plain.tile_kernel.name, plain, tensors, usual
 
 
 def warm(cases):

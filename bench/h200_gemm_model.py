@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import mean, median, stdev
 from tempfile import TemporaryDirectory
 
-from lib.drawn import SHAPES, SWEEP, VARIED
+from lib.gemm_shapes import SHAPES, SWEEP, VARIED
 
 from warploom.autotune.ranks import rank_correlation
 from warploom.errors import WarploomError

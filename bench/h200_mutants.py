@@ -1,4 +1,4 @@
-"""Defective and harmless kernels on the device; the shipped texts under compute-sanitizer.
+"""Defective and harmless kernels on the device; the shipped kernels under compute-sanitizer.
 
     WARPLOOM_CACHE=DIR/cache python bench/h200_mutants.py build DIR [TEXT ...]   needs nvcc, no GPU
     python bench/h200_mutants.py exchanges DIR [TEXT ...]  `build`, of edits of how CTAs meet alone
@@ -6,7 +6,7 @@
     python bench/h200_mutants.py once [TEXT ...]         one launch of each (for sanitizers)
     python bench/h200_mutants.py sanitize [TOOL ...]     memcheck, racecheck, synccheck of `once`
 
-`build` edits the schedule of a text, asks the verifier, emits and compiles the edited program, and
+`build` edits the schedule of a kernel, asks the verifier, emits and compiles the program, and
 writes cubins and `mutants.json`. `run` launches each in the place of the right kernel, three times,
 and compares with NumPy: defective ones are expected wrong or hanging, harmless ones right; sums in
 turn must have the same bits each time. Not every defect shows on a given device and day: a race
@@ -43,7 +43,7 @@ from warploom.verify.roles import verify_roles
 BF16 = "bf16"
 SAMPLED = ("gemm", "attention", "attention_grad", "block_scaled", "grouped", "scan", "int4_gemm")
 EXCHANGED = ("split_gemm", "decode", "turns")
-DEFECTIVE, HARMLESS = 5, 2  # mutants of a text
+DEFECTIVE, HARMLESS = 5, 2  # mutants of a kernel
 SEED = 11
 TOOLS = ("memcheck", "racecheck", "synccheck")
 SHAPES = [
@@ -164,7 +164,7 @@ def compiled_at(path):
     from warploom.errors import WarploomError
 
     try:
-        cubin = compile_source(path.read_text(), name=path.name, judged=False)
+        cubin = compile_source(path.read_text(), name=path.name, checked=False)
     except WarploomError as error:
         return f"{path.name}: {error.what}"
     path.with_suffix(".cubin").write_bytes(cubin.data)
@@ -239,7 +239,7 @@ def off(found, wanted):
 
 
 def one(torch, name, wanted, cubin=None):
-    """'right', 'wrong' or the error of three launches of a text, perhaps with another cubin."""
+    """'right', 'wrong' or the error of three launches of a kernel, perhaps with another cubin."""
     from warploom.compiler import compiled
 
     case = CASES[name]

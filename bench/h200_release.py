@@ -127,7 +127,7 @@ def made(dtype, sizes, tile):
         text = forwarded(text, end) if form.startswith("forward") else text
         text = formed(text, form.removeprefix("forward").strip() or "shared")
         source = replace(plain.source, text=text, shared_bytes=end + 128)
-        cubin = compile_source(source.text, name=f"{plain.config.name} {form}", judged=False)
+        cubin = compile_source(source.text, name=f"{plain.config.name} {form}", checked=False)
         assert cubin.report.kept, (plain.config.name, form, cubin.report.messages)
         builds[form] = replace(plain, source=source, cubin=cubin)
     return compiled, builds

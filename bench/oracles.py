@@ -1,4 +1,4 @@
-"""Random programs judged by the verifier and by an exploration that shares nothing with it.
+"""Random programs, examined by the verifier and by an exploration that shares nothing with it.
 
     python bench/oracles.py roles 0 20000 [--jobs 8] [--seconds 600] [--json FILE]
     python bench/oracles.py counters 0 20000
@@ -19,7 +19,7 @@ sequences of tiles, against runs with one step after the other held back. ``atta
 hand-made right documents of every class that was once judged wrongly, edited up to three times,
 against the same runs. ``larger``: deep rings and clusters, edited up to three times, against random
 runs. ``exchanges``: how CTAs meet in global memory, edited up to four times, against every
-interleaving. ``shipped``: schedules of the shipped texts (of
+interleaving. ``shipped``: schedules of the shipped kernels (of
 `bench/role_mutants.py --write FOLDER`), edited up to three times, against random runs.
 ``structure``: shipped schedules with consistent edits of several places (``tests/mutation``).
 ``modules``: kernel modules whose indices, predicates, coordinates and tile schedules are edited, in

@@ -1,4 +1,4 @@
-"""Random kernels of the language on a GPU, or on the host, against their NumPy meaning.
+"""Random kernels of the language on a GPU, or on the host, against their NumPy reference.
 
     python bench/random_kernels.py build FOLDER [--count 60] [--seed 1] [--forms F,F]
     python bench/random_kernels.py run FOLDER [--only NAME,NAME] [--out FILE]
@@ -47,7 +47,7 @@ SHIPPED = {  # name: text, sizes, scalars
 
 
 def shipped_cases():
-    """Shipped texts at small odd sizes."""
+    """Shipped kernels at small odd sizes."""
     from importlib import import_module
 
     from warploom.frontend.pointwise import rounded

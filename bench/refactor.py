@@ -141,7 +141,7 @@ def compare(old, new, out):
         if len({" ".join(COMMENT.sub(" ", t).split()) for t in texts}) == 1:
             same += 1
             continue
-        cubins = [compile_source(t, name=name, judged=False) for t in texts]
+        cubins = [compile_source(t, name=name, checked=False) for t in texts]
         sections = [sorted(code_sections(c.data).values()) for c in cubins]
         if sections[0] == sections[1]:
             same += 1

@@ -1,4 +1,4 @@
-"""Mutants of the shipped texts' programs: run in the operational model, judged by the verifier.
+"""Mutants of the shipped kernels' programs: run in the operational model, examined by the verifier.
 
     python bench/role_mutants.py [NAME ...] [--jobs 8] [--documents FOLDER] [--every N]
     python bench/role_mutants.py [NAME ...] --write FOLDER   schedules, for where no solver is
@@ -80,7 +80,7 @@ PASSED = {
 
 @cache
 def document_of(name, folder):
-    """A shipped text's schedule."""
+    """A shipped kernel's schedule."""
     if folder:
         return read_schedule((Path(folder) / f"{name}.json").read_text())
     from tests.mbarrier.samples import lowered
@@ -181,7 +181,7 @@ def page(report):
     runs, tiles = len(QUICK) * SEEDS, ", ".join(map(str, QUICK))
     return "\n".join(
         [
-            "# Mutants of the shipped texts' schedules",
+            "# Mutants of the shipped kernels' schedules",
             "",
             f"Made by `bench/role_mutants.py` on {report['date']}, Python {report['python']}, "
             f"in {report['seconds']} s.",

@@ -3,7 +3,7 @@
     python bench/role_repair.py [NAME ...] [--jobs 8] [--documents DIR] [--each 1] [--seconds 600]
         [--kinds KIND ...]
 
-For every shipped text and every kind of entry (waits, fences, releases, turns, groups, syncs), the
+For every shipped kernel and each kind of entry (waits, fences, releases, turns, groups, syncs), the
 first ``--each`` mutants that the verifier reports are repaired. Writes
 bench/results/role_repair.md.
 """
@@ -41,7 +41,7 @@ KINDS = (
 
 
 def tried(job):
-    """(text, kind, where, outcome) of one kind of entry in one text."""
+    """(kernel, kind, where, outcome) of one kind of entry in one kernel."""
     name, folder, kind, each, until = job
     document = document_of(name, folder)
     rows = []
@@ -63,7 +63,7 @@ def tried(job):
 
 
 def page(rows):
-    lines = ["| text | " + " | ".join(KINDS) + " |", "|---" * (len(KINDS) + 1) + "|"]
+    lines = ["| kernel | " + " | ".join(KINDS) + " |", "|---" * (len(KINDS) + 1) + "|"]
     cells = defaultdict(list)
     for name, kind, _, said, _ in rows:
         cells[name, kind].append(said == "repaired")
@@ -99,7 +99,7 @@ def main():
         "# What repair puts back",
         "",
         f"Made by `bench/role_repair.py` on {datetime.now(UTC):%Y-%m-%d}, Python "
-        f"{platform.python_version()}. One entry left out of a text's schedule, such that the "
+        f"{platform.python_version()}. One entry left out of a kernel's schedule, such that the "
         f"verifier reports it; repaired of tried, by kind of entry: **{len(rows) - left} of "
         f"{len(rows)}**. Repaired documents are clean and run right in random order.",
         "",

@@ -18,7 +18,7 @@ from warploom import (
     compile_schedule,
     mi355x_target,
 )
-from warploom.cli.kernels import TEXTS, TileKernel
+from warploom.cli.kernels import KERNELS, NamedKernel
 from warploom.sim import MachineCosts, mi355x_costs, simulate, simulate_roles
 
 TRIPS = 16
@@ -68,8 +68,8 @@ def main():
         document = compiled.document()
         for costs in (MachineCosts(), mi355x_costs(mma_cycles=mma)):
             print(row(name, simulate(document, costs, trips=TRIPS)))
-    for text in TEXTS.values():
-        kernel = TileKernel(text)
+    for text in KERNELS.values():
+        kernel = NamedKernel(text)
         document = kernel.lowered.document
         sim = simulate_roles(document, kernel.costs(document), trips=32)
         print(row(f"Hopper {kernel.name} (II {document.proof.ii})", sim))

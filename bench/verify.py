@@ -1,8 +1,8 @@
-"""The judge on the reference's schedules: verdicts, time, and what its witnesses do.
+"""The verifier on the reference's schedules: verdicts, time, and what its witnesses do.
 
 Writes bench/results/verify.md. Run: ``python bench/verify.py`` in the repository root (a minute or
 two: every race finding's witness is executed). ``python bench/verify.py FOLDER`` measures the times
-of the texts again, of schedules that ``bench/role_mutants.py --write FOLDER`` wrote: no solver.
+of the kernels again, of schedules that ``bench/role_mutants.py --write FOLDER`` wrote: no solver.
 """
 
 import datetime
@@ -29,7 +29,7 @@ from warploom.ir.format1 import read_schedule  # noqa: E402
 from warploom.verify import verify, witness  # noqa: E402
 from warploom.verify.roles import verify_roles  # noqa: E402
 
-TEXTS = "## Time for all runs of the shipped texts"
+KERNELS = "## Time for all runs of the shipped kernels"
 OUT = ROOT / "bench" / "results" / "verify.md"
 FAMILIES = ("pingpong", "fourwave", "single_buffer")
 AGREEMENT_DOCUMENTS = 1500
@@ -61,7 +61,7 @@ def timings():
 def role_timings(folder=None):
     yield f"Python {platform.python_version()}, {platform.machine()}, one core."
     yield ""
-    yield "| text | schedule | verdict | tile sequences | CPU ms, best of 7 |"
+    yield "| kernel | schedule | verdict | tile sequences | CPU ms, best of 7 |"
     yield "|---|---|---|---|---|"
     for name in SHIPPED if folder is None else sorted(p.stem for p in folder.glob("*.json")):
         document = (
@@ -113,10 +113,10 @@ def agreement():
 
 
 def again(folder):
-    """The section of the texts anew; the others stay."""
-    before, _, rest = OUT.read_text().partition(f"{TEXTS}\n")
+    """The section of the kernels anew; the others stay."""
+    before, _, rest = OUT.read_text().partition(f"{KERNELS}\n")
     after = rest[rest.index("\n## ") :]
-    OUT.write_text(f"{before}{TEXTS}\n\n" + "\n".join(role_timings(folder)) + f"\n{after}")
+    OUT.write_text(f"{before}{KERNELS}\n\n" + "\n".join(role_timings(folder)) + f"\n{after}")
 
 
 def main():
@@ -133,7 +133,7 @@ def main():
         "",
         *timings(),
         "",
-        TEXTS,
+        KERNELS,
         "",
         *role_timings(),
         "",

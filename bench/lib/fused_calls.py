@@ -162,5 +162,5 @@ def warm(parts):
         except WarploomError as error:
             bad, said = bad + 1, f"FAILED: {error}"
         took = time.perf_counter() - start
-        print(f"{part} {calls.text.name} {name}: {said}, {took:.1f} s", flush=True)
+        print(f"{part} {calls.tile_kernel.name} {name}: {said}, {took:.1f} s", flush=True)
     return bad

@@ -1,4 +1,4 @@
-"""Calls of every shipped text with a loop, with more tiles than SMs, whose results NumPy knows."""
+"""Calls of every shipped kernel with a loop, with more tiles than SMs, with known results."""
 
 from __future__ import annotations
 

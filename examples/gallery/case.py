@@ -42,7 +42,7 @@ class Case:
 
     @property
     def lines(self) -> int:
-        """Lines of its text that are neither empty, comments nor docstrings."""
+        """Lines of its source that are neither empty, comments nor docstrings."""
         return lines_of(self.kernel.function)
 
 
@@ -53,7 +53,7 @@ def lines_of(function: Callable[..., Any]) -> int:
 
 
 def counted(tree: ast.AST) -> int:
-    """Lines of code of a parsed text: those that statements cover, docstrings left out."""
+    """Lines of code of parsed source: those that statements cover, docstrings left out."""
     lines: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warploom.cli.check import check_kernel
-from warploom.cli.kernels import TEXTS, TileKernel
+from warploom.cli.kernels import KERNELS, NamedKernel
 from warploom.cli.knobs import Request
 from warploom.cli.problem import make_problem
 from warploom.cli.source import look_up
@@ -24,7 +24,7 @@ KNOWN = {
 
 def _kernel(name):
     found = look_up(name, Request())
-    return found if isinstance(found, TileKernel) else found.kernel
+    return found if isinstance(found, NamedKernel) else found.kernel
 
 
 def _needs_compiler():
@@ -80,7 +80,7 @@ def test_nothing_reads_registers_that_a_product_holds(d):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(TEXTS))
+@pytest.mark.parametrize("name", list(KERNELS))
 def test_every_shipped_kernel(name):
     _needs_compiler()
     for report in check_kernel(_kernel(name), name, None, [], {}):

@@ -5,7 +5,7 @@ import pytest
 
 import warploom as wl
 from warploom.cli import problem as problems
-from warploom.cli.kernels import TileKernel, kernel_named, kernel_names
+from warploom.cli.kernels import NamedKernel, kernel_named, kernel_names
 from warploom.cli.problem import axes_of, distance, make_problem
 from warploom.errors import ConfigError
 from warploom.frontend.pointwise import rounded
@@ -34,7 +34,7 @@ def arrays_of(problem, seed=0):
         t.name: rounded(rng.normal(size=problem.shape(t.name)), problem.types[t.name])
         if problem.types[t.name].is_float
         else problem.whole_number_input(t.name)
-        for t in problem.kernel.text.signature.inputs
+        for t in problem.kernel.tile_kernel.signature.inputs
         if t.name in problem.types
     }
 
@@ -64,7 +64,9 @@ def test_a_part_of_the_result_is_the_result_of_the_part(name, monkeypatch):
     arrays = arrays_of(problem)
     whole = problem.meaning(arrays)
     cut = problem.meaning({n: problem.cut(n, x, part) for n, x in arrays.items()})
-    outputs = [t.name for t in problem.kernel.text.signature.outputs if t.name in problem.types]
+    outputs = [
+        t.name for t in problem.kernel.tile_kernel.signature.outputs if t.name in problem.types
+    ]
     for output, mine, right in zip(outputs, cut, whole, strict=True):
         wanted = problem.cut(output, right, part)
         assert mine.shape == wanted.shape != right.shape
@@ -73,7 +75,7 @@ def test_a_part_of_the_result_is_the_result_of_the_part(name, monkeypatch):
 
 def test_positions_are_kept_where_the_text_asks_for_them(monkeypatch):
     monkeypatch.setattr(problems, "WHOLE_WORK", 0)
-    kernel = TileKernel(shifted)
+    kernel = NamedKernel(shifted)
     problem = make_problem(kernel, "200x200x64", ["by=0.5", "flip=True"], timed=False)
     part = problem.part(np.random.default_rng(0))
     assert list(part["m"]) == list(range(64))
@@ -117,7 +119,7 @@ def test_work_counts_every_product_once():
 )
 def test_what_is_no_size_or_setting_is_reported(shape, settings, said):
     with pytest.raises(ConfigError, match=said):
-        make_problem(TileKernel(shifted), shape, settings, timed=False)
+        make_problem(NamedKernel(shifted), shape, settings, timed=False)
 
 
 def test_a_distance_sees_what_is_not_finite():

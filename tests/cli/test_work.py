@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import warploom as wl
-from warploom.cli.kernels import TileKernel, kernel_named
+from warploom.cli.kernels import NamedKernel, kernel_named
 from warploom.cli.problem import in_rows, make_problem
 
 
@@ -54,7 +54,7 @@ def test_pages_count_up_to_each_length():
 
 
 def test_a_mask_of_ones_own_counts():
-    problem = make_problem(TileKernel(banded), "50x30x90", [], timed=False)
+    problem = make_problem(NamedKernel(banded), "50x30x90", [], timed=False)
     seen = (np.arange(90) < np.arange(50)[:, None] + 3).sum()
     assert problem.flop == pytest.approx(2 * 30 * seen)
 

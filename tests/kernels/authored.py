@@ -1,4 +1,4 @@
-"""Kernels as authors write them: how a text is told in one line and a body, and short ones."""
+"""Kernels as authors write them: how a kernel is written in one line and a body, and short ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of the shipped texts: kernels, types, sizes and edge sizes, the same ones every time."""
+"""Calls of the shipped kernels: kernels, types, sizes and edge sizes, the same ones every time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACTIVATIONS = {"none": None, "relu": wl.relu, "gelu": wl.gelu, "silu": wl.silu}
 
 @dataclass(frozen=True)
 class Case:
-    """One call: a text, types, sizes, choices, optional tensors, scalars, pins."""
+    """One call: a kernel, types, sizes, choices, optional tensors, scalars, pins."""
 
     text: str
     sizes: dict

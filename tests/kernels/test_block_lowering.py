@@ -5,7 +5,7 @@ import pytest
 
 import tests.host_cuda as hc
 import warploom as wl
-from tests.kernels.block_texts import CASES, attention_case, grad_case, sought
+from tests.kernels.block_kernels import CASES, attention_case, grad_case, sought
 from tests.kernels.written import NAN
 from warploom.errors import KernelError, KernelShapeError, KernelSyntaxError
 

@@ -1,7 +1,7 @@
 """Random kernels of the language down to CUDA: proven and emitted, or refused at a line.
 
 What is emitted is executed on the host, thread by thread under random timing, against the NumPy
-meaning of the text; on a Hopper GPU a few are run there too.
+reference of the kernel; on a Hopper GPU a few are run there too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kernels that drawing found wrong, executed on the host."""
+"""Random kernels that were once wrong, executed on the host."""
 
 import pytest
 

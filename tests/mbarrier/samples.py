@@ -1,4 +1,4 @@
-"""Role programs to judge: GEMM schedules placed by hand, and texts with their schedules."""
+"""Role programs to verify: GEMM schedules placed by hand, and kernels with their schedules."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _window(b, h, s, t):
 
 
 class Shipped(NamedTuple):
-    """A shipped text with a loop: types, sizes of axes used whole, choices, pins; ``given`` are
+    """A shipped kernel with a loop: types, sizes of axes used whole, choices, pins; ``given`` are
     optional tensors that a call has, ``options`` the solver's work.
     """
 
@@ -275,7 +275,7 @@ MEASURED |= {
 
 
 def compiled(name: str = "attention", **pins: object) -> Compiled:
-    """A shipped text, compiled."""
+    """A shipped kernel, compiled."""
     text, types, sizes, constants, chosen, given, _ = (SHIPPED | MEASURED)[name]
     optional = {t.name for t in text.signature.tensors if t.optional}
     return text.with_config(**{**chosen, **pins}).compile(
@@ -289,7 +289,7 @@ def compiled(name: str = "attention", **pins: object) -> Compiled:
 
 @cache
 def lowered(name: str = "attention", **pins: object) -> Lowered:
-    """A shipped text with its schedule."""
+    """A shipped kernel with its schedule."""
     made, options = compiled(name, **pins), (SHIPPED | MEASURED)[name].options
     config, target = made.choices[0].config, made.target
     found = lower(made.rewritten, config, target=target, options=options, keep=cached_schedule)
@@ -297,5 +297,5 @@ def lowered(name: str = "attention", **pins: object) -> Lowered:
 
 
 def attention_document() -> RolesDocument:
-    """The programs of the attention text."""
+    """The programs of the attention kernel."""
     return lowered().document

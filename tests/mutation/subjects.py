@@ -49,8 +49,8 @@ def subjects() -> dict[str, Callable[[], ScheduleDocument]]:
         "ping-pong IDENTITY, 2 globals, weakest": partial(
             _ping_pong, s.IDENTITY, 2, (8, 4), sync=p.PROVEN_WEAKEST
         ),
-        "8-wave, found by search": partial(_found, "found_8wave"),
-        "4-wave of fine ops, found by search": partial(_found, "found_4wave_fine"),
+        "8-wave, found by search": partial(_found, "best_8wave"),
+        "4-wave of fine ops, found by search": partial(_found, "best_4wave_fine"),
     }
 
 

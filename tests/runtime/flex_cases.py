@@ -132,4 +132,4 @@ if __name__ == "__main__":
             said = f"{made.config.name}, {report.spill_bytes} bytes spilled"
         except WarploomError as error:
             said = f"FAILED: {error}"
-        sys.stdout.write(f"{calls.text.name} {layouts[0].shape}: {said}\n")
+        sys.stdout.write(f"{calls.tile_kernel.name} {layouts[0].shape}: {said}\n")

@@ -102,7 +102,7 @@ def test_a_verdict_is_a_value_where_it_is_asked_for(nvrtc, tmp_path):
         'extern "C" __global__ __launch_bounds__(1024, 2) void f(float* p, int n) {'
         f"{lines} __syncthreads(); p[0] = {total}; }}"
     )
-    found = build.compile_source(source, cache_dir=tmp_path, judged=False)
+    found = build.compile_source(source, cache_dir=tmp_path, checked=False)
     assert found.report.spill_bytes > 0
     assert not found.report.kept
     with pytest.raises(BackendError, match="did not keep the schedule"):

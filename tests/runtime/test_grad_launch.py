@@ -192,7 +192,7 @@ def layouts(b, h, g, s, t, d):
 )
 def test_the_kernels_of_a_call(size, heads, fixed, names):
     given = layouts(2, 4, heads, 100, 77, size)
-    found = [c.text.name for c, *_ in kernels_of(*given, False, deterministic=fixed)]
+    found = [c.tile_kernel.name for c, *_ in kernels_of(*given, False, deterministic=fixed)]
     assert found == names.split()
 
 

@@ -1,4 +1,4 @@
-"""What a search is told and what it returns."""
+"""What a search takes and what it returns."""
 
 from dataclasses import dataclass
 

@@ -18,7 +18,7 @@ from warploom.check.formats import decode, encode
 from warploom.check.launch import Launch
 from warploom.cli.arguments import complete_source
 from warploom.cli.author import user_object
-from warploom.cli.kernels import TileKernel
+from warploom.cli.kernels import NamedKernel
 from warploom.cli.knobs import Request, SetOption
 from warploom.cli.problem import Problem, axes_of, distance, in_rows, make_problem
 from warploom.cli.screen import JsonOption, say, working, write
@@ -141,7 +141,7 @@ def _reports(
         return [check(Path(file), launch, against=against, axioms=axioms, entry=entry)]
     try:
         found = look_up(file, Request())
-        if not isinstance(found, TileKernel):
+        if not isinstance(found, NamedKernel):
             if found.kernel is None:
                 raise ConfigError(f"{file} is no kernel", fix="a .ptx or .s file, or a tile kernel")
             found = found.kernel
@@ -151,7 +151,7 @@ def _reports(
 
 
 def check_kernel(
-    kernel: TileKernel,
+    kernel: NamedKernel,
     name: str,
     sizes: str | None,
     settings: list[str],
@@ -174,7 +174,7 @@ def check_kernel(
     return reports
 
 
-def _family(kernel: TileKernel) -> list[list[str]]:
+def _family(kernel: NamedKernel) -> list[list[str]]:
     """Sizes that fill one tile with several steps, and sizes with ragged ends and few steps.
 
     Each member of the family with others in its place, where tensors cannot have such rows.
@@ -231,7 +231,7 @@ def compared(
     problem: Problem, launch: Launch, outputs: Mapping[str, Any], report: CodeReport
 ) -> CodeReport:
     """The report, with a finding where outputs are not the reference's."""
-    inputs = {t.name for t in problem.kernel.text.signature.inputs}
+    inputs = {t.name for t in problem.kernel.tile_kernel.signature.inputs}
     before = launch.initial(0)
     arrays = {
         n: decode(before[n], t.dtype).reshape(t.shape)
@@ -239,7 +239,9 @@ def compared(
         if n in inputs
     }
     expected = problem.meaning(arrays)
-    names = [t.name for t in problem.kernel.text.signature.outputs if t.name in problem.types]
+    names = [
+        t.name for t in problem.kernel.tile_kernel.signature.outputs if t.name in problem.types
+    ]
     found = []
     for n, want in zip(names, expected, strict=True):
         have = np.asarray(outputs[n], np.float64)

@@ -43,7 +43,7 @@ class Display:
         document = subject.document
         if subject.kernel is None or not isinstance(document, RolesDocument):
             return subject.title
-        work = f"{subject.kernel.text.name} on {document.target}, {subject.work()}"
+        work = f"{subject.kernel.tile_kernel.name} on {document.target}, {subject.work()}"
         multiply = [p for p in document.programs if any(isinstance(e, Mma) for e in p.kernel)]
         groups = sum(p.instances for p in multiply)
         stages = max((r.depth for r in document.rings if r.per is Per.ITERATION), default=1)
@@ -133,8 +133,8 @@ class Display:
         if kernel is None:
             return ()
         try:
-            lines, first = inspect.getsourcelines(kernel.text.function)
-            file = Path(inspect.getsourcefile(kernel.text.function) or "").name
+            lines, first = inspect.getsourcelines(kernel.tile_kernel.function)
+            file = Path(inspect.getsourcefile(kernel.tile_kernel.function) or "").name
         except (OSError, TypeError):
             return ()
         own = [
@@ -143,7 +143,7 @@ class Display:
         ]
         known = {line.key for line in own}
         inlined = {e.source for e in entries if e.source and e.source not in known}
-        folder = Path(inspect.getsourcefile(kernel.text.function) or "").parent
+        folder = Path(inspect.getsourcefile(kernel.tile_kernel.function) or "").parent
         return (*_lines_at(sorted(inlined), folder), *own)
 
     def _codes(self, entries: tuple[EntryLine, ...]) -> tuple[Code, ...]:
@@ -172,7 +172,7 @@ def display(subject: Subject) -> Display:
     names = source_names(
         document,
         kernel.compiled.kernel,
-        kernel.text.function.__code__.co_varnames,
+        kernel.tile_kernel.function.__code__.co_varnames,
         part.layout.body.ops,
     )
     return Display(subject=subject, names=names)

@@ -14,7 +14,7 @@ import typer
 from warploom.cli.arguments import SpecArgument, complete_source
 from warploom.cli.kernels import (
     TILES,
-    TileKernel,
+    NamedKernel,
     assignments,
     parse_tile,
     tile_extents,
@@ -29,7 +29,7 @@ from warploom.cli.screen import (
     working,
     write_file,
 )
-from warploom.cli.source import load, text_named
+from warploom.cli.source import kernel_of_spec, load
 from warploom.cli.subject import Subject
 from warploom.codegen import amdgcn as gfx950
 from warploom.codegen.amdgcn.emit import SCHEDULES, ReadyKernel, ready_kernel
@@ -282,11 +282,11 @@ def emit_gfx942_command(
 
 
 def emit_tile_kernel(
-    kernel: TileKernel, spec: str, tile: str | None, output: Path, machine: AmdMachine = MI355X
+    kernel: NamedKernel, spec: str, tile: str | None, output: Path, machine: AmdMachine = MI355X
 ) -> Answer:
     """Compile a kernel, prove the schedules of its loops, and write it."""
     made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile), machine)
-    with working(f"compiling {kernel.text.name}"):
+    with working(f"compiling {kernel.tile_kernel.name}"):
         listing = made.listing()
     subjects = [Subject(spec=spec, document=d, dtype=kernel.dtype) for d in made.documents]
     for subject in subjects:
@@ -309,7 +309,7 @@ def emit_tile_kernel(
     return Answer(lambda: "\n".join(lines), lambda: data)
 
 
-def _source(kernel: TileKernel, spec: str) -> dict[str, Any]:
+def _source(kernel: NamedKernel, spec: str) -> dict[str, Any]:
     """Which tile kernel an emitted one was made from, for its sidecar."""
     return {"spec": spec, "dtype": kernel.dtype, "choices": dict(kernel.choices)}
 
@@ -360,9 +360,9 @@ def _ready(
     return ready_kernel(spec, block, element, mma=shape, sync=sync, on_race=on_race)
 
 
-def _named(spec: str, dtype: str, choose: list[str] | None) -> TileKernel | None:
+def _named(spec: str, dtype: str, choose: list[str] | None) -> NamedKernel | None:
     """The tile kernel a spec names, with its choices."""
-    kernel = text_named(spec, dtype)
+    kernel = kernel_of_spec(spec, dtype)
     chosen = assignments(choose or (), "--set")
     if chosen and kernel is None:
         raise ConfigError(f"{spec} is no tile kernel", where="--set", fix="leave it out")

@@ -24,7 +24,7 @@ from warploom.autotune import (
 )
 from warploom.autotune.pool import worker_pool
 from warploom.cli.arguments import complete_source
-from warploom.cli.kernels import TileKernel, parse_tile
+from warploom.cli.kernels import NamedKernel, parse_tile
 from warploom.cli.knobs import Request, element_type
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, columns, require_ending, working, wrapped, write_file
@@ -76,7 +76,7 @@ def shape_rows(sources: list[str], shape: str, dtypes: list[str] | None) -> list
     for source in sources:
         for name in dtypes or (None,):
             kernel = look_up(source, Request(dtype=name))
-            if not isinstance(kernel, TileKernel):
+            if not isinstance(kernel, NamedKernel):
                 raise ConfigError(
                     f"{source} has no tiles to choose",
                     where="--shape",
@@ -89,7 +89,7 @@ def shape_rows(sources: list[str], shape: str, dtypes: list[str] | None) -> list
                 found = choice.estimate
                 rows.append(
                     {
-                        "kernel": f"{kernel.text.name}_{choice.config.name}",
+                        "kernel": f"{kernel.tile_kernel.name}_{choice.config.name}",
                         "dtype": kernel.dtype,
                         "rounds": found.rounds,
                         "predicted us": round(found.seconds * 1e6, 1),
@@ -193,8 +193,8 @@ def explore_command(
 def _table(outcomes: list[Outcome]) -> str:
     """The best of a sweep; what all of them have alike is left out."""
     rows = [{n: v for n, v in o.row().items() if n != "error"} for o in outcomes]
-    told = [n for n in rows[0] if len(rows) == 1 or len({r[n] for r in rows}) > 1]
-    return rows_text([{n: _rounded(row[n]) for n in told} for row in rows])
+    varied = [n for n in rows[0] if len(rows) == 1 or len({r[n] for r in rows}) > 1]
+    return rows_text([{n: _rounded(row[n]) for n in varied} for row in rows])
 
 
 def _rounded(value: object) -> object:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.screen import Answer, read_text
-from warploom.cli.source import text_named
+from warploom.cli.source import kernel_of_spec
 from warploom.codegen.amdgcn import check_isa, launch_plan, read_sidecar
 from warploom.codegen.amdgcn.emulator import (
     EmulationError,
@@ -197,7 +197,7 @@ def _answer(runs: list[dict[str, Any]], head: str, sizes: dict[str, int]) -> Ans
 def _kernel(values: dict[str, Any]) -> Kernel:
     """The tile kernel a sidecar names, with its choices."""
     source = values["text"]
-    named = text_named(source["spec"], source["dtype"])
+    named = kernel_of_spec(source["spec"], source["dtype"])
     if named is None:
         raise ConfigError(
             f"the sidecar names {source['spec']!r}, which is no kernel",
@@ -217,7 +217,7 @@ def _try_product(
         done = try_product(own, text, values, sizes, scalars, timing=timing, order=order)
         return done.error, done.allowed
 
-    return {"timing": timing.name, "order": order.value} | _judged(launch)
+    return {"timing": timing.name, "order": order.value} | _checked(launch)
 
 
 def _run(
@@ -231,10 +231,10 @@ def _run(
         done = emulate_gemm(text, *matrices, timing=timing, order=order, **given)
         return done.error, done.tolerance
 
-    return found | _judged(launch)
+    return found | _checked(launch)
 
 
-def _judged(launch: Callable[[], tuple[float, float]]) -> dict[str, Any]:
+def _checked(launch: Callable[[], tuple[float, float]]) -> dict[str, Any]:
     """The error of a launch and what is allowed, as JSON-ready values: JSON knows no infinity."""
     try:
         error, allowed = launch()

@@ -164,7 +164,7 @@ class Bound:
         self.problem, self.document = problem, document
         self.torch: Any = import_module("torch")
         self.torch.manual_seed(0)
-        signature = problem.kernel.text.signature
+        signature = problem.kernel.tile_kernel.signature
         self.inputs = {
             t.name: self._made(t.name) for t in signature.inputs if t.name in problem.types
         }
@@ -176,7 +176,7 @@ class Bound:
         kind = getattr(torch, torch_name(dtype))
         if dtype.is_float:
             made = torch.randn(problem.shape(name), device="cuda").to(kind)
-            return -made.abs() if name in DECAYS.get(problem.kernel.text.name, ()) else made
+            return -made.abs() if name in DECAYS.get(problem.kernel.tile_kernel.name, ()) else made
         numbers = np.ascontiguousarray(problem.whole_number_input(name))
         return torch.from_numpy(numbers).to("cuda").to(kind)
 
@@ -196,13 +196,13 @@ class Bound:
         problem = self.problem
         if self.document is not None:
             return self._direct(self._built_document(stamps=False), outputs)
-        text = problem.kernel.pinned
+        tile_kernel = problem.kernel.pinned
         given = {**self.inputs, **outputs, **problem.scalars, **problem.choices}
-        return lambda: text(**given)
+        return lambda: tile_kernel(**given)
 
     def race(self, theirs: Callable[[], Any] | None = None, rounds: int = 5) -> dict[str, float]:
         """Median milliseconds: the kernel's, and twice those of the library, or of ``theirs``."""
-        name, problem = self.problem.kernel.text.name, self.problem
+        name, problem = self.problem.kernel.tile_kernel.name, self.problem
         settings = {**problem.scalars, **problem.choices}
         theirs = theirs or library_for(name, self.inputs, settings)
         whole = whole_call(name, self.inputs, settings)
@@ -241,11 +241,11 @@ class Bound:
         return errors, same
 
     def _wait(self) -> None:
-        """Until the GPU is done; a kernel that died is an error of ours, told as one."""
+        """Until the GPU is done; a kernel that died is an error of ours, reported as one."""
         try:
             self.torch.cuda.synchronize()
         except RuntimeError as error:
-            text = self.problem.kernel.text.name
+            text = self.problem.kernel.tile_kernel.name
             raise BackendError(
                 f"the GPU stopped while it ran {text}: {str(error).splitlines()[0]}",
                 where=self.problem.words,
@@ -307,7 +307,7 @@ class Tried(Bound):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.calls, self.timer = Calls(problem.kernel.text), driver.Timer()
+        self.calls, self.timer = Calls(problem.kernel.tile_kernel), driver.Timer()
         given = {**self.inputs, **problem.scalars, **problem.choices}
         given |= dict.fromkeys(self.outputs, True)
         self.tensors, self.scalars, self.options, _ = self.calls.arguments((), given)

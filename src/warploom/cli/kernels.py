@@ -15,7 +15,7 @@ from warploom.compiler.compiled import Compiled, compile_kernel
 from warploom.compiler.pricing import role_costs
 from warploom.compiler.tuned import tuned_pins
 from warploom.errors import ConfigError
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.tile import Access, DType, Walk, is_number
 from warploom.kernels.attention import attention, packed, paged
@@ -81,7 +81,7 @@ def built_in(
     return SingleBufferSchedule(2, AMDScheduleHints(4, 4, 2, 16, 16, 2, 2))
 
 
-TEXTS = {
+KERNELS = {
     t.name: t
     for t in (
         *(gemm, turned, swiglu, rms_gemm, block_scaled, block_scaled_pair, int4_gemm, fp8_gemm),
@@ -90,7 +90,7 @@ TEXTS = {
         *(scan_parts, attention_grad, values_grad, packed_grad, packed_values),
     )
 }
-AMD_TEXTS = {t.name: t for t in (conv2d, split_product, summed_parts)}  # Hopper refuses these
+AMD_KERNELS = {t.name: t for t in (conv2d, split_product, summed_parts)}  # Hopper refuses these
 USUAL = dict.fromkeys(
     ("block_scaled", "block_scaled_pair", "grouped_scaled"), "fp8"
 )  # element types other than bf16
@@ -107,21 +107,21 @@ OWN_SIZES = {  # axes used whole, parts of a sequence, halves
 DECAYS = dict.fromkeys(
     ("scan", "scan_parts"), ("grown", "seen", "all")
 )  # exponents that must not grow a sum for ever
-WHOLE = 128  # the size of an axis that is used whole, unless told
+WHOLE = 128  # the size of an axis that is used whole, unless stated
 _NAME = re.compile(
-    r"(?P<text>[a-z0-9_]+?)(?:@(?P<said>.+?))?_(?P<sizes>\d+(?:x\d+)+)_(?P<tags>w\d+(?:_\w+)?)"
+    r"(?P<kernel>[a-z0-9_]+?)(?:@(?P<said>.+?))?_(?P<sizes>\d+(?:x\d+)+)_(?P<tags>w\d+(?:_\w+)?)"
 )
 WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
 _DTYPES = {"fp8": "e4m3", "fp16": "f16"}
 
 
 @dataclass(frozen=True)
-class TileKernel:
-    """A text with types and pinned choices, as a command names it. ``free``: nothing else is
+class NamedKernel:
+    """A kernel with types and pinned choices, as a command names it. ``free``: nothing else is
     pinned; otherwise what was measured for kernels of its kind is.
     """
 
-    text: Text
+    tile_kernel: TileKernel
     dtype: str = "bf16"
     pins: tuple[tuple[str, object], ...] = ()
     whole: tuple[tuple[str, int], ...] = ()
@@ -130,29 +130,29 @@ class TileKernel:
     free: bool = False
 
     def __post_init__(self) -> None:
-        """A choice that is a word must be one that the text knows."""
+        """A choice that is a word must be one that its source knows."""
         for name, value in self.choices:
             if isinstance(value, str) and not re.search(
-                rf"[\"']{re.escape(value)}[\"']", inspect.getsource(self.text.function)
+                rf"[\"']{re.escape(value)}[\"']", inspect.getsource(self.tile_kernel.function)
             ):
                 raise ConfigError(
-                    f"{self.text.name} knows no {name} {value!r}",
+                    f"{self.tile_kernel.name} knows no {name} {value!r}",
                     where=f"{name}={value}",
-                    fix="true, false, none, a number, file.py:function, or a word of its text",
+                    fix="true, false, none, a number, file.py:function, or a string of its source",
                 )
 
     @property
     def axes(self) -> list[str]:
         """All axes of its tensors."""
-        tensors = self.text.signature.tensors
+        tensors = self.tile_kernel.signature.tensors
         return list(dict.fromkeys(a.name for t in tensors for a in t.axes))
 
     @property
     def left_out(self) -> frozenset[str]:
         """The optional tensors: commands name none of them, but for a kernel's main results."""
-        optional = {t.name for t in self.text.signature.tensors if t.optional}
+        optional = {t.name for t in self.tile_kernel.signature.tensors if t.optional}
         apart = {"dv"} if dict(self.whole).get("d", WHOLE) > TOGETHER else set()
-        return frozenset(optional - (WANTED.get(self.text.name, frozenset()) - apart))
+        return frozenset(optional - (WANTED.get(self.tile_kernel.name, frozenset()) - apart))
 
     @property
     def element(self) -> str:
@@ -171,38 +171,40 @@ class TileKernel:
         """Element types of the tensors that are used; results of fp8 are bf16."""
         kind = DType(self.element)
         usual = {Access.OUT: DType.BF16 if kind.bits == 8 else kind}
-        own = OWN_TYPES.get(self.text.name, {})
+        own = OWN_TYPES.get(self.tile_kernel.name, {})
         return {
             t.name: t.dtype or own.get(t.name) or usual.get(t.access, kind)
-            for t in self.text.signature.tensors
+            for t in self.tile_kernel.signature.tensors
             if t.name not in self.left_out
         }
 
     def whole_sizes(self, axes: Iterable[str]) -> dict[str, int]:
         """The sizes of axes that are used whole: said, the kernel's usual ones, or 128."""
-        own = OWN_SIZES.get(self.text.name, {})
+        own = OWN_SIZES.get(self.tile_kernel.name, {})
         return {a: own.get(a, WHOLE) for a in axes} | dict(self.whole)
 
     @cached_property
     def compiled(self) -> Compiled:
         """Its passes; optional tensors are left out, scalars count as positive."""
         chosen = dict(self.choices)
-        whole = self.text.whole_axes(self.types, constants=chosen, without=self.left_out)
+        whole = self.tile_kernel.whole_axes(self.types, constants=chosen, without=self.left_out)
         sizes = self.whole_sizes(whole)
-        text = self.pinned
+        tile_kernel = self.pinned
         if (
             not self.pins and not self.free and self.target == h200()
         ):  # what a call of long rows runs
             known = dict.fromkeys(self.axes, LONG) | sizes
-            kernel = text.value_for(self.types, known, chosen, self.left_out)
-            text = text.with_config(**dict(tuned_pins(text, kernel, chosen, known)))
+            kernel = tile_kernel.value_for(self.types, known, chosen, self.left_out)
+            tile_kernel = tile_kernel.with_config(
+                **dict(tuned_pins(tile_kernel, kernel, chosen, known))
+            )
         found = compile_kernel(
-            text,
+            tile_kernel,
             self.types,
             sizes=sizes,
             constants=chosen,
             without=self.left_out,
-            positive=frozenset(self.text.signature.scalars),
+            positive=frozenset(self.tile_kernel.signature.scalars),
             target=self.target,
             free=True,
         )
@@ -210,9 +212,9 @@ class TileKernel:
         return found
 
     @property
-    def pinned(self) -> Text:
-        """The text with its pinned choices."""
-        return self.text.with_config(**dict(self.pins)) if self.pins else self.text
+    def pinned(self) -> TileKernel:
+        """The kernel with its pinned choices."""
+        return self.tile_kernel.with_config(**dict(self.pins)) if self.pins else self.tile_kernel
 
     @property
     def config(self) -> KernelConfig:
@@ -228,10 +230,10 @@ class TileKernel:
     @property
     def name(self) -> str:
         """The name of its document."""
-        usual = self.text.signature.choices
+        usual = self.tile_kernel.signature.choices
         chosen = [(n, v) for n, v in self.choices if v != usual[n]]
         said = ",".join(f"{n}={getattr(v, '__name__', v)}" for n, v in chosen)
-        return f"{self.text.name}{f'@{said}' if said else ''}_{self.config.name}"
+        return f"{self.tile_kernel.name}{f'@{said}' if said else ''}_{self.config.name}"
 
     @property
     def work(self) -> str:
@@ -283,16 +285,18 @@ def _value(text: str) -> object:
     return user_object(text) if ":" in text else text
 
 
-def told(kernel: TileKernel, said: Mapping[str, object], spec: str) -> TileKernel:
+def with_choices(kernel: NamedKernel, said: Mapping[str, object], spec: str) -> NamedKernel:
     """The kernel with sizes of its axes and choices as a spec says them."""
-    choices = {n: v for n, v in said.items() if n in kernel.text.signature.choices}
+    choices = {n: v for n, v in said.items() if n in kernel.tile_kernel.signature.choices}
     for name, size in said.items():
         if name in choices or (name in kernel.axes and isinstance(size, int) and size > 0):
             continue
-        known = (*kernel.axes, *kernel.text.signature.choices)
+        known = (*kernel.axes, *kernel.tile_kernel.signature.choices)
         what = f"{size!r} is no size" if name in kernel.axes else f"it has no {name!r}"
         raise ConfigError(
-            f"{kernel.text.name}: {what}", where=spec, fix=f"sizes and choices: {', '.join(known)}"
+            f"{kernel.tile_kernel.name}: {what}",
+            where=spec,
+            fix=f"sizes and choices: {', '.join(known)}",
         )
     sizes = tuple((n, v) for n, v in said.items() if isinstance(v, int) and n not in choices)
     return replace(kernel, whole=(*kernel.whole, *sizes), choices=tuple(choices.items()))
@@ -300,40 +304,44 @@ def told(kernel: TileKernel, said: Mapping[str, object], spec: str) -> TileKerne
 
 def kernel_names() -> tuple[str, ...]:
     """The shipped kernels."""
-    return tuple(TEXTS)
+    return tuple(KERNELS)
 
 
-def described(text: Text) -> str:
+def described(tile_kernel: TileKernel) -> str:
     """One line about a kernel: the first of its docstring, else of its module's."""
-    function = text.function
+    function = tile_kernel.function
     said = inspect.getdoc(function) or inspect.getdoc(inspect.getmodule(function)) or ""
     return said.partition("\n")[0].replace("``", "")
 
 
-def kernel_named(spec: str, tile: str | None = None, dtype: str | None = None) -> TileKernel | None:
+def kernel_named(
+    spec: str, tile: str | None = None, dtype: str | None = None
+) -> NamedKernel | None:
     """The shipped kernel of that name or of a document's name; None for another kind of name."""
     return _named(spec, tile, dtype) if ":" in spec else _known(spec, tile, dtype)
 
 
-def _named(spec: str, tile: str | None, dtype: str | None) -> TileKernel | None:
-    if spec.partition("@")[0] in TEXTS | AMD_TEXTS and not _NAME.fullmatch(spec):
+def _named(spec: str, tile: str | None, dtype: str | None) -> NamedKernel | None:
+    if spec.partition("@")[0] in KERNELS | AMD_KERNELS and not _NAME.fullmatch(spec):
         name, said = split_spec(spec)
         kind = dtype or USUAL.get(name, "bf16")
-        return with_tile(told(TileKernel((TEXTS | AMD_TEXTS)[name], kind), said, spec), tile)
+        return with_tile(
+            with_choices(NamedKernel((KERNELS | AMD_KERNELS)[name], kind), said, spec), tile
+        )
     name, found = spec, _NAME.fullmatch(spec)
-    if found is None or found["text"] not in TEXTS:
+    if found is None or found["kernel"] not in KERNELS:
         return None
     if tile is not None:
         raise ConfigError(f"{name} has its tile in its name", where="--tile", fix="drop it")
-    return _from_name(found, dtype or USUAL.get(found["text"], "bf16"))
+    return _from_name(found, dtype or USUAL.get(found["kernel"], "bf16"))
 
 
 _known = lru_cache(maxsize=64)(_named)  # names without a file, which may change
 
 
-def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
+def _from_name(found: re.Match[str], dtype: str) -> NamedKernel | None:
     said = assignments((found["said"] or "").split(",") if found["said"] else (), found[0])
-    kernel = told(TileKernel(TEXTS[found["text"]], dtype), said, found[0])
+    kernel = with_choices(NamedKernel(KERNELS[found["kernel"]], dtype), said, found[0])
     numbers = [int(n) for n in found["sizes"].split("x")]
     named = [name for name, extent in kernel.config.tile if extent > 1]
     if len(numbers) != len(named):
@@ -346,7 +354,7 @@ def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
     given = pins.pop("given", None)
     pins |= {v.name: sizes[v.name] for v in value.vars if v.extent is None and v.name in sizes}
     kernel = replace(kernel, whole=tuple((v.axis, sizes[v.name]) for v in whole))
-    masked = "causal" in kernel.text.signature.choices and not kernel.choices
+    masked = "causal" in kernel.tile_kernel.signature.choices and not kernel.choices
     for choices in (kernel.choices, *([(("causal", True),)] if masked else [])):
         usual = replace(kernel, choices=choices)  # what a name does not say is of the usual choice
         if found[0].endswith(f"_{usual.config.name}"):
@@ -354,7 +362,7 @@ def _from_name(found: re.Match[str], dtype: str) -> TileKernel | None:
     return None if given else replace(kernel, pins=tuple(pins.items()))
 
 
-def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:
+def with_tile(kernel: NamedKernel, tile: str | None) -> NamedKernel:
     """The kernel with extents as ``128x256x64``, in the order of its variables."""
     if tile is None:
         return kernel
@@ -362,7 +370,7 @@ def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:
     parts = tile.lower().split("x")
     if len(parts) > len(free) or not all(p.isdigit() and int(p) for p in parts):
         raise ConfigError(
-            f"{tile!r} is no tile of {kernel.text.name}",
+            f"{tile!r} is no tile of {kernel.tile_kernel.name}",
             where="--tile",
             fix=f"extents of {', '.join(free)}, e.g. {'x'.join(['128'] * len(free))}",
         )
@@ -370,7 +378,7 @@ def with_tile(kernel: TileKernel, tile: str | None) -> TileKernel:
     return replace(kernel, pins=tuple(pins.items()))
 
 
-def tile_extents(kernel: TileKernel, tile: str | None) -> dict[str, int]:
+def tile_extents(kernel: NamedKernel, tile: str | None) -> dict[str, int]:
     """``128x128x64`` as extents: of the grid's tiles, then of the loops' steps."""
     if tile is None:
         return {}
@@ -380,7 +388,7 @@ def tile_extents(kernel: TileKernel, tile: str | None) -> dict[str, int]:
     if len(parts) != len(free) or not all(p.isdigit() and int(p) for p in parts):
         example = "x".join(["64"] * len(free)) or "nothing: it has no tiles"
         raise ConfigError(
-            f"{tile!r} is no tile of {kernel.text.name}",
+            f"{tile!r} is no tile of {kernel.tile_kernel.name}",
             where="--tile",
             fix=f"an extent for each of {', '.join(free)}: {example}",
         )

@@ -92,7 +92,7 @@ def check(source: str, sizes: str = "", launch: str = "") -> dict[str, Any]:
     """Check machine code: a tile kernel (compiled to PTX), or a .ptx or .s file with its launch."""
     from warploom.check import check as check_code
     from warploom.cli.check import check_kernel
-    from warploom.cli.kernels import TileKernel
+    from warploom.cli.kernels import NamedKernel
     from warploom.cli.knobs import Request
     from warploom.cli.source import look_up
     from warploom.errors import ConfigError
@@ -101,7 +101,7 @@ def check(source: str, sizes: str = "", launch: str = "") -> dict[str, Any]:
         reports = [check_code(Path(source), Path(launch) if launch else None)]
     else:
         found = look_up(source, Request())
-        kernel = found if isinstance(found, TileKernel) else found.kernel
+        kernel = found if isinstance(found, NamedKernel) else found.kernel
         if kernel is None:
             raise ConfigError(f"{source} is no kernel", fix="a tile kernel, or a .ptx or .s file")
         reports = check_kernel(kernel, source, sizes or None, [], {})

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from warploom.cli.kernels import TileKernel, assignments
+from warploom.cli.kernels import NamedKernel, assignments
 from warploom.cli.visible import visible_flop
 from warploom.errors import ConfigError
 from warploom.frontend.signature import MISSING, TensorText
@@ -32,7 +32,7 @@ LIMITS = {DType.BF16: 1e-2, DType.F16: 4e-3, DType.F32: 1e-2}  # relative errors
 class Problem:
     """A kernel with sizes of all axes, scalars and choices."""
 
-    kernel: TileKernel
+    kernel: NamedKernel
     sizes: Mapping[str, int]
     scalars: Mapping[str, float]
     choices: Mapping[str, object]
@@ -57,7 +57,7 @@ class Problem:
     def value(self) -> Kernel:
         """The kernel's value for these types and sizes."""
         without = self.kernel.left_out
-        return self.kernel.text.value_for(self.types, self.sizes, self.choices, without)
+        return self.kernel.tile_kernel.value_for(self.types, self.sizes, self.choices, without)
 
     @cached_property
     def flop(self) -> float:
@@ -68,7 +68,7 @@ class Problem:
     @property
     def whole_numbers(self) -> tuple[str, ...]:
         """The inputs of whole numbers: offsets, ends of loops, indices."""
-        inputs = self.kernel.text.signature.inputs
+        inputs = self.kernel.tile_kernel.signature.inputs
         return tuple(t.name for t in inputs if not self.types.get(t.name, DType.F32).is_float)
 
     @cached_property
@@ -77,13 +77,13 @@ class Problem:
         return float(
             sum(
                 prod(self.shape(t.name)) * self.types[t.name].bits / 8
-                for t in self.kernel.text.signature.tensors
+                for t in self.kernel.tile_kernel.signature.tensors
                 if t.name in self.types
             )
         )
 
     def _text(self, tensor: str) -> TensorText:
-        return next(t for t in self.kernel.text.signature.tensors if t.name == tensor)
+        return next(t for t in self.kernel.tile_kernel.signature.tensors if t.name == tensor)
 
     def shape(self, tensor: str) -> tuple[int, ...]:
         """The shape of a tensor."""
@@ -94,7 +94,7 @@ class Problem:
     @property
     def blocked(self) -> frozenset[str]:
         """Outputs that lie in blocks, for a kernel after this one."""
-        return frozenset(t.name for t in self.kernel.text.signature.outputs if t.blocked)
+        return frozenset(t.name for t in self.kernel.tile_kernel.signature.outputs if t.blocked)
 
     def room(self, tensor: str) -> tuple[int, ...]:
         """The shape of the memory a tensor lies in: blocks have all their rows."""
@@ -154,7 +154,7 @@ class Problem:
         """The elements to check, by axis; axes not named are taken whole.
 
         Only axes along which results do not depend on each other are cut: axes of the grid that
-        every output has. Where the text asks for positions, the first elements are taken.
+        every output has. Where the kernel asks for positions, the first elements are taken.
         """
         if self.flop <= WHOLE_WORK:
             return {}
@@ -188,11 +188,13 @@ class Problem:
 
     def meaning(self, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
         """What the kernel computes of these inputs, in NumPy and float64."""
-        inputs = [t for t in self.kernel.text.signature.inputs if t.name in arrays]
+        inputs = [t for t in self.kernel.tile_kernel.signature.inputs if t.name in arrays]
         known = {a.name for t in inputs for a in t.axes}
         given: dict[str, Any] = {**arrays, **self.choices, **self.scalars}
         given["sizes"] = {a: n for a, n in self.sizes.items() if a not in known}
-        made = self.kernel.text.reference(types=self.types, without=self.kernel.left_out, **given)
+        made = self.kernel.tile_kernel.reference(
+            types=self.types, without=self.kernel.left_out, **given
+        )
         return made if isinstance(made, tuple) else (made,)
 
     def limit(self, output: str) -> float:
@@ -221,7 +223,7 @@ def distance(mine: Any, right: Any) -> float:  # noqa: ANN401 (arrays)
 
 
 def make_problem(
-    kernel: TileKernel,
+    kernel: NamedKernel,
     shape: str | None,
     settings: Sequence[str],
     *,
@@ -231,29 +233,29 @@ def make_problem(
     """The problem a command asks for; what it does not say is a ``usual`` size."""
     scalars, choices = _settings(kernel, settings)
     sizes = _sizes(kernel, shape, choices, usual or (TIMED if timed else CHECKED))
-    whole = kernel.text.whole_axes(kernel.types, constants=choices, without=kernel.left_out)
+    whole = kernel.tile_kernel.whole_axes(kernel.types, constants=choices, without=kernel.left_out)
     said = tuple((a, n) for a, n in sizes.items() if a in whole)
     kernel = replace(kernel, whole=said, choices=tuple(choices.items()))
     return Problem(kernel, sizes, scalars, choices)
 
 
-def axes_of(kernel: TileKernel) -> list[str]:
+def axes_of(kernel: NamedKernel) -> list[str]:
     """All axes of the tensors used: those of the first output, then the others in order."""
-    used = [t for t in kernel.text.signature.tensors if t.name not in kernel.left_out]
+    used = [t for t in kernel.tile_kernel.signature.tensors if t.name not in kernel.left_out]
     ordered = sorted(used, key=lambda t: t.access is not Access.OUT)
     return list(dict.fromkeys(a.name for t in ordered for a in t.axes))
 
 
 def _sizes(
-    kernel: TileKernel,
+    kernel: NamedKernel,
     shape: str | None,
     choices: Mapping[str, object],
     usual: tuple[int, int, int],
 ) -> dict[str, int]:
     axes, given = axes_of(kernel), dict(kernel.whole)
     given |= _parse(shape, axes) if shape else {}
-    told = kernel.whole_sizes(axes) | given
-    value = kernel.text.value_for(kernel.types, told, choices, kernel.left_out)
+    stated = kernel.whole_sizes(axes) | given
+    value = kernel.tile_kernel.value_for(kernel.types, stated, choices, kernel.left_out)
     tiled = {v.axis: 1 for v in value.vars if v.walk in (Walk.TILE, Walk.STEP)}
     tiled |= {v.axis: 2 for v in value.vars if v.walk is Walk.STEP and ir.is_number(v)}
     known = {v.axis: v.extent for v in value.vars if v.walk is Walk.WHOLE}
@@ -284,15 +286,15 @@ def _parse(text: str, axes: list[str]) -> dict[str, int]:
 
 
 def _settings(
-    kernel: TileKernel, settings: Sequence[str]
+    kernel: NamedKernel, settings: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, object]]:
-    signature = kernel.text.signature
+    signature = kernel.tile_kernel.signature
     given: dict[str, Any] = dict(kernel.choices) | assignments(settings, "--set")
     known = [*signature.scalars, *signature.choices]
     for name in given:
         if name not in known:
             raise ConfigError(
-                f"{name!r} is no setting of {kernel.text.name}",
+                f"{name!r} is no setting of {kernel.tile_kernel.name}",
                 where="--set",
                 fix=f"NAME=VALUE with one of {', '.join(known) or 'nothing: it has none'}",
             )
@@ -306,6 +308,8 @@ def _settings(
     if missing or wrong:
         name = (missing or wrong)[0]
         raise ConfigError(
-            f"{kernel.text.name} needs a value for {name}", where="--set", fix=f"--set {name}=..."
+            f"{kernel.tile_kernel.name} needs a value for {name}",
+            where="--set",
+            fix=f"--set {name}=...",
         )
     return scalars, choices

@@ -14,14 +14,14 @@ import typer
 from warploom.cli import gpu
 from warploom.cli.arguments import SpecArgument
 from warploom.cli.author import user_object
-from warploom.cli.kernels import DECAYS, TileKernel, tile_extents
+from warploom.cli.kernels import DECAYS, NamedKernel, tile_extents
 from warploom.cli.knobs import Request, SetOption, ShapeOption, with_request
 from warploom.cli.problem import INTERPRETED, Problem, distance, make_problem
 from warploom.cli.screen import Answer, paint, working, wrapped, write_file
-from warploom.cli.source import derived, look_up, text_named
+from warploom.cli.source import derived, kernel_of_spec, look_up
 from warploom.cli.subject import Subject
 from warploom.errors import BackendError, ConfigError, InterpreterError
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.interp.arithmetic import round_to
 from warploom.interp.executor import Early, Late, Random, Timing, execute
 from warploom.interp.executor.roles import first_fault
@@ -76,7 +76,7 @@ def run_command(
             fix="use a machine with an H100 or H200",
         )
     if missing:
-        if isinstance(found, TileKernel):
+        if isinstance(found, NamedKernel):
             problem = make_problem(found, shape, setting, timed=False, usual=INTERPRETED)
             result = _interpreted(problem, runs)
         else:
@@ -90,13 +90,13 @@ def run_command(
 
 def _for_chip(
     source: str, request: Request, shape: str | None, settings: Sequence[str], chip: str
-) -> tuple[TileKernel, CompiledMi355x, Case]:
+) -> tuple[NamedKernel, CompiledMi355x, Case]:
     """A tile kernel compiled for an AMD chip, and random inputs of the sizes that are said."""
     from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
     from warploom.codegen.amdgcn.tile_ir.trial import random_case
     from warploom.runtime.mi355x import CompiledMi355x
 
-    named = text_named(source, str(request.dtype or "bf16"))
+    named = kernel_of_spec(source, str(request.dtype or "bf16"))
     if named is None or chip not in MACHINES:
         what = f"{source} is no tile kernel" if named is None else f"no chip {chip!r}"
         raise ConfigError(what, where="--on", fix=f"a tile kernel on {' or '.join(MACHINES)}")
@@ -107,7 +107,7 @@ def _for_chip(
         named, sizes, scalars = problem.kernel, dict(problem.sizes), dict(problem.scalars)
     kernel = named.compiled.kernel
     made = CompiledMi355x(kernel, tile_extents(named, request.tile), MACHINES[chip])
-    with working(f"compiling {named.text.name}"):
+    with working(f"compiling {named.tile_kernel.name}"):
         kernel = made.simplified
         axes = {a.name for t in kernel.tensors for a in t.axes}
         case = random_case(kernel, made.sidecar, {n: s for n, s in sizes.items() if n in axes})
@@ -135,12 +135,12 @@ def _on_chip(
     where = f"machine code for {made.machine.cpu} on the host, every timing: {words}"
     rows: list[dict[str, Any]] = []
     if not missing:
-        with working(f"running {named.text.name}"), OnChip(made, case) as bound:
+        with working(f"running {named.tile_kernel.name}"), OnChip(made, case) as bound:
             errors = bound.errors()
         where = f"{made.machine.cpu} through HIP: {words}"
         right, worst = all(e <= a for e, a in errors), max(e for e, _ in errors)
         rows.append({"timing": "as it came", "right": right, "note": f"{worst:.2e}"})
-    with working(f"executing {named.text.name}"):
+    with working(f"executing {named.tile_kernel.name}"):
         kernel = made.simplified
         # Rows at multiples of 16 bytes take the pipelined loops, odd ones the plain loops.
         odd, whole = PADDING
@@ -158,7 +158,7 @@ def _on_chip(
             worst = max(e for e, _ in errors)
             rows.append({"timing": name, "right": right, "note": f"{worst:.2e}"})
     result = {
-        "name": named.text.name,
+        "name": named.tile_kernel.name,
         "where": where,
         "right": all(r["right"] for r in rows),
         "runs": rows,
@@ -167,20 +167,22 @@ def _on_chip(
     return Answer(lambda: _text(result), lambda: result, 0 if result["right"] else 1)
 
 
-def why_host(found: Subject | TileKernel) -> str:
+def why_host(found: Subject | NamedKernel) -> str:
     """Why something cannot run on a GPU here; empty where it can."""
     if isinstance(found, Subject) and found.kernel is None:
         if found.is_roles:
-            return f"{found.name} is a document of no shipped kernel; run its text: file.py:kernel"
+            return (
+                f"{found.name} is a document of no shipped kernel; run its source: file.py:kernel"
+            )
         return f"{found.document.target} code does not run on a Hopper GPU"
     return gpu.why_no_gpu()
 
 
 def ready(
-    found: Subject | TileKernel, shape: str | None, settings: Sequence[str], *, timed: bool
+    found: Subject | NamedKernel, shape: str | None, settings: Sequence[str], *, timed: bool
 ) -> tuple[Problem, RolesDocument | None]:
     """The problem of what was found, and the document whose own programs are to run."""
-    if isinstance(found, TileKernel):
+    if isinstance(found, NamedKernel):
         return make_problem(found, shape, settings, timed=timed), None
     assert found.kernel is not None
     assert isinstance(found.document, RolesDocument)
@@ -210,7 +212,7 @@ def _on_gpu(bound: gpu.Bound, stamps: Path | None) -> dict[str, Any]:
         note = f"{stamps}; {with_them / without - 1:+.1%} time with clocks"
         rows.append({"timing": "clocks", "right": True, "note": note})
     return {
-        "name": problem.kernel.text.name if bound.document is None else bound.document.name,
+        "name": problem.kernel.tile_kernel.name if bound.document is None else bound.document.name,
         "where": f"GPU, {problem.words}",
         "right": all(r["right"] for r in rows),
         "runs": rows,
@@ -219,35 +221,35 @@ def _on_gpu(bound: gpu.Bound, stamps: Path | None) -> dict[str, Any]:
 
 def _interpreted(problem: Problem, runs: int) -> dict[str, Any]:
     """The kernel's module executed on the CPU, under several timings, against NumPy."""
-    text, rng = problem.kernel.pinned, np.random.default_rng(0)
+    tile_kernel, rng = problem.kernel.pinned, np.random.default_rng(0)
     arrays: dict[str, Any] = {}
-    for t in text.signature.inputs:
+    for t in tile_kernel.signature.inputs:
         dtype = problem.types.get(t.name)
         if dtype is None:
             continue
         if dtype.is_float:
             made = round_to(rng.standard_normal(problem.shape(t.name)), dtype)
-            arrays[t.name] = -abs(made) if t.name in DECAYS.get(text.name, ()) else made
+            arrays[t.name] = -abs(made) if t.name in DECAYS.get(tile_kernel.name, ()) else made
         else:
             arrays[t.name] = np.asarray(problem.whole_number_input(t.name), np.int32)
-    outputs = [t.name for t in text.signature.outputs if t.name in problem.types]
-    known = {a.name for t in text.signature.inputs if t.name in arrays for a in t.axes}
+    outputs = [t.name for t in tile_kernel.signature.outputs if t.name in problem.types]
+    known = {a.name for t in tile_kernel.signature.inputs if t.name in arrays for a in t.axes}
     given: dict[str, Any] = {
         **arrays,
         **problem.choices,
-        **{t.name: True for t in text.signature.outputs if t.optional and t.name in outputs},
+        **{t.name: True for t in tile_kernel.signature.outputs if t.optional and t.name in outputs},
         "types": dict(problem.types),
         "sizes": {a: n for a, n in problem.sizes.items() if a not in known},
         "scalars": dict(problem.scalars),
     }
-    with working(f"running {text.name}"):
+    with working(f"running {tile_kernel.name}"):
         wanted = dict(zip(outputs, problem.meaning(arrays), strict=True))
         timings = [("in_order", 0), ("adversarial", 0), *(("random", s) for s in range(runs))]
         rows = []
         for timing, seed in timings:
-            rows += _interpreted_once(problem, text, given, wanted, timing, seed)
+            rows += _interpreted_once(problem, tile_kernel, given, wanted, timing, seed)
     return {
-        "name": text.name,
+        "name": tile_kernel.name,
         "where": f"module for h200 executed by the interpreter on the CPU, {problem.words}",
         "right": all(r["right"] for r in rows),
         "runs": rows,
@@ -256,7 +258,7 @@ def _interpreted(problem: Problem, runs: int) -> dict[str, Any]:
 
 def _interpreted_once(
     problem: Problem,
-    text: Text,
+    tile_kernel: TileKernel,
     given: dict[str, Any],
     wanted: dict[str, Any],
     timing: str,
@@ -264,7 +266,7 @@ def _interpreted_once(
 ) -> list[dict[str, Any]]:
     name = f"{timing} {seed}" if timing == "random" else timing
     try:
-        made = text.interpret(timing=timing, seed=seed, **given)
+        made = tile_kernel.interpret(timing=timing, seed=seed, **given)
     except InterpreterError as error:
         return [{"timing": name, "right": False, "note": str(error).replace("\n", "; ")}]
     found = made if isinstance(made, tuple) else (made,)
@@ -362,7 +364,7 @@ def bench_command(
     found = look_up(source, request)
     missing = why_host(found)
     if missing:
-        word = found.name if isinstance(found, Subject) else found.text.name
+        word = found.name if isinstance(found, Subject) else found.tile_kernel.name
         raise BackendError(
             f"{word} cannot be timed here: {missing}",
             where=source,
@@ -374,7 +376,7 @@ def bench_command(
     errors, _ = bound.check()
     right = all(e <= problem.limit(n) for n, e in errors.items())
     middle = bound.race(_theirs(bound, against), rounds)
-    name = document.name if document else problem.kernel.text.name
+    name = document.name if document else problem.kernel.tile_kernel.name
     lines = [f"{name}: {problem.words}"]
     worst = max(errors.values())
     lines.append(f"  error {worst:.1e} against NumPy: {'right' if right else 'WRONG'}")
@@ -410,16 +412,16 @@ def _bench_on_chip(
     named, made, case = _for_chip(source, request, shape, settings, chip)
     kernel, torch, others = made.simplified, rocm_torch(), {}
     if torch is not None:
-        said = {**named.text.signature.choices, **dict(named.choices), **case.scalars}
+        said = {**named.tile_kernel.signature.choices, **dict(named.choices), **case.scalars}
         given = library_tensors(torch, kernel.tensors, case)
-        theirs = gpu.library_for(named.text.name, given, said)
+        theirs = gpu.library_for(named.tile_kernel.name, given, said)
         others = {} if theirs is None else {"library": theirs, "library again": theirs}
     with OnChip(made, case) as bound:
         errors = bound.errors()
         middle = bound.times(others, rounds=rounds)
     right, worst = all(e <= a for e, a in errors), max(e for e, _ in errors)
     words = ", ".join(f"{n}={s}" for n, s in case.sizes.items())
-    lines = [f"{named.text.name} on {made.machine.cpu}: {words}"]
+    lines = [f"{named.tile_kernel.name} on {made.machine.cpu}: {words}"]
     lines.append(f"  error {worst:.1e} against NumPy: {'right' if right else 'WRONG'}")
     for who, ms in middle.items():
         ratio = f"{middle['library'] / ms:7.3f} x library" if "library" in middle else ""
@@ -427,7 +429,7 @@ def _bench_on_chip(
     if "library" not in middle:
         why = "no ROCm build of torch is here" if torch is None else "no library call is known"
         lines.append(f"  {why}: nothing to compare with")
-    data: dict[str, Any] = {"name": named.text.name, "chip": made.machine.cpu, "ms": middle}
+    data: dict[str, Any] = {"name": named.tile_kernel.name, "chip": made.machine.cpu, "ms": middle}
     data |= {"sizes": case.sizes, "error": worst, "right": right}
     return Answer(lambda: "\n".join(lines), lambda: data, 0 if right else 1)
 

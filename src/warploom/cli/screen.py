@@ -172,12 +172,12 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
 def _tell(words: list[str], done: threading.Event) -> None:
     start = time.monotonic()
     wait = PATIENCE
-    told = False
+    shown = False
     while not done.wait(wait):
         sys.stderr.write(f"\r\x1b[2K{words[0]} ... {time.monotonic() - start:.0f} s")
         sys.stderr.flush()
-        wait, told = 1.0, True
-    if told:
+        wait, shown = 1.0, True
+    if shown:
         sys.stderr.write("\r\x1b[2K")
         sys.stderr.flush()
 

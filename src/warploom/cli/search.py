@@ -15,11 +15,11 @@ from warploom.autotune.joint_report import to_svg, to_table
 from warploom.autotune.subjects import finer_splits
 from warploom.cli.author import called, user_object
 from warploom.cli.gpu import Tried, why_no_gpu
-from warploom.cli.kernels import TEXTS, TileKernel, assignments, built_in, told
+from warploom.cli.kernels import KERNELS, NamedKernel, assignments, built_in, with_choices
 from warploom.cli.knobs import Dtype, element_type
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, require_ending, working, write_file
-from warploom.cli.source import text_named
+from warploom.cli.source import kernel_of_spec
 from warploom.codegen.amdgcn.emit import SCHEDULES
 from warploom.errors import ConfigError
 from warploom.ir import write_schedule
@@ -33,7 +33,7 @@ JOINT_SECONDS = 60.0  # of a tile kernel, whose measurements depend on the clock
 
 
 def search_kernel(
-    kernel: TileKernel,
+    kernel: NamedKernel,
     scalars: list[str],
     measure: str | None,
     options: JointOptions,
@@ -56,7 +56,7 @@ def search_kernel(
     return Answer(lambda: to_table(found) + kept, lambda: _tiles_json(found))
 
 
-def _measure(kernel: TileKernel, scalars: list[str], own: str | None) -> Measure | None:
+def _measure(kernel: NamedKernel, scalars: list[str], own: str | None) -> Measure | None:
     """The caller's own measure, else the GPU at hand, where there is one."""
     if own is not None:
         found = user_object(own)
@@ -67,7 +67,7 @@ def _measure(kernel: TileKernel, scalars: list[str], own: str | None) -> Measure
     return None if why_no_gpu() else Tried(make_problem(kernel, None, scalars, timed=True))
 
 
-def _keep(kernel: TileKernel, found: JointResult) -> str:
+def _keep(kernel: NamedKernel, found: JointResult) -> str:
     if not found.measured:
         raise ConfigError(
             "nothing was measured, so nothing is kept",
@@ -77,7 +77,7 @@ def _keep(kernel: TileKernel, found: JointResult) -> str:
     walked = {v.axis for v in kernel.compiled.kernel.vars}
     sizes = {a: n for a, n in found.sizes if a in walked}
     remember(kernel.compiled.kernel, sizes, found.best.config)
-    return f"\nkept: calls of {kernel.text.name} on these sizes run {found.best.name}"
+    return f"\nkept: calls of {kernel.tile_kernel.name} on these sizes run {found.best.name}"
 
 
 def _tiles_json(found: JointResult) -> dict[str, Any]:
@@ -165,12 +165,14 @@ def search_command(
     require_ending(output, ".json")
     require_ending(plot, ".svg", option="--plot")
     name = schedule.partition("@")[0]
-    kernel = text_named(schedule, dtype) if name in TEXTS or ":" in name else None
+    kernel = kernel_of_spec(schedule, dtype) if name in KERNELS or ":" in name else None
     if kernel is not None:
         _refuse_options_of_others(schedule, (tile, mma, model, split, output, build, evaluations))
         choices = dict(kernel.choices) | assignments(choose or (), "--set")
         pins = assignments(pin or (), "--pin")
-        kernel = told(replace(kernel, free=True, pins=tuple(pins.items())), choices, schedule)
+        kernel = with_choices(
+            replace(kernel, free=True, pins=tuple(pins.items())), choices, schedule
+        )
         joint = JointOptions(trials=trials, shapes=shapes, seconds=seconds or JOINT_SECONDS)
         return search_kernel(kernel, scalar or [], measure, joint, store, plot, keep)
     subject = _schedule(schedule, tile, dtype, mma)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.arguments import SpecArgument, complete_source
-from warploom.cli.kernels import TEXTS, TileKernel, described, kernel_names, tile_extents
+from warploom.cli.kernels import KERNELS, NamedKernel, described, kernel_names, tile_extents
 from warploom.cli.knobs import Request, with_request
 from warploom.cli.screen import (
     Answer,
@@ -21,7 +21,7 @@ from warploom.cli.screen import (
     wrapped,
     write_file,
 )
-from warploom.cli.source import load, look_up, text_named
+from warploom.cli.source import kernel_of_spec, load, look_up
 from warploom.cli.subject import Subject
 from warploom.codegen.amdgcn.emit import SCHEDULES
 from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
@@ -84,7 +84,7 @@ def show_command(
         made = CompiledMi355x(
             named.compiled.kernel, tile_extents(named, request.tile), MACHINES[request.target]
         )
-        with working(f"compiling {named.text.name}"):
+        with working(f"compiling {named.tile_kernel.name}"):
             shown = made.after(after) if after else _compiled_text(made, source, details)
         return Answer(lambda: shown, lambda: {"pass": after or "tile", "text": shown}, raw=True)
     if dump_passes is not None:
@@ -100,9 +100,9 @@ def show_command(
     )
 
 
-def _general(source: str, request: Request) -> TileKernel | None:
+def _general(source: str, request: Request) -> NamedKernel | None:
     """The tile kernel a source names."""
-    return text_named(source, str(request.dtype or "bf16"))
+    return kernel_of_spec(source, str(request.dtype or "bf16"))
 
 
 def _compiled_text(made: CompiledMi355x, source: str, details: bool) -> str:
@@ -123,7 +123,7 @@ def _text(part: Subject, details: bool) -> str:
     return "\n".join([_facts(part), "", listing, "", *_synchronisation(part)])
 
 
-def _tile_kernel(found: Subject | TileKernel, where: str) -> TileKernel:
+def _tile_kernel(found: Subject | NamedKernel, where: str) -> NamedKernel:
     kernel = found.kernel if isinstance(found, Subject) else found
     if kernel is None:
         raise ConfigError(
@@ -134,15 +134,15 @@ def _tile_kernel(found: Subject | TileKernel, where: str) -> TileKernel:
     return kernel
 
 
-def _after(found: Subject | TileKernel, name: str) -> str:
+def _after(found: Subject | NamedKernel, name: str) -> str:
     kernel = _tile_kernel(found, "--after")
-    with working(f"deriving {kernel.text.name}"):
+    with working(f"deriving {kernel.tile_kernel.name}"):
         return kernel.after(name)
 
 
-def _dumped(found: Subject | TileKernel, folder: Path) -> str:
+def _dumped(found: Subject | NamedKernel, folder: Path) -> str:
     kernel = _tile_kernel(found, "--dump-passes")
-    with working(f"deriving {kernel.text.name}"):
+    with working(f"deriving {kernel.tile_kernel.name}"):
         return pass_list.dump(kernel.compiled, folder, kernel.config)
 
 
@@ -155,7 +155,7 @@ def _list() -> str:
     }
     rows = [(name, schedules[name]) for name in SCHEDULES]
     lines = ["counter schedules (MI355X):", *_rows(rows), "kernels (H200):"]
-    return "\n".join([*lines, *_rows([(t.name, described(t)) for t in TEXTS.values()])])
+    return "\n".join([*lines, *_rows([(t.name, described(t)) for t in KERNELS.values()])])
 
 
 def _rows(rows: list[tuple[str, str]]) -> list[str]:

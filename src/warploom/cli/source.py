@@ -18,14 +18,14 @@ from warploom.cli.author import called, find_target, hopper, machine, user_objec
 from warploom.cli.kernels import (
     TILES,
     Knobs,
-    TileKernel,
+    NamedKernel,
     built_in,
     kernel_named,
     kernel_names,
     parse_tile,
     split_spec,
     tile_extents,
-    told,
+    with_choices,
     with_tile,
 )
 from warploom.cli.knobs import Request
@@ -33,7 +33,7 @@ from warploom.cli.screen import working
 from warploom.cli.subject import Document, Subject
 from warploom.codegen.amdgcn.emit import SCHEDULES
 from warploom.errors import ConfigError, DocumentError
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir import ScheduleDocument, read_schedule
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.pipeline.compile import CompiledSchedule, OnRace, compile_schedule
@@ -55,39 +55,39 @@ def load(spec: str, request: Request | None = None) -> Subject:
     return derived(look_up(spec, request or Request()), spec)
 
 
-def derived(found: Subject | TileKernel, spec: str) -> Subject:
+def derived(found: Subject | NamedKernel, spec: str) -> Subject:
     """What was found, a kernel with its schedule."""
     if isinstance(found, Subject):
         return found
     if not found.compiled.kernel.loops:
         raise ConfigError(
-            f"{found.text.name} has no loop, so there is no schedule",
+            f"{found.tile_kernel.name} has no loop, so there is no schedule",
             where=spec,
             why="its rows are worked on one after the other",
             fix=f"`warploom show {spec} --after rewrite` shows its ops; on a GPU run and bench "
             "execute it, without one .reference(...) in Python does",
         )
-    with working(f"deriving {found.text.name}"):
+    with working(f"deriving {found.tile_kernel.name}"):
         document = found.lowered.document
     return Subject(spec=spec, document=document, kernel=found, dtype=found.dtype)
 
 
-def look_up(spec: str, request: Request) -> Subject | TileKernel:
+def look_up(spec: str, request: Request) -> Subject | NamedKernel:
     """What a spec names; a kernel is not scheduled yet."""
     found = _look_up(spec, request)
-    if isinstance(found, TileKernel) and request.changes_order:
+    if isinstance(found, NamedKernel) and request.changes_order:
         raise ConfigError(
             "knobs and --sync are of counter schedules", where=spec, fix="leave them out"
         )
     return found if request.target is None else _on_target(found, spec, request.target)
 
 
-def _on_target(found: Subject | TileKernel, spec: str, name: str) -> Subject | TileKernel:
+def _on_target(found: Subject | NamedKernel, spec: str, name: str) -> Subject | NamedKernel:
     """What was found, to be priced on another machine than its own."""
     target = find_target(name)
-    if isinstance(found, TileKernel) and target is None:
+    if isinstance(found, NamedKernel) and target is None:
         return _on_mi355x(found, spec)
-    if isinstance(found, TileKernel):
+    if isinstance(found, NamedKernel):
         return replace(found, target=hopper(spec, target))
     if isinstance(found.document, RolesDocument):
         kernel = found.kernel and replace(found.kernel, target=hopper(spec, target))
@@ -95,16 +95,16 @@ def _on_target(found: Subject | TileKernel, spec: str, name: str) -> Subject | T
     return replace(found, machine=machine(spec, target), target_given=True)
 
 
-def _on_mi355x(found: TileKernel, spec: str) -> Subject:
+def _on_mi355x(found: NamedKernel, spec: str) -> Subject:
     """The schedule of a tile kernel's loop on MI355X: the one that its code is printed from."""
     tile = "x".join(str(n) for _, n in found.pins) or None
     made = CompiledMi355x(found.compiled.kernel, tile_extents(found, tile))
-    with working(f"compiling {found.text.name} for mi355x"):
+    with working(f"compiling {found.tile_kernel.name} for mi355x"):
         documents = made.documents
     if not documents:
         reasons = made.program.not_pipelined
         raise ConfigError(
-            f"{found.text.name} has no pipelined loop on mi355x",
+            f"{found.tile_kernel.name} has no pipelined loop on mi355x",
             where=spec,
             why="; ".join(reasons) or "it has no loop of products",
             fix=f"warploom run {spec} --on mi355x executes its plain loops; "
@@ -113,7 +113,7 @@ def _on_mi355x(found: TileKernel, spec: str) -> Subject:
     return Subject(spec=spec, document=documents[0], dtype=found.dtype)
 
 
-def _look_up(spec: str, request: Request) -> Subject | TileKernel:
+def _look_up(spec: str, request: Request) -> Subject | NamedKernel:
     tile, dtype = request.tile, request.dtype
     if spec == STDIN or spec.endswith(".json"):
         return _from_document(read_document(spec), spec, request)
@@ -143,7 +143,7 @@ def _built_in(
     return replace(subject, tile=parse_tile(tile, dtype, TILES.get(spec)), dtype=dtype)
 
 
-def text_named(spec: str, dtype: str) -> TileKernel | None:
+def kernel_of_spec(spec: str, dtype: str) -> NamedKernel | None:
     """The tile kernel a spec names, not lowered; None for schedules and documents."""
     name, said = split_spec(spec)
     if name in SCHEDULES or name == STDIN or name.endswith(".json"):
@@ -152,7 +152,11 @@ def text_named(spec: str, dtype: str) -> TileKernel | None:
     if kernel is not None or ":" not in name:
         return kernel
     found = user_object(name)
-    return told(TileKernel(found, dtype), said, spec) if isinstance(found, Text) else None
+    return (
+        with_choices(NamedKernel(found, dtype), said, spec)
+        if isinstance(found, TileKernel)
+        else None
+    )
 
 
 def _unknown(spec: str) -> ConfigError:
@@ -170,9 +174,9 @@ def _unknown(spec: str) -> ConfigError:
     return ConfigError(f"there is no schedule or kernel {spec!r}", fix=fix)
 
 
-def _from_object(found: object, spec: str, request: Request) -> Subject | TileKernel:
+def _from_object(found: object, spec: str, request: Request) -> Subject | NamedKernel:
     """One case for each kind of value an author may name."""
-    kinds = PipelineSchedule | CompiledSchedule | ScheduleDocument | RolesDocument | Text
+    kinds = PipelineSchedule | CompiledSchedule | ScheduleDocument | RolesDocument | TileKernel
     if isinstance(found, type) or (callable(found) and not isinstance(found, kinds)):
         found = called(found, spec)
     match found:
@@ -182,8 +186,10 @@ def _from_object(found: object, spec: str, request: Request) -> Subject | TileKe
             return replace(_from_document(found.document(), spec, request), compiled=found)
         case ScheduleDocument() | RolesDocument():
             return _from_document(found, spec, request)
-        case Text():
-            plain = told(TileKernel(found, request.dtype or "bf16"), split_spec(spec)[1], spec)
+        case TileKernel():
+            plain = with_choices(
+                NamedKernel(found, request.dtype or "bf16"), split_spec(spec)[1], spec
+            )
             return with_tile(plain, request.tile)
     raise ConfigError(
         f"{spec} is a {type(found).__name__}", why=f"commands work on {KINDS}", fix=f"name {KINDS}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from warploom.cli.kernels import TileKernel
+from warploom.cli.kernels import NamedKernel
 from warploom.cli.screen import working
 from warploom.errors import CostModelError, VerificationError, WarploomError
 from warploom.ir import ScheduleDocument, schedule_to_json, write_schedule
@@ -42,7 +42,7 @@ class Subject:
     spec: str
     document: Document
     compiled: CompiledSchedule | None = None
-    kernel: TileKernel | None = None
+    kernel: NamedKernel | None = None
     tile: Tile | None = None
     dtype: str = "bf16"
     machine: MachineCosts | None = None
@@ -81,7 +81,7 @@ class Subject:
         """The verifier's verdict; of several loops that of the first which is not clean."""
         if self.compiled and self.compiled.report:
             return self.compiled.report
-        found = [_judged(x.document) for x in self.loops]
+        found = [_checked(x.document) for x in self.loops]
         return next((r for r in found if not r.clean), found[-1])
 
     def require_proof(self, fix: str, why: str = "") -> None:
@@ -219,7 +219,7 @@ class Subject:
 
 
 @lru_cache(maxsize=64)  # a command asks again and again for what follows from a value alone
-def _judged(document: Document) -> Report:
+def _checked(document: Document) -> Report:
     return verify_roles(document) if isinstance(document, RolesDocument) else verify(document)
 
 

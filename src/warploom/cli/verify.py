@@ -59,7 +59,7 @@ def verify_command(
         ),
     ],
     trips: Annotated[
-        str | None, typer.Option(metavar="N..M", help="Judge these trip counts only.")
+        str | None, typer.Option(metavar="N..M", help="Verify these trip counts only.")
     ] = None,
     form: Annotated[
         Form, typer.Option("--format", help="text, or json: one report a line.")
@@ -89,8 +89,8 @@ def verify_command(
     verdicts = []
     for source in sources:
         with working(f"verifying {source}"):
-            judged = list(_judge(source, wanted, target, tile, shown=shown))
-        for verdict, document in judged:
+            verified = list(_verdicts(source, wanted, target, tile, shown=shown))
+        for verdict, document in verified:
             if form is Form.JSON:
                 write(render(verdict, form.value))
                 if verdict.report is None:
@@ -99,11 +99,11 @@ def verify_command(
             say(render(verdict, form.value))
             if shown and verdict.report is not None and document is not None:
                 say(_witness(document, verdict.report))
-        verdicts += [verdict for verdict, _ in judged]
+        verdicts += [verdict for verdict, _ in verified]
     raise typer.Exit(exit_code(verdicts))
 
 
-def _judge(
+def _verdicts(
     source: str, trips: range | None, target: str | None, tile: str | None, *, shown: bool
 ) -> Iterator[tuple[FileVerdict, Document | None]]:
     """A verdict a loop, with the document it is of where a witness is to be shown."""

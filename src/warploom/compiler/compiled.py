@@ -41,7 +41,7 @@ from warploom.errors import (
     SchedulingError,
 )
 from warploom.frontend.simplify import simplify
-from warploom.frontend.tile_kernel import Text, Types
+from warploom.frontend.tile_kernel import TileKernel, Types
 from warploom.interp.dataflow import DataflowReport, require_computed, verify_dataflow
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.module import KernelModule
@@ -422,7 +422,7 @@ class Compiled:
         if found is None:
             return None
         source, config = found
-        cubin = compile_source(source.text, name=self.kernel.name, judged=False)
+        cubin = compile_source(source.text, name=self.kernel.name, checked=False)
         return Built(config=config, source=source, cubin=cubin)
 
     def without_products(self) -> tuple[Source, KernelConfig] | None:
@@ -484,7 +484,7 @@ class Compiled:
     def built_from(
         self, document: RolesDocument, config: KernelConfig, *, stamps: bool = False
     ) -> Built:
-        """The programs of a document in place of the schedule's own; it is not judged here."""
+        """The programs of a document in place of the schedule's own; it is not verified here."""
         lowered = replace(self.lower(config), document=document)
         return self._built(config, emit_kernel(lowered, self.target, stamps=stamps))
 
@@ -499,7 +499,7 @@ class Compiled:
 
     def _built(self, config: KernelConfig, source: Source) -> Built:
         name = f"{self.kernel.name} {config.name}"
-        cubin = compile_source(source.text, name=name, judged=False)
+        cubin = compile_source(source.text, name=name, checked=False)
         return Built(config=config, source=source, cubin=cubin)
 
 
@@ -516,7 +516,7 @@ def _gathers(kernel: Kernel) -> bool:
 
 
 def compile_kernel(
-    text: Text,
+    tile_kernel: TileKernel,
     types: Types,
     *,
     sizes: Mapping[str, int],
@@ -527,13 +527,15 @@ def compile_kernel(
     free: bool = False,
 ) -> Compiled | CompiledMi355x:
     """``TileKernel.compile``. ``free``: nothing that was measured is taken."""
-    text.check_names("sizes", sizes, text.axes, "axes of the kernel")
-    text.check_names("positive", positive, text.signature.scalars, "scalars of the kernel")
+    tile_kernel.check_names("sizes", sizes, tile_kernel.axes, "axes of the kernel")
+    tile_kernel.check_names(
+        "positive", positive, tile_kernel.signature.scalars, "scalars of the kernel"
+    )
     amd = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
     if amd is not None:
-        kernel = text.value_for(text.spell(types, without), sizes, constants, without)
-        check_pins(kernel, text.pins)
-        return CompiledMi355x(kernel, extents_of(kernel, dict(text.pins)), amd)
+        kernel = tile_kernel.value_for(tile_kernel.spell(types, without), sizes, constants, without)
+        check_pins(kernel, tile_kernel.pins)
+        return CompiledMi355x(kernel, extents_of(kernel, dict(tile_kernel.pins)), amd)
     if isinstance(target, str) and target in _HOPPER:
         target = _HOPPER[target]()
     if target is not None and not isinstance(target, HopperTarget):
@@ -542,18 +544,23 @@ def compile_kernel(
             where="target",
             fix="'h200', 'h100', 'mi355x', 'mi300x', or a HopperTarget by dataclasses.replace",
         )
-    wanted = text.spell(types, without)
-    kernel = text.value_for(wanted, sizes, constants, without)
+    wanted = tile_kernel.spell(types, without)
+    kernel = tile_kernel.value_for(wanted, sizes, constants, without)
     whole = not free and {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())
 
     def measured() -> Pins:
         """As a call of these sizes would have it; of a part of the sizes nothing is known."""
         own = tuple(sorted((v.axis, sizes[v.axis]) for v in kernel.vars)) if whole else ()
         known = recall(kernel, dict(own)) if whole else ()
-        return known or (tuned_pins(text, kernel, constants, sizes) if whole else ())
+        return known or (tuned_pins(tile_kernel, kernel, constants, sizes) if whole else ())
 
     return Compiled(
-        kernel, sizes=sizes, pins=text.pins, positive=positive, target=target, measured=measured
+        kernel,
+        sizes=sizes,
+        pins=tile_kernel.pins,
+        positive=positive,
+        target=target,
+        measured=measured,
     )
 
 

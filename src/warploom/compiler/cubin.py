@@ -104,11 +104,11 @@ def compile_source(
     cache_dir: Path | None = None,
     name: str = "kernel",
     options: tuple[str, ...] = (),
-    judged: bool = True,
+    checked: bool = True,
 ) -> Cubin:
     """The cubin of a source, cached or compiled now.
 
-    ``judged``: raises when ptxas voids the schedule; without it the verdict is left to the caller
+    ``checked``: raises when ptxas voids the schedule; without it the verdict is left to the caller
     (``Cubin.report``). ``name`` is for the progress line. ``options`` go to the compiler, such as
     ``-DNAME=1`` or ``-lineinfo``: what NVRTC and nvcc spell alike.
     """
@@ -122,7 +122,7 @@ def compile_source(
             data, log = run(source, options)
         found = Cubin(data=data, toolchain=toolchain, report=read_log(log))
         kept.put("cubin", key, json.dumps({"log": log}).encode() + b"\n" + data)
-    if judged:
+    if checked:
         _judge(found.report)
     return found
 

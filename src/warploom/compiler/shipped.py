@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 
 
-def is_shipped(text: Text) -> bool:
+def is_shipped(tile_kernel: TileKernel) -> bool:
     """Whether a kernel is one that the package ships."""
-    module = sys.modules.get(text.function.__module__)
-    own = getattr(module, text.function.__name__, None)
+    module = sys.modules.get(tile_kernel.function.__module__)
+    own = getattr(module, tile_kernel.function.__name__, None)
     shipped = getattr(module, "__package__", "") == "warploom.kernels"
-    return shipped and isinstance(own, Text) and own.function is text.function
+    return shipped and isinstance(own, TileKernel) and own.function is tile_kernel.function

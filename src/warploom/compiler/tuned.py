@@ -17,7 +17,7 @@ from warploom.compiler.shipped import is_shipped
 from warploom.errors import WarploomError
 from warploom.frontend.canonical import Canonical
 from warploom.frontend.simplify import simplify
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import Kernel
 from warploom.kernels.measured import Pins, measured
 
@@ -62,11 +62,14 @@ class Match(NamedTuple):
 
 
 def tuned_pins(
-    text: Text | None, kernel: Kernel, choices: Mapping[str, object], sizes: Mapping[str, int]
+    tile_kernel: TileKernel | None,
+    kernel: Kernel,
+    choices: Mapping[str, object],
+    sizes: Mapping[str, int],
 ) -> Pins:
     """What was measured best for a kernel on these sizes; nothing where nothing was."""
-    if text is not None and is_shipped(text):
-        return measured(text.name, choices, sizes)
+    if tile_kernel is not None and is_shipped(tile_kernel):
+        return measured(tile_kernel.name, choices, sizes)
     found = match(kernel)
     if found is None:
         return ()
@@ -78,9 +81,9 @@ def tuned_pins(
     return tuple(pins)
 
 
-def shipped_kernels() -> dict[str, Text]:
+def shipped_kernels() -> dict[str, TileKernel]:
     """The kernels of which anything was measured."""
-    found: dict[str, Text] = {}
+    found: dict[str, TileKernel] = {}
     for source, names in SOURCES.items():
         module = import_module(f"warploom.kernels.{source}")
         found |= {name: getattr(module, name) for name in names}
@@ -91,24 +94,24 @@ def shipped_kernels() -> dict[str, Text]:
 def match(kernel: Kernel) -> Match | None:
     """The shipped kernel with the same form, if there is one."""
     wanted = Canonical(simplify(kernel))
-    for name, text in shipped_kernels().items():
-        for without in _left_out(text, kernel):
-            for choices in _choices(text):
-                found = _compared(text, kernel, wanted, without, choices)
+    for name, tile_kernel in shipped_kernels().items():
+        for without in _left_out(tile_kernel, kernel):
+            for choices in _choices(tile_kernel):
+                found = _compared(tile_kernel, kernel, wanted, without, choices)
                 if found is not None:
                     return found._replace(name=name)
     return None
 
 
-def _left_out(text: Text, kernel: Kernel) -> Iterator[frozenset[str]]:
-    """Optional tensors without which a text has the tensors of the kernel, by form."""
+def _left_out(tile_kernel: TileKernel, kernel: Kernel) -> Iterator[frozenset[str]]:
+    """Optional tensors without which a shipped kernel has the tensors of the kernel, by form."""
     given = kernel.tensors
-    optional = [t.name for t in text.signature.tensors if t.optional]
-    missing = len(text.signature.tensors) - len(given)
+    optional = [t.name for t in tile_kernel.signature.tensors if t.optional]
+    missing = len(tile_kernel.signature.tensors) - len(given)
     if not 0 <= missing <= len(optional) <= MOST_OPTIONAL:
         return
     for some in combinations(optional, missing):
-        rest = [t for t in text.signature.tensors if t.name not in some]
+        rest = [t for t in tile_kernel.signature.tensors if t.name not in some]
         alike = (
             (len(t.axes), t.access) == (len(u.axes), u.access) and t.dtype in (None, u.dtype)
             for t, u in zip(rest, given, strict=True)
@@ -117,28 +120,28 @@ def _left_out(text: Text, kernel: Kernel) -> Iterator[frozenset[str]]:
             yield frozenset(some)
 
 
-def _choices(text: Text) -> Iterator[dict[str, object]]:
-    names = [n for n in text.signature.choices if n in CHOICES]
+def _choices(tile_kernel: TileKernel) -> Iterator[dict[str, object]]:
+    names = [n for n in tile_kernel.signature.choices if n in CHOICES]
     for values in product(*(CHOICES[n] for n in names)):
         yield dict(zip(names, values, strict=True))
 
 
 def _compared(
-    text: Text,
+    tile_kernel: TileKernel,
     kernel: Kernel,
     wanted: Canonical,
     without: frozenset[str],
     choices: dict[str, object],
 ) -> Match | None:
-    """The match of a kernel with one form of a text."""
-    own = [t for t in text.signature.tensors if t.name not in without]
+    """The match of a kernel with one form of a shipped kernel."""
+    own = [t for t in tile_kernel.signature.tensors if t.name not in without]
     pairs = list(zip(own, kernel.tensors, strict=True))
     axes = {a.name: b.name for t, u in pairs for a, b in zip(t.axes, u.axes, strict=True)}
     whole = {v.axis: v.extent for v in kernel.vars if v.extent is not None}
     sizes = {a: size for a, b in axes.items() if (size := whole.get(b)) is not None}
     types = {t.name: u.dtype for t, u in pairs}
     try:
-        made = text.value_for(types, sizes, choices, without)
+        made = tile_kernel.value_for(types, sizes, choices, without)
         found = Canonical(simplify(made))
     except WarploomError:  # not of these types or sizes
         return None

@@ -15,7 +15,7 @@ import numpy as np
 
 from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
 from warploom.errors import ConfigError, KernelCallError
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.kernels import conv2d as conv_kernels, split_k as split_kernels
 from warploom.runtime.mi355x import CompiledMi355x, extents_of
 
@@ -102,7 +102,7 @@ def split_k_gemm(
 
 
 def _call(
-    text: Text,
+    tile_kernel: TileKernel,
     given: Mapping[str, Any],
     scalars: Mapping[str, int],
     sizes: Mapping[str, int],
@@ -116,9 +116,11 @@ def _call(
     first = next(iter(given.values()))
     host = isinstance(first, np.ndarray)
     kind = types if host else _kind_of(first)
-    named = text.whole_axes(text.spell(kind, without), without=without)
+    named = tile_kernel.whole_axes(tile_kernel.spell(kind, without), without=without)
     whole = tuple((n, s) for n, s in sizes.items() if n in named)
-    made = _compiled(text, kind, whole, without, tuple(sorted((config or {}).items())), target)
+    made = _compiled(
+        tile_kernel, kind, whole, without, tuple(sorted((config or {}).items())), target
+    )
     if host:
         done = made.execute(given, dict(scalars), sizes=dict(sizes))
         outputs = tuple(done.outputs.values())
@@ -128,7 +130,7 @@ def _call(
 
 @lru_cache(maxsize=256)
 def _compiled(
-    text: Text,
+    tile_kernel: TileKernel,
     kind: str,
     whole: tuple[tuple[str, int], ...],
     without: tuple[str, ...],
@@ -138,8 +140,8 @@ def _compiled(
     if target not in MACHINES:
         raise ConfigError(f"no AMD chip {target!r}", where="target", fix=" or ".join(MACHINES))
     left = frozenset(without)
-    types = text.spell(kind, left)
-    kernel = text.specialise(types, sizes=dict(whole), without=left)
+    types = tile_kernel.spell(kind, left)
+    kernel = tile_kernel.specialise(types, sizes=dict(whole), without=left)
     return CompiledMi355x(kernel, extents_of(kernel, dict(config)), MACHINES[target])
 
 

@@ -1,6 +1,6 @@
 """``attention`` and ``attention_packed`` on a Hopper GPU, for tensors of any library.
 
-They run the texts of ``warploom.kernels.attention``; the kernel is scheduled, proven and compiled
+They run the kernels of ``warploom.kernels.attention``; the kernel is scheduled, proven and compiled
 on first use and kept.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from warploom.errors import ConfigError
 from warploom.kernels.attention import (
-    attention as text,
+    attention as tile_kernel,
     blocked as blocked_text,
     packed as packed_text,
     paged as paged_text,
@@ -74,7 +74,7 @@ def attention(
     ``pages[i, 0]``, ``pages[i, 1]`` and so on. What lies in a page past the length does not count.
 
     ``score(x, batch, head, query, key)`` changes scaled scores, ``visible(batch, head, query,
-    key)`` says which keys count: Python functions, read from their text like a kernel's. Tensors
+    key)`` says which keys count: Python functions, read from their source like a kernel's. Tensors
     they capture are read on the GPU. FlexAttention's score_mod and mask_mod are taken as they are,
     and so is its BlockMask: its blocks alone are walked, full ones without a mask.
     ``sinks``, float32 [heads]: scores of a key without a value that every query sees.
@@ -135,7 +135,7 @@ def _check_plain(own: bool) -> None:
         raise ConfigError(
             "pages together with score, visible or sinks",
             where="warploom.attention",
-            why="keys in pages are read by a text of its own, which has none of them",
+            why="keys in pages are read by a kernel of its own, which has none of them",
             fix="gather the pages into one tensor first, or leave them out",
         )
 
@@ -262,7 +262,9 @@ def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
 
 
 PLAIN = tuple(tuple(_options(causal, sums, None) for causal in BOTH) for sums in BOTH)
-CALLS = Calls(text, check=_check, viewed=_viewed, usual=usual_scale, summed="t", counted="lengths")
+CALLS = Calls(
+    tile_kernel, check=_check, viewed=_viewed, usual=usual_scale, summed="t", counted="lengths"
+)
 BLOCKED = Calls(blocked_text, check=_check, usual=usual_scale)
 PAGED = Calls(paged_text, check=_check_paged, viewed=partial(_viewed, results=5), usual=usual_scale)
 PACKED = Calls(

@@ -25,7 +25,7 @@ HEADS = "q [batch, heads, length, head dim], lse [batch, heads, length]"
 
 
 def causal_choice(causal: bool | str) -> bool | str:
-    """The mask in the words of the text: none, from the first key, or to the last."""
+    """The mask in the words of the kernel: none, from the first key, or to the last."""
     usual = "False, True ('upper_left': query i sees keys 0..i) or 'lower_right'"
     return one_of(causal, CAUSAL, "causal", fix=usual)
 

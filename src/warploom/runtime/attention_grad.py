@@ -11,7 +11,7 @@ from typing import Any
 
 from warploom.ir.tile import DType
 from warploom.kernels.attention_grad import (
-    attention_grad as text,
+    attention_grad as tile_kernel,
     blocked_grad,
     blocked_values,
     packed_grad,
@@ -58,7 +58,7 @@ def attention_backward(
     head dim is 64, 128 or 256. The sums that make ``dq`` are in fp32 and in no fixed order, so it
     may differ in its last bit from run to run, unless ``deterministic`` is asked for: then they are
     added in turn. ``dk`` and ``dv`` are the same in every run. ``score``, ``visible`` and
-    ``lengths`` are those of the forward pass; the derivative of ``score`` follows from its text.
+    ``lengths`` are those of the forward pass; the derivative of ``score`` follows from its source.
     Of a block mask its blocks alone are walked, where sums are added in turn those its function
     sees.
     """
@@ -228,5 +228,5 @@ PREPARED, CONVERTED, SUMMED = Calls(prepared), Calls(converted), Calls(summed)
 _PLACES = {"q": ROWS, "do": ROWS, "k": KEYS, "dv": ("t", "h", "d")}
 PACKED = Calls(packed_grad, _PLACES | {"v": KEYS, "dk": ("t", "h", "d")})
 PACKED_VALUES = Calls(packed_values, _PLACES)
-CALLS, VALUES = Calls(text), Calls(values_grad)
+CALLS, VALUES = Calls(tile_kernel), Calls(values_grad)
 BLOCKED, BLOCKED_VALUES = Calls(blocked_grad), Calls(blocked_values)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from warploom.errors import ConfigError, WarploomError
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.runtime.tensors import stream_of
 from warploom.runtime.tuning import rotated
 
@@ -47,7 +47,7 @@ def _timed(args: Sequence[Any], given: Mapping[str, Any], rounds: int) -> Measur
 
 
 def benchmark(
-    text: Text,
+    tile_kernel: TileKernel,
     args: Sequence[Any],
     given: Mapping[str, Any],
     *,
@@ -55,13 +55,13 @@ def benchmark(
     rounds: int = 5,
     measure: Measure | None = None,
 ) -> Benchmark:
-    """``Text.benchmark``."""
+    """``TileKernel.benchmark``."""
     others = dict(against or {})
-    calls = [lambda: text(*args, **given), *(lambda f=f: f(*args) for f in others.values())]
+    calls = [lambda: tile_kernel(*args, **given), *(lambda f=f: f(*args) for f in others.values())]
     calls[0]()  # compiles, and says what does not suit before anything is timed
     times = (measure or _timed(args, given, rounds))(calls)
     found = dict(zip(others, times[1:], strict=True))
-    return Benchmark(kernel=text.name, milliseconds=times[0], against=found)
+    return Benchmark(kernel=tile_kernel.name, milliseconds=times[0], against=found)
 
 
 class Autotuned:
@@ -72,30 +72,34 @@ class Autotuned:
 
     def __init__(
         self,
-        text: Text,
+        tile_kernel: TileKernel,
         configs: Sequence[Mapping[str, object]],
         *,
         rounds: int = 5,
         measure: Measure | None = None,
     ) -> None:
-        self.text, self.configs = text, tuple(dict(c) for c in configs)
+        self.tile_kernel, self.configs = tile_kernel, tuple(dict(c) for c in configs)
         if not self.configs:
             raise ConfigError(
-                f"autotune of kernel {text.name} without configurations",
+                f"autotune of kernel {tile_kernel.name} without configurations",
                 where="autotune",
                 fix="autotune(kernel, [{'m': 64}, {'m': 128, 'stages': 4}])",
             )
         self._rounds, self._measure = rounds, measure
         self.chosen: dict[tuple[Any, ...], dict[str, object]] = {}
-        self.__name__, self.__doc__, self.__wrapped__ = text.name, text.__doc__, text
+        self.__name__, self.__doc__, self.__wrapped__ = (
+            tile_kernel.name,
+            tile_kernel.__doc__,
+            tile_kernel,
+        )
 
     def __repr__(self) -> str:
-        return f"<autotuned {self.text!r}, {len(self.configs)} configurations>"
+        return f"<autotuned {self.tile_kernel!r}, {len(self.configs)} configurations>"
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (what a kernel has)
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self.text, name)
+        return getattr(self.tile_kernel, name)
 
     def __call__(self, *args: Any, **given: Any) -> Any:  # noqa: ANN401 (as a kernel's)
         """Run it; the first call with tensors of these shapes measures."""
@@ -106,15 +110,15 @@ class Autotuned:
         )
         if key not in self.chosen:
             self.chosen[key] = self._quickest(args, given)
-        return self.text.with_config(**self.chosen[key])(*args, **given)
+        return self.tile_kernel.with_config(**self.chosen[key])(*args, **given)
 
     def _quickest(self, args: Sequence[Any], given: Mapping[str, Any]) -> dict[str, object]:
         tried: list[tuple[dict[str, object], Callable[[], object]]] = []
         said: list[str] = []
         for config in self.configs:
-            pinned = self.text.with_config(**config)
+            pinned = self.tile_kernel.with_config(**config)
 
-            def go(pinned: Text = pinned) -> object:
+            def go(pinned: TileKernel = pinned) -> object:
                 return pinned(*args, **given)
 
             try:
@@ -125,7 +129,7 @@ class Autotuned:
             tried.append((config, go))
         if not tried:
             raise ConfigError(
-                f"no configuration of kernel {self.text.name} can be built",
+                f"no configuration of kernel {self.tile_kernel.name} can be built",
                 where="autotune",
                 why="; ".join(said),
                 fix="other configurations",
@@ -136,7 +140,7 @@ class Autotuned:
 
 
 def autotune(
-    kernel: Text | Sequence[Mapping[str, object]],
+    kernel: TileKernel | Sequence[Mapping[str, object]],
     configs: Sequence[Mapping[str, object]] | None = None,
     *,
     rounds: int = 5,
@@ -148,17 +152,17 @@ def autotune(
     ``@wl.kernel``. A configuration is what ``with_config`` takes. ``measure``: another way to time
     calls, which gives milliseconds for each of them.
     """
-    if isinstance(kernel, Text):
+    if isinstance(kernel, TileKernel):
         return Autotuned(kernel, configs or (), rounds=rounds, measure=measure)
     given = kernel
 
-    def decorate(text: Text) -> Autotuned:
-        if not isinstance(text, Text):
+    def decorate(tile_kernel: TileKernel) -> Autotuned:
+        if not isinstance(tile_kernel, TileKernel):
             raise ConfigError(
                 "autotune stands over something that is no kernel",
                 where="autotune",
                 fix="@warploom.autotune(configs) above @warploom.kernel",
             )
-        return Autotuned(text, given, rounds=rounds, measure=measure)
+        return Autotuned(tile_kernel, given, rounds=rounds, measure=measure)
 
     return decorate

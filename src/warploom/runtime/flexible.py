@@ -1,7 +1,7 @@
 """Functions of the caller in a kernel: lifted, and their captured tensors given with every call.
 
 A function is lifted once; a later call with the same function, or with another one that reads the
-same text and captures equal things, finds the kernels made for it.
+same source and captures equal things, finds the kernels made for it.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ def flexible(
     options: tuple[Any, ...],
     sinks: Any | None = None,  # noqa: ANN401
 ) -> tuple[Calls, tuple[Any, ...], tuple[Any, ...]]:
-    """Calls of a text with these functions, its options, and the tensors they capture."""
+    """Calls of a kernel with these functions, its options, and the tensors they capture."""
     wanted = {"score": score, "visible": _mask(visible), "sink": _sink(sinks)}
     lifted, tensors = _lifted({n: f for n, f in wanted.items() if f is not None})
     key = (id(calls), tuple(lifted.items()), tuple((n, len(t.shape)) for n, t in tensors.items()))
     found = _CALLS.get(key)
     if found is None:
-        text = calls.text.with_lifted(lifted, dict(key[2]))
+        tile_kernel = calls.tile_kernel.with_lifted(lifted, dict(key[2]))
         with _LOCK:
             empty = {"summed": calls.summed, "counted": calls.counted}
             given: dict[str, Any] = {"check": calls.check, "usual": usual_scale, **empty}
-            found = _CALLS[key] = Calls(text, calls.spelled, **given)
+            found = _CALLS[key] = Calls(tile_kernel, calls.spelled, **given)
             while len(_CALLS) > MOST_KEPT:
                 del _CALLS[next(iter(_CALLS))]
     types, choices, *rest = options

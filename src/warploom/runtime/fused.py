@@ -1,6 +1,6 @@
 """Products that libraries leave in parts: gated, grouped, with block scales, with packed weights.
 
-Each runs one text of ``warploom.kernels`` on a Hopper GPU, for tensors of any library.
+Each runs one kernel of ``warploom.kernels`` on a Hopper GPU, for tensors of any library.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from warploom.compiler.cuda_driver import sm_count
 from warploom.errors import BackendError
 from warploom.frontend import builtins as words
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import DType
 from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
 from warploom.kernels.grouped import (
@@ -283,26 +283,26 @@ def _gated(activation: str) -> tuple[Any, ...]:
 
 
 def _calls(
-    text: Text,
+    tile_kernel: TileKernel,
     kinds: Callable[[dict[str, DType]], str],
     called: dict[str, str] | None = None,
     summed: str | None = "k",
     **spelled: tuple[str, ...],
 ) -> Calls:
-    """Calls of a text; ``kinds`` says what is wrong with the element types of a call's tensors.
+    """Calls of a kernel; ``kinds`` says what is wrong with the element types of a call's tensors.
 
-    ``called``: what callers call tensors, where the text has other names.
+    ``called``: what callers call tensors, where the kernel has other names.
     """
-    names = [t.name for t in text.signature.tensors]
+    names = [t.name for t in tile_kernel.signature.tensors]
 
     def check(layouts: Layouts, options: tuple[Any, ...]) -> None:
         given = {n: w.dtype for n, w in zip(names, layouts, strict=True) if w is not None}
         wrong = kinds(given)
         if wrong:
             said = ", ".join(f"{(called or {}).get(n, n)} {d}" for n, d in given.items())
-            raise BackendError(f"tensors are {said}", where=text.name, fix=wrong)
+            raise BackendError(f"tensors are {said}", where=tile_kernel.name, fix=wrong)
 
-    return Calls(text, spelled, check=check, called=called, summed=summed)
+    return Calls(tile_kernel, spelled, check=check, called=called, summed=summed)
 
 
 def _same_halves(given: dict[str, DType]) -> str:

@@ -1,6 +1,6 @@
 """``gemm``: C = act(alpha * A @ B + bias) + residual on a Hopper GPU, for tensors of any library.
 
-It runs the text ``warploom.kernels.gemm``: tiles are chosen by shape (or given, or tuned), the
+It runs the kernel ``warploom.kernels.gemm``: tiles are chosen by shape (or given, or tuned), the
 kernel is scheduled, proven and compiled on first use and kept. Operands are bf16, fp16 or fp8
 (e4m3) with fp32 accumulation.
 """
@@ -12,9 +12,9 @@ from typing import Any
 
 from warploom.errors import BackendError
 from warploom.frontend import builtins as words
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import DType
-from warploom.kernels.gemm import gemm as text, turned
+from warploom.kernels.gemm import gemm as tile_kernel, turned
 from warploom.passes.kernel_config import KernelConfig
 from warploom.runtime.arguments import number, one_of, tiles
 from warploom.runtime.kernel_calls import Calls
@@ -70,7 +70,7 @@ def asked(
     given = (activation, out_dtype, scale > 0, choice, scale == 1.0)
     try:
         options = _options(*given)
-    except TypeError:  # one of them cannot be a key: it is told
+    except TypeError:  # one of them cannot be a key: the error names it
         options = _options.__wrapped__(*given)
     return options, NO_SCALARS if scale == 1.0 else (scale,)
 
@@ -115,16 +115,16 @@ def _check(layouts: Layouts, options: tuple[Any, ...]) -> None:
         )
 
 
-def _pick(layouts: Layouts, options: tuple[Any, ...]) -> Text:
+def _pick(layouts: Layouts, options: tuple[Any, ...]) -> TileKernel:
     """Few rows are columns of the products; a residual would be read across."""
     a, residual = layouts[0], layouts[4]
     pinned = dict(options[4]).get("m")
     if pinned is not None:  # rows of products are multiples of 64
-        return turned if pinned % WGMMA_ROWS else text
+        return turned if pinned % WGMMA_ROWS else tile_kernel
     few = a is not None and len(a.shape) == MATRIX and a.shape[0] <= FEW_ROWS
-    return turned if few and residual is None else text
+    return turned if few and residual is None else tile_kernel
 
 
 NO_SCALARS: tuple[float, ...] = ()
 PLAIN = _options("none", None, True, None)
-CALLS = Calls(text, {"b": ("k", "n")}, check=_check, pick=_pick, summed="k")
+CALLS = Calls(tile_kernel, {"b": ("k", "n")}, check=_check, pick=_pick, summed="k")

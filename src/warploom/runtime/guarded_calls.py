@@ -254,7 +254,7 @@ def _listed(name: str, places: Sequence[int], between: str = ", ") -> str:
 
 @lru_cache(maxsize=TEXTS)
 def _function(text: str) -> Callable[..., Call]:
-    """What binds the text's call to a plan."""
+    """What binds the generated call to a plan."""
     names: dict[str, Callable[..., Call]] = {}
     exec(compile(text, "<launch of a plan>", "exec"), names)
     return names["bound"]

@@ -65,10 +65,10 @@ def _halved(w: Layout) -> Half:
 
 
 class Halved(Calls):
-    """Calls of a product; ``pair``: those of the text whose tiles lie in both halves."""
+    """Calls of a product; ``pair``: those of the kernel whose tiles lie in both halves."""
 
     def __init__(self, plain: Calls, pair: Calls) -> None:
-        super().__init__(plain.text, plain.spelled, plain.check, halves)
+        super().__init__(plain.tile_kernel, plain.spelled, plain.check, halves)
         self.pair = pair
 
     def _binary(self, layouts: Layouts, options: tuple[Any, ...]) -> Binary:

@@ -39,7 +39,7 @@ from warploom.errors import (
 from warploom.frontend.pointwise import rounded
 from warploom.frontend.printing import Printed, printing
 from warploom.frontend.signature import MISSING
-from warploom.frontend.tile_kernel import Text, Types
+from warploom.frontend.tile_kernel import TileKernel, Types
 from warploom.interp import TIMINGS, run_module
 from warploom.ir.module import KernelModule
 from warploom.ir.tile import Access, DType, Kernel, Store, walk
@@ -59,7 +59,7 @@ _ORDERS = {"in_order": "forward", "random": "random", "adversarial": "reverse"}
 
 
 def interpret(
-    text: Text,
+    tile_kernel: TileKernel,
     arrays: Sequence[Any],
     given: Mapping[str, Any],
     *,
@@ -79,32 +79,38 @@ def interpret(
         raise ConfigError(f"target={target!r}", where="interpret", fix=", ".join(TARGETS))
     if config is not None and target == "h200":
         _pins(config)
-    text.check_arguments(sizes, initial, types)
-    text.check_names("scalars", scalars, text.signature.scalars, "scalars of the kernel")
+    tile_kernel.check_arguments(sizes, initial, types)
+    tile_kernel.check_names(
+        "scalars", scalars, tile_kernel.signature.scalars, "scalars of the kernel"
+    )
     named = dict(given)
-    inputs, wanted = _inputs(text, arrays, named)
-    numbers, choices = _numbers(text, named, scalars)
+    inputs, wanted = _inputs(tile_kernel, arrays, named)
+    numbers, choices = _numbers(tile_kernel, named, scalars)
     held = {n: _array(x) for n, x in inputs.items()}
     without = frozenset(
         t.name
-        for t in text.signature.tensors
+        for t in tile_kernel.signature.tensors
         if t.name not in held and (t.access is not Access.OUT or t.name not in wanted)
     )
-    kinds = _types(text, held, types, without)
-    lengths = _lengths(text, held, sizes)
+    kinds = _types(tile_kernel, held, types, without)
+    lengths = _lengths(tile_kernel, held, sizes)
     built_in = {
-        n: v for n, v in numbers.items() if text.signature.scalar_defaults.get(n, MISSING) == v
+        n: v
+        for n, v in numbers.items()
+        if tile_kernel.signature.scalar_defaults.get(n, MISSING) == v
     }
     positive = [n for n, v in numbers.items() if n not in built_in and v > 0]
     with printing() as shown:
-        kernel = text.value_for(kinds, lengths, choices | built_in, without)
+        kernel = tile_kernel.value_for(kinds, lengths, choices | built_in, without)
     key = tuple((a, n) for a, n in lengths.items() if a in {v.axis for v in kernel.vars})
-    axes = {t.name: tuple(a.name for a in t.axes) for t in text.signature.tensors}
+    axes = {t.name: tuple(a.name for a in t.axes) for t in tile_kernel.signature.tensors}
     arrays_of = {n: Named(np.asarray(v), axes[n]) for n, v in held.items()}
     before = {n: Named(np.asarray(v), axes[n]) for n, v in initial.items() if n in axes}
     if config is None or target == "mi355x":
-        measured_pins = recall(kernel, dict(key)) or tuned_pins(text, kernel, choices, dict(key))
-        pins = [dict(text.pins)] if text.pins else tried_pins(measured_pins)
+        measured_pins = recall(kernel, dict(key)) or tuned_pins(
+            tile_kernel, kernel, choices, dict(key)
+        )
+        pins = [dict(tile_kernel.pins)] if tile_kernel.pins else tried_pins(measured_pins)
     else:
         pins = [_pins(config)]
     made = execute(
@@ -121,7 +127,7 @@ def interpret(
     show(shown, made)
     outputs = [
         _like(inputs, made[t.name].in_order(axes[t.name]))
-        for t in text.signature.outputs
+        for t in tile_kernel.signature.outputs
         if t.name in made
     ]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
@@ -417,19 +423,19 @@ def _pins(config: object) -> dict[str, object]:
     )
 
 
-def _fail(text: Text, what: str, fix: str) -> NoReturn:
-    where = str(text.source.line(text.source.tree))
-    raise KernelCallError(f"interpret of kernel '{text.name}': {what}", where=where, fix=fix)
+def _fail(tile_kernel: TileKernel, what: str, fix: str) -> NoReturn:
+    where = str(tile_kernel.source.line(tile_kernel.source.tree))
+    raise KernelCallError(f"interpret of kernel '{tile_kernel.name}': {what}", where=where, fix=fix)
 
 
 def _inputs(
-    text: Text, arrays: Sequence[Any], named: dict[str, Any]
+    tile_kernel: TileKernel, arrays: Sequence[Any], named: dict[str, Any]
 ) -> tuple[dict[str, Any], set[str]]:
     """Arrays by tensor, and the outputs that are wanted."""
-    tensors = text.signature.inputs
+    tensors = tile_kernel.signature.inputs
     if len(arrays) > len(tensors):
         _fail(
-            text,
+            tile_kernel,
             f"{len(arrays)} arrays for {len(tensors)} inputs",
             ", ".join(t.name for t in tensors),
         )
@@ -441,33 +447,33 @@ def _inputs(
     for t in tensors:
         if t.name not in found and not t.optional:
             _fail(
-                text,
+                tile_kernel,
                 f"'{t.name}' is not given",
                 "inputs in order: " + ", ".join(x.name for x in tensors),
             )
-    wanted = {t.name for t in text.signature.outputs if not t.optional}
-    for t in text.signature.outputs:
+    wanted = {t.name for t in tile_kernel.signature.outputs if not t.optional}
+    for t in tile_kernel.signature.outputs:
         if t.name in named:
             wanted = wanted | {t.name} if named.pop(t.name) else wanted - {t.name}
     return found, wanted
 
 
 def _numbers(
-    text: Text, named: dict[str, Any], scalars: Mapping[str, float]
+    tile_kernel: TileKernel, named: dict[str, Any], scalars: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    signature = text.signature
+    signature = tile_kernel.signature
     numbers: dict[str, float] = {}
     for name, dtype in signature.scalars.items():
         value = scalars.get(name, named.pop(name, signature.scalar_defaults.get(name)))
         if value is None:
-            _fail(text, f"scalar '{name}' is not given", f"{name}=...")
+            _fail(tile_kernel, f"scalar '{name}' is not given", f"{name}=...")
         numbers[name] = float(value) if dtype is DType.F32 else int(value)
     choices = {n: named.pop(n, d) for n, d in signature.choices.items()}
     missing = [n for n, v in choices.items() if v is MISSING]
     if missing or named:
         what = f"choice '{missing[0]}' is not given" if missing else f"no '{next(iter(named))}'"
         known = [*signature.scalars, *signature.choices, *(t.name for t in signature.tensors)]
-        _fail(text, what, ", ".join(known))
+        _fail(tile_kernel, what, ", ".join(known))
     return numbers, choices
 
 
@@ -508,12 +514,15 @@ class _Typed(np.ndarray):
 
 
 def _types(
-    text: Text, held: Mapping[str, _Typed], types: Types | None, without: frozenset[str]
+    tile_kernel: TileKernel,
+    held: Mapping[str, _Typed],
+    types: Types | None,
+    without: frozenset[str],
 ) -> dict[str, str | DType]:
     """Element types: stated, of the arrays, or for outputs that of the first input."""
-    stated = text.spell(types or {}, without)
+    stated = tile_kernel.spell(types or {}, without)
     kinds: dict[str, str | DType] = {}
-    for t in text.signature.tensors:
+    for t in tile_kernel.signature.tensors:
         if t.name in without:
             continue
         own = held[t.name].kind if t.name in held else None
@@ -521,28 +530,30 @@ def _types(
         if found is not None:
             kinds[t.name] = found
     first = DType(next(iter(kinds.values()), DType.F32))
-    for t in text.signature.outputs:
+    for t in tile_kernel.signature.outputs:
         if t.name not in without and t.name not in kinds:
             kinds[t.name] = DType.BF16 if first.bits == 8 else first
     return kinds
 
 
-def _lengths(text: Text, held: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, int]:
+def _lengths(
+    tile_kernel: TileKernel, held: Mapping[str, Any], sizes: Mapping[str, int]
+) -> dict[str, int]:
     lengths = dict(sizes)
-    for t in text.signature.tensors:
+    for t in tile_kernel.signature.tensors:
         if t.name not in held:
             continue
         shape = held[t.name].shape
         if len(shape) != len(t.axes):
             axes = ", ".join(a.name for a in t.axes)
-            _fail(text, f"'{t.name}' has {len(shape)} axes", f"an array [{axes}]")
+            _fail(tile_kernel, f"'{t.name}' has {len(shape)} axes", f"an array [{axes}]")
         for axis, count in zip(t.axes, shape, strict=True):
             if axis.per != 1:
                 continue
             length = count - (t.access is Access.STARTS)  # one more than groups
             if lengths.setdefault(axis.name, length) != length:
                 _fail(
-                    text,
+                    tile_kernel,
                     f"axis '{axis.name}' of '{t.name}' has {length} elements,"
                     f" elsewhere {lengths[axis.name]}",
                     "arrays whose axes of the same name agree",

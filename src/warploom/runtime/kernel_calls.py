@@ -1,4 +1,4 @@
-"""Calls of kernel texts: from arguments to a plan, and from then on only launches.
+"""Calls of tile kernels: from arguments to a plan, and from then on only launches.
 
 The key of a plan is the layout of every tensor, element types of outputs that are made, choices,
 scalars that have their default value (they are built in), which others exceed 0, and what the
@@ -28,7 +28,7 @@ from warploom.errors import (
 )
 from warploom.frontend.printing import printing
 from warploom.frontend.signature import MISSING, TensorText
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import Access, DType, Kernel, Tensor
 from warploom.runtime.interpreting import Interpreting, made_like, values_of, write_back
 from warploom.runtime.launch_cache import KERNELS, Origin, Request, launchable
@@ -50,42 +50,42 @@ class HollowError(RefusedError):
     """A call with an empty axis that is summed over; nobody outside a launch sees it."""
 
 
-def run(text: Text, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """``Text.__call__``."""
-    call = _CALLS.get(text)
+def run(tile_kernel: TileKernel, args: Sequence[Any], given: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """``TileKernel.__call__``."""
+    call = _CALLS.get(tile_kernel)
     if call is None:
-        call = _CALLS[text] = Calls(text)
+        call = _CALLS[tile_kernel] = Calls(tile_kernel)
     return call(args, given)
 
 
 class Calls:
-    """Calls of one text.
+    """Calls of one kernel.
 
-    ``spelled``: axes of tensors that callers order otherwise than the text does, by tensor.
-    ``check``: judges layouts, which fit together, and options of a first call. ``viewed``: how
+    ``spelled``: axes of tensors that callers order otherwise than the kernel does, by tensor.
+    ``check``: examines layouts, which fit together, and options of a first call. ``viewed``: how
     the kernel takes tensors of a call, where that differs. ``usual`` scalars of one that names
-    none (``Runner``). ``pick``: another text of the same signature. ``called``: what callers call
-    tensors that have other names in the text; errors speak their language. ``summed``: an axis that
+    none (``Runner``). ``pick``: another kernel of the same signature. ``called``: what callers call
+    tensors that have other names in the kernel; errors use theirs. ``summed``: an axis that
     may be empty: zeros stand for it, which sums do not see, or of which the input ``counted`` says
     that none counts.
     """
 
     def __init__(
         self,
-        text: Text,
+        tile_kernel: TileKernel,
         spelled: Mapping[str, Sequence[str]] | None = None,
         check: Callable[[Layouts, tuple[Any, ...]], None] | None = None,
         viewed: Callable[[Layouts, tuple[Any, ...]], View] | None = None,
         usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
-        pick: Callable[[Layouts, tuple[Any, ...]], Text] | None = None,
+        pick: Callable[[Layouts, tuple[Any, ...]], TileKernel] | None = None,
         called: Mapping[str, str] | None = None,
         summed: str | None = None,
         counted: str | None = None,
     ) -> None:
         self.summed, self.counted = summed, counted
-        self.text, self.check, self.viewed, self.pick = text, check, viewed, pick
+        self.tile_kernel, self.check, self.viewed, self.pick = tile_kernel, check, viewed, pick
         self.spelled = spelled
-        signature = text.signature
+        signature = tile_kernel.signature
         self.tensors = tuple(_spelled(t, (spelled or {}).get(t.name)) for t in signature.tensors)
         self.inner = {
             t.name: [a.name for a in mine.axes].index(t.axes[-1].name)
@@ -94,7 +94,7 @@ class Calls:
         self.places = {t.name: i for i, t in enumerate(self.tensors)}
         self.inputs = [i for i, t in enumerate(self.tensors) if t.access is not Access.OUT]
         self.outputs = [i for i, t in enumerate(self.tensors) if t.access is Access.OUT]
-        self.pins = tuple(sorted(text.pins.items(), key=str))
+        self.pins = tuple(sorted(tile_kernel.pins.items(), key=str))
         # Scalars and options of calls that name nothing, by which tensors they leave out.
         self.bare: dict[tuple[bool, ...], tuple[tuple[float, ...], tuple[Any, ...]]] = {}
         self.names = [(called or {}).get(t.name, t.name) for t in self.tensors]
@@ -152,7 +152,7 @@ class Calls:
                     wanted = wanted | {name}
         self._check_given(tensors)
         scalars, choices = self._numbers(named)
-        usual = self.text.signature.scalar_defaults
+        usual = self.tile_kernel.signature.scalar_defaults
         built_in = {n: v for n, v in scalars.items() if n in usual and v == usual[n]}
         scalars = {n: v for n, v in scalars.items() if n not in built_in}
         choices |= built_in
@@ -188,7 +188,7 @@ class Calls:
                 )
 
     def _numbers(self, named: dict[str, Any]) -> tuple[dict[str, float], dict[str, Any]]:
-        signature = self.text.signature
+        signature = self.tile_kernel.signature
         scalars: dict[str, float] = {}
         for name, dtype in signature.scalars.items():
             value = named.pop(name, signature.scalar_defaults.get(name))
@@ -233,7 +233,7 @@ class Calls:
         return fit.finish(done, self.outputs, stream)
 
     def _as_declared(self, tensors: Sequence[Any], layouts: Layouts) -> Layouts:
-        """Layouts in which floats of NumPy have the type that the text states for them, where it
+        """Layouts in which floats of NumPy have the type that the kernel states for them, where it
         does: what such arrays stand for elsewhere is the caller's word.
         """
         return tuple(
@@ -325,12 +325,12 @@ class Calls:
         kinds = self._types(layouts, dict(types), without)
         if self.check is not None:
             self.check(layouts, options)
-        text = self.pick(layouts, options) if self.pick else self.text
-        kernel = text.value_for(kinds, sizes, dict(choices), without)
+        tile_kernel = self.pick(layouts, options) if self.pick else self.tile_kernel
+        kernel = tile_kernel.value_for(kinds, sizes, dict(choices), without)
         known = pins or recall(kernel, dict(_size_key(kernel, sizes)))
         if known:
             return kernel, [dict(known)], positive
-        return kernel, tried_pins(tuned_pins(text, kernel, dict(choices), sizes)), positive
+        return kernel, tried_pins(tuned_pins(tile_kernel, kernel, dict(choices), sizes)), positive
 
     def _hollow(self, layouts: Layouts, options: tuple[Any, ...]) -> tuple[Tensor, ...]:
         """The tensors of a call one of which is empty, if so are all results.
@@ -411,11 +411,13 @@ class Calls:
         kinds = self._types(layouts, dict(types), without)
         if self.check is not None:
             self.check(layouts, options)
-        text = self.pick(layouts, options) if self.pick else self.text
-        kernel = text.value_for(kinds, sizes, dict(choices), without)
+        tile_kernel = self.pick(layouts, options) if self.pick else self.tile_kernel
+        kernel = tile_kernel.value_for(kinds, sizes, dict(choices), without)
         key = _size_key(kernel, sizes)
         known = pins or recall(kernel, dict(key))
-        ask = Request(kernel, key, known, positive, Origin(text, choices, tuple(sizes.items())))
+        ask = Request(
+            kernel, key, known, positive, Origin(tile_kernel, choices, tuple(sizes.items()))
+        )
         return ask, tensors, sizes
 
     def _bound(
@@ -443,7 +445,7 @@ class Calls:
     def _types(
         self, layouts: Layouts, stated: dict[str, DType], without: frozenset[str]
     ) -> dict[str, DType]:
-        """Element types: of tensors given, stated, in the text, or that of the first input."""
+        """Element types: of tensors given, stated, in the kernel, or that of the first input."""
         kinds = {
             t.name: t.dtype or w.dtype for t, w in zip(self.tensors, layouts, strict=True) if w
         }
@@ -455,7 +457,7 @@ class Calls:
         return kinds
 
     def _declared(self, kinds: Mapping[str, DType], without: frozenset[str]) -> tuple[Tensor, ...]:
-        """All tensors of the text, in order; those left out are optional ones not given."""
+        """All tensors of the kernel, in order; those left out are optional ones not given."""
         return tuple(
             Tensor(
                 name=t.name,
@@ -470,10 +472,10 @@ class Calls:
         )
 
     def _wrong(self, what: str, *, fix: str) -> KernelCallError:
-        return KernelCallError(f"call of kernel '{self.text.name}': {what}", fix=fix)
+        return KernelCallError(f"call of kernel '{self.tile_kernel.name}': {what}", fix=fix)
 
 
-_CALLS: WeakKeyDictionary[Text, Calls] = WeakKeyDictionary()
+_CALLS: WeakKeyDictionary[TileKernel, Calls] = WeakKeyDictionary()
 
 
 def _spelled(tensor: TensorText, names: Sequence[str] | None) -> TensorText:
@@ -507,7 +509,7 @@ def compiled_or_chosen(request: Request) -> Compiled:
     place for it: then with another order of its own, or with nothing of it.
     """
     kernel, sizes, pins, positive = request.kernel, request.sizes, request.pins, request.positive
-    warns = not is_shipped(request.origin.text)
+    warns = not is_shipped(request.origin.tile_kernel)
     if pins:
         return _compiled(kernel, sizes, pins, positive, warns)
     from warploom.compiler.compiled import alternatives  # noqa: PLC0415 (loads every pass)

@@ -20,7 +20,7 @@ from warploom.compiler.cubin import cubin_key, find_toolchain, recall_cubin
 from warploom.compiler.disk_cache import digest, disk_cache
 from warploom.compiler.json_values import params_data, read_value
 from warploom.compiler.shipped import is_shipped
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import Kernel, Tensor
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ Pins = tuple[tuple[str, object], ...]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the kernel of a call comes from: its text, the choices made, the sizes of all axes."""
+    """Where the kernel of a call comes from: its source, choices, the sizes of all axes."""
 
-    text: Text
+    tile_kernel: TileKernel
     choices: tuple[tuple[str, object], ...]
     sizes: tuple[tuple[str, int], ...]
 
@@ -58,7 +58,7 @@ class Request:
             self.sizes,
             self.pins,
             sorted(self.positive),
-            is_shipped(self.origin.text),
+            is_shipped(self.origin.tile_kernel),
             self.origin.sizes,
             *(self._choice(name, value) for name, value in self.origin.choices),
         )
@@ -75,7 +75,7 @@ class Request:
         from warploom.compiler.tuned import tuned_pins  # noqa: PLC0415 (compares kernels)
 
         known = dict(self.origin.choices), dict(self.origin.sizes)
-        return () if self.pins else tuned_pins(self.origin.text, self.kernel, *known)
+        return () if self.pins else tuned_pins(self.origin.tile_kernel, self.kernel, *known)
 
     def compiled(self) -> Compiled:
         """The compilation, by the passes; kept in this process."""

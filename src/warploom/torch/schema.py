@@ -51,11 +51,11 @@ def define(library: torch.library.Library, text: str, cuda: Any, cpu: Any, fake:
     exact = getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order)
     library.define(text, tags=(torch.Tag.pt2_compliant_tag, exact))
     library.impl(name, cuda, "CUDA")
-    library.impl(name, _judged(cpu, fake, cuda), "CPU")
+    library.impl(name, _checked(cpu, fake, cuda), "CPU")
     torch.library.register_fake(f"warploom::{name}", fake, lib=library)
 
 
-def _judged(cpu: Any, fake: Any, cuda: Any) -> Any:  # noqa: ANN401
+def _checked(cpu: Any, fake: Any, cuda: Any) -> Any:  # noqa: ANN401
     def run(*given: Any) -> Any:  # noqa: ANN401
         fake(*given)
         return cpu(*given) if active() is None else cuda(*given)

@@ -105,7 +105,7 @@ def verdict_html(report: Report) -> str:
     colour = _VERDICT.get(report.verdict, "#666")
     head = (
         f"<b style='color:{colour}'>{escape(report.verdict)}</b> {escape(report.name)}, "
-        f"trip counts judged: {escape(report.trips_proven)}"
+        f"trip counts verified: {escape(report.trips_proven)}"
     )
     if not report.findings:
         return f"<div>{head}</div>"

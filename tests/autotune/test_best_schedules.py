@@ -10,7 +10,7 @@ from warploom.sim.chip import chip_costs
 
 HERE = Path(__file__).parent
 # Simulated cycles of two K-tiles, of at least 4096; the documents carry tile and instruction.
-FOUND = {"found_4wave_fine.json": 4100, "found_8wave.json": 4096}
+FOUND = {"best_4wave_fine.json": 4100, "best_8wave.json": 4096}
 
 
 def document(name):
@@ -29,8 +29,8 @@ def test_found_schedules_are_clean_and_fast(name):
 
 
 WAVES = {
-    "found_4wave_fine.json": ((2, 2), (32, 32, 16)),
-    "found_8wave.json": ((2, 4), (32, 32, 16)),
+    "best_4wave_fine.json": ((2, 2), (32, 32, 16)),
+    "best_8wave.json": ((2, 4), (32, 32, 16)),
 }
 
 

@@ -1,6 +1,6 @@
-"""Public calls at drawn sizes, layouts and options on a GPU, against float64.
+"""Public calls at random sizes, layouts and options on a GPU, against float64.
 
-    python bench/h200_drawn.py [--seconds 120] [--jobs 16] [--seed 0] [--parts gemm,groups]
+    python bench/h200_random_calls.py [--seconds 120] [--jobs 16] [--seed 0] [--parts gemm,groups]
 
 Every job draws calls of all parts in turn until its time is up. The figure of a call is the worst
 row: how far it is from float64, in units of its length. A refusal must be one of warploom's
@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 
 import torch
-from lib.drawn_calls import PARTS, Draw, worst
 from lib.protocol import environment
+from lib.random_torch_calls import PARTS, Draw, worst
 
 import warploom
 
@@ -30,7 +30,7 @@ AGAIN = 6  # sizes of a draw
 
 
 def one(part, seed, again):
-    """(what was drawn, kind, worst row or the error) of each result of a call."""
+    """(what was sampled, kind, worst row or the error) of each result of a call."""
     d = Draw(seed, again)
     try:
         for kind, call, wanted in PARTS[part](d):
@@ -106,7 +106,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=16)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--parts", default="")
-    parser.add_argument("--out", default=str(ROOT / "bench" / "results" / "h200_drawn.json"))
+    parser.add_argument("--out", default=str(ROOT / "bench" / "results" / "h200_random_calls.json"))
     parser.add_argument("--only", type=int, nargs=2, help="job and number of one call")
     parser.add_argument("--job", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -119,7 +119,7 @@ def main():
     for name in ("wrong", "died"):
         for x in made[name]:
             print(name, x)
-    head = {"script": "bench/h200_drawn.py", "environment": environment(), "seed": args.seed}
+    head = {"script": "bench/h200_random_calls.py", "environment": environment(), "seed": args.seed}
     Path(args.out).write_text(json.dumps({**head, **made}, indent=1))
     sys.exit(bool(made["wrong"] or made["died"]))
 

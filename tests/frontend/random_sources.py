@@ -441,7 +441,7 @@ FORMS = (row_kernel, tile_kernel, integers, integer_steps, listed, bounded, plac
          grouped, parted, added)  # fmt: skip
 
 
-def random_text(seed: int) -> Written:
+def random_source(seed: int) -> Written:
     """The kernel of a seed."""
     d = Draw(seed)
     return d.choice(FORMS)(d)

@@ -1,11 +1,11 @@
-"""Random kernels (``tests/frontend/random_texts.py``) in the interpreter and as emitted CUDA."""
+"""Random kernels (``tests/frontend/random_sources.py``) in the interpreter and as emitted CUDA."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tests import host_cuda
-from tests.frontend.random_texts import random_text
+from tests.frontend.random_sources import random_source
 from tests.kernels.written import executed
 from warploom.errors import WarploomError
 
@@ -80,7 +80,7 @@ def judged(way, case, kernel, seed, wanted):
 
 def line(seed, ways=("h200", "host")):
     """One kernel: its line of results."""
-    case = random_text(seed)
+    case = random_source(seed)
     said = {"seed": seed, "form": case.form, "text": case.text, "sizes": case.sizes}
     try:
         kernel = case.kernel()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import warploom as wl
-from tests.frontend.random_texts import FORMS, random_text
+from tests.frontend.random_sources import FORMS, random_source
 from tests.host_cuda import NEEDS_COMPILER
-from tests.kernels.random_texts import line, near
+from tests.kernels.random_sources import line, near
 
 GOOD = ("right", "refused")
 
@@ -16,7 +16,7 @@ GOOD = ("right", "refused")
 def test_kernels_of_every_form_are_right_or_refused(first):
     forms = {f.__name__: 1 if not first else 20 for f in FORMS}
     for seed in range(first, first + 1000):
-        form = random_text(seed).form
+        form = random_source(seed).form
         if forms[form]:
             found = line(seed)
             assert found["h200"].startswith(GOOD), found
@@ -26,7 +26,7 @@ def test_kernels_of_every_form_are_right_or_refused(first):
 
 
 def test_what_is_wrong_is_seen():
-    case = random_text(0)
+    case = random_source(0)
     case.exact = False
     x = np.array([1.0, 2.0])
     assert near(case, (x,), (x,)) == ""
