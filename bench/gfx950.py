@@ -16,7 +16,7 @@ import numpy as np
 import warploom
 from warploom.codegen.amdgcn import ElementType, emit_kernel, estimate_loop
 from warploom.codegen.amdgcn.emit import ready_kernel
-from warploom.codegen.amdgcn.emulator import (
+from warploom.codegen.amdgcn.emulate import (
     EARLY,
     LATE,
     STARVED,

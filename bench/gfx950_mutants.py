@@ -20,7 +20,7 @@ from tests.codegen_amdgcn.assembly_mutants import text_mutants
 import warploom
 from warploom.codegen.amdgcn import ElementType, check_isa, emit_kernel
 from warploom.codegen.amdgcn.emit import ready_kernel
-from warploom.codegen.amdgcn.emulator import (
+from warploom.codegen.amdgcn.emulate import (
     LATE,
     STARVED,
     TRAMPLED,

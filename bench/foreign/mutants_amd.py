@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 
 from warploom.check.amdgcn import check_amdgcn
-from warploom.check.amdgcn.adversary import execute, timings
 from warploom.check.amdgcn.reader import read_kernel, read_waits
+from warploom.check.amdgcn.timed import EARLY, execute, timings
 from warploom.check.launch import Launch
 from warploom.errors import WarploomError
 
@@ -74,15 +74,13 @@ def moved(code, at, lines):
 def shown_wrong(text, launch, expected):
     """The first timing under which the result differs, or None."""
     kernel = read_kernel(text, launch.entry or None)
-    for timing, order, chance in timings(1):
+    for timing, order in timings(1):
         try:
-            got, ended = execute(
-                kernel, launch, timing=timing, order=order, chance=chance, max_steps=400_000
-            )
+            done = execute(kernel, launch, timing=timing, order=order, max_steps=400_000)
         except WarploomError as error:
-            return f"{timing} {order}: {error.what}"
-        if not ended or any((got[n] != expected[n]).any() for n in got):
-            return f"{timing} {order}"
+            return f"{timing.name} {order}: {error.what}"
+        if done.faults or any((done.tensors[n] != expected[n]).any() for n in expected):
+            return f"{timing.name} {order}"
     return None
 
 
@@ -92,7 +90,7 @@ def measure(path, limit):
     file = path.parent / described.get("file", path.with_suffix(".s").name)
     text = file.read_text()
     kernel = read_kernel(text, launch.entry or None)
-    expected, _ = execute(kernel, launch, timing="early")
+    expected = execute(kernel, launch, timing=EARLY).tensors
     counts, silent, missed = Counter(), [], []
     chosen = list(mutants(kernel, text.split("\n")))
     for what, line, mutant in chosen[:: max(1, len(chosen) // limit)]:

@@ -39,7 +39,7 @@ WAVES = {
 def test_found_schedules_pass_the_gate_and_compute_the_product(name):
     pytest.importorskip("llvmlite")
     from warploom.codegen.amdgcn import ElementType, emit_kernel, gemm_tile
-    from warploom.codegen.amdgcn.emulator import EARLY, LATE, emulate_gemm, integer_matrix
+    from warploom.codegen.amdgcn.emulate import EARLY, LATE, emulate_gemm, integer_matrix
 
     found, (waves, mma) = document(name), WAVES[name]
     tile = gemm_tile(256, 256, 64, ElementType.BF16, mma=mma, waves=waves)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from warploom.check.amdgcn import check_amdgcn, read_kernel
-from warploom.check.amdgcn.adversary import execute, timings
+from warploom.check.amdgcn.timed import EARLY, LATE, execute, timings
+from warploom.errors import CheckError
 from warploom.report import Verdict
 
 from .small import SETUP, assembled, small_launch, verdict_of
@@ -120,27 +121,27 @@ def test_lds_execution_is_the_same_under_every_timing():
         "\ts_waitcnt lgkmcnt(0)\n" + STORE
     )
     kernel, launch = read_kernel(assembled(body)), small_launch()
-    wanted, _ = execute(kernel, launch, timing="early")
-    for timing, order, chance in timings():
-        got, ended = execute(kernel, launch, timing=timing, order=order, chance=chance)
-        assert ended
-        assert all((got[n] == wanted[n]).all() for n in got)
+    wanted = execute(kernel, launch, timing=EARLY).tensors
+    for timing, order in timings():
+        done = execute(kernel, launch, timing=timing, order=order)
+        assert not done.faults
+        assert all((done.tensors[n] == wanted[n]).all() for n in wanted)
 
 
 @pytest.mark.parametrize(
     "wait", ["\ts_waitcnt vmcnt(0)\n", "\ts_waitcnt lgkmcnt(0)\n\ts_barrier", "\ts_barrier\n"]
 )
-def test_what_the_adversary_shows_wrong_is_reported(wait):
+def test_what_a_timing_shows_wrong_is_reported(wait):
     body = (
         LOAD + "\tds_write_b32 v1, v4\n\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n\tds_read_b32 v4, v2\n"
         "\ts_waitcnt lgkmcnt(0)\n" + STORE
     )
     launch = small_launch()
-    wanted, _ = execute(read_kernel(assembled(body)), launch, timing="early")
+    wanted = execute(read_kernel(assembled(body)), launch, timing=EARLY).tensors
     kept = "\ts_barrier" if wait.startswith("\ts_waitcnt lgkmcnt") else ""
     wrong = assembled(body.replace(wait, kept, 1))
     kernel = read_kernel(wrong)
-    results = [execute(kernel, launch, timing=t, order=o, chance=c)[0] for t, o, c in timings()]
+    results = [execute(kernel, launch, timing=t, order=o).tensors for t, o in timings()]
     assert any((r["y"] != wanted["y"]).any() for r in results)
     assert check_amdgcn(wrong, launch).verdict is Verdict.RACE
 
@@ -158,3 +159,40 @@ def test_scales_belong_to_32_elements_along_k():
     )
     # Only the first half of K holds ones: 32 elements of scale 1 and 32 of scale 2.
     assert_computes(body, lambda x: np.full(128, 32 * 1 + 32 * 2), setup=SETUP)
+
+
+def _first(body, **how):
+    """What lane 0 of wave 0 stored to y."""
+    done = execute(read_kernel(assembled(body + STORE)), small_launch(), **how)
+    return int(done.tensors["y"].view(np.uint32)[0])
+
+
+def test_scalar_loads_need_a_full_wait():
+    """They come back in any order: with one in flight, a count above 0 says nothing."""
+    load = "\ts_load_dword s12, s[4:5], 0x0\n\ts_waitcnt lgkmcnt({})\n\tv_mov_b32_e32 v4, s12\n"
+    waited = _first(load.format(0), timing=LATE)
+    assert _first(load.format(1), timing=LATE) != waited
+    assert _first(load.format(1), timing=EARLY) != waited
+
+
+def test_accesses_retire_in_order():
+    reads = (
+        "\tglobal_load_dword v4, v1, s[4:5]\n\tglobal_load_dword v5, v1, s[4:5] offset:4\n"
+        "\tglobal_load_dword v6, v1, s[4:5] offset:8\n\ts_waitcnt vmcnt({})\n"
+        "\tv_add_u32_e32 v4, v4, v5\n"
+    )
+    right = _first(reads.format(0), timing=LATE)
+    assert _first(reads.format(1), timing=LATE) == right
+    assert _first(reads.format(2), timing=LATE) != right
+
+
+def test_an_unknown_order_of_waves_is_refused():
+    with pytest.raises(CheckError, match="sideways"):
+        execute(read_kernel(assembled(LOAD)), small_launch(), order="sideways")
+
+
+@pytest.mark.parametrize("order", ["forward", "reverse", "shuffled", "random", "starve1"])
+def test_orders_of_waves(order):
+    body = LOAD + STORE
+    done = execute(read_kernel(assembled(body)), small_launch(), order=order)
+    assert not done.faults

@@ -11,7 +11,8 @@ pytest.importorskip("llvmlite")
 import warploom as wl
 from warploom.codegen.amdgcn import ElementType, emit_kernel, gemm_tile
 from warploom.codegen.amdgcn.emit import ready_kernel
-from warploom.codegen.amdgcn.emulator import (
+from warploom.codegen.amdgcn.emulate import (
+    FP8,
     STARVED,
     emulate_gemm,
     emulate_launch,
@@ -19,7 +20,6 @@ from warploom.codegen.amdgcn.emulator import (
     integer_matrix,
     random_timing,
 )
-from warploom.codegen.amdgcn.emulator.matrix import FP8
 from warploom.codegen.amdgcn.sidecar import launch_plan
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.errors import BackendError

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from warploom.codegen.amdgcn import plan_kernel
-from warploom.codegen.amdgcn.emulator import LATE, TRAMPLED, emulate_gemm, integer_matrix
+from warploom.codegen.amdgcn.emulate import LATE, TRAMPLED, emulate_gemm, integer_matrix
 from warploom.codegen.amdgcn.hip import HipCompiler, check_hip, find_hip_compiler, hip_source
 from warploom.errors import BackendError
 from warploom.ir.schedule_ops import ScheduleOps

@@ -14,7 +14,7 @@ pytest.importorskip("llvmlite")
 from warploom import read_schedule
 from warploom.codegen.amdgcn import ElementType, check_isa, emit_kernel, read_sidecar, write_kernel
 from warploom.codegen.amdgcn.emit import ready_kernel
-from warploom.codegen.amdgcn.emulator import emulate_gemm, integer_matrix, random_timing
+from warploom.codegen.amdgcn.emulate import emulate_gemm, integer_matrix, random_timing
 from warploom.codegen.amdgcn.lower.state import writes_out
 from warploom.codegen.amdgcn.plan import plan_kernel
 from warploom.codegen.amdgcn.sidecar import plan_of_sidecar

@@ -13,7 +13,7 @@ from tests.cli.runner import warploom
 from warploom import KernelGeometry, read_schedule, simulate
 from warploom.codegen.amdgcn import ElementType, check_isa, emit_kernel, read_sidecar, write_kernel
 from warploom.codegen.amdgcn.emit import ready_kernel
-from warploom.codegen.amdgcn.emulator import (
+from warploom.codegen.amdgcn.emulate import (
     MX_FORMATS,
     STARVED,
     TRAMPLED,

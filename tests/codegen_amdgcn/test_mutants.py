@@ -11,7 +11,7 @@ import pytest
 
 from tests.codegen_amdgcn.assembly_mutants import text_mutants
 from warploom.codegen.amdgcn import check_isa
-from warploom.codegen.amdgcn.emulator import LATE, STARVED, TRAMPLED, EmulationError, Order
+from warploom.codegen.amdgcn.emulate import LATE, STARVED, TRAMPLED, EmulationError, Order
 
 from .test_emulator import run
 

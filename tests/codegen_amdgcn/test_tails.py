@@ -6,7 +6,7 @@ import pytest
 import warploom as wl
 from warploom.codegen.amdgcn import ElementType, emit_kernel
 from warploom.codegen.amdgcn.emit import ready_kernel
-from warploom.codegen.amdgcn.emulator import STARVED, emulate_launch, encode
+from warploom.codegen.amdgcn.emulate import STARVED, emulate_launch, encode
 from warploom.codegen.amdgcn.sidecar import launch_plan
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.errors import BackendError

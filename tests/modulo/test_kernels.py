@@ -3,7 +3,7 @@
 import pytest
 
 from warploom.codegen.amdgcn import ElementType, emit_kernel, gemm_tile
-from warploom.codegen.amdgcn.emulator import EARLY, LATE, emulate_gemm, integer_matrix
+from warploom.codegen.amdgcn.emulate import EARLY, LATE, emulate_gemm, integer_matrix
 from warploom.pipeline.amd_target.cost import mi355x_target
 from warploom.pipeline.amd_target.geometry import KernelGeometry
 from warploom.pipeline.compile import compile_schedule

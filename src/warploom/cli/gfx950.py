@@ -16,7 +16,7 @@ import typer
 from warploom.cli.screen import Answer, read_text
 from warploom.cli.source import kernel_of_spec
 from warploom.codegen.amdgcn import check_isa, launch_plan, read_sidecar
-from warploom.codegen.amdgcn.emulator import (
+from warploom.codegen.amdgcn.emulate import (
     EmulationError,
     Floats,
     Order,
@@ -175,7 +175,7 @@ def _execute(
     ):
         found: dict[str, Any] = {"timing": "every", "order": by.value, "padding": padding}
         try:
-            errors = compare(kernel, text, values, case, order=by.value, padding=padding)
+            errors = compare(kernel, text, values, case, order=by.turns, padding=padding)
         except ExecutionError as fault:
             runs.append(found | {"right": False, "fault": str(fault)})
             continue

@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,12 +36,13 @@ from warploom.check.amdgcn.state import (
     INFINITE,
     Clock,
     FaultError,
+    Lanes,
     Operation,
     Queue,
     Wave,
     merge,
 )
-from warploom.check.amdgcn.transfer import make_transfer
+from warploom.check.amdgcn.transfer import Brought, Moves, make_transfer
 from warploom.check.amdgcn.uses import (
     EXEC_IDS,
     Uses,
@@ -50,18 +52,23 @@ from warploom.check.amdgcn.uses import (
     uses_of,
 )
 from warploom.check.amdgcn.vector import make_vector
-from warploom.errors import UnsupportedCodeError as UnsupportedError
+from warploom.errors import CheckError, UnsupportedCodeError as UnsupportedError
 
 Effect = Callable[[Wave], None]
 CODE = 0x0000_7B00_0000_0000  # where the code stands, for those who ask
 CODE_STEP = 4  # bytes an instruction, whatever its encoding
 COMPLETE = -1  # minus a wave: its marks of operations that are complete, written back or not
+_ORDER = re.compile(r"(forward|reverse|shuffled|random|starve\d{0,4})$")
 SLICE = 100_000  # instructions a workgroup runs before others get their turn
 
 
 @dataclass(slots=True)
 class Settings:
-    """How a launch is run."""
+    """How a launch is run.
+
+    ``order`` is how the waves of a workgroup take turns: ``forward``, ``reverse``, ``shuffled`` (a
+    fixed order by chance), ``random`` (turns of some instructions), ``starve0`` (wave 0 last) ...
+    """
 
     axioms: dict[str, bool]
     order: str = "forward"
@@ -115,10 +122,17 @@ class Machine:
         self.disturbance = 0
         self._changes = 0
         self._random = random.Random(settings.seed)
+        if not _ORDER.match(settings.order):
+            raise CheckError(
+                f"no order of waves {settings.order!r}",
+                where="order",
+                fix="forward, reverse, shuffled, random or starveN",
+            )
+        self._ranks = [self._random.random() for _ in range(64)]
         self._has_dma = any(is_dma(i) for i in self._code)
         self.deciding: set[int] = set()  # loads whose values decide where a wave goes on
         self._polls = any(_is_poll(i) for i in self._code)
-        self._halves = {} if kernel.keeps_halves else _half_loads(self._code)
+        self._halves = {} if kernel.keeps_halves else half_loads(self._code)
         self.unwritten: tuple[int, Wave, int] | None = None  # a read of LDS that nobody wrote
         self._flows = [_Flow.of(i, u) for i, u in zip(self._code, self._uses, strict=True)]
         self._in_order = settings.axioms.get("vm_order", True)
@@ -212,6 +226,8 @@ class Machine:
             return ready[::-1]
         if order == "random":
             self._random.shuffle(ready)
+        elif order == "shuffled":
+            return sorted(ready, key=lambda w: self._ranks[w.index % 64])
         elif order.startswith("starve"):
             last = int(order.removeprefix("starve") or 0)
             return [w for w in ready if w.index != last] or ready
@@ -254,11 +270,7 @@ class Machine:
         while steps < limit:
             at = w.pc
             if at >= count:
-                raise UnsupportedError(
-                    "the code ends without s_endpgm",
-                    where=f"line {code[-1].line}",
-                    line=code[-1].line,
-                )
+                self._past_the_end()
             effect = program[at]
             if effect is None:
                 effect = program[at] = self._decode(at)
@@ -278,6 +290,10 @@ class Machine:
             if w.ended or w.at_barrier:
                 break
         return steps
+
+    def _past_the_end(self) -> NoReturn:
+        last = self._code[-1].line
+        raise UnsupportedError("the code ends without s_endpgm", where=f"line {last}", line=last)
 
     def _execute(self, w: Wave, at: int, effect: Effect) -> None:
         instruction = self._code[at]
@@ -578,6 +594,18 @@ class Machine:
             w.flying[register] = operation
         return operation
 
+    def carry(
+        self, w: Wave, queue: Queue, moves: Moves, act: Callable[[], Brought],
+        put: Callable[[Brought], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Values are those of an access at issue; order is judged beside them."""
+        brought = act()
+        if put is not None:
+            put(brought)
+
+    def require_inside(self, w: Wave, inside: Lanes, always: Lanes) -> None:
+        """Buffer loads may be out of range: they read zero."""
+
     def _make_room(self, w: Wave, queue: Queue) -> None:
         """A full counter: the oldest retires before the next can issue."""
         if len(queue.items) < queue.capacity:
@@ -742,7 +770,7 @@ class Machine:
 
     def touch_lds(
         self, w: Wave, at: int, addresses: Addresses, width: int, kind: str, number: int,
-        data: Bytes | None = None, registers: tuple[int, ...] = (),
+        data: Bytes | Callable[[], Bytes] | None = None, registers: tuple[int, ...] = (),
     ) -> None:  # fmt: skip
         """Order one access to LDS against the earlier ones."""
         lds = self.lds
@@ -764,7 +792,7 @@ class Machine:
             if pending is not None:
                 for register in registers:
                     w.tainted.setdefault(register, []).append(pending)
-        if kind in ("w", "d") and data is not None and addresses.size > 1:
+        if kind == "w" and isinstance(data, np.ndarray) and addresses.size > 1:
             self._lanes_clash(w, at, addresses, width, data)
         lds.record(w, cells, kind, number)
 
@@ -773,8 +801,11 @@ class Machine:
         return self._group.waves[index]
 
     @staticmethod
-    def _same(lds: Lds, addresses: Addresses, data: Bytes, bad: NDArray[np.int64]) -> bool:
+    def _same(
+        lds: Lds, addresses: Addresses, given: Bytes | Callable[[], Bytes], bad: NDArray[np.int64]
+    ) -> bool:
         """Whether the bytes to be written are there already, where the accesses clash."""
+        data = given() if callable(given) else given
         per = max(1, data.shape[1] // lds.grain)
         lanes = np.unique(bad[:, 0] // per)
         old = lds.bytes[addresses[lanes][:, None] + np.arange(data.shape[1])]
@@ -926,7 +957,7 @@ class Machine:
         return data ^ np.where(hit, np.uint8(self.disturbance), np.uint8(0))
 
 
-def _half_loads(code: tuple[Instruction, ...]) -> dict[int, str]:
+def half_loads(code: tuple[Instruction, ...]) -> dict[int, str]:
     """Loads of one half of a register, and which."""
     return {
         at: "hi" if i.mnemonic.endswith("_hi") else "lo"

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,7 @@ class Operation:
     retired: bool = False
     twin: "Operation | None" = None  # a flat access counts in both queues
     done: Callable[[], None] | None = None
+    works: tuple[Any, ...] = ()  # what it still has to do, in a run under one timing
 
 
 class Queue:

@@ -1,13 +1,17 @@
 """Memory instructions: scalar, LDS, buffer, global, flat and private accesses, LDS-DMA, atomics.
 
-Each takes its values at issue and is in flight until a wait covers it; whether the values could
-have been others is a question of order, which the machine asks for every access.
+Each takes its operands at issue and is in flight until a wait covers it. When memory is read or
+written in between is the machine's choice: it gets the access as a function (``carry``), with
+another that puts the result into registers. Whether the values could have been others is a question
+of order, which the machine asks for every access.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from enum import Flag, auto
+from functools import partial
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +36,31 @@ from warploom.check.amdgcn.state import (
     SGPR,
     SHARED_APERTURE,
     FaultError,
+    Queue,
     Wave,
     Words,
 )
 from warploom.errors import UnsupportedCodeError as UnsupportedError
 
 Effect = Callable[[Wave], None]
+Brought = TypeVar("Brought")
 _LANE = np.arange(LANES, dtype=np.int64)
+
+
+class Moves(Flag):
+    """What an access does to which memory. LDS-DMA reaches LDS on a way of its own."""
+
+    NOTHING = 0
+    READS_LDS = auto()
+    WRITES_LDS = auto()
+    READS_GLOBAL = auto()
+    WRITES_GLOBAL = auto()
+    READS_PRIVATE = auto()
+    WRITES_PRIVATE = auto()
+    LANDS_IN_LDS = auto()
+    UPDATES_LDS = READS_LDS | WRITES_LDS
+    UPDATES_GLOBAL = READS_GLOBAL | WRITES_GLOBAL
+    FILLS_LDS = READS_GLOBAL | LANDS_IN_LDS
 
 
 class Machine(Protocol):
@@ -61,7 +83,7 @@ class Machine(Protocol):
 
     def touch_lds(
         self, w: Wave, at: int, addresses: Addresses, width: int, kind: str, number: int,
-        data: Bytes | None = None, registers: tuple[int, ...] = (),
+        data: Bytes | Callable[[], Bytes] | None = None, registers: tuple[int, ...] = (),
     ) -> None:  # fmt: skip
         """Order one access to LDS against the earlier ones."""
 
@@ -70,6 +92,15 @@ class Machine(Protocol):
         data: Bytes | None = None, *, scalar: bool = False, bypass: bool = False,
     ) -> None:  # fmt: skip
         """Record one access to global memory."""
+
+    def carry(
+        self, w: Wave, queue: Queue, moves: Moves, act: Callable[[], Brought],
+        put: Callable[[Brought], None] | None = None,
+    ) -> None:  # fmt: skip
+        """The access that was issued last: ``act`` on memory, then ``put`` its result."""
+
+    def require_inside(self, w: Wave, inside: NDArray[np.bool_], always: NDArray[np.bool_]) -> None:
+        """A buffer load with lanes out of range."""
 
     def write_back(self, w: Wave, number: int) -> None:
         """Scalar stores of the wave are in memory when this operation is complete."""
@@ -213,8 +244,8 @@ def _scalar_load(
         if buffered:
             start &= (1 << 48) - 1
             if more + size > w.s[base + 2]:
-                w.s[to : to + count] = [0] * count
                 machine.issue_lgkm(w, at, registers, scalar=True)
+                machine.carry(w, w.lgkm, Moves.NOTHING, lambda: [0] * count, into(w))
                 return
         place = (start + more) & MASK64 & ~3
         place = place - (1 << 64) if place >> 63 else place
@@ -223,7 +254,18 @@ def _scalar_load(
         if coherent:
             machine.synchronise(w, where, "r", scalar=True)
         machine.touch_global(w, at, where, size, "r", number, scalar=True, bypass=coherent)
-        w.s[to : to + count] = machine.memory.gather(where, size).view(np.uint32)[0].tolist()
+
+        def act() -> list[int]:
+            found: list[int] = machine.memory.gather(where, size).view(np.uint32)[0].tolist()
+            return found
+
+        machine.carry(w, w.lgkm, Moves.READS_GLOBAL, act, into(w))
+
+    def into(w: Wave) -> Callable[[list[int]], None]:
+        def put(values: list[int]) -> None:
+            w.s[to : to + count] = values
+
+        return put
 
     return effect
 
@@ -255,7 +297,7 @@ def _scalar_store(
         machine.touch_global(w, at, where, size, "w", number, data, scalar=True, bypass=coherent)
         if coherent:
             machine.synchronise(w, where, "w", scalar=True)
-        machine.memory.scatter(where, data)
+        machine.carry(w, w.lgkm, Moves.WRITES_GLOBAL, lambda: machine.memory.scatter(where, data))
 
     return effect
 
@@ -265,7 +307,11 @@ def _clock(instruction: Instruction, at: int, machine: Machine) -> Effect:
 
     def effect(w: Wave) -> None:
         machine.issue_lgkm(w, at, (SGPR + to, SGPR + to + 1), scalar=True)
-        w.s[to], w.s[to + 1] = w.steps & MASK32, 0
+
+        def put(steps: int) -> None:
+            w.s[to], w.s[to + 1] = steps & MASK32, 0
+
+        machine.carry(w, w.lgkm, Moves.NOTHING, lambda: w.steps, put)
 
     return effect
 
@@ -323,12 +369,15 @@ def _ds_read(instruction: Instruction, at: int, machine: Machine, width: Width) 
         lds.check(addresses, width.size)
         number = machine.issue_lgkm(w, at, registers)
         machine.touch_lds(w, at, addresses, width.size, "r", number, registers=registers)
-        data = lds.gather(addresses, width.size)
-        old = _old(machine, w, to)
-        if on is None:
-            w.v[to : to + need] = to_words(data, width, old)
-        else:
-            w.v[to : to + need, on] = to_words(data, width, old[on])
+
+        def put(data: Bytes) -> None:
+            old = _old(machine, w, to)
+            if on is None:
+                w.v[to : to + need] = to_words(data, width, old)
+            else:
+                w.v[to : to + need, on] = to_words(data, width, old[on])
+
+        machine.carry(w, w.lgkm, Moves.READS_LDS, lambda: lds.gather(addresses, width.size), put)
 
     return effect
 
@@ -341,13 +390,14 @@ def _ds_write(instruction: Instruction, at: int, machine: Machine, width: Width)
 
     def effect(w: Wave) -> None:
         on = w.mask
+        lds = machine.lds
         addresses = _lds_at(w, row, offset, on)
-        machine.lds.check(addresses, width.size)
+        lds.check(addresses, width.size)
         words = w.v[source : source + need]
         data = to_bytes(words if on is None else words[:, on], width)
         number = machine.issue_lgkm(w, at, ())
         machine.touch_lds(w, at, addresses, width.size, "w", number, data)
-        machine.lds.scatter(addresses, data)
+        machine.carry(w, w.lgkm, Moves.WRITES_LDS, lambda: lds.scatter(addresses, data))
 
     return effect
 
@@ -364,18 +414,24 @@ def _ds_read2(
 
     def effect(w: Wave) -> None:
         on = w.mask
+        lds = machine.lds
         number = machine.issue_lgkm(w, at, registers)
-        results = []
-        for offset in offsets:
-            addresses = _lds_at(w, row, offset, on)
-            machine.lds.check(addresses, size)
+        places = [_lds_at(w, row, offset, on) for offset in offsets]
+        for addresses in places:
+            lds.check(addresses, size)
             machine.touch_lds(w, at, addresses, size, "r", number, registers=registers)
-            results.append(to_words(machine.lds.gather(addresses, size), width, w.v[to]))
-        for place, value in zip((to, to + words), results, strict=True):
-            if on is None:
-                w.v[place : place + words] = value
-            else:
-                w.v[place : place + words, on] = value
+
+        def put(read: list[Bytes]) -> None:
+            for place, data in zip((to, to + words), read, strict=True):
+                value = to_words(data, width, w.v[to])
+                if on is None:
+                    w.v[place : place + words] = value
+                else:
+                    w.v[place : place + words, on] = value
+
+        machine.carry(
+            w, w.lgkm, Moves.READS_LDS, lambda: [lds.gather(p, size) for p in places], put
+        )
 
     return effect
 
@@ -390,14 +446,16 @@ def _ds_write2(
 
     def effect(w: Wave) -> None:
         on = w.mask
+        lds = machine.lds
         number = machine.issue_lgkm(w, at, ())
         for offset, source in zip(offsets, sources, strict=True):
             addresses = _lds_at(w, row, offset, on)
-            machine.lds.check(addresses, size)
+            lds.check(addresses, size)
             words = w.v[source : source + size // 4]
             data = to_bytes(words if on is None else words[:, on], width)
             machine.touch_lds(w, at, addresses, size, "w", number, data)
-            machine.lds.scatter(addresses, data)
+            write = partial(lds.scatter, addresses, data)
+            machine.carry(w, w.lgkm, Moves.WRITES_LDS, write)
 
     return effect
 
@@ -415,15 +473,25 @@ def _ds_exchange2(
 
     def effect(w: Wave) -> None:
         on = w.active()
+        lds = machine.lds
         number = machine.issue_lgkm(w, at, registers)
         given = [to_bytes(w.v[s : s + words][:, on], Width(size)) for s in sources]
-        for index, offset in enumerate(offsets):
-            addresses = _lds_at(w, row, offset, on)
-            machine.lds.check(addresses, size)
+        places = [_lds_at(w, row, offset, on) for offset in offsets]
+        for addresses in places:
+            lds.check(addresses, size)
             machine.touch_lds(w, at, addresses, size, "a", number)
-            old = _run_atomic(machine.lds.bytes, addresses, atomic, given[index], None)
-            place = to + index * words
-            w.v[place : place + words, on] = old.view(np.uint32).T
+
+        def act() -> list[Bytes]:
+            return [
+                _run_atomic(lds.bytes, place, atomic, data, None)
+                for place, data in zip(places, given, strict=True)
+            ]
+
+        def put(old: list[Bytes]) -> None:
+            for place, data in zip((to, to + words), old, strict=True):
+                w.v[place : place + words, on] = data.view(np.uint32).T
+
+        machine.carry(w, w.lgkm, Moves.UPDATES_LDS, act, put)
 
     return effect
 
@@ -441,20 +509,24 @@ def _ds_transposed(instruction: Instruction, at: int, machine: Machine, bits: in
     def effect(w: Wave) -> None:
         if w.mask is not None:
             raise UnsupportedError(f"{instruction.mnemonic} with lanes switched off")
+        lds = machine.lds
         addresses = _lds_at(w, row, offset, None)
-        machine.lds.check(addresses, 8)
+        lds.check(addresses, 8)
         number = machine.issue_lgkm(w, at, registers)
         machine.touch_lds(w, at, addresses, 8, "r", number, registers=registers)
-        data = machine.lds.gather(addresses, 8)
-        if bits == 4:
-            low, high = data & np.uint8(15), data >> np.uint8(4)
-            elements = np.stack([low, high], axis=2).reshape(LANES, 16)
-        else:
-            elements = np.ascontiguousarray(data).view(np.uint16 if bits == 16 else np.uint8)
-        turned = elements.reshape(4, each, 16).transpose(0, 2, 1).reshape(LANES, each)
-        if bits == 4:
-            turned = turned[:, 0::2] | turned[:, 1::2] << np.uint8(4)
-        w.v[to : to + 2] = np.ascontiguousarray(turned).view(np.uint32).T
+
+        def put(data: Bytes) -> None:
+            if bits == 4:
+                low, high = data & np.uint8(15), data >> np.uint8(4)
+                elements = np.stack([low, high], axis=2).reshape(LANES, 16)
+            else:
+                elements = np.ascontiguousarray(data).view(np.uint16 if bits == 16 else np.uint8)
+            turned = elements.reshape(4, each, 16).transpose(0, 2, 1).reshape(LANES, each)
+            if bits == 4:
+                turned = turned[:, 0::2] | turned[:, 1::2] << np.uint8(4)
+            w.v[to : to + 2] = np.ascontiguousarray(turned).view(np.uint32).T
+
+        machine.carry(w, w.lgkm, Moves.READS_LDS, lambda: lds.gather(addresses, 8), put)
 
     return effect
 
@@ -468,18 +540,17 @@ def _lane_exchange(instruction: Instruction, at: int, machine: Machine) -> Effec
         order = _swizzle(instruction)
 
         def swizzle(w: Wave) -> None:
-            machine.issue_lgkm(w, at, (to,))
             value = w.v[source][order]
             if w.mask is not None:
                 value = np.where(w.mask[order], value, np.uint32(0))
-            w.put(to, value)
+            machine.issue_lgkm(w, at, (to,))
+            machine.carry(w, w.lgkm, Moves.NOTHING, lambda: value, _into(w, to, w.mask))
 
         return swizzle
     where, source = rows(instruction.operands[1])[0], rows(instruction.operands[2])[0]
     offset = instruction.number("offset")
 
     def effect(w: Wave) -> None:
-        machine.issue_lgkm(w, at, (to,))
         lane = (w.v[where].astype(np.int64) + offset) // 4 % LANES
         on = w.active()
         if name == "ds_bpermute_b32":
@@ -487,9 +558,22 @@ def _lane_exchange(instruction: Instruction, at: int, machine: Machine) -> Effec
         else:
             value = np.zeros(LANES, np.uint32)
             value[lane[on]] = w.v[source][on]
-        w.put(to, value)
+        machine.issue_lgkm(w, at, (to,))
+        machine.carry(w, w.lgkm, Moves.NOTHING, lambda: value, _into(w, to, w.mask))
 
     return effect
+
+
+def _into(w: Wave, to: int, on: NDArray[np.bool_] | None) -> Callable[[Words], None]:
+    """Writes one register in the lanes that were on."""
+
+    def put(value: Words) -> None:
+        if on is None:
+            w.v[to] = value
+        else:
+            np.copyto(w.v[to], value, where=on)
+
+    return put
 
 
 def _swizzle(instruction: Instruction) -> NDArray[np.int64]:
@@ -651,15 +735,22 @@ def _ds_atomic(instruction: Instruction, at: int, machine: Machine) -> Effect:
 
     def effect(w: Wave) -> None:
         on = w.active()
+        lds = machine.lds
         addresses = _lds_at(w, row, offset, on)
-        machine.lds.check(addresses, size)
+        lds.check(addresses, size)
+        values = [to_bytes(w.v[s : s + words][:, on], width) for s in sources]
         number = machine.issue_lgkm(w, at, registers)
         machine.touch_lds(w, at, addresses, size, "a", number)
-        values = [to_bytes(w.v[s : s + words][:, on], width) for s in sources]
         given, compare = (values[1], values[0]) if atomic.compare else (values[0], None)
-        old = _run_atomic(machine.lds.bytes, addresses, atomic, given, compare)
-        if returns:
-            w.v[to : to + words, on] = old.view(np.uint32).T
+
+        def put(old: Bytes) -> None:
+            if returns:
+                w.v[to : to + words, on] = old.view(np.uint32).T
+
+        machine.carry(
+            w, w.lgkm, Moves.UPDATES_LDS,
+            lambda: _run_atomic(lds.bytes, addresses, atomic, given, compare), put,
+        )  # fmt: skip
 
     return effect
 
@@ -808,23 +899,27 @@ class _Elsewhere:
         return () if self.store else tuple(range(self.place, self.place + self.need))
 
     def lds(self, w: Wave, lanes: NDArray[np.bool_], where: Addresses) -> None:
-        lds, size, number = self.machine.lds, self.width.size, w.lgkm.issued
+        machine, lds, size = self.machine, self.machine.lds, self.width.size
+        number = w.lgkm.issued
         lds.check(where, size)
         if self.store:
             data = self._data(w, lanes)
-            self.machine.touch_lds(w, self.at, where, size, "w", number, data)
-            lds.scatter(where, data)
+            machine.touch_lds(w, self.at, where, size, "w", number, data)
+            machine.carry(w, w.vm, Moves.WRITES_LDS, lambda: lds.scatter(where, data))
         else:
-            self.machine.touch_lds(w, self.at, where, size, "r", number, registers=self.registers)
-            self._put(w, lanes, lds.gather(where, size))
+            machine.touch_lds(w, self.at, where, size, "r", number, registers=self.registers)
+            put = partial(self._put, w, lanes)
+            machine.carry(w, w.vm, Moves.READS_LDS, lambda: lds.gather(where, size), put)
 
     def private(self, w: Wave, lanes: NDArray[np.bool_], where: Addresses) -> None:
         held = _private(w, where, self.width.size)
         cells, line = where[:, None] + np.arange(self.width.size), _LANE[lanes][:, None]
         if self.store:
-            held[line, cells] = self._data(w, lanes)
+            write = partial(_write_cells, held, line, cells, self._data(w, lanes))
+            self.machine.carry(w, w.vm, Moves.WRITES_PRIVATE, write)
         else:
-            self._put(w, lanes, held[line, cells])
+            put = partial(self._put, w, lanes)
+            self.machine.carry(w, w.vm, Moves.READS_PRIVATE, lambda: held[line, cells], put)
 
     def _data(self, w: Wave, lanes: NDArray[np.bool_]) -> Bytes:
         return to_bytes(w.v[self.place : self.place + self.need][:, lanes], self.width)
@@ -832,6 +927,10 @@ class _Elsewhere:
     def _put(self, w: Wave, lanes: NDArray[np.bool_], data: Bytes) -> None:
         old = _old(self.machine, w, self.place)[lanes]
         w.v[self.place : self.place + self.need, lanes] = to_words(data, self.width, old)
+
+
+def _write_cells(held: Bytes, lanes: NDArray[np.int64], cells: Addresses, data: Bytes) -> None:
+    held[lanes, cells] = data
 
 
 def _part(w: Wave, lanes: NDArray[np.bool_], effect: Effect) -> None:
@@ -882,27 +981,47 @@ def _load(
         if bypass:
             machine.synchronise(w, where, "r")
         machine.touch_global(w, at, where, width.size, "r", number, bypass=bypass)
-        data = np.zeros((LANES, width.size), np.uint8)
-        fetched = machine.memory.gather(where, width.size)
-        data[inside] = machine.disturb(w, at, number, where, fetched)
-        old = _old(machine, w, to)
-        if on is None:
-            w.v[to : to + need] = to_words(data, width, old)
-        else:
-            w.v[to : to + need, on] = to_words(data, width, old)[:, on]
+
+        def act() -> Bytes:
+            data = np.zeros((LANES, width.size), np.uint8)
+            fetched = machine.memory.gather(where, width.size)
+            data[inside] = machine.disturb(w, at, number, where, fetched)
+            return data
+
+        def put(data: Bytes) -> None:
+            old = _old(machine, w, to)
+            if on is None:
+                w.v[to : to + need] = to_words(data, width, old)
+            else:
+                w.v[to : to + need, on] = to_words(data, width, old)[:, on]
+
+        machine.carry(w, w.vm, Moves.READS_GLOBAL, act, put)
+
+    straddle = _dword_by_dword(at, machine, registers, bypass)
+    return effect
+
+
+def _dword_by_dword(
+    at: int, machine: Machine, registers: tuple[int, ...], bypass: bool
+) -> Callable[[Wave, StraddleError], None]:
+    """A load of which some dwords are out of range: these read zero."""
+
+    def fetch(w: Wave, number: int, where: Addresses, inside: NDArray[np.bool_]) -> Words:
+        value = np.zeros(LANES, np.uint32)
+        fetched = machine.disturb(w, at, number, where, machine.memory.gather(where, 4))
+        value[inside] = np.ascontiguousarray(fetched).view(np.uint32)[:, 0]
+        return value
 
     def straddle(w: Wave, part: StraddleError) -> None:
         number = machine.issue_vm(w, at, registers)
-        for dword in range(need):
+        for dword, register in enumerate(registers):
             inside = part.dwords > dword
             where = machine.memory.offsets(part.addresses[inside] + 4 * dword, 4)
             machine.touch_global(w, at, where, 4, "r", number, bypass=bypass)
-            value = np.zeros(LANES, np.uint32)
-            fetched = machine.disturb(w, at, number, where, machine.memory.gather(where, 4))
-            value[inside] = np.ascontiguousarray(fetched).view(np.uint32)[:, 0]
-            w.put(to + dword, value)
+            act = partial(fetch, w, number, where, inside)
+            machine.carry(w, w.vm, Moves.READS_GLOBAL, act, _into(w, register, w.mask))
 
-    return effect
+    return straddle
 
 
 def _store(
@@ -927,7 +1046,7 @@ def _store(
         machine.touch_global(w, at, where, width.size, "w", number, data, bypass=bypass)
         if bypass:
             machine.synchronise(w, where, "w")
-        machine.memory.scatter(where, data)
+        machine.carry(w, w.vm, Moves.WRITES_GLOBAL, lambda: machine.memory.scatter(where, data))
 
     def straddle(w: Wave, part: StraddleError) -> None:
         number = machine.issue_vm(w, at, ())
@@ -936,7 +1055,8 @@ def _store(
             where = machine.memory.offsets(part.addresses[inside] + 4 * dword, 4, write=True)
             data = to_bytes(w.v[place + dword][None, inside], Width(4))
             machine.touch_global(w, at, where, 4, "w", number, data, bypass=bypass)
-            machine.memory.scatter(where, data)
+            write = partial(machine.memory.scatter, where, data)
+            machine.carry(w, w.vm, Moves.WRITES_GLOBAL, write)
 
     return effect
 
@@ -954,19 +1074,23 @@ def _dma(
         where = machine.memory.offsets(addresses[inside], width.size)
         place = (w.s[M0] & 0x3FFFF) + offset + step * _LANE
         place = place if on is None else place[on]
-        machine.lds.check(place, step)
-        data = np.zeros((LANES, step), np.uint8)
-        fetched = machine.memory.gather(where, width.size)
-        if width.size < 4:
-            fetched = np.ascontiguousarray(
-                to_words(fetched, width, np.zeros(where.size, np.uint32)).T
-            ).view(np.uint8)
-        data[inside] = fetched
-        landed = data if on is None else data[on]
+        lds = machine.lds
+        lds.check(place, step)
         number = machine.issue_vm(w, at, (), dma=True)
         machine.touch_global(w, at, where, width.size, "r", number)
-        machine.touch_lds(w, at, place, step, "d", number, landed)
-        machine.lds.scatter(place, landed)
+        data = partial(fetched, where, inside, on)
+        machine.touch_lds(w, at, place, step, "d", number, data)
+        machine.carry(w, w.vm, Moves.FILLS_LDS, lambda: lds.scatter(place, data()))
+
+    def fetched(where: Addresses, inside: NDArray[np.bool_], on: NDArray[np.bool_] | None) -> Bytes:
+        data = np.zeros((LANES, step), np.uint8)
+        found = machine.memory.gather(where, width.size)
+        if width.size < 4:
+            found = np.ascontiguousarray(
+                to_words(found, width, np.zeros(where.size, np.uint32)).T
+            ).view(np.uint8)
+        data[inside] = found
+        return data if on is None else data[on]
 
     return effect
 
@@ -986,14 +1110,16 @@ def _buffer(instruction: Instruction, at: int, machine: Machine) -> Effect:
         width = _LOADS.get(rest.removeprefix("load_"))
         if width is not None and instruction.flag("lds"):
             first = 1 if len(instruction.operands) == 4 else 0
-            return _dma(instruction, at, machine, _resource(instruction, first, width), width)
+            return _dma(
+                instruction, at, machine, _resource(machine, instruction, first, width), width
+            )
         if width is not None:
-            resolve = _resource(instruction, 1, width, dwords=width.size > 4)
+            resolve = _resource(machine, instruction, 1, width, dwords=width.size > 4)
             return _load(instruction, at, machine, resolve, width)
     if rest.startswith("store_"):
         width = _STORES.get(rest.removeprefix("store_"))
         if width is not None:
-            resolve = _resource(instruction, 1, width, dwords=width.size > 4)
+            resolve = _resource(machine, instruction, 1, width, dwords=width.size > 4)
             return _store(instruction, at, machine, resolve, width, instruction.operands[0])
     if rest.startswith("atomic_"):
         return _atomic(instruction, at, machine, rest.removeprefix("atomic_"), buffered=True)
@@ -1001,7 +1127,7 @@ def _buffer(instruction: Instruction, at: int, machine: Machine) -> Effect:
 
 
 def _resource(
-    instruction: Instruction, first: int, width: Width, *, dwords: bool = False
+    machine: Machine, instruction: Instruction, first: int, width: Width, *, dwords: bool = False
 ) -> Resolve:
     """``[voffset,] resource, soffset``: addresses, and which lanes are in range.
 
@@ -1021,6 +1147,7 @@ def _resource(
     scalar = read_scalar(operands[first + 2]) if len(operands) > first + 2 else None
     constant = instruction.number("offset")
     row = rows(lane)[0] if is_vector(lane) else None
+    loads = "_load_" in instruction.mnemonic
 
     def resolve(w: Wave) -> tuple[Addresses, NDArray[np.bool_]]:
         s = w.s
@@ -1039,6 +1166,8 @@ def _resource(
         limit = records * stride if idxen and stride else records
         reach = offset + uniform
         inside = _in_range(w, reach, width.size, limit, start, dwords and not idxen)
+        if loads:
+            machine.require_inside(w, inside, (offset + width.size <= limit) & w.active())
         return start + uniform + offset, inside
 
     return resolve
@@ -1087,7 +1216,7 @@ def _atomic(
     operands = instruction.operands
     if buffered:
         data = to = rows(operands[0])[0]
-        resolve = _resource(instruction, 1, width)
+        resolve = _resource(machine, instruction, 1, width)
     else:
         first = 1 if returns else 0
         to = rows(operands[0])[0] if returns else 0
@@ -1102,25 +1231,28 @@ def _atomic(
             raise UnsupportedError(f"{instruction.mnemonic} to private memory")
         if flat and local[inside].any() and not local[inside].all():
             raise UnsupportedError(f"{instruction.mnemonic} to LDS and to global memory")
+        values = to_bytes(w.v[data : data + words * (2 if atomic.compare else 1)][:, inside],
+                          Width(size * (2 if atomic.compare else 1)))  # fmt: skip
         number = machine.issue_vm(w, at, registers, flat=flat)
         if flat:
             machine.issue_lgkm(w, at, registers, flat=True)
-        values = to_bytes(w.v[data : data + words * (2 if atomic.compare else 1)][:, inside],
-                          Width(size * (2 if atomic.compare else 1)))  # fmt: skip
         given = values[:, :size]
         compare = values[:, size:] if atomic.compare else None
         if flat and local[inside].any():
-            place = addresses[inside] & MASK32
+            place, moves, held = addresses[inside] & MASK32, Moves.UPDATES_LDS, machine.lds.bytes
             machine.lds.check(place, size)
             machine.touch_lds(w, at, place, size, "a", w.lgkm.issued)
-            old = _run_atomic(machine.lds.bytes, place, atomic, given, compare)
         else:
-            where = machine.memory.offsets(addresses[inside], size, write=True)
-            machine.touch_global(w, at, where, size, "a", number)
-            machine.synchronise(w, where, "a" if returns else "w")
-            old = _run_atomic(machine.memory.bytes, where, atomic, given, compare)
-        if returns:
-            w.v[to : to + words, inside] = old.view(np.uint32).T
+            moves, held = Moves.UPDATES_GLOBAL, machine.memory.bytes
+            place = machine.memory.offsets(addresses[inside], size, write=True)
+            machine.touch_global(w, at, place, size, "a", number)
+            machine.synchronise(w, place, "a" if returns else "w")
+
+        def put(old: Bytes) -> None:
+            if returns:
+                w.v[to : to + words, inside] = old.view(np.uint32).T
+
+        machine.carry(w, w.vm, moves, lambda: _run_atomic(held, place, atomic, given, compare), put)
 
     return effect
 
@@ -1158,10 +1290,16 @@ def _scratch(instruction: Instruction, at: int, machine: Machine) -> Effect:
         cells = where[on][:, None] + np.arange(width.size)
         lanes = _LANE[on][:, None]
         if store:
-            held[lanes, cells] = to_bytes(w.v[place : place + need][:, on], width)
-        else:
+            data = to_bytes(w.v[place : place + need][:, on], width)
+            write = partial(_write_cells, held, lanes, cells, data)
+            machine.carry(w, w.vm, Moves.WRITES_PRIVATE, write)
+            return
+
+        def put(found: Bytes) -> None:
             old = _old(machine, w, place)[on]
-            w.v[place : place + need, on] = to_words(held[lanes, cells], width, old)
+            w.v[place : place + need, on] = to_words(found, width, old)
+
+        machine.carry(w, w.vm, Moves.READS_PRIVATE, lambda: held[lanes, cells], put)
 
     return effect
 

@@ -2,7 +2,7 @@
 
 ``emit_kernel(document, tile)`` lowers a schedule document to LLVM IR, compiles it in a subprocess,
 and passes the result through the ISA gate; what comes back carries exactly the schedule's order,
-waits and barriers. Needs the extra ``amdgpu``; the gate and the emulator need nothing but the text.
+waits and barriers. Needs the extra ``amdgpu``; gate and emulation need nothing but the text.
 """
 
 from warploom.codegen.amdgcn.emit import EmittedKernel, emit_kernel, estimate_loop, write_kernel

@@ -1,17 +1,18 @@
 """Assembly text of a gfx950 kernel as values: its instructions, and what its metadata says.
 
 The text is read by the reader of ``check``, the only one of the project; here stand the shapes that
-the gate and the emulator work with.
+the gate works with.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from warploom.check.amdgcn.reader import (
-    LGKM_CAPACITY,  # noqa: F401 (offered to the gate and the emulator)
+    LGKM_CAPACITY,  # noqa: F401 (offered to the gate)
     VM_CAPACITY,  # noqa: F401
     Instruction as ReadInstruction,
+    Kernel,
     kernel_names,
     read_kernel,
     read_waits,
@@ -60,17 +61,23 @@ class Assembly:
         return self.labels[label]
 
 
-def parse_assembly(text: str) -> Assembly:
-    """Parse the one kernel that the file defines."""
+@lru_cache(maxsize=4)  # the gate asks the same text for its code, wait states and resources
+def the_kernel(text: str) -> Kernel:
+    """The one kernel that the file defines, as ``check`` reads it."""
     names = kernel_names(text)
     if len(names) != 1:
         raise BackendError(
             f"the assembly defines {len(names)} kernels", fix="a file with one gfx950 kernel"
         )
     try:
-        kernel = read_kernel(text, names[0])
+        return read_kernel(text, names[0])
     except CheckError as error:
         raise _as_backend(error) from None
+
+
+def parse_assembly(text: str) -> Assembly:
+    """Parse the one kernel that the file defines."""
+    kernel = the_kernel(text)
     return Assembly(
         name=kernel.name,
         instructions=tuple(_instruction(i) for i in kernel.instructions),
@@ -126,13 +133,14 @@ class Resources:
 
 def read_resources(text: str) -> Resources:
     """Read the metadata of an assembly file with one kernel."""
+    metadata = the_kernel(text).metadata
     found: dict[str, int] = {}
     for field, key in _FIELDS.items():
-        match = re.search(rf"\.{key}:\s+(\d+)", text)
-        if match is None:
+        number = metadata.get(f".{key}")
+        if not isinstance(number, int):
             raise BackendError(
                 f"the assembly has no .{key}",
                 fix="give the whole file LLVM wrote, with its .amdgpu_metadata section",
             )
-        found[field] = int(match[1])
+        found[field] = number
     return Resources(**found)

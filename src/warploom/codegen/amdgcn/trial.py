@@ -10,8 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.codegen.amdgcn.emulator import Order, Timing, emulate_launch, encode
-from warploom.codegen.amdgcn.emulator.matrix import FP8, Floats
+from warploom.codegen.amdgcn.emulate import (
+    FP8,
+    Floats,
+    Order,
+    Timing,
+    emulate_launch,
+    encode,
+)
 from warploom.codegen.amdgcn.plan import argument_name
 from warploom.codegen.amdgcn.sidecar import launch_plan
 from warploom.codegen.amdgcn.tile_kernel import GemmTileKernel

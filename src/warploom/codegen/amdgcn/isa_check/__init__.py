@@ -12,9 +12,8 @@ more.
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from warploom.check.amdgcn import read_kernel
 from warploom.check.amdgcn.hazards import wait_state_hazards
-from warploom.codegen.amdgcn.isa import Resources, parse_assembly, read_resources
+from warploom.codegen.amdgcn.isa import Resources, parse_assembly, read_resources, the_kernel
 from warploom.codegen.amdgcn.isa_check.expected import (
     Expected,
     Gated,
@@ -32,7 +31,7 @@ def matrix_hazards(assembly_text: str) -> list[str]:
     return [
         f"line {h.second.line}: {h.second.mnemonic} uses {h.what} {h.states} wait states after "
         f"{h.first.mnemonic} of line {h.first.line}; {h.needed} are needed"
-        for h in wait_state_hazards(read_kernel(assembly_text))
+        for h in wait_state_hazards(the_kernel(assembly_text))
     ]
 
 

@@ -1,40 +1,72 @@
-"""A NumPy interpreter of gfx950 assembly text, with adversarial asynchrony.
+"""Launches of emitted kernels under one timing, beside NumPy.
 
-It reads assembly and nothing else: no schedule, no plan, no code of the back end. Waves run in any
-order between barriers; DMA writes and LDS reads take effect as late, as early or as randomly as the
-counters allow. Hazards inside a wave that the assembler resolves (``s_nop``) are not modelled.
-
-Small integers are the sharpest data: every product and sum is exact in fp32, so C must equal
-NumPy's result bit for bit and any stale or missing tile shows.
+``check``'s machine executes them (``check.amdgcn.timed``); here stand the data, the arguments by
+name, and the comparison. Small integers are the sharpest data: every product and sum is exact in
+fp32, so C must equal NumPy's result bit for bit and any stale or missing tile shows.
 """
 
-import re
-import struct
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.check.amdgcn.formats import FORMATS, TABLES, encode_small
-from warploom.codegen.amdgcn.emulator.machine import RunStatistics, run_kernel
-from warploom.codegen.amdgcn.emulator.matrix import FP8, Floats, to_fp8
-from warploom.codegen.amdgcn.emulator.operands import (
+from warploom.check.amdgcn.reader import Argument, Kernel, read_kernel
+from warploom.check.amdgcn.timed import (
     EARLY,
     LATE,
     STARVED,
     TRAMPLED,
-    EmulationError,
-    Order,
+    Executed,
     Timing,
+    execute,
     random_timing,
     timing_named,
 )
-from warploom.codegen.amdgcn.emulator.transfer import GlobalMemory
+from warploom.check.launch import Launch, Param, Tensor
+from warploom.errors import BackendError, CheckError
 
-# Clang appends ".coerce" to pointers it has moved to the global address space.
-_ARGUMENT = re.compile(r"\.name:\s+(\w+)(?:\.coerce)?\s+\.offset:\s+(\d+)\s+\.size:\s+(\d+)")
+__all__ = [
+    "EARLY", "FP8", "LATE", "STARVED", "TRAMPLED", "EmulationError", "Floats", "GemmResult",
+    "Order", "RunStatistics", "Timing", "emulate_gemm", "emulate_launch", "encode", "encode_mx",
+    "integer_matrix", "normal_matrix", "random_timing", "timing_named",
+]  # fmt: skip
+
+Floats = NDArray[np.float32]
+FP8 = TABLES["e4m3"]
 SENTINEL = np.float32(-12345.0)
+MAX_STEPS = 20_000_000
+
+
+class EmulationError(BackendError):
+    """The emulated kernel faulted: a wild access, a barrier mismatch, an unknown instruction."""
+
+
+class Order(Enum):
+    """How waves take turns between barriers."""
+
+    FORWARD = "forward"  # wave 0 as far as it gets, then wave 1, ...
+    REVERSE = "reverse"
+    SHUFFLED = "shuffled"  # a fixed random priority
+    MIXED = "mixed"  # random waves for random numbers of instructions
+
+    @property
+    def turns(self) -> str:
+        """The same as ``check`` calls it."""
+        return "random" if self is Order.MIXED else self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatistics:
+    """What a launch did: instructions executed and the deepest queues of any wave."""
+
+    instructions: int
+    deepest_vm: int
+    deepest_lgkm: int
+    barriers: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +112,7 @@ def encode(values: Floats, dtype: str) -> tuple[NDArray[np.uint8], Floats]:
         halves = values.astype(np.float16)
         return halves.view(np.uint8), halves.astype(np.float32)
     if dtype == "fp8":
-        codes = to_fp8(np.clip(values, -448.0, 448.0)).astype(np.uint8)
+        codes = encode_small(values, "e4m3", saturate=True).astype(np.uint8)
         return codes, FP8[codes]
     known = ", ".join(("bf16", "fp16", "fp8", *MX_FORMATS))
     raise EmulationError(f"no element type {dtype!r}", fix=f"known: {known}")
@@ -144,6 +176,7 @@ def emulate_gemm(
     block: tuple[int, int],
     timing: Timing,
     order: Order = Order.FORWARD,
+    max_steps: int = MAX_STEPS,
 ) -> GemmResult:
     """Run C = A x B^T. ``block`` is the tile of C one workgroup computes."""
     (m, k), (n, _) = a.shape, b.shape
@@ -156,18 +189,21 @@ def emulate_gemm(
         given["mat_b"], b_values = encode(b, dtype)
     c = np.full((m, n), SENTINEL, np.float32)
     given["mat_c"] = c.view(np.uint8)
-    memory = GlobalMemory(sum(data.size + 8192 for data in given.values()) + 65536)
-    values = {name: memory.allocate(data) for name, data in given.items()}
-    result = values["mat_c"]
-    values |= {"dim_m": m, "dim_n": n, "dim_k": k}
     grid = (-(-m // block[0]), -(-n // block[1]))
-    statistics = run_kernel(text, grid, pack_arguments(text, values), memory, timing, order)
-    c = memory.bytes_at(result, c.nbytes).view(np.float32).reshape(m, n)
+    numbers = {"dim_m": m, "dim_n": n, "dim_k": k}
+    done = _run(text, given, numbers, grid, timing, order, max_steps)
+    c = done.tensors["mat_c"].view(np.float32).reshape(m, n)
     expected = a_values.astype(np.float64) @ b_values.astype(np.float64).T
     bound = np.abs(a_values).astype(np.float64) @ np.abs(b_values).astype(np.float64).T
     units = [_unit(x) for x in (a_values, b_values)]
     whole = bool(bound.max() / (units[0] * units[1]) < 2**24)
     tolerance = 0.0 if whole else float(bound.max()) * k * 2.0**-24
+    statistics = RunStatistics(
+        instructions=done.instructions,
+        deepest_vm=done.depths.vm,
+        deepest_lgkm=done.depths.lgkm,
+        barriers=done.barriers,
+    )
     return GemmResult(c=c, expected=expected, tolerance=tolerance, statistics=statistics)
 
 
@@ -181,27 +217,81 @@ def emulate_launch(
     order: Order = Order.FORWARD,
 ) -> dict[str, NDArray[np.uint8]]:
     """Run a kernel on tensors given as bytes, by argument name; the bytes after the launch."""
-    memory = GlobalMemory(sum(t.size + 8192 for t in tensors.values()) + 65536)
-    at = {name: memory.allocate(data) for name, data in tensors.items()}
-    bits = {
-        name: value if isinstance(value, int) else struct.unpack("<I", struct.pack("<f", value))[0]
-        for name, value in numbers.items()
-    }
-    run_kernel(text, grid, pack_arguments(text, at | bits), memory, timing, order)
-    return {name: memory.bytes_at(at[name], data.size) for name, data in tensors.items()}
+    return dict(_run(text, tensors, numbers, grid, timing, order, MAX_STEPS).tensors)
 
 
-def pack_arguments(text: str, values: Mapping[str, int]) -> bytes:
-    """The argument block, laid out as the kernel's own metadata says."""
-    fields = _ARGUMENT.findall(text)
-    missing = {name for name, _, _ in fields} ^ set(values)
+def _run(
+    text: str,
+    tensors: Mapping[str, NDArray[np.uint8]],
+    numbers: Mapping[str, int | float],
+    grid: tuple[int, ...],
+    timing: Timing,
+    order: Order,
+    max_steps: int,
+) -> Executed:
+    """Execute every workgroup; any fault is an ``EmulationError``.
+
+    These kernels end together and load inside of their buffers, so both are insisted on.
+    """
+    try:
+        kernel = read_kernel(text)
+        done = execute(
+            kernel,
+            _launch(kernel, tensors, numbers, grid),
+            timing=dataclasses.replace(timing, inside=True),
+            order=order.turns,
+            axioms={"exited_waves": False},
+            max_steps=max_steps,
+        )
+    except CheckError as error:
+        raise EmulationError(error.what, where=error.where, why=error.why, fix=error.fix) from None
+    for fault in done.faults[:1]:
+        at = fault.events[0]
+        raise EmulationError(
+            fault.why, where=f"wave {at.warp}, line {at.line}: {at.instruction}", fix=fault.fix
+        )
+    return done
+
+
+def _launch(
+    kernel: Kernel,
+    tensors: Mapping[str, NDArray[np.uint8]],
+    numbers: Mapping[str, int | float],
+    grid: tuple[int, ...],
+) -> Launch:
+    """The launch, with arguments by the names of the kernel's own metadata."""
+    declared = [a for a in kernel.arguments or () if not a.kind.startswith("hidden_")]
+    names = [_plain(a) for a in declared]
+    missing = set(names) ^ {*tensors, *numbers}
     if missing:
         raise EmulationError(
-            f"the kernel's arguments are not those of a GEMM: {', '.join(sorted(missing))}"
+            f"the kernel's arguments are not those given: {', '.join(sorted(missing))}"
         )
-    size = max(int(offset) + int(length) for _, offset, length in fields)
-    block = bytearray(size)
-    for name, offset, length in fields:
-        form = "<Q" if int(length) == 8 else "<I"
-        struct.pack_into(form, block, int(offset), values[name])
-    return bytes(block)
+    params = [
+        Param(kind="pointer", tensor=name)
+        if name in tensors
+        else Param(kind=_kind(argument, numbers[name]), value=numbers[name])
+        for name, argument in zip(names, declared, strict=True)
+    ]
+    x, y, z = (*grid, 1, 1)[:3]
+    return Launch(
+        entry=kernel.name,
+        grid=(x, y, z),
+        params=tuple(params),
+        tensors={
+            name: Tensor(name=name, shape=(data.size,), dtype="u8", role="inout")
+            for name, data in tensors.items()
+        },
+        contents=tensors,
+    )
+
+
+def _plain(argument: Argument) -> str:
+    """Clang appends ``.coerce`` to pointers it has moved to the global address space."""
+    return argument.name.removesuffix(".coerce")
+
+
+def _kind(argument: Argument, value: float) -> str:
+    if isinstance(value, float):
+        return "f32"
+    return "u64" if argument.size == 8 else "u32"
