@@ -123,7 +123,7 @@ def test_tiles_with_a_scale_of_their_own_begin_where_blocks_do():
     ("added", "early"),
     [
         ("x[m, k] @ w[n, k].T", "step_k(k + 1)"),  # kept for the step's next iteration
-        ("(x[m, k] @ w[n, k].T) * decay[k]", "float ahead_make"),  # read as the product is issued
+        ("(x[m, k] @ w[n, k].T) * decay[k]", "float read_make"),  # read as the product is issued
     ],
 )
 def test_a_number_of_every_iteration_is_read_before_it_is_needed(added, early):

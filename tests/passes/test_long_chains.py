@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import sys
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
 from tests.frontend.sources import run_source
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.vector import Vector
+from warploom.codegen.cuda.tile.work import INSTANCE, Work
 from warploom.frontend.simplify import simplify
+from warploom.ir import operations as ops
+from warploom.ir.expr import const
+from warploom.ir.module import RegisterArray
 from warploom.ir.tile import Store
 from warploom.passes.body import body_of
 from warploom.passes.fuse import fuse
 from warploom.passes.kernel_config import config_of
 from warploom.passes.layout import lay_out
+from warploom.passes.module_numbers import Numbers
+from warploom.passes.module_vector import VectorWork
 from warploom.passes.rewrites import rewrite
 from warploom.passes.smem_reads import values_behind
 
@@ -77,10 +84,28 @@ def visits(kind, count):
         layout = lay_out(body, config, fuse(body))
         (store,) = (op for op in body.tail if isinstance(op, Store))
         values_behind(layout, store.value)
-        Vector(Context(layout), "m", "n").value(store.value)
+        printed(layout, store)
     finally:
         sys.setprofile(None)
     return found
+
+
+def printed(layout, store):
+    """The CUDA of what a store computes, by way of the module's operations."""
+    vectors = VectorWork(Numbers(SimpleNamespace(layout=layout)), INSTANCE)
+    where, body = vectors.store(store, None)
+    arrays = {
+        a.name: RegisterArray(
+            name=a.name, blocks=a.blocks, cols=a.cols, registers=a.registers, form=a.form.value
+        )
+        for a in layout.arrays
+    }
+    context = Context(layout)
+    tiles = SimpleNamespace(functions=(), bounds=())
+    context.module = SimpleNamespace(name="", roles=(SimpleNamespace(earlier=(), tiles=tiles),))
+    op = ops.Vector(op=store.tensor, iteration=const(0), layout=where, body=body)
+    work = Work(context.module, arrays, op)
+    return Vector(context, work).value(work.store.value)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -231,6 +231,13 @@ def conjunction(conditions: list[IntExpr]) -> IntExpr | None:
     return None if made is None else lift(made)
 
 
+def conjuncts(expr: IntExpr | None) -> list[IntExpr]:
+    """The conditions of a conjunction; none of None."""
+    if isinstance(expr, Binary) and expr.op is Op.AND:
+        return [*conjuncts(expr.a), *conjuncts(expr.b)]
+    return [] if expr is None else [expr]
+
+
 def _made(op: Op, a: Expr | int, b: Expr | int) -> IntExpr:
     """An operation; sums with 0 and products with 1 are their other operand."""
     left, right = lift(a), lift(b)

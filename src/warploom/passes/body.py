@@ -41,7 +41,6 @@ from warploom.ir.tile import (
     operands,
     results,
 )
-from warploom.passes.magnitudes import WORD, magnitudes
 
 MOST_WRITTEN = 200  # ops of an expression that is written out as a whole
 
@@ -169,14 +168,6 @@ class Body:
     def is_heavy(self, name: str) -> bool:
         """Whether an expression would be too long, were all it is made of written out in it."""
         return self._weights.get(name, 1) > MOST_WRITTEN
-
-    @cached_property
-    def _magnitudes(self) -> dict[str, int]:
-        return magnitudes(self.ops)
-
-    def wraps(self, name: str) -> bool:
-        """Whether a whole number may exceed 32 bits before it wraps."""
-        return self._magnitudes.get(name, WORD) > WORD
 
     def is_line(self, name: str) -> bool:
         """A tile of numbers that rise evenly along its columns: one instruction an element."""

@@ -314,6 +314,7 @@ class _Builder:
                         cols=0,
                         registers=count,
                         form=read.form,
+                        dtype=read.dtype,
                     )
 
     def _operations(self, program: RoleProgram, phase: str) -> Iterator[Operation]:

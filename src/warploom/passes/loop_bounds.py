@@ -175,19 +175,6 @@ def _conjuncts(body: Body, name: str) -> Iterator[str]:
         yield name
 
 
-def unless_whole(body: Body, name: str) -> Iterator[tuple[str, str | None]]:
-    """Conditions that all must hold, each with what makes up for it: that the tile is whole."""
-    for part in _conjuncts(body, name):
-        op = body.ops.get(part)
-        args = op.args if isinstance(op, Pointwise) and op.fn is Fn.OR else ()
-        whole = next((a for a in args if isinstance(body.ops.get(a), Whole)), None)
-        if whole is None:
-            yield part, None
-        else:
-            rest = next(a for a in args if a != whole)
-            yield from ((inner, whole) for inner in _conjuncts(body, rest))
-
-
 def comparisons(body: Body, name: str, rows: str | None) -> Iterator[Affine | None]:
     """The comparisons of a conjunction; None for one that is not affine."""
     for part in _conjuncts(body, name):

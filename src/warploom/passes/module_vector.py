@@ -28,6 +28,7 @@ from warploom.ir.tile import (
     At,
     Broadcast,
     Const,
+    Dim,
     Dot,
     DType,
     Fn,
@@ -66,12 +67,17 @@ B, G, P, HALF, Q, J = (Sym(SymKind.FRAGMENT, n) for n in "bgpiqj")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenRead:
-    """A vector or number of a slot that a step wants read as its product is issued."""
+    """A vector or number that a step wants read as its product is issued."""
 
     array: str
     load: Load
     form: str
     blocks: int
+
+    @property
+    def dtype(self) -> DType:
+        """The type that registers hold."""
+        return DType.I32 if self.load.result.dtype is DType.I32 else DType.F32
 
 
 @dataclass
@@ -173,6 +179,13 @@ class VectorWork:
         for op in step.ops:
             name = op.result.name
             if isinstance(op, Reduce):
+                if op.over != step.cols:
+                    raise refusal(
+                        "a reduction over the rows of a tile",
+                        op.result.line,
+                        why="rows lie in different warps",
+                        fix="reduce over the columns, or work on the transposed tile",
+                    )
                 arg = write.value(op.arg)
                 write.made.append(
                     ops.VectorReduce(
@@ -313,11 +326,13 @@ class VectorWork:
         for read in self.hidden.get(op.result.name, {}).values():
             rows = read.load.result.vars[0] if read.form == "row" else None
             write = Writer(self, rows, None, iteration=iteration)
-            value = write.from_slot(read.load)
+            slot = layout.slot_of(read.load.result.name)
+            value = write.from_memory(read.load) if slot is None else write.from_slot(read.load)
             made = ops.VectorSet(
                 value=value,
                 array=read.array,
                 register=lift(2 * B + HALF) if read.form == "row" else const(0),
+                dtype=read.dtype,
             )
             row = self.row_layout(read.blocks)
             one = FragmentLayout(indices=(), register=const(0), row=const(0), col=const(0))
@@ -715,6 +730,20 @@ class Writer:
         return const(0), col_at
 
     def _from_memory(self, op: Load) -> str:
+        moves = any(a.var == self.body.loop.var for a in op.at)
+        if self.product is not None and moves and self._is_number(op):
+            return self._hidden(op, "thread")  # memory is far away: read as the product is issued
+        return self.from_memory(op)
+
+    def _is_number(self, op: Load) -> bool:
+        """Whether a tile needs one element: it has no axes, or all its elements share one."""
+        return all(self._in_one_block(d) for d in op.result.dims)
+
+    def _in_one_block(self, dim: Dim) -> bool:
+        return dim.per > 1 and dim.per % self.layout.extent(dim.var) == 0
+
+    def from_memory(self, op: Load) -> str:
+        """An element of a tensor."""
         at, inside = self.place(op, stores=False)
         self.made.append(
             ops.VectorLoad(
@@ -735,6 +764,8 @@ class Writer:
         at: list[IntExpr] = []
         inside: list[IntExpr] = []
         walked = op.result.vars if isinstance(op, Load) else self._stored_vars(op)
+        if isinstance(op, Load) and self._is_number(op):
+            walked = ()
         for n, a in enumerate(op.at):
             axis = numbers.kernel.tensor(op.tensor).axes[n]
             length = numbers.length(op.tensor, axis)

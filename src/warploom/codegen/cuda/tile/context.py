@@ -5,9 +5,7 @@ A context collects parameters as they are asked for; printing stays a function o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import cached_property
-from types import MappingProxyType
 
 from warploom.codegen.cuda.tile.expressions import number, pointwise, read_element
 from warploom.codegen.cuda.tile.signature import (
@@ -39,15 +37,13 @@ from warploom.ir.tile import (
     Tensor,
     Walk,
     Whole,
-    operands,
 )
 from warploom.passes.body import refusal
 from warploom.passes.layout import Layout
 from warploom.passes.loop_bounds import cut_of
-from warploom.passes.smem_layout import SlotTile, grouped_vars
+from warploom.passes.smem_layout import grouped_vars
 from warploom.passes.tile_order import starts_early
 
-NOTHING: Mapping[str, str] = MappingProxyType({})
 MOST_BOUNDED = 3  # axes of a tensor whose copies say where they end: two more are needed for that
 
 
@@ -58,13 +54,8 @@ class Context:
         self.layout = layout
         self.kernel = layout.body.kernel
         self.params: dict[str, Param] = {} if params is None else params
-        self._before: dict[str, dict[str, Load]] = {}
         self.module: KernelModule | None = None  # facts come from it
         self.number = 0  # which loop of a tile is printed
-
-    def before(self, product: str) -> dict[str, Load]:
-        """What steps want read as a product is issued, by the name they know it by."""
-        return self._before.setdefault(product, {})
 
     def _add(self, param: Param) -> str:
         self.params.setdefault(param.name, param)
@@ -205,13 +196,11 @@ class Context:
             return f"end_{var}"
         return self.size(self.kernel.var(var).axis)
 
-    def uniform(  # noqa: C901, PLR0911 (one line a kind of op)
-        self, name: str, iteration: str | None = None, known: Mapping[str, str] = NOTHING
+    def uniform(  # noqa: PLR0911 (one line a kind of op)
+        self, name: str, iteration: str | None = None
     ) -> str:
-        """A scalar value as an expression; ``known``: loaded ones that have a name already."""
+        """A scalar value as an expression."""
         op = self.layout.body.ops[name]
-        if name in known:
-            return known[name]
         match op:
             case Const():
                 return number(op.value, op.result.dtype)
@@ -224,13 +213,13 @@ class Context:
             case Whole():
                 return f"({iteration} < whole_{op.var})"
             case Broadcast():
-                return self.uniform(op.arg, iteration, known)
+                return self.uniform(op.arg, iteration)
             case Load():
                 return self.one_element(op, iteration)
             case Reduce() if self.layout.body.is_free(name):
                 return self._extreme_index(op, iteration)
             case Pointwise():
-                args = [self.uniform(a, iteration, known) for a in op.args]
+                args = [self.uniform(a, iteration) for a in op.args]
                 return pointwise(op.fn, args, op.result.dtype, self._dtypes(op), once=True)
             case _:
                 raise refusal("this value is not a scalar", getattr(op, "line", None))
@@ -268,24 +257,15 @@ class Context:
         step = op.step if isinstance(op, Load) and at.var == self.layout.body.loop.var else 0
         return f" + {step * self.layout.extent(at.var or '')}" if step else ""
 
-    def moving_elements(self, name: str) -> Iterator[Load]:
-        """Loads of one element, another one in every iteration, that a scalar is made of."""
-        op = self.layout.body.ops[name]
-        if isinstance(op, Load) and any(a.var == self.layout.body.loop.var for a in op.at):
-            yield op
-        elif isinstance(op, Broadcast | Pointwise):
-            for arg in operands(op):
-                yield from self.moving_elements(arg)
-
     def _dtypes(self, op: Pointwise) -> list[DType]:
         return [self.layout.body.values[a].dtype for a in op.args]
 
-    def index(self, at: At, iteration: str | None, known: Mapping[str, str] = NOTHING) -> str:
+    def index(self, at: At, iteration: str | None) -> str:
         """The first element an index covers."""
         if at.var is not None:
             return self.position(at.var, iteration)
         assert at.value is not None
-        return self.uniform(at.value, iteration, known)
+        return self.uniform(at.value, iteration)
 
     def element_at(self, op: Load | Store, indices: list[str]) -> str:
         """One element of a tensor as a float (or int)."""
@@ -306,11 +286,3 @@ class Context:
             for n, i in enumerate(indices)
         ]
         return f"{self.pointer(tensor)}[{' + '.join(parts)}]"
-
-    def past_start(self, op: Load, tile: SlotTile, iteration: str) -> str:
-        """Bytes between where a vector's copy begins and the vector does; '' where none lie."""
-        if not tile.loose:
-            return ""
-        per = self.kernel.tensor(op.tensor).axes[-1].per
-        at = self.index(op.at[-1], iteration) + self.later(op, op.at[-1])
-        return f" + 4 * (({at}) / {per} & 3)" if per > 1 else f" + 4 * ({at} & 3)"

@@ -5,12 +5,29 @@ These facts are printed from the module and computed nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.tile.context import MOST_BOUNDED, Context
 from warploom.codegen.cuda.tile.signature import WRAP
+from warploom.codegen.cuda.tile.work import (
+    COL,
+    INSTANCE,
+    LANE,
+    ROW,
+    T_STEP,
+    B,
+    G,
+    J,
+    P,
+    Q,
+    Work,
+    axes_of,
+    row_register,
+    rows_of,
+    running,
+)
 from warploom.errors import BackendError
 from warploom.ir import operations as ops
 from warploom.ir.expr import (
@@ -24,7 +41,10 @@ from warploom.ir.expr import (
     Select,
     Sym,
     SymKind,
+    conjuncts,
     elements,
+    floor_div,
+    lift,
     linear,
     nodes,
     rewrite,
@@ -33,7 +53,7 @@ from warploom.ir.expr import (
     symbols,
 )
 from warploom.ir.mbarrier_dialect import RoleEntry
-from warploom.ir.module import KernelModule, LoopPhase, TensorMap, TileLoop
+from warploom.ir.module import KernelModule, LoopPhase, Role, TensorMap, TileLoop
 from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.tile_schedule import RANK, TILE, VISIT, Expansion, Let, TileSchedule, expand
 
@@ -48,10 +68,7 @@ _NAMES = {
     Sym(SymKind.ELEMENT, "row"): "row_of(b, i)",
     Sym(SymKind.ELEMENT, "col"): "column_of(h, e)",
 }
-ROW, COL = Sym(SymKind.ELEMENT, "row"), Sym(SymKind.ELEMENT, "col")
-INSTANCE = Sym(SymKind.THREAD, "instance")
 BACKWARDS = Sym(SymKind.LET, "backwards")
-T_STEP = Sym(SymKind.STEP, "t")
 TURNED = Sym(SymKind.LET, "turned")
 EVERY_OTHER = Binary(Op.NE, Binary(Op.MOD, VISIT, Const(2)), Const(0))
 
@@ -88,7 +105,7 @@ class ModulePrinter:
             return "unit"
         return _NAMES.get(symbol, symbol.name)
 
-    def _spelt(self, node: IntExpr) -> str | None:
+    def _spelt(self, node: IntExpr) -> str | None:  # noqa: PLR0911 (one line a form)
         """Elements of memory, and quotients that are rounded down."""
         if isinstance(node, Element):
             return self.context.element(node.tensor, [self.text(x) for x in node.at])
@@ -96,6 +113,9 @@ class ModulePrinter:
             return None
         whole, by = node.a, node.b.value if isinstance(node.b, Const) else 0
         two = by > 0 and not by & (by - 1)
+        rest = _remainder(node)
+        if rest is not None:
+            return f"({self.text(rest[0])} & {rest[1] - 1})"
         rounds = isinstance(whole, Binary) and (whole.op, whole.b) == (Op.FLOOR_DIV, node.b)
         if node.op is Op.MUL and two and isinstance(whole, Binary) and rounds:
             return f"(({self.text(whole.a)}) & ~{by - 1})"
@@ -209,6 +229,14 @@ class ModulePrinter:
 
     def operation(self, entry: RoleEntry, site: Site) -> Operation:
         """The operation of the module that an entry of a role program is."""
+        entries: tuple[RoleEntry, ...] = getattr(site.program, site.phase)
+        own = [s for s in self._listed(site) if not isinstance(s, ops.Vector) or not s.within]
+        found = own[entries.index(entry)]
+        assert not isinstance(found, StepLoop)
+        return found
+
+    def _listed(self, site: Site) -> tuple[Statement, ...]:
+        """The statements of a list of a role program."""
         role = self.module.role(site.program.name)
         earlier = self.number < len(role.earlier)
         mine = role.earlier[self.number] if earlier else role
@@ -223,11 +251,7 @@ class ModulePrinter:
             "epilogue": body[at + 1 :],
             "finish": mine.finish,
         }
-        entries: tuple[RoleEntry, ...] = getattr(site.program, site.phase)
-        own = [s for s in lists[site.phase] if not isinstance(s, ops.Vector) or not s.within]
-        found = own[entries.index(entry)]
-        assert not isinstance(found, StepLoop)
-        return found
+        return lists[site.phase]
 
     def copy_boxes(
         self, op: ops.Copy, part_rows: int, line_bytes: int
@@ -310,34 +334,104 @@ class ModulePrinter:
         assert form is not None
         return form.factor(INSTANCE)
 
-    def _load_of(self, name: str) -> ops.VectorLoad | None:
-        """The load of a value, at the running iteration of its loop."""
-        for role in self.module.roles:
-            for statement in self._body(role.name):
-                for op in statement.body if isinstance(statement, StepLoop) else (statement,):
-                    if not isinstance(op, ops.Vector):
-                        continue
-                    for load in op.body:
-                        if isinstance(load, ops.VectorLoad) and load.result == name:
-                            return _running(load, op.iteration)
-        return None
+    # Vector work.
 
-    def loaded(self, name: str) -> tuple[list[str], list[str]]:
+    def _role(self) -> Role:
+        return self.module.role("consumer")
+
+    def vectors(self, name: str) -> list[ops.Vector]:
+        """The operations of vector work of that name, in the order of the program."""
+        found: list[ops.Vector] = []
+        for statement in self._body("consumer"):
+            listed = statement.body if isinstance(statement, StepLoop) else (statement,)
+            found += [x for x in listed if isinstance(x, ops.Vector) and x.op == name]
+        return found
+
+    def work(self, name: str) -> Work:
+        """Vector work that is printed once and called in several places of the program: all of them
+        must say the same of their iteration.
+        """
+        every = [self.one(op) for op in self.vectors(name)]
+        if not every:
+            raise BackendError(f"no vector work {name} in the module", where=self.module.name)
+        first, *others = every
+        for other in others:
+            if _shape(other) != _shape(first):
+                raise BackendError(
+                    f"{name} says different things in different places of the program",
+                    where=self.module.name,
+                    why="one function is printed for all of them",
+                    fix="give it the operands that passes derive everywhere",
+                )
+        return first
+
+    def one(self, op: ops.Vector, *, here: bool = False) -> Work:
+        """One operation of vector work, of elements as the printed loops have them; in terms of the
+        running iteration, or, where it is printed ``here``, of its own.
+        """
+        role = self._role()
+        block = op.args[0] if op.fills and op.args else None
+        arrays = {a.name: a for a in role.arrays}
+        work = Work(self.module, arrays, op if here else running(op), block)
+        self.refuse_elsewhere(work, (x for x in op.body if not isinstance(x, _ENDS)))
+        return work
+
+    def refuse_elsewhere(self, work: Work, made: Iterable[ops.VectorOp]) -> None:
+        """``BackendError`` where operations speak of rows and columns that are not those that
+        ``row_of`` and ``column_of`` of the source compute.
+        """
+        if not any(axes_of(x) for op in made for x in expressions(op)):
+            return
+        layout, role, block = work.op.layout, self._role(), work.block
+        instance = Const(0) if role.alternates else INSTANCE
+        row = rows_of(self.context.layout.blocks, B if block is None else Const(block), instance)
+        first = lift(16 * G if block is None else work.op.args[1] + 16 * J)
+        col = lift(first + 8 * P + LANE % 4 * 2 + Q)
+        if work.extent("p") == 1:  # rows alone
+            col = layout.col
+        if work.extent("i") == 1:  # columns alone
+            row = layout.row
+        only: dict[Sym, IntExpr] = {INSTANCE: Const(0)} if role.instances == 1 else {}
+        places = [substitute(x, only) for x in (layout.row, layout.col, row, col)]
+        if places[:2] != places[2:]:
+            raise work.refused(f"elements at [{layout.row}, {layout.col}]")
+
+    def before(self, entry: RoleEntry, site: Site) -> list[ops.Vector]:
+        """What is read as a product is issued."""
+        product = self.operation(entry, site)
+        found: list[ops.Vector] = []
+        for statement in self._listed(site):
+            if isinstance(statement, ops.Vector) and statement.within:
+                found.append(statement)
+            elif statement is product:
+                return found
+            else:
+                found = []
+        return []
+
+    def within(self) -> list[ops.Vector]:
+        """What is read as products are issued, anywhere in the program."""
+        found: list[ops.Vector] = []
+        for statement in self._body("consumer"):
+            listed = statement.body if isinstance(statement, StepLoop) else (statement,)
+            found += [x for x in listed if isinstance(x, ops.Vector) and x.within]
+        return found
+
+    def past_start(self, slot: ops.VectorSlot) -> str:
+        """Bytes between where a vector's copy begins and the vector does; '' where none lie."""
+        begin = substitute(slot.col, {ROW: Const(0), COL: Const(0)})
+        return "" if begin == Const(0) else f" + 4 * {self.text(begin)}"
+
+    def loaded(self, load: ops.VectorLoad) -> tuple[list[str], list[str]]:
         """Indices of a load of vector work and the conditions under which it is made."""
-        load = self._load_of(name)
-        if load is None:
-            raise BackendError(f"no load of {name} in the module", where=self.module.name)
         at = [_bracketed(x, self.text(x)) for x in load.at]
-        return at, self.conditions(_conjuncts(load.predicate))
+        return at, self.conditions(conjuncts(load.predicate))
 
-    def limits(self, name: str) -> tuple[list[str], list[str], list[str]]:
+    def limits(self, load: ops.VectorLoad) -> tuple[list[str], list[str], list[str]]:
         """Indices of a load of vector work, by axis the element it must lie before, and conditions
         of numbers.
         """
-        load = self._load_of(name)
-        if load is None:
-            raise BackendError(f"no load of {name} in the module", where=self.module.name)
-        parts = _conjuncts(load.predicate)
+        parts = conjuncts(load.predicate)
         ends = {p.a: p.b for p in parts if isinstance(p, Binary) and p.op is Op.LT}
         if any(at not in ends for at in load.at if _of_element(at)):
             raise BackendError(
@@ -351,6 +445,27 @@ class ModulePrinter:
         ]
         there = self.conditions([p for p in parts if not _of_element(p)])
         return [_bracketed(x, self.text(x)) for x in load.at], limits, there
+
+    def from_zero(self, load: ops.VectorLoad, at: IntExpr) -> bool:
+        """Whether an index may lie before its tensor: it is asked to be 0 or more."""
+        return Binary(Op.GE, at, Const(0)) in conjuncts(load.predicate)
+
+    def tile_extent(self, load: ops.VectorLoad, n: int) -> int:
+        """How many elements of an axis a tile covers."""
+        axis = self.module.tensor(load.tensor).axes[n].name
+        kernel, layout = self.context.kernel, self.context.layout
+        walked = (*(x.var for x in self.schedule.tiled), *kernel.grid.vars, layout.body.loop.var)
+        found = {v for v in walked if kernel.var(v).axis == axis}
+        found = found or {v.name for v in kernel.vars if v.axis == axis}
+        return layout.extent(found.pop())
+
+    def named_places(
+        self, load: ops.VectorLoad, named: Mapping[Sym, IntExpr]
+    ) -> tuple[list[str], str]:
+        """Indices of a load and its conditions, where row and column have other names."""
+        at = [substitute(x, named) for x in load.at]
+        parts = [substitute(x, named) for x in conjuncts(load.predicate)]
+        return [_bracketed(x, self.text(x)) for x in at], " && ".join(self.conditions(parts))
 
     def conditions(self, parts: list[IntExpr]) -> list[str]:
         """Conditions as text; from 0 on and below a limit is one comparison without sign."""
@@ -369,16 +484,10 @@ class ModulePrinter:
                 )
         return made
 
-    def store_of(self, op: Operation) -> ops.VectorStore:
-        """The store of vector work, at the running iteration of its loop."""
-        assert isinstance(op, ops.Vector)
-        return next(x for x in op.body if isinstance(x, ops.VectorStore))
-
-    def direct_store(self, op: Operation) -> tuple[list[str], str, str, str]:
+    def direct_store(self, store: ops.VectorStore) -> tuple[list[str], str, str, str]:
         """Indices of a store from registers with ``first`` along the columns, whether its row
         exists, where columns end, and where those of the tile begin.
         """
-        store = self.store_of(op)
         indices, column = [], ""
         for at in store.at:
             form = linear(inlined_column(at))
@@ -391,7 +500,7 @@ class ModulePrinter:
                 )
         exists: list[IntExpr] = []
         limit = ""
-        for part in _conjuncts(store.predicate):
+        for part in conjuncts(store.predicate):
             assert isinstance(part, Binary)
             if COL not in symbols(part):
                 exists.append(part)
@@ -408,7 +517,7 @@ class ModulePrinter:
         """Indices of a store and its conditions, where some symbols have names of their own."""
         new: dict[Sym, IntExpr] = {x: Sym(SymKind.LET, name) for x, name in named.items()}
         at = [substitute(x, new) for x in store.at]
-        parts = [substitute(x, new) for x in _conjuncts(store.predicate)]
+        parts = [substitute(x, new) for x in conjuncts(store.predicate)]
         texts = [_bracketed(x, self.text(x)) for x in at]
         return texts, " && ".join(self.conditions(parts))
 
@@ -419,10 +528,35 @@ def printer(context: Context) -> ModulePrinter:
     return ModulePrinter(context.module, context, context.number)
 
 
-def _running(load: ops.VectorLoad, iteration: IntExpr) -> ops.VectorLoad:
-    """A load of an iteration, in terms of the running one."""
-    predicate = None if load.predicate is None else _now(load.predicate, iteration)
-    return replace(load, at=tuple(_now(x, iteration) for x in load.at), predicate=predicate)
+_ENDS = (ops.VectorStore, ops.VectorStage, ops.VectorPut)  # printed with places of their own
+
+
+def expressions(op: ops.VectorOp) -> Iterator[IntExpr]:
+    """The integer expressions of a vector operation."""
+    match op:
+        case ops.VectorIndex():
+            yield op.value
+        case ops.VectorSlot() | ops.VectorPut() | ops.VectorStage():
+            yield from (op.row, op.col)
+        case ops.VectorLoad() | ops.VectorStore():
+            yield from op.at
+        case _:
+            return
+
+
+def _shape(work: Work) -> object:
+    """What must be the same wherever vector work is done: all but the chunk of a tile, the staging
+    copy, and what schedules say of it.
+    """
+
+    def anywhere(op: ops.VectorOp) -> ops.VectorOp:
+        if isinstance(op, ops.VectorStage):
+            return replace(op, target=replace(op.target, copy=0))
+        if isinstance(op, ops.VectorRegister) and op.register == row_register(work.block):
+            return replace(op, register=row_register(None))
+        return op
+
+    return work.op.layout.indices, tuple(anywhere(x) for x in work.body)
 
 
 def _now(expr: IntExpr, iteration: IntExpr) -> IntExpr:
@@ -446,6 +580,16 @@ def _from_zero(part: IntExpr | None, later: IntExpr | None) -> bool:
     if not isinstance(part, Binary) or not isinstance(later, Binary):
         return False
     return part.op is Op.GE and part.b == Const(0) and later.op is Op.LT and later.a == part.a
+
+
+def _remainder(node: Binary) -> tuple[IntExpr, int] | None:
+    """Of ``a - floor_div(a, n) * n`` with a power of two: a and n."""
+    last = node.b
+    if node.op is not Op.SUB or not isinstance(last, Binary) or last.op is not Op.MUL:
+        return None
+    by = last.b.value if isinstance(last.b, Const) else 0
+    two = by > 1 and not by & (by - 1)
+    return (node.a, by) if two and last.a == floor_div(node.a, by) else None
 
 
 def _is_quotient(expr: IntExpr) -> bool:
@@ -477,9 +621,3 @@ def _bracketed(expr: IntExpr, text: str) -> str:
 
 def _turned(node: IntExpr) -> IntExpr | None:
     return TURNED if node == EVERY_OTHER else None
-
-
-def _conjuncts(expr: IntExpr | None) -> list[IntExpr]:
-    if isinstance(expr, Binary) and expr.op is Op.AND:
-        return [*_conjuncts(expr.a), *_conjuncts(expr.b)]
-    return [] if expr is None else [expr]

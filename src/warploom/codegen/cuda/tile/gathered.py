@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
-from warploom.codegen.cuda.tile.from_module import ROW, printer
+from warploom.codegen.cuda.tile.from_module import printer
+from warploom.codegen.cuda.tile.work import ROW
 from warploom.ir.expr import substitute
 from warploom.ir.tile import Load
 from warploom.ir.tile_schedule import let

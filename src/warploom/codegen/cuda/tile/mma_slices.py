@@ -9,6 +9,7 @@ from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.from_module import printer
 from warploom.codegen.cuda.tile.gathered import gathered_lines
 from warploom.codegen.cuda.tile.grid import NEXT, again_lines, count_lines, finds_early
+from warploom.codegen.cuda.tile.loads import called, kind_of
 from warploom.codegen.cuda.tile.operands import product_functions
 from warploom.codegen.cuda.tile.ops import Ops
 from warploom.codegen.cuda.tile.ordered_reduction import asked_before
@@ -38,6 +39,7 @@ from warploom.ir.mbarrier_dialect import (
     WaitGroup,
 )
 from warploom.ir.module import KernelModule
+from warploom.ir.operations import VectorSet
 from warploom.ir.rings import Per
 from warploom.ir.tile import Dot, Fn, Pointwise
 from warploom.passes.body import Body
@@ -52,7 +54,7 @@ from warploom.passes.smem_budget import staged_stores
 from warploom.passes.smem_layout import grouped_vars
 from warploom.passes.smem_ops import early_array, early_vectors, puts
 from warploom.passes.split_k import MEET
-from warploom.passes.warp_specialize import held_loads, part_name, stored
+from warploom.passes.warp_specialize import held_loads, stored
 
 MARK = "//@ "  # begins a comment that names the owner of the lines after it; views read them
 
@@ -77,7 +79,7 @@ class Part:
         self.printer = printer(self.context)
         self.waits: dict[str, str] = {}
         self.masked = masked_steps(self.layout.body, self.layout.steps)
-        self.ops = Ops(self.context, self.masked, lowered.earlier)
+        self.ops = Ops(self.context, self.masked)
         self.cut = cut_of(self.layout.body, self.layout.steps)
         self.interrupted = (
             interrupted(self.role("consumer")) if self.layout.config.full_wait_after > 0 else None
@@ -128,7 +130,7 @@ class Part:
             first = f"pos_{rows} + {64 * self.layout.blocks} * instance"
             tile = [f"if ({first} < end_{rows}) {{", *indent(tile, 2)]
             tile += ["} else {  // the group has no rows here", *idle, "}"]
-        return [*self.trip_lines(), *others, *steps, *tile]
+        return [*self.trip_lines(), *others, *self.read_ahead(), *steps, *tile]
 
     def rests(self) -> bool:
         """Whether a consumer whose rows lie past a group's end leaves its products out: where CTAs
@@ -158,6 +160,18 @@ class Part:
         return [
             *(array_declaration(a) for a in self.layout.arrays),
             *(f"float {early_array(n)}[{columns // 4}];" for n, (_, columns) in early),
+        ]
+
+    def read_ahead(self) -> list[str]:
+        """Registers for what steps want read as their product is issued."""
+        made = self.printer.module.role("consumer")
+        own = {x.array for op in self.printer.within() for x in op.body if isinstance(x, VectorSet)}
+        known = {a.name for a in self.layout.arrays}
+        known |= {early_array(n) for n in early_vectors(self.layout)}
+        return [
+            f"{kind_of(a.dtype)} {a.name}{f'[{a.blocks}][2]' if a.form == 'row' else ''};"
+            for a in made.arrays
+            if a.name in own - known
         ]
 
     def positions(self, role: str) -> list[str]:
@@ -194,21 +208,20 @@ class Part:
         """A function for every step, once a tile: positions are known there."""
         lines: list[str] = []
         for step in self.layout.steps:
-            slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
-            arguments = "".join(f", uint32_t slot_{part_name(v)}" for v in slots)
-            loops = step.when is When.LOOP
+            work = self.printer.work(step.name)
+            slots = [called("slot", x.result) for x in work.slots]
+            arguments = "".join(f", uint32_t {name}" for name in slots)
             cut = self.layout.config.full_wait_after if step.name == self.interrupted else 0
             arguments += ", auto landed" if cut else ""
             head = f"auto {step.name} = [&](auto masked, int k{arguments}) {{"
-            kept, text = step_text(self.context, step, "k" if loops else None, cut)
-            uses = any("MASKED" in line for line in text)
+            made = step_text(self.context, work, cut)
             lines += [
-                *kept,
+                *made.kept,
                 *self.mark(f"op {step.name}"),
                 f"// {step.when}: {', '.join(step.results) or step.name}",
                 head,
-                *(["  constexpr bool MASKED = decltype(masked)::value;"] if uses else []),
-                *indent(text, 2),
+                *(["  constexpr bool MASKED = decltype(masked)::value;"] if made.masked else []),
+                *indent(made.lines, 2),
                 "};",
                 *self.mark(""),
             ]
@@ -216,7 +229,7 @@ class Part:
             lines += [
                 f"// loop: {put.result}",
                 f"auto {put.name} = [&](uint32_t slot, int k) {{",
-                *indent(put_text(self.context, put), 2),
+                *indent(put_text(self.context, put.name), 2),
                 "};",
             ]
         for op in staged_stores(self.layout):

@@ -10,12 +10,15 @@ from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.columns import early_text
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
+from warploom.codegen.cuda.tile.vector import Vector
+from warploom.codegen.cuda.tile.work import COL, COLUMN_REGISTER, ROW, axes_of, row_register
+from warploom.ir import operations as ops
+from warploom.ir.expr import Const
 from warploom.ir.mbarrier_dialect import Load as LoadEntry, Mma, RoleEntry
 from warploom.ir.module import TensorMap
 from warploom.ir.operations import Copy, Mma as MmaOperation, RegisterOperand, SlotOperand
 from warploom.ir.tile import Dot, DType, Load
 from warploom.passes.smem_layout import LINE_BYTES, SlotTile
-from warploom.passes.smem_ops import early_array, early_vectors
 from warploom.passes.warp_specialize import part_name
 from warploom.targets.h200 import WGMMA_ROWS
 
@@ -137,7 +140,8 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
         columns, WGMMA_DTYPES[kind], a_in_registers=held, b_mn_major=b_mn, a_mn_major=a_mn
     )
     right = _descriptor(made, mma.b, site, entry.k)
-    lines = [*_early(context, op, entry, site), "{", f"  const uint64_t right = {right};"]
+    early = [y for x in made.before(entry, site) for y in early_read(made, x, site, entry.k)]
+    lines = [*early, "{", f"  const uint64_t right = {right};"]
     if isinstance(mma.a, RegisterOperand):
         left = f"{mma.a.array}[i][step]"
     else:
@@ -162,36 +166,36 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
     ]
 
 
-def _early(context: Context, op: Dot, entry: Mma, site: Site) -> list[str]:
-    """Vectors that lie with the product's tile, where they are read before it (and not by the op
-    that asks whether it has landed), and numbers.
-    """
-    lines: list[str] = []
-    vectors = {} if context.layout.config.separate_full_waits else early_vectors(context.layout)
-    for name, (result, columns) in vectors.items():
-        found = context.layout.slot_of(name)
-        assert found is not None
-        if result == op.result.name:
-            slot = site.part(found[0].name, part_name(name), entry.k)
-            lines += early_text(early_array(name), slot, columns)
-    for name, load in context.before(op.result.name).items():
-        found = context.layout.slot_of(load.result.name)
-        if found is None:
-            lines.append(f"{name} = {context.one_element(load, site.iteration(entry.k))};")
-            continue
-        slot = site.part(found[0].name, part_name(load.result.name), entry.k)
-        slot += context.past_start(load, found[1], site.iteration(entry.k))
-        if found[1].cols == 1:
-            lines.append(f"{name} = load_shared1({slot});")
-            continue
-        lines += [
+def early_read(made: ModulePrinter, op: ops.Vector, site: Site, k: int) -> list[str]:
+    """A vector, or a number, into registers before what needs it."""
+    work = made.one(op, here=True)
+    source, kept = work.body[0], work.body[-1]
+    if len(work.body) != 2 or not isinstance(kept, ops.VectorSet):
+        raise work.refused("more than a move of elements")
+    array = work.array(kept.array)
+    if isinstance(source, ops.VectorLoad) and source.result == kept.value:
+        if kept.register == Const(0) and not work.axes(source.result):
+            return [f"{array.name} = {Vector(made.context, work).number(source)};"]
+        raise work.refused(f"an element of {source.tensor} for each of {array.name}")
+    if not isinstance(source, ops.VectorSlot) or kept.value != source.result:
+        raise work.refused("another move of elements")
+    slot = f"{site.part(source.ring, source.part, k)}{made.past_start(source)}"
+    along = axes_of(source.col)
+    if source.row != Const(0):
+        raise work.refused(f"row {source.row} of the vector {source.part}")
+    if not along and kept.register == Const(0):
+        return [f"{array.name} = load_shared1({slot});"]
+    if along == {ROW} and kept.register == row_register(None):
+        return [
             "#pragma unroll",
-            f"for (int b = 0; b < {context.layout.blocks}; ++b)",
+            f"for (int b = 0; b < {work.extent('b')}; ++b)",
             "#pragma unroll",
             "  for (int i = 0; i < 2; ++i)"
-            f" {name}[b][i] = load_shared1({slot} + 4 * row_of(b, i));",
+            f" {array.name}[b][i] = load_shared1({slot} + 4 * row_of(b, i));",
         ]
-    return lines
+    if source.col == COL and kept.register is None and op.layout.register == COLUMN_REGISTER:
+        return early_text(array.name, slot, 16 * work.extent("g"))
+    raise work.refused(f"[{source.row}, {source.col}] of the vector {source.part}")
 
 
 def product_functions(context: Context, op: Dot) -> Iterator[tuple[str, str]]:

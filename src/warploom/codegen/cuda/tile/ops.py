@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from warploom.codegen.cuda.lowering import Lowering, LoweringTable, Site, base_table
 from warploom.codegen.cuda.roles import indent
-from warploom.codegen.cuda.tile.columns import early_text
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.dsmem import near_lines
-from warploom.codegen.cuda.tile.operands import load_lines, product_lines
+from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
+from warploom.codegen.cuda.tile.operands import early_read, load_lines, product_lines
 from warploom.codegen.cuda.tile.split_k import meet_lines
-from warploom.codegen.cuda.tile.steps import start_text
+from warploom.codegen.cuda.tile.steps import QUAD, start_text
 from warploom.codegen.cuda.tile.stores import bulk_store, direct_text, straight_text
-from warploom.codegen.cuda.tile.vector import Vector
+from warploom.codegen.cuda.tile.work import COL, ROW, Work, row_register
+from warploom.ir import operations as ops
 from warploom.ir.dataflow import When
 from warploom.ir.mbarrier_dialect import (
     BulkStore,
@@ -22,13 +25,11 @@ from warploom.ir.mbarrier_dialect import (
     RoleEntry,
     WaitFull,
 )
-from warploom.ir.tile import Dot, DType, Load, Store
-from warploom.passes.driver import Lowered
+from warploom.ir.tile import Dot, DType, Fn, Load, Store
 from warploom.passes.fuse import Step
-from warploom.passes.layout import Form
 from warploom.passes.loop_ops import load_name, product_name
 from warploom.passes.smem_budget import is_straight, staged_stores
-from warploom.passes.smem_ops import Put, See, early_array, puts, sees
+from warploom.passes.smem_ops import Put, puts, sees
 from warploom.passes.split_k import MEET
 from warploom.passes.split_mma import FIRST, REST
 from warploom.passes.warp_specialize import (
@@ -38,25 +39,18 @@ from warploom.passes.warp_specialize import (
     SUMS,
     TAKE,
     fetch_name,
-    given_values,
     held_loads,
-    part_arrays,
     part_name,
-    started,
     store_name,
     stored,
 )
 
 
 class Ops:
-    """Lowerings of a kernel's ops; ``masked`` are the steps that hide elements, ``earlier`` the
-    loops that run before it in a tile.
-    """
+    """Lowerings of a kernel's ops; ``masked`` are the steps that hide elements."""
 
-    def __init__(
-        self, context: Context, masked: frozenset[str], earlier: tuple[Lowered, ...] = ()
-    ) -> None:
-        self.context, self.masked, self.earlier = context, masked, earlier
+    def __init__(self, context: Context, masked: frozenset[str]) -> None:
+        self.context, self.masked = context, masked
         self.layout = context.layout
 
     def producer_table(self) -> LoweringTable:
@@ -143,8 +137,9 @@ class Ops:
         """Tiles into registers, and from registers into slots."""
         for op in held_loads(self.layout):
 
-            def fetch(e: RoleEntry, site: Site, op: Load = op) -> list[str]:
-                return self.fetch_lines(op, site)
+            def fetch(e: RoleEntry, site: Site) -> list[str]:
+                assert isinstance(e, Compute)
+                return self.fetch_lines(e, site)
 
             table = table.with_op(fetch_name(op), fetch)
         for put in puts(self.layout):
@@ -157,13 +152,11 @@ class Ops:
             table = table.with_op(put.name, put_lines)
         for see in sees(self.layout):
 
-            def see_lines(e: RoleEntry, site: Site, see: See = see) -> list[str]:
+            def see_lines(e: RoleEntry, site: Site) -> list[str]:
                 assert isinstance(e, Compute)
-                lines = []
-                for name, elements in see.early:
-                    slot = site.part(see.ring.name, part_name(name), e.k)
-                    lines += early_text(early_array(name), slot, elements)
-                return lines
+                pieces = [*self.printed.before(e, site), self.printed.operation(e, site)]
+                every = [x for x in pieces if isinstance(x, ops.Vector) and x.body]
+                return [y for x in every for y in early_read(self.printed, x, site, e.k)]
 
             table = table.with_op(see.name, see_lines)
         return table
@@ -171,16 +164,14 @@ class Ops:
     def _step_lowering(self, step: Step, masked: str) -> Lowering:
         def lowering(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, Compute)
-            slots = [v for v in step.loads if self.layout.slot_of(v) is not None]
             at = site.iteration(e.k) if step.when is When.LOOP else "0"
-            places = []
-            for v in slots:
-                found = self.layout.slot_of(v)
-                assert found is not None
-                op = self.layout.body.ops[v]
-                assert isinstance(op, Load)
-                begin = self.context.past_start(op, found[1], at)
-                places.append(f", {site.part(found[0].name, part_name(v), e.k)}{begin}")
+            made = self.printed
+            found = made.operation(e, site)
+            assert isinstance(found, ops.Vector)
+            places = [
+                f", {site.part(x.ring, x.part, e.k)}{made.past_start(x)}"
+                for x in made.one(found, here=True).slots
+            ]
             call = f"{step.name}({{}}, {at}{''.join(places)});"
             fixed = site.phase == "kernel" and not self.layout.crowded
             if step.name not in self.masked or fixed:
@@ -199,9 +190,8 @@ class Ops:
             def add(e: RoleEntry, site: Site) -> list[str]:
                 assert isinstance(e, Compute)
                 if not op.add:
-                    stored = direct_text(self.context, op, e, site, site.iteration(e.k))
-                    return ["{", *indent(stored, 2), "}"]
-                return straight_text(self.context, site, op, site.iteration(e.k))
+                    return ["{", *indent(direct_text(self.context, op, e, site), 2), "}"]
+                return straight_text(self.context, site, op, e, site.iteration(e.k))
 
             return table.with_op(name, add)
         if not staged:
@@ -221,71 +211,98 @@ class Ops:
 
         return table.with_op(f"fill_{stored(self.layout, op)}", fill).with_op(name, store)
 
-    def fetch_lines(self, op: Load, site: Site) -> list[str]:
+    def fetch_lines(self, entry: Compute, site: Site) -> list[str]:
         """A loaded tile into registers, as left operand."""
-        found = self.layout.slot_of(op.result.name)
-        assert found is not None
-        ring, tile = found
-        array = self.layout.array_of(op.result.name)
-        slot = site.part(ring.name, part_name(op.result.name), 0)
-        return [
-            "#pragma unroll",
-            f"for (int b = 0; b < {array.blocks}; ++b)",
-            "#pragma unroll",
-            f"  for (int g = 0; g < {array.cols // 16}; ++g)",
-            f"    ldmatrix4({array.name}[b][g], slot_element({slot}, {tile.rows}, b, g));",
-        ]
-
-    def start_lines(self) -> list[str]:
-        """Carried values as a tile begins."""
-        lines = []
-        for name in started(self.layout):
-            array, first = self.layout.array_of(name), self.layout.body.inside[name].first
-            if self.layout.body.varies(first):
-                lines += start_text(self.context, array, first)
-                continue
-            vector = Vector(self.context, None, None)
-            value = vector.value(first)
-            lines += vector.scopes.step
-            count = array.cols // 2 if array.form is Form.TILE else 2
+        lines: list[str] = []
+        for work in self._works(entry.op):
+            slot, made = _moved(work, ops.VectorSlot)
+            array, part = work.array(made.array), self.printed.module.part(slot.ring, slot.part)
+            place = site.part(slot.ring, slot.part, entry.k)
+            work.refuse_register(array, made.register)
+            if array.form != "packed" or (slot.row, slot.col) != (ROW, COL):
+                raise work.refused(f"[{slot.row}, {slot.col}] of the tile {slot.part}")
             lines += [
                 "#pragma unroll",
                 f"for (int b = 0; b < {array.blocks}; ++b)",
                 "#pragma unroll",
-                f"  for (int j = 0; j < {count}; ++j) {array.name}[b][j] = {value};",
+                f"  for (int g = 0; g < {array.cols // 16}; ++g)",
+                f"    ldmatrix4({array.name}[b][g], slot_element({place}, {part.rows}, b, g));",
             ]
         return lines
+
+    @property
+    def printed(self) -> ModulePrinter:
+        """What prints the module."""
+        return printer(self.context)
+
+    def _works(self, name: str) -> list[Work]:
+        """The pieces of an op that is done once a tile."""
+        return [self.printed.one(x) for x in self.printed.vectors(name) if x.body]
+
+    def start_lines(self) -> list[str]:
+        """Carried values as a tile begins."""
+        return [x for work in self._works(START) for x in start_text(self.context, work)]
 
     def take_lines(self) -> list[str]:
         """What earlier loops of the tile left, into arrays of this one."""
         lines = []
-        for op in given_values(self.layout):
-            array = self.layout.array_of(op.result.name)
-            source = next(
-                x.layout.array_of(op.of) for x in self.earlier if op.of in dict(x.layout.homes)
-            )
-            count = array.cols // 2 if array.form is Form.TILE else 2
+        for work in self._works(TAKE):
+            source, made = _moved(work, ops.VectorRegister)
+            array, other = work.array(made.array), work.array(source.array)
+            count = array.cols // 2 if array.form == "tile" else 2
+            alike = (array.form, array.blocks, array.cols) == (other.form, other.blocks, other.cols)
+            if source.register != made.register or not alike:
+                raise work.refused(f"{other.name} into {array.name}")
             lines += [
                 "#pragma unroll",
                 f"for (int b = 0; b < {array.blocks}; ++b)",
                 "#pragma unroll",
-                f"  for (int j = 0; j < {count}; ++j) {array.name}[b][j] = {source.name}[b][j];",
+                f"  for (int j = 0; j < {count}; ++j) {array.name}[b][j] = {other.name}[b][j];",
             ]
         return lines
 
     def sum_lines(self) -> list[str]:
         """Row sums over the threads of a row."""
-        lines = []
-        whole = {a.name for a in self.layout.arrays if a.dtype is DType.I32}
-        for name in part_arrays(self.layout):
-            across = "quad_sum_i32" if name in whole else "quad_sum"
-            lines += [
-                "#pragma unroll",
-                f"for (int b = 0; b < {self.layout.blocks}; ++b)",
-                "#pragma unroll",
-                f"  for (int i = 0; i < 2; ++i) {name}[b][i] = {across}({name}[b][i]);",
-            ]
+        lines: list[str] = []
+        for work in self._works(SUMS):
+            for made in work.sets:
+                lines += [
+                    "#pragma unroll",
+                    f"for (int b = 0; b < {work.extent('b')}; ++b)",
+                    "#pragma unroll",
+                    f"  for (int i = 0; i < 2; ++i) {made.array}[b][i] ="
+                    f" {_across(work, made)}({made.array}[b][i]);",
+                ]
         return lines
+
+
+Moved = TypeVar("Moved", ops.VectorSlot, ops.VectorRegister)
+
+
+def _moved(work: Work, kind: type[Moved]) -> tuple[Moved, ops.VectorSet]:
+    """Work that only moves elements: where from, and where to."""
+    if len(work.body) != 2:
+        raise work.refused("more than a move of elements")
+    source, made = work.body
+    if not isinstance(source, kind) or not isinstance(made, ops.VectorSet):
+        raise work.refused("another move of elements")
+    if made.value != source.result:
+        raise work.refused(f"another value than {source.result}")
+    return source, made
+
+
+def _across(work: Work, made: ops.VectorSet) -> str:
+    """The sum over the threads of a row, of an array in its place."""
+    op = work.makers[made.value]
+    source = work.makers.get(op.arg) if isinstance(op, ops.VectorReduce) else None
+    if not isinstance(op, ops.VectorReduce) or not isinstance(source, ops.VectorRegister):
+        raise work.refused(f"a sum {made.value}")
+    same = (source.array, source.register) == (made.array, made.register)
+    if (op.fn, op.over, op.lanes) != (Fn.ADD, (), QUAD) or not same:
+        raise work.refused(f"a sum {made.value} of {source.array}")
+    if made.register != row_register(None):
+        raise work.refused(f"register {made.register} of {made.array}")
+    return "quad_sum_i32" if op.dtype is DType.I32 else "quad_sum"
 
 
 def _copy(copy: int) -> str:

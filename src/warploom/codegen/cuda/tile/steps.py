@@ -3,55 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.expressions import COMBINE, IDENTITY
 from warploom.codegen.cuda.tile.int4 import LEAST as NIBBLE, nibbles
-from warploom.codegen.cuda.tile.loads import called
+from warploom.codegen.cuda.tile.loads import called, kind_of
 from warploom.codegen.cuda.tile.vector import ELEMENTS, Vector, row_scope
+from warploom.codegen.cuda.tile.work import TILES, Work, row_register
+from warploom.errors import KernelError
+from warploom.ir import operations as ops
 from warploom.ir.elementwise import REDUCTIONS
-from warploom.ir.tile import Broadcast, DType, Fn, Pointwise, Reduce
-from warploom.passes.body import refusal
-from warploom.passes.fuse import Step, fresh_product
-from warploom.passes.layout import Array, Form, part_sums
-from warploom.passes.op_cost import scaled_rows
+from warploom.ir.module import RegisterArray
+from warploom.ir.types import DType, Fn
+
+COLUMNS, QUAD = ("g", "p", "q"), (1, 2)  # what a reduction along the columns runs over
 
 
-def step_text(
-    context: Context, step: Step, iteration: str | None, cut: int = 0
-) -> tuple[list[str], list[str]]:
-    """What a step keeps between iterations, and its body.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepText:
+    """What a step keeps between iterations, its lines, and whether they ask for ``MASKED``."""
 
-    That is elements with the rows they need, then reductions and rows after them. ``cut``: after
-    so many of a thread's elements bytes are awaited.
+    kept: list[str]
+    lines: list[str]
+    masked: bool
+
+
+def step_text(context: Context, work: Work, cut: int = 0) -> StepText:
+    """Elements with the rows they need, then reductions and rows after them. ``cut``: after so many
+    of a thread's elements bytes are awaited.
     """
-    made = {op.result.name for op in step.ops}
-    product = fresh_product(context.layout.body, step)
-    new = partial(
-        Vector, context, step.rows, local=made, iteration=iteration, step=step.name, product=product
-    )
-    inner, outer = new(step.cols), new(None)
+    inner, outer = Vector(context, work), Vector(context, work)
     outer.scopes.step, outer.scopes.ahead = inner.scopes.step, inner.scopes.ahead
-    scaled = _scaled_rows(context, step)
+    scaled = _scaled_rows(work)
     if scaled:
-        return [], scaled
-    reduces = [op for op in step.ops if isinstance(op, Reduce)]
-    sums, maxima = _reductions(context, step, inner, outer)
+        return StepText(kept=[], lines=scaled, masked=False)
+    sums, maxima = _reductions(work, inner, outer)
     stores: list[_Assignment] = []
-    packs: list[tuple[str, str]] = []
+    packs: list[tuple[str, RegisterArray]] = []
     after: list[str] = []
     row_stores: list[tuple[str, str, str]] = []
-    homes = dict(context.layout.homes)
-    for work in step.ops:
-        name = work.result.name
-        if name not in step.results:
-            continue
-        halves = nibbles(context.layout.body, work, step.cols)
-        if halves is not None:
-            array = context.layout.array_of(name)
+    functions = {f.name: f for f in inner.printed.loop.functions}
+    for made in work.sets:
+        array = work.array(made.array)
+        work.refuse_register(array, made.register)
+        halves = nibbles(work, made.value, functions, inner.printed.loop.bounds)
+        if halves is not None and work.dtype(made.value) is array.dtype:
             bytes_ = inner.bytes_of(halves[0])
             least = f"{NIBBLE[array.dtype] + halves[1]}.0f"
             after += [
@@ -59,25 +58,25 @@ def step_text(
                 f"for (int u = 0; u < 4; ++u) {array.name}[b][g][u] ="
                 f" nibbles_{array.dtype}({bytes_}[u], {least});",
             ]
-        elif len(work.result.dims) == 2 and not isinstance(work, Reduce):
-            stores.append(_store_element(context, name, _unrounded(work), inner, packs))
+        elif array.form in TILES:
+            stores.append(_store_element(array, _unrounded(work, made), inner, packs))
         else:
-            kind = context.layout.array_of(name).kind
-            row_stores.append((kind, homes[name], outer.value(name)))
-    blocks = _blocks(context, step)
-    lines = [*inner.scopes.step, *(x for op in reduces for x in _begun(op, blocks))]
-    if step.cols is not None:
-        loop = (_read_first(stores + sums), packs, blocks, step.cols, after)
-        lines += tile_loop(context, inner, *loop, _cut(context, step, cut) if cut else ())
+            row_stores.append((kind_of(array.dtype), array.name, outer.value(made.value)))
+    blocks = work.extent("b")
+    lines = [*inner.scopes.step, *(x for op in work.reduces for x in _begun(op, blocks))]
+    if work.extent("g") * work.extent("p") > 1:
+        before = _cut(work, cut) if cut else ()
+        lines += tile_loop(inner, _read_first(stores + sums), packs, after, before)
     if maxima:
         lines += ["#pragma unroll", f"for (int b = 0; b < {blocks}; ++b) {{", *maxima, "}"]
     lines += _row_loop(outer, row_stores, blocks) if row_stores else []
-    return list(inner.scopes.ahead.values()), lines
+    kept = list(inner.scopes.ahead.values())
+    return StepText(kept=kept, lines=lines, masked=inner.masked or outer.masked)
 
 
-def _begun(op: Reduce, blocks: int) -> list[str]:
+def _begun(op: ops.VectorReduce, blocks: int) -> list[str]:
     """What a reduction begins with."""
-    whole, label = op.result.dtype is DType.I32, called("red", op.result.name)
+    whole, label = op.dtype is DType.I32, called("red", op.result)
     first = IDENTITY[op.fn, whole]
     return [
         f"{'int' if whole else 'float'} {label}[{blocks}][2];",
@@ -108,119 +107,131 @@ def _read_first(every: list[_Assignment]) -> list[str]:
     return found
 
 
-def start_text(context: Context, array: Array, first: str) -> list[str]:
-    """What a carried value begins with, where its elements differ."""
-    vars_of = context.layout.body.values[first].vars
-    vector = Vector(context, vars_of[0], vars_of[1] if len(vars_of) == 2 else None)
-    text = vector.value(first)
-    if array.form is not Form.TILE:
-        stores = [(array.kind, array.name, text)]
-        return [*vector.scopes.step, *_row_loop(vector, stores, array.blocks)]
-    element = [f"{array.name}[b][4 * h + e] = {text};"]
-    loop = tile_loop(context, vector, element, [], array.blocks, vars_of[1])
-    return [*vector.scopes.step, *loop]
+def start_text(context: Context, work: Work) -> list[str]:
+    """What a carried value begins with."""
+    (made,) = work.sets
+    array, vector = work.array(made.array), Vector(context, work)
+    text = vector.value(made.value)
+    lines = list(vector.scopes.step)
+    if not work.axes(made.value):
+        if made.register not in (None, row_register(None)):
+            raise work.refused(f"register {made.register} of {array.name}")
+        count = array.cols // 2 if array.form == "tile" else 2
+        return [
+            *lines,
+            "#pragma unroll",
+            f"for (int b = 0; b < {array.blocks}; ++b)",
+            "#pragma unroll",
+            f"  for (int j = 0; j < {count}; ++j) {array.name}[b][j] = {text};",
+        ]
+    work.refuse_register(array, made.register)
+    if array.form == "tile":
+        return [*lines, *tile_loop(vector, [f"{array.name}[b][4 * h + e] = {text};"], [])]
+    stores = [(kind_of(array.dtype), array.name, text)]
+    return [*lines, *_row_loop(vector, stores, array.blocks)]
 
 
-def _scaled_rows(context: Context, step: Step) -> list[str]:
+def _scaled_rows(work: Work) -> list[str]:
     """A step that only multiplies a tile in its place by factors of its rows."""
-    found = scaled_rows(context.layout, step)
-    if found is None:
+    if len(work.sets) != 1 or len(work.makers) != 3:
         return []
-    tile, rows = found
+    (made,) = work.sets
+    op = work.makers[made.value]
+    if not isinstance(op, ops.VectorPointwise) or op.fn is not Fn.MUL:
+        return []
+    kept = [x for x in (work.makers[a] for a in op.args) if isinstance(x, ops.VectorRegister)]
+    forms = {work.array(x.array).form: x for x in kept}
+    if set(forms) != {"tile", "row"} or len(kept) != 2 or made.register is not None:
+        return []
+    tile, rows = forms["tile"], forms["row"]
+    if tile.array != made.array or tile.register is not None or rows.register != row_register(None):
+        return []
     return [
         "#pragma unroll",
-        f"for (int b = 0; b < {_blocks(context, step)}; ++b) scale_rows({tile}[b], {rows}[b]);",
+        f"for (int b = 0; b < {work.extent('b')}; ++b)"
+        f" scale_rows({tile.array}[b], {rows.array}[b]);",
     ]
 
 
-def _reductions(
-    context: Context, step: Step, inner: Vector, outer: Vector
-) -> tuple[list[_Assignment], list[str]]:
+def _reductions(work: Work, inner: Vector, outer: Vector) -> tuple[list[_Assignment], list[str]]:
     """What reductions do with an element, and what they do with a block once it is whole."""
-    parts = part_sums(context.layout.body)
     elements: list[_Assignment] = []
     blocks: list[str] = []
-    for op in (op for op in step.ops if isinstance(op, Reduce)):
-        name = op.result.name
-        text, array = f"{called('red', name)}[b][i]", _compared_in(context, step, op)
+    for op in work.reduces:
+        if op.over != COLUMNS or op.lanes not in ((), QUAD):
+            raise work.refused(f"a reduction {op.result} over {op.over} and lanes {op.lanes}")
+        label = called("red", op.result)
+        text, array = f"{label}[b][i]", _compared_in(work, op)
         if array is not None:
-            blocks.append(f"  row_maxima({array.name}[b], {called('red', name)}[b]);")
+            blocks.append(f"  row_maxima({array.name}[b], {label}[b]);")
         else:
-            label = f"{called('red', op.result.name)}[b][i]"
-            if op.over != step.cols:
-                raise refusal(
-                    "a reduction over the rows of a tile",
-                    op.result.line,
-                    why="rows lie in different warps",
-                    fix="reduce over the columns, or work on the transposed tile",
-                )
-            how = COMBINE[op.fn, op.result.dtype is DType.I32]
-            line = f"{label} = {how.format(label, inner.value(op.arg))};"
+            how = COMBINE[op.fn, op.dtype is DType.I32]
+            line = f"{text} = {how.format(text, inner.value(op.arg))};"
             elements.append(_Assignment(line, None, inner.array_of(op.arg)))
-        if array is None and name not in parts:  # all lanes meet here: never inside a condition
-            across = (
-                f"quad_{REDUCTIONS[op.fn].name}{'_i32' if op.result.dtype is DType.I32 else ''}"
-            )
-            text = outer.declare(op.result, f"{across}({text})", called("whole", name))
-        outer.names[name] = text
+        if array is None and op.lanes:  # all lanes meet here: never inside a condition
+            across = f"quad_{REDUCTIONS[op.fn].name}{'_i32' if op.dtype is DType.I32 else ''}"
+            text = outer.declare(op.result, f"{across}({text})", called("whole", op.result))
+        outer.names[op.result] = text
     return elements, blocks
 
 
-def _compared_in(context: Context, step: Step, op: Reduce) -> Array | None:
+def _compared_in(work: Work, op: ops.VectorReduce) -> RegisterArray | None:
     """The array that holds what a maximum is taken of, once the step's elements are written."""
-    layout, (arg, _) = context.layout, context.layout.body.through(op.arg)
-    made = {work.result.name for work in step.ops}
-    homes = dict(layout.homes)
-    if op.fn is not Fn.MAX or op.over != step.cols or homes.get(arg) is None:
+    if op.fn is not Fn.MAX or op.dtype is DType.I32 or op.lanes != QUAD:
         return None
-    written = [n for n in step.results if homes[n] == homes[arg]]
-    array = layout.array_of(arg)
-    whole = array.form is Form.TILE and array.cols == layout.extent(op.over)
-    whole = whole and array.dtype is not DType.I32
-    return array if whole and written == ([arg] if arg in made else []) else None
+    made = work.makers[op.arg]
+    if isinstance(made, ops.VectorRegister):
+        name, own = made.array, []
+    else:
+        own = [x for x in work.sets if x.value == op.arg and work.array(x.array).form == "tile"]
+        name = own[0].array if own else ""
+    if not name or [x for x in work.sets if x.array == name] != own:
+        return None
+    array = work.array(name)
+    whole = array.form == "tile" and array.cols == 16 * work.extent("g")
+    return array if whole and array.dtype is not DType.I32 else None
 
 
-def _unrounded(op: Pointwise | Broadcast) -> str:
+def _unrounded(work: Work, made: ops.VectorSet) -> str:
     """The value that a result is written from; packing rounds by itself."""
-    last = isinstance(op, Pointwise) and op.fn is Fn.CAST and op.result.dtype.bits < 32
-    return op.args[0] if last and isinstance(op, Pointwise) else op.result.name
+    op, array = work.makers[made.value], work.array(made.array)
+    if not isinstance(op, ops.VectorPointwise) or op.fn is not Fn.CAST or op.dtype.bits >= 32:
+        return made.value
+    if (array.form, array.dtype) != ("packed", op.dtype):
+        raise work.refused(f"{op.dtype} in registers {array.name} of {array.dtype}")
+    return op.args[0]
 
 
 def _store_element(
-    context: Context, name: str, source: str, vector: Vector, packs: list[tuple[str, str]]
+    array: RegisterArray, source: str, vector: Vector, packs: list[tuple[str, RegisterArray]]
 ) -> _Assignment:
-    array, text = context.layout.array_of(name), vector.value(source)
-    reads = vector.array_of(source)
-    if array.form is Form.TILE:
+    text, reads = vector.value(source), vector.array_of(source)
+    if array.form == "tile":
         return _Assignment(f"{array.name}[b][4 * h + e] = {text};", array.name, reads)
     temporary = f"y_{array.name}"
-    packs.append((temporary, array.name))
+    packs.append((temporary, array))
     return _Assignment(f"{temporary}[e] = {text};", None, reads)
 
 
 def tile_loop(
-    context: Context,
     vector: Vector,
     element: list[str],
-    packs: list[tuple[str, str]],
-    blocks: int,
-    cols: str,
+    packs: list[tuple[str, RegisterArray]],
     more: Iterable[str] = (),
     before: Iterable[str] = (),
 ) -> list[str]:
     """Loops over blocks, 16 columns and elements; ``more``: what is done for 16 columns at once,
     ``before``: what is done before them.
     """
+    work = vector.work
     chunk = [f"float {t}[{ELEMENTS}];" for t, _ in packs]
     after = [*more]
     for temporary, array in packs:
-        pack = f"pack_{context.layout.array_of(_member(context, array)).dtype}"
         after += [
             "#pragma unroll",
-            f"for (int u = 0; u < 4; ++u) {array}[b][g][u] = "
-            f"{pack}({temporary}[2 * u], {temporary}[2 * u + 1]);",
+            f"for (int u = 0; u < 4; ++u) {array.name}[b][g][u] = "
+            f"pack_{array.dtype}({temporary}[2 * u], {temporary}[2 * u + 1]);",
         ]
-    groups = context.layout.extent(cols) // 16
     each = [*vector.scopes.element, *element]
     elements = [
         "#pragma unroll",
@@ -231,10 +242,10 @@ def tile_loop(
     ]
     return [
         "#pragma unroll",
-        f"for (int b = 0; b < {blocks}; ++b) {{",
+        f"for (int b = 0; b < {work.extent('b')}; ++b) {{",
         *indent(row_scope(vector), 2),
         "#pragma unroll",
-        f"  for (int g = 0; g < {groups}; ++g) {{",
+        f"  for (int g = 0; g < {work.extent('g')}; ++g) {{",
         "    const int h = 2 * g;",
         *indent([*before, *vector.scopes.chunk, *chunk], 4),
         *(elements if each else []),
@@ -244,14 +255,12 @@ def tile_loop(
     ]
 
 
-def _cut(context: Context, step: Step, cut: int) -> list[str]:
+def _cut(work: Work, cut: int) -> list[str]:
     """Where a step is interrupted: its elements before stay before it."""
-    arrays = (context.layout.array_of(n) for n in step.results if n in dict(context.layout.homes))
-    array = next(a for a in arrays if a.form is Form.TILE)
+    array = next(a for a in (work.array(x.array) for x in work.sets) if a.form == "tile")
     if cut % ELEMENTS or not 0 < cut < array.cols // 2:
-        raise refusal(
+        raise KernelError(
             f"full_wait_after={cut} with {array.cols // 2} elements of a thread",
-            None,
             why=f"bytes are awaited between groups of {ELEMENTS} elements",
             fix=f"a multiple of {ELEMENTS} below {array.cols // 2}, or 0",
         )
@@ -261,10 +270,6 @@ def _cut(context: Context, step: Step, cut: int) -> list[str]:
 
 def _uses_row(lines: list[str]) -> bool:
     return any("[i]" in line or ", i)" in line for line in lines)
-
-
-def _member(context: Context, array: str) -> str:
-    return next(v for v, home in context.layout.homes if home == array)
 
 
 def _row_loop(vector: Vector, stores: list[tuple[str, str, str]], blocks: int) -> list[str]:
@@ -281,8 +286,3 @@ def _row_loop(vector: Vector, stores: list[tuple[str, str, str]], blocks: int) -
         "  }",
         "}",
     ]
-
-
-def _blocks(context: Context, step: Step) -> int:
-    rows = context.layout.extent(step.rows) if step.rows else 64
-    return rows // context.layout.config.consumer_warpgroups // 64

@@ -11,18 +11,18 @@ from warploom.codegen.cuda.tile.from_module import printer
 from warploom.codegen.cuda.tile.ordered_reduction import consumer_turn
 from warploom.codegen.cuda.tile.row_stores import column_sums, row_store
 from warploom.codegen.cuda.tile.vector import ELEMENTS, Vector, row_scope
+from warploom.codegen.cuda.tile.work import Work
 from warploom.errors import KernelError
+from warploom.ir import operations as ops
 from warploom.ir.mbarrier_dialect import BulkStore, RoleEntry
-from warploom.ir.operations import BulkStore as BulkStoreOperation
-from warploom.ir.tile import DType, Reduce, Store
+from warploom.ir.tile import DType, Store
 from warploom.passes.body import refusal
-from warploom.passes.fuse import is_column_sum
 from warploom.passes.kernel_config import BLOCK_COLUMNS, BLOCK_ROWS
 from warploom.passes.smem_budget import is_turned, scattered
 from warploom.passes.smem_layout import LINE_BYTES
 from warploom.passes.smem_ops import by_columns, share_of
 from warploom.passes.tile_order import takes_turns
-from warploom.passes.warp_specialize import store_name
+from warploom.passes.warp_specialize import store_name, stored
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
 WARP_ROWS = 16
@@ -33,13 +33,15 @@ def fill_text(context: Context, op: Store) -> tuple[list[str], list[str]]:
     """One chunk of a warp: its 16 rows, 128 bytes wide, into a swizzled staging copy; and what is
     done for it as the tile begins.
     """
-    value = context.layout.body.values[op.value]
-    dtype = context.kernel.tensor(op.tensor).dtype
-    vector = Vector(context, value.vars[0], value.vars[1])
+    made = printer(context)
+    work = made.work(f"fill_{stored(context.layout, op)}")
+    stage = work.store
+    dtype = _stored_as(context, op, work)
+    vector = Vector(context, work, looping=op in context.layout.body.loop.body)
     wide = dtype is DType.F32
     blocked = context.kernel.tensor(op.tensor).blocked
-    vector.groups = groups = min(2 if wide else 4, share_of(context.layout, op)[1] // 16)
-    text = vector.value(op.value)
+    vector.groups = groups = work.extent("j")
+    text = vector.value(stage.value)
     return vector.scopes.tile, [
         "const unsigned here = opaque(lane);  // addresses are computed anew: registers are short",
         *vector.scopes.step,
@@ -105,16 +107,20 @@ def _block_row(
     return row, " && ".join([f"{row} < {context.limit(op.tensor, axis, rows)}", *there])
 
 
-def straight_text(context: Context, site: Site, op: Store, iteration: str) -> list[str]:
+def straight_text(
+    context: Context, site: Site, op: Store, entry: RoleEntry, iteration: str
+) -> list[str]:
     """What the loop adds, from registers: a thread adds its four elements of each block at once, or
     pairs of neighbours where rows lie as they are.
     """
     if is_turned(context.layout, op):
         raise _apart(op)
     value = context.layout.body.values[op.value]
-    vector = Vector(context, value.vars[0], value.vars[1])
-    text = vector.value(op.value)
-    blocks, columns = share_of(context.layout, op)
+    work = _work(context, entry, site)
+    _stored_as(context, op, work)
+    vector = Vector(context, work)
+    text = vector.value(work.store.value)
+    blocks, columns = work.extent("b"), 16 * work.extent("g")
     across = f"{columns} * instance" if by_columns(context.layout, op) else "0"
     blocked = context.kernel.tensor(op.tensor).blocked
     lines: list[str] = []
@@ -184,35 +190,45 @@ def _put_f32() -> list[str]:
     ]
 
 
-def direct_text(
-    context: Context,
-    op: Store,
-    entry: RoleEntry,
-    site: Site,
-    iteration: str | None = None,
-) -> list[str]:
-    """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit."""
-    work = printer(context).operation(entry, site)
-    value = context.layout.body.values[op.value]
-    made = context.layout.body.ops.get(op.value)
-    if isinstance(made, Reduce) and is_column_sum(context.layout.body, made):
-        return column_sums(context, op, made, work)
-    if len(value.dims) == 1:
-        return row_store(context, op, work)
-    rows, cols = value.vars
+def _stored_as(context: Context, op: Store, work: Work) -> DType:
+    """The type that is stored: the tensor's."""
     dtype = context.kernel.tensor(op.tensor).dtype
-    vector = Vector(context, rows, cols, iteration=iteration)
-    text = vector.value(op.value)
-    blocks = context.layout.extent(rows) // context.layout.config.consumer_warpgroups // 64
-    groups = context.layout.extent(cols) // 16
+    if work.store.dtype is not dtype:
+        raise work.refused(f"{work.store.dtype} stored to {op.tensor}, which is {dtype}")
+    return dtype
+
+
+def _work(context: Context, entry: RoleEntry, site: Site) -> Work:
+    """The vector work of an entry, printed where it stands."""
+    made = printer(context)
+    found = made.operation(entry, site)
+    assert isinstance(found, ops.Vector)
+    return made.one(found, here=True)
+
+
+def direct_text(context: Context, op: Store, entry: RoleEntry, site: Site) -> list[str]:
+    """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit."""
+    work = _work(context, entry, site)
+    printer(context).refuse_elsewhere(work, work.body)
+    dtype = _stored_as(context, op, work)
+    made = work.makers.get(work.store.value)
+    if isinstance(made, ops.VectorReduce):
+        return column_sums(context, work, made)
+    if work.extent("p") == 1:
+        return row_store(context, work)
+    store = work.store
+    assert isinstance(store, ops.VectorStore)
+    vector = Vector(context, work)
+    text = vector.value(store.value)
+    blocks, groups = work.extent("b"), work.extent("g")
     odd = bool(groups % 2)
-    alone = dtype not in PACKS or is_turned(context.layout, op) or op.add
+    alone = dtype not in PACKS or is_turned(context.layout, op) or store.add
     kind = "int" if dtype is DType.I32 else "float"
     alone |= odd and scattered(context.layout, op) is not None
     wide = 1 if alone or odd else 2
-    indices, exists, limit, column = printer(context).knowing(vector.value).direct_store(work)
-    place = context.address(op, indices), exists, limit, column
-    if op.add:
+    indices, exists, limit, column = vector.printed.direct_store(store)
+    place = context.place(store.tensor, indices), exists, limit, column
+    if store.add:
         write = _add_pairs(context, op, dtype, place)
     elif alone:
         write = _write_pairs(dtype, place)
@@ -328,7 +344,7 @@ def bulk_store(context: Context, op: Store, entry: BulkStore, site: Site, source
         return _send_blocks(context, op, block, column, source, site.iteration(entry.k))
     made = printer(context)
     store = made.operation(entry, site)
-    assert isinstance(store, BulkStoreOperation)
+    assert isinstance(store, ops.BulkStore)
     found = made.module.map(store.tensor_map)
     name = context.map_of(tensor, found.box, bounded=found.bounded)
     place = made.coordinates(store.at, found, store.end)
