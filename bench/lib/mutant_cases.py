@@ -31,7 +31,8 @@ from warploom.kernels.grouped import (
     grouped_weights,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import SCANS, measured
+from warploom.kernels.measured import SCANS
+from warploom.kernels.registry import measured
 from warploom.kernels.scan import scan, scan_parts
 
 TEXTS.update(

@@ -43,8 +43,8 @@ from warploom.kernels.measured import (
     PRODUCTS,
     SCANS,
     SCANS_OF_PARTS,
-    measured,
 )
+from warploom.kernels.registry import measured
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu

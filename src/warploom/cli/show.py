@@ -155,7 +155,8 @@ def _list() -> str:
     }
     rows = [(name, schedules[name]) for name in SCHEDULES]
     lines = ["counter schedules (MI355X):", *_rows(rows), "kernels (H200):"]
-    return "\n".join([*lines, *_rows([(t.name, described(t)) for t in KERNELS.values()])])
+    kernels = [(name, described(one.kernel)) for name, one in KERNELS.items()]
+    return "\n".join([*lines, *_rows(kernels)])
 
 
 def _rows(rows: list[tuple[str, str]]) -> list[str]:

@@ -6,6 +6,8 @@ masks of which lists say where something is seen, and where everything.
 """
 
 from warploom.frontend import language as wl
+from warploom.kernels import measured
+from warploom.kernels.declaration import Function, Shipped
 
 # The maximum before any key is seen: finite, so that a row that sees no key yet never computes
 # inf - inf, and far below every score. Such a row gives 0, and -inf as its log-sum-exp.
@@ -210,3 +212,32 @@ def blocked(
         l = l + wl.exp(sink(h) - top)
     out[b, h, s] = o / wl.where(l > 0, l, 1.0)
     lse[b, h, s] = top + wl.log(l)
+
+
+FUNCTION = Function(name="attention", module="warploom.runtime.attention")
+ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
+MASKS = {"causal": (False, True)}
+SHIPPED = (
+    Shipped(
+        kernel=attention,
+        function=FUNCTION,
+        summed="t",
+        counted="lengths",
+        measured=measured.attention,
+        measured_choices=MASKS,
+    ),
+    Shipped(
+        kernel=packed,
+        function=Function(name="attention_packed", module="warploom.runtime.attention"),
+        caller_axes={"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},
+        summed="t",
+    ),
+    Shipped(kernel=paged, function=FUNCTION),
+    Shipped(
+        kernel=blocked,
+        function=FUNCTION,
+        listed=False,
+        measured=measured.blocked,
+        measured_choices=MASKS,
+    ),
+)

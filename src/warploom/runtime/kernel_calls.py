@@ -18,7 +18,6 @@ from weakref import WeakKeyDictionary
 
 from warploom.compiler.binary import Binary
 from warploom.compiler.cuda_driver import require_hopper
-from warploom.compiler.shipped import is_shipped
 from warploom.errors import (
     BackendError,
     GeometryError,
@@ -30,6 +29,7 @@ from warploom.frontend.printing import printing
 from warploom.frontend.signature import MISSING, TensorText
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import Access, DType, Kernel, Tensor
+from warploom.kernels.registry import is_shipped
 from warploom.runtime.interpreting import Interpreting, made_like, values_of, write_back
 from warploom.runtime.launch_cache import KERNELS, Origin, Request, launchable
 from warploom.runtime.layout import EmptyError, Layout, bind, is_empty
