@@ -1,15 +1,20 @@
 """Configurations that were measured, found for a kernel by its content.
 
-A shipped kernel is known by itself. Any other is compared, without names (``kernel.canonical``),
+A shipped kernel is known by itself. Any other is compared, without names (``frontend.canonical``),
 with the shipped ones it could be a copy of: what was measured for the one holds for the other, in
 the other's names.
+
+There are two keys. The first is the form of the whole kernel. The second is the form with functions
+of the caller abstracted (a score of attention): those that were given as choices are replaced by
+ones that stand for any, in the kernel and in the shipped one alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations, permutations, product
+from types import FunctionType
 from typing import NamedTuple
 
 from warploom.errors import WarploomError
@@ -43,10 +48,13 @@ def tuned_pins(
     sizes: Mapping[str, int],
 ) -> Pins:
     """What was measured best for a kernel on these sizes; nothing where nothing was."""
+    choices = {**({} if tile_kernel is None else tile_kernel.given), **choices}
     own = None if tile_kernel is None else declaration_of(tile_kernel)
     if own is not None:
         return own.configuration(choices, sizes)
     found = match(kernel)
+    if found is None and tile_kernel is not None:
+        found = _match_with_functions(tile_kernel, kernel, tuple(choices.items()))
     if found is None:
         return ()
     theirs = {mine: sizes[yours] for mine, yours in found.axes.items() if yours in sizes}
@@ -60,15 +68,52 @@ def tuned_pins(
 @lru_cache(maxsize=256)
 def match(kernel: Kernel) -> Match | None:
     """The shipped kernel with the same form, if there is one."""
-    wanted = Canonical(simplify(kernel))
+    found = (_found(one, kernel, {}) for one in shipped().values() if one.measured is not None)
+    return next((match for match in found if match is not None), None)
+
+
+@lru_cache(maxsize=256)
+def _match_with_functions(
+    tile_kernel: TileKernel, kernel: Kernel, choices: tuple[tuple[str, object], ...]
+) -> Match | None:
+    """The shipped kernel with the same form but for functions that were given as choices."""
+    given = {name: _arity(value) for name, value in choices if _arity(value) is not None}
+    if not given:
+        return None
+    plain = TileKernel(tile_kernel.function)
+    used = [t for t in kernel.tensors if not t.captured]
+    types = {t.name: t.dtype for t in used}
+    whole = {v.axis: v.extent for v in kernel.vars if v.extent is not None}
+    without = [t.name for t in plain.signature.tensors if t.name not in types]
     for one in shipped().values():
-        if one.measured is None:
-            continue
-        for without in _left_out(one.kernel, kernel):
-            for choices in _choices(one):
-                found = _compared(one, kernel, wanted, without, choices)
-                if found is not None:
-                    return found
+        for names in permutations(one.functions, len(given)):
+            if [_arity(one.functions[n]) for n in names] != list(given.values()):
+                continue
+            theirs = {n: one.functions[n] for n in names}
+            mine = dict(zip(given, theirs.values(), strict=True))
+            abstract = plain.value_for(types, whole, {**dict(choices), **mine}, without)
+            found = _found(one, abstract, theirs)
+            if found is not None:
+                return found
+    return None
+
+
+def _arity(value: object) -> int | None:
+    """How many arguments a function of the caller takes; None for all other choices."""
+    function = getattr(value, "function", value)
+    if not isinstance(function, FunctionType):
+        return None
+    return function.__code__.co_argcount
+
+
+def _found(one: Shipped, kernel: Kernel, functions: Mapping[str, object]) -> Match | None:
+    """The match of a kernel with any form of a shipped one."""
+    wanted = Canonical(simplify(kernel))
+    for without in _left_out(one.kernel, kernel):
+        for choices in _choices(one):
+            found = _compared(one, kernel, wanted, without, choices | functions)
+            if found is not None:
+                return found
     return None
 
 

@@ -214,6 +214,22 @@ def blocked(
     lse[b, h, s] = top + wl.log(l)
 
 
+def _any_score(x, batch, head, query, key):
+    """Stands for a caller's score function: it depends on all that one may depend on."""
+    return x * 3.0 + batch * 5 + head * 7 + query * 11 + key * 13
+
+
+def _any_mask(batch, head, query, key):
+    """Stands for a caller's mask."""
+    return batch * 5 + head * 7 + query * 11 >= key * 13
+
+
+def _any_sink(head):
+    """Stands for a caller's score of the key without a value."""
+    return head * 3.0
+
+
+FUNCTIONS = {"score": _any_score, "visible": _any_mask, "sink": _any_sink}
 FUNCTION = Function(name="attention", module="warploom.runtime.attention")
 ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
 MASKS = {"causal": (False, True)}
@@ -225,6 +241,7 @@ SHIPPED = (
         counted="lengths",
         measured=measured.attention,
         measured_choices=MASKS,
+        functions=FUNCTIONS,
     ),
     Shipped(
         kernel=packed,
@@ -239,5 +256,6 @@ SHIPPED = (
         listed=False,
         measured=measured.blocked,
         measured_choices=MASKS,
+        functions=FUNCTIONS,
     ),
 )

@@ -10,7 +10,7 @@ queries see something, and which everything.
 """
 
 from warploom.frontend import language as wl
-from warploom.kernels.attention import KEYS, MASKS, ROWS
+from warploom.kernels.attention import FUNCTIONS, KEYS, MASKS, ROWS
 from warploom.kernels.declaration import Function, Shipped
 from warploom.kernels.measured import GRADS, gradients
 
@@ -264,6 +264,7 @@ def blocked_values(
 FUNCTION = Function(name="attention_backward", module="warploom.runtime.attention_grad")
 PACKED = Function(name="attention_packed_backward", module="warploom.runtime.attention_grad")
 PLACES = {"q": ROWS, "do": ROWS, "k": KEYS, "dv": ("t", "h", "d")}
+WITH_FUNCTIONS = {name: FUNCTIONS[name] for name in ("score", "visible")}
 SHIPPED = (
     Shipped(
         kernel=attention_grad,
@@ -271,12 +272,14 @@ SHIPPED = (
         outputs=frozenset({"dq", "dv"}),
         measured=gradients(GRADS["attention_grad"]),
         measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
     ),
     Shipped(
         kernel=values_grad,
         function=FUNCTION,
         measured=gradients(GRADS["values_grad"]),
         measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
     ),
     Shipped(
         kernel=packed_grad,
@@ -285,6 +288,7 @@ SHIPPED = (
         caller_axes=PLACES | {"v": KEYS, "dk": ("t", "h", "d")},
         measured=gradients(GRADS["packed_grad"]),
         measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
     ),
     Shipped(
         kernel=packed_values,
@@ -292,6 +296,7 @@ SHIPPED = (
         caller_axes=PLACES,
         measured=gradients(GRADS["packed_values"]),
         measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
     ),
     Shipped(
         kernel=blocked_grad,
@@ -299,6 +304,7 @@ SHIPPED = (
         listed=False,
         measured=gradients(GRADS["blocked_grad"], listed=True),
         measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
     ),
     Shipped(
         kernel=blocked_values,
@@ -306,5 +312,6 @@ SHIPPED = (
         listed=False,
         measured=gradients(GRADS["blocked_values"], listed=True),
         measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
     ),
 )

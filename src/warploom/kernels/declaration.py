@@ -56,7 +56,9 @@ class Shipped:
     empty, ``counted`` the input that says so where zeros would count.
 
     ``measured``: the configuration that was measured best for choices and sizes;
-    ``measured_choices``: values of choices for which that was done.
+    ``measured_choices``: values of choices for which that was done; ``functions``: choices that are
+    functions of the caller, each with one that stands for any, so that what was measured with
+    functions is found whatever they compute.
     """
 
     kernel: TileKernel
@@ -75,6 +77,7 @@ class Shipped:
     counted: str | None = None
     measured: Measured | None = None
     measured_choices: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+    functions: Mapping[str, Callable[..., object]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
