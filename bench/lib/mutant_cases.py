@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tests.kernels.cases import TEXTS, Case
+from tests.kernels.cases import KERNELS, Case
 
 import warploom as wl
 from warploom.frontend.pointwise import rounded
@@ -35,7 +35,7 @@ from warploom.kernels.measured import SCANS
 from warploom.kernels.registry import measured
 from warploom.kernels.scan import scan, scan_parts
 
-TEXTS.update(
+KERNELS.update(
     {
         t.name: t
         for t in (

@@ -98,8 +98,8 @@ class Calls:
         # Scalars and options of calls that name nothing, by which tensors they leave out.
         self.bare: dict[tuple[bool, ...], tuple[tuple[float, ...], tuple[Any, ...]]] = {}
         self.names = [(called or {}).get(t.name, t.name) for t in self.tensors]
-        teller = self.inputs[min(1, len(self.inputs) - 1)]  # weights, keys
-        self.runner = Runner(self.names, self._binary, viewed, usual, self._mended, teller)
+        probe = self.inputs[min(1, len(self.inputs) - 1)]  # weights, keys
+        self.runner = Runner(self.names, self._binary, viewed, usual, self._refitted, probe)
         self.runner.hollow = self._hollow
         self.runner.interpreter = self._interpreted
         self.launch = self.runner.launch  # tensors that do not fit are copied for the call
@@ -209,7 +209,7 @@ class Calls:
             raise self._wrong(f"no parameter '{next(iter(named))}'", fix=", ".join(known))
         return scalars, choices
 
-    def _mended(
+    def _refitted(
         self,
         tensors: Sequence[Any],
         scalars: tuple[float, ...] | None,
