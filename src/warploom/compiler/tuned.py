@@ -111,7 +111,7 @@ def _found(one: Shipped, kernel: Kernel, functions: Mapping[str, object]) -> Mat
     wanted = Canonical(simplify(kernel))
     for without in _left_out(one.kernel, kernel):
         for choices in _choices(one):
-            found = _compared(one, kernel, wanted, without, choices | functions)
+            found = _compared(one, kernel, wanted, without, {**choices, **functions})
             if found is not None:
                 return found
     return None
