@@ -68,8 +68,8 @@ def main():
         document = compiled.document()
         for costs in (MachineCosts(), mi355x_costs(mma_cycles=mma)):
             print(row(name, simulate(document, costs, trips=TRIPS)))
-    for text in KERNELS.values():
-        kernel = NamedKernel(text)
+    for one in KERNELS.values():
+        kernel = NamedKernel(one.kernel)
         document = kernel.lowered.document
         sim = simulate_roles(document, kernel.costs(document), trips=32)
         print(row(f"Hopper {kernel.name} (II {document.proof.ii})", sim))

@@ -33,10 +33,10 @@ NOT_PREDICTED = {"schedule"}
 def by_model(name, choices, sizes):
     """The knobs of the model's first configuration; None where it finds none."""
     from warploom.compiler.compiled import Compiled
-    from warploom.compiler.tuned import shipped_kernels
     from warploom.errors import WarploomError
+    from warploom.kernels.registry import shipped
 
-    text = shipped_kernels()[name]
+    text = shipped()[name].kernel
     without = {t.name for t in text.signature.tensors if t.optional} - {"dq", "dv"}
     if "r" in sizes:
         without -= {"left", "gone"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tests.kernels.cases import TEXTS, Case
+from tests.kernels.cases import KERNELS, Case
 
 import warploom as wl
 from warploom.frontend.pointwise import rounded
@@ -31,10 +31,11 @@ from warploom.kernels.grouped import (
     grouped_weights,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.measured import SCANS, measured
+from warploom.kernels.measured import SCANS
+from warploom.kernels.registry import measured
 from warploom.kernels.scan import scan, scan_parts
 
-TEXTS.update(
+KERNELS.update(
     {
         t.name: t
         for t in (

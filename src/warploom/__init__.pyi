@@ -1,7 +1,7 @@
-"""The public names of warploom and the rooms they live in: the one list.
+"""The public names of warploom and the packages they live in: the one list.
 
-Type checkers read it as a stub; the package itself reads it too, and loads a room when one of its
-names is first asked for.
+Type checkers read it as a stub; the package itself reads it too, and loads a package when one of
+its names is first asked for.
 """
 
 from warploom.autotune import (
@@ -219,21 +219,7 @@ from warploom.pipeline.sync.rules import (
     derive_wait_counts as derive_wait_counts,
     derive_waits_from_blocks as derive_waits_from_blocks,
 )
-from warploom.runtime.attention import attention as attention, attention_packed as attention_packed
-from warploom.runtime.attention_grad import (
-    attention_backward as attention_backward,
-    attention_packed_backward as attention_packed_backward,
-)
 from warploom.runtime.autotuning import autotune as autotune
-from warploom.runtime.fused import (
-    gemm_block_scaled as gemm_block_scaled,
-    gemm_quantised as gemm_quantised,
-    grouped_gemm as grouped_gemm,
-    grouped_gemm_weights as grouped_gemm_weights,
-    scan as scan,
-    swiglu as swiglu,
-)
-from warploom.runtime.gemm import gemm as gemm
 from warploom.runtime.interpreting import interpreting as interpreting
 from warploom.sim import (
     MachineCosts as MachineCosts,
@@ -244,6 +230,7 @@ from warploom.sim import (
     mi355x_costs as mi355x_costs,
     simulate as simulate,
 )
+from warploom.sim.chip import chip_costs as chip_costs
 from warploom.sync.counters import (
     Repair as Repair,
     Synthesis as Synthesis,
@@ -261,4 +248,26 @@ from warploom.viz import timeline as timeline
 
 __version__: str
 
-from warploom.sim.chip import chip_costs as chip_costs
+# Written by scripts/gen_stubs from the declarations of kernels: begin.
+from warploom.runtime.attention import (
+    attention as attention,
+    attention_packed as attention_packed,
+)
+from warploom.runtime.attention_grad import (
+    attention_backward as attention_backward,
+    attention_packed_backward as attention_packed_backward,
+)
+from warploom.runtime.functions import (
+    rms_gemm as rms_gemm,
+)
+from warploom.runtime.fused import (
+    gemm_block_scaled as gemm_block_scaled,
+    gemm_quantised as gemm_quantised,
+    grouped_gemm as grouped_gemm,
+    grouped_gemm_weights as grouped_gemm_weights,
+    scan as scan,
+    swiglu as swiglu,
+)
+from warploom.runtime.gemm import (
+    gemm as gemm,
+)

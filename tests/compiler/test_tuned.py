@@ -7,10 +7,12 @@ import inspect
 import re
 import textwrap
 
+import numpy as np
 import pytest
 
+import warploom as wl
 from tests.frontend.sources import run_source
-from warploom.compiler.tuned import CHOICES, SOURCES, shipped_kernels, tuned_pins
+from warploom.compiler.tuned import tuned_pins
 from warploom.frontend.canonical import Canonical, canonical_hash
 from warploom.frontend.simplify import simplify
 from warploom.kernels import measured as tables
@@ -18,6 +20,7 @@ from warploom.kernels.attention import attention
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.grouped import grouped
 from warploom.kernels.int4_gemm import fp8_gemm
+from warploom.kernels.registry import declared, shipped
 from warploom.kernels.swiglu import swiglu
 
 LONG = {"b": 2, "h": 8, "g": 8, "s": 4096, "t": 4096, "d": 128}
@@ -162,10 +165,12 @@ def test_forms_tell_kernels_apart_that_differ_in_more_than_names():
 
 
 def test_every_measured_entry_belongs_to_a_shipped_kernel():
-    known = shipped_kernels()
-    names = {*tables.PRODUCTS, *tables.GRADS, *tables.WITH_FUNCTIONS, "scan", "scan_parts"}
-    assert names == set(known) == {n for some in SOURCES.values() for n in some}
-    assert set(CHOICES) <= {n for t in known.values() for n in t.signature.choices}
+    known = {name for name, one in shipped().items() if one.measured is not None}
+    tabled = {*tables.PRODUCTS, *tables.GRADS}
+    assert known - tabled == {"attention", "blocked", "scan", "scan_parts"}
+    assert tabled <= known
+    for one in shipped().values():
+        assert set(one.measured_choices) <= set(one.kernel.signature.choices)
 
 
 def entries():
@@ -191,10 +196,88 @@ def entries():
 
 
 def test_every_measured_entry_is_found_and_names_what_its_kernel_has():
-    known = shipped_kernels()
     for name, choices, sizes, pins in entries():
-        text = known[name]
+        text = shipped()[name].kernel
         axes = {a.name for t in text.signature.tensors for a in t.axes}
         assert set(sizes) <= axes, name
         found = dict(tuned_pins(text, None, choices, sizes))
         assert found == pins, (name, choices, sizes)
+
+
+def capped(x, batch, head, query, key):
+    return 20.0 * wl.tanh(x * 0.05)
+
+
+def windowed(batch, head, query, key):
+    return query - key < 512
+
+
+FUNCTIONS = {
+    "score": {"score": capped},
+    "visible": {"visible": windowed},
+    "both": {"score": capped, "visible": windowed},
+}
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_functions_of_the_caller_are_abstracted(kind):
+    """With any function attention gets what was measured with functions, and so does its copy."""
+    given, without = FUNCTIONS[kind], ("lse", "lengths")
+    wanted = dict(declared(attention).configuration(given, LONG))
+    assert wanted["s"] == 128
+    assert ("schedule" in wanted) is (kind != "score")  # dear scores have an order of their own
+    for text, own in ((attention, str), (copy_of(attention), lambda n: f"my_{n}")):
+        kernel, captured = text.given_functions(**{own(n): f for n, f in given.items()})
+        assert not captured
+        left = [own(n) for n in without]
+        types = kernel.spell("bf16", left)
+        for sizes, pins in ((LONG, wanted), (LONG | {"s": 512, "t": 512}, {})):
+            mine = {own(a): n for a, n in sizes.items()}
+            value = kernel.value_for(types, mine, {}, left)
+            found = dict(tuned_pins(kernel, value, {}, mine))
+            assert {n.removeprefix("my_"): v for n, v in found.items()} == pins
+
+
+def test_compile_takes_what_was_measured_with_a_function():
+    kernel, _ = attention.given_functions(score=capped)
+    made = compiled(kernel, "bf16", LONG, ("lse", "lengths"), own=str)
+    assert made.pins == dict(declared(attention).configuration({"score": capped}, LONG))
+
+
+def test_functions_with_tensors_of_their_own_are_abstracted_too():
+    bias = np.zeros((8,), np.float32)
+
+    def biased(x, batch, head, query, key):
+        return x + bias[head]
+
+    copy, captured = copy_of(attention).given_functions(my_score=biased)
+    assert len(captured) == 1
+    types = dict.fromkeys(("my_q", "my_k", "my_v", "my_out"), "bf16") | dict.fromkeys(
+        captured, "f32"
+    )
+    sizes = {f"my_{a}": n for a, n in LONG.items()} | {f"{n}_0": 8 for n in captured}
+    kernel = copy.value_for(types, sizes, {}, ("my_lse", "my_lengths"))
+    found = dict(tuned_pins(copy, kernel, {}, sizes))
+    wanted = dict(declared(attention).configuration({"score": biased}, LONG))
+    assert {n.removeprefix("my_"): v for n, v in found.items()} == wanted
+
+
+def test_another_kernel_with_a_function_gets_nothing():
+    source = """
+import warploom as wl
+
+@wl.kernel
+def plain(
+    q: wl.In["b", "h", "s", "d"], k: wl.In["b", "g", "t", "d"], v: wl.In["b", "g", "t", "d"],
+    out: wl.Out["b", "h", "s", "d"], *, scale: float, score=None,
+):
+    b, h, s = wl.tile(out, whole="d")
+    g = h // (q.h // k.g)
+    qs, o = q[b, h, s], wl.zeros(s, q.d)
+    for t in wl.steps(k.t):
+        x = score((qs @ k[b, g, t].T) * scale, b, h, wl.index(s), wl.index(t))
+        o += x.to(v.dtype) @ v[b, g, t]
+    out[b, h, s] = o
+"""
+    kernel, _ = run_source(source)["plain"].given_functions(score=capped)
+    assert kernel.compile("bf16", sizes=LONG, positive={"scale"}).pins == {}

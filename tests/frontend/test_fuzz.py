@@ -23,7 +23,7 @@ from warploom.kernels import (
     swiglu,
 )
 
-TEXTS = [attention_tile_kernel, attention_grad, block_scaled, gemm, grouped, rms_gemm, swiglu]
+KERNELS = [attention_tile_kernel, attention_grad, block_scaled, gemm, grouped, rms_gemm, swiglu]
 NAMES = ["m", "n", "k", "t", "s", "b", "h", "acc", "x", "q", "out", "wl", "scale", "None", "d"]
 SNIPPETS = [
     "None", "0", "1.5", "True", "'d'", "-1", "wl", "wl.inf", "wl.f32", "x", "out", "m", "k", "n",
@@ -126,7 +126,7 @@ def try_meaning(made, kernel):
     kernel.reference(*arrays, **{p.name: 1 for p in kernel.parameters}, sizes=sizes)
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=lambda t: t.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("text", KERNELS, ids=lambda t: t.__name__.rpartition(".")[2])
 def test_damaged_sources(text):
     tree = ast.parse(inspect.getsource(text))
     rng = random.Random(text.__name__)
@@ -139,7 +139,7 @@ def test_damaged_sources(text):
 @pytest.mark.parametrize("seed", range(8))
 def test_many_damaged_sources(seed):
     rng = random.Random(seed)
-    trees = [ast.parse(inspect.getsource(t)) for t in TEXTS]
+    trees = [ast.parse(inspect.getsource(t)) for t in KERNELS]
     for _ in range(1500):
         tree = rng.choice(trees)
         text = mutated(tree, rng)

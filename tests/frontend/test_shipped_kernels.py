@@ -11,7 +11,7 @@ import pytest
 
 import warploom as wl
 from warploom import kernels
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.kernels.attention import attention, packed
 from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.block_scaled import block_scaled
@@ -304,7 +304,7 @@ OF_SCHEDULES = re.compile(
 def shipped():
     for module in pkgutil.iter_modules(kernels.__path__, "warploom.kernels."):
         for found in vars(importlib.import_module(module.name)).values():
-            if isinstance(found, Text):
+            if isinstance(found, TileKernel):
                 yield found
 
 

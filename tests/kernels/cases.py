@@ -18,7 +18,7 @@ from warploom.kernels.grouped import grouped
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
 
-TEXTS = {t.name: t for t in (gemm, swiglu, rms_gemm, attention, packed, grouped)}
+KERNELS = {t.name: t for t in (gemm, swiglu, rms_gemm, attention, packed, grouped)}
 EDGES = (1, 7, 8, 16, 31, 64, 65, 100, 127, 128, 129, 192, 200, 257, 333, 384)
 TOLERANCE = {"bf16": 1.6e-2, "f16": 3e-3, "f32": 2e-3, "e4m3": 1.6e-2}
 ACTIVATIONS = {"none": None, "relu": wl.relu, "gelu": wl.gelu, "silu": wl.silu}
@@ -46,7 +46,7 @@ class Case:
 
     @cached_property
     def kernel_text(self):
-        text = TEXTS[self.text]
+        text = KERNELS[self.text]
         return text.with_config(**self.pins) if self.pins else text
 
     @property

@@ -12,10 +12,10 @@ from hypothesis import given, settings, strategies as st
 
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.ir.mbarrier_dialect import WaitGroup
-from warploom.kernels import measured as tables
 from warploom.kernels.attention import attention
 from warploom.kernels.attention_grad import values_grad
 from warploom.kernels.gemm import gemm
+from warploom.kernels.registry import declared
 from warploom.passes.body import body_of
 from warploom.passes.cost_model import _busy, stays_in_flight
 from warploom.passes.fuse import fuse
@@ -177,7 +177,7 @@ def test_few_rows_get_small_tiles():
 def test_attention_gets_the_tiles_that_measured_best(d, wanted):
     sizes = {"b": 4, "h": 16, "g": 16, "s": 4096, "t": 4096, "d": d}
     made = attention.compile("bf16", sizes=sizes, without={"lse", "lengths"}, positive={"scale"})
-    assert made.pins == dict(tables.measured("attention", {}, sizes))
+    assert made.pins == dict(declared(attention).configuration({}, sizes))
     pins = dict(choose(made.rewritten, sizes)[0].config.pins)  # by the model
     assert {n: pins[n] for n in wanted} == wanted
     assert pins["store_from_registers"]

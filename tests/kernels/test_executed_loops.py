@@ -22,7 +22,8 @@ from tests.kernels.test_random_kernels import Lowered, check
 from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.errors import KernelError
 from warploom.ir.tile import Dot, Load, Store, walk
-from warploom.kernels.measured import SCANS, SCANS_OF_PARTS, measured
+from warploom.kernels.measured import SCANS, SCANS_OF_PARTS
+from warploom.kernels.registry import measured
 from warploom.kernels.scan import scan, scan_parts
 from warploom.passes.loops import each_loop
 

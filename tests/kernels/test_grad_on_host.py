@@ -16,7 +16,7 @@ from warploom.kernels.attention_grad import (
     blocked_values,
     packed_grad,
 )
-from warploom.kernels.measured import measured
+from warploom.kernels.registry import measured
 from warploom.passes.driver import lower
 from warploom.passes.heuristics import choose
 from warploom.passes.rewrites import rewrite

@@ -13,7 +13,7 @@ from tests.mbarrier.gemm_plan import gemm_problem, roles_of
 from warploom.compiler.compile_cache import cached_schedule
 from warploom.compiler.compiled import SOLVE, Compiled
 from warploom.compiler.pricing import priced
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.mbarrier_dialect import ClusterSync, RoleProgram, RolesDocument, WaitEmpty
 from warploom.kernels.attention import attention, blocked, packed, paged
 from warploom.kernels.attention_grad import (
@@ -43,8 +43,8 @@ from warploom.kernels.measured import (
     PRODUCTS,
     SCANS,
     SCANS_OF_PARTS,
-    measured,
 )
+from warploom.kernels.registry import measured
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.scan import scan, scan_parts
 from warploom.kernels.swiglu import swiglu
@@ -107,7 +107,7 @@ class Shipped(NamedTuple):
     optional tensors that a call has, ``options`` the solver's work.
     """
 
-    text: Text
+    text: TileKernel
     types: str | dict[str, str] = "bf16"
     sizes: dict[str, int] = NONE
     constants: dict[str, object] = NONE
@@ -226,7 +226,7 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "gathered_swiglu": Shipped(gathered_swiglu),
 }
-TEXTS: dict[str, Text] = {s.text.name: s.text for s in SHIPPED.values()}
+KERNELS: dict[str, TileKernel] = {s.text.name: s.text for s in SHIPPED.values()}
 QUANTISED = {"x": "bf16", "out": "bf16"}
 SCALED = {"x": "e4m3", "w": "e4m3", "out": "bf16"}
 TYPES: dict[str, dict[str, str]] = {
@@ -262,7 +262,7 @@ MEASURED |= {f"window_{d}": _flexible(d, visible=_window) for d in (64, 128, 256
 MEASURED |= {"softcap_128": _flexible(128, score=_softcap)}
 MEASURED |= {
     f"{name}_called_{i}": Shipped(
-        TEXTS[name], TYPES.get(name, "bf16"), pins={"m": 16, **pins} if quantised else pins
+        KERNELS[name], TYPES.get(name, "bf16"), pins={"m": 16, **pins} if quantised else pins
     )
     for name, rows in PRODUCTS.items()
     for quantised in (name in ("int4_gemm", "fp8_gemm"),)

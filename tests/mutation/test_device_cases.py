@@ -19,7 +19,7 @@ from tests.host_cuda import NEEDS_COMPILER, run_case
 from tests.kernels.test_grad_on_host import rows_of
 from warploom import kernels
 from warploom.codegen.cuda.tile.source import emit_kernel
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import Access
 from warploom.verify.roles import verify_roles
 
@@ -48,7 +48,7 @@ def shipped():
     for module in pkgutil.iter_modules(kernels.__path__):
         found = import_module(f"warploom.kernels.{module.name}")
         for text in vars(found).values():
-            if isinstance(text, Text) and text.function.__module__ == found.__name__:
+            if isinstance(text, TileKernel) and text.function.__module__ == found.__name__:
                 yield text
 
 

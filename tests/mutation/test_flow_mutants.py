@@ -13,7 +13,7 @@ from tests.mbarrier.flows import gemm_flow
 from tests.mbarrier.gemm_kernel import GemmKernel
 from tests.mbarrier.samples import SHIPPED, gemm_document, lowered
 from warploom import kernels
-from warploom.frontend.tile_kernel import Text
+from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.mbarrier_dialect import Compute
 from warploom.verify.roles import verify_roles
 
@@ -57,7 +57,7 @@ def test_a_sample_of_mutants_gets_the_right_verdict(name):
 
 def test_every_text_with_a_loop_is_a_subject():
     modules = [import_module(m.name) for m in iter_modules(kernels.__path__, "warploom.kernels.")]
-    texts = {t.name: t for m in modules for t in vars(m).values() if isinstance(t, Text)}
+    texts = {t.name: t for m in modules for t in vars(m).values() if isinstance(t, TileKernel)}
     with_loop = {n for n, t in texts.items() if "wl.steps(" in inspect.getsource(t.function)}
     assert len(with_loop) >= 20
     assert set(texts) - with_loop == {"prepared", "converted", "summed", "picked_rows"}

@@ -15,7 +15,7 @@ from warploom.kernels.attention_grad import (
     values_grad,
 )
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
-from warploom.kernels.measured import measured
+from warploom.kernels.registry import measured
 from warploom.passes.driver import lower
 from warploom.passes.heuristics import choose
 from warploom.passes.rewrites import rewrite

@@ -13,7 +13,7 @@ import pytest
 import warploom
 from tests.runtime.gpu import NEEDS_HOPPER, TORCH_WARNINGS
 from warploom.kernels.grouped import grouped_gathered as in_one_kernel
-from warploom.kernels.measured import measured
+from warploom.kernels.registry import measured
 
 pytestmark = [*NEEDS_HOPPER, *TORCH_WARNINGS]
 torch = pytest.importorskip("torch")

@@ -21,7 +21,7 @@ from warploom.kernels.attention_grad import attention_grad
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.kernels.block_scaled import block_scaled
 from warploom.kernels.grouped import picked_rows
-from warploom.kernels.measured import measured
+from warploom.kernels.registry import measured
 from warploom.modulo import ModuloOptions
 from warploom.passes.body import body_of
 from warploom.passes.driver import lower

@@ -10,6 +10,7 @@ from warploom.cli.display import display
 from warploom.cli.source import load
 from warploom.codegen.cuda.tile.mma_slices import MARK
 from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.cubin import find_nvdisasm
 from warploom.sim.events import StallKind
 from warploom.viz.bottleneck import bottleneck, runs_ahead, stalls_of
 from warploom.viz.html import timeline_html
@@ -112,7 +113,7 @@ def test_cuda_knows_the_entry_of_each_line():
 
 def test_code_that_marking_changed_is_not_linked():
     entries = (EntryLine(list="kernel", index=0, label="a", op="a"),)
-    text = "x\n//@ kernel 0\ny\n//@ \nz"
+    text = "x\n//@ 0 kernel 0\ny\n//@ 0 \nz"
     assert marked_code("C", text, "//@ ", entries, "x\ny\nz").owners == ((), (0,), ())
     assert marked_code("C", text, "//@ ", entries, "x\ny2\nz").owners == ((), (), ())
 
@@ -265,3 +266,64 @@ def test_data_is_what_the_run_was():
     ahead = [s["ahead"] for s in data["stalls"]]
     rows = [runs_ahead(sim, s.row) and s.cause.kind is StallKind.SIGNAL for s in sim.stalls]
     assert ahead == rows
+
+
+TWO_LOOPS = """
+import warploom as wl
+
+
+@wl.kernel
+def norm_then_product(x: wl.In["m", "k"], w: wl.In["n", "k"], out: wl.Out["m", "n"], *, eps: float):
+    m, n = wl.tile(out)
+    squares = wl.zeros(m)
+    for k in wl.steps(x.k):
+        a = x[m, k]
+        squares += (a.to(wl.f32) * a).sum(axis=1)
+    r = wl.rsqrt(squares / x.k + eps)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k):
+        acc += (x[m, k] * r).to(x.dtype) @ w[n, k].T
+    out[m, n] = acc
+"""
+
+
+def owned_lines(code):
+    """Text of lines that belong to an entry, by entry."""
+    found = {}
+    for line, owners in zip(code.lines, code.owners, strict=True):
+        for owner in owners:
+            found.setdefault(owner, []).append(line)
+    return found
+
+
+def test_every_loop_has_its_code_beside_its_schedule(tmp_path):
+    path = tmp_path / "two.py"
+    path.write_text(TWO_LOOPS)
+    first, last = load(f"{path}:norm_then_product").loops
+    panels = [display(part).panels() for part in (first, last)]
+    assert [len(p.codes) for p in panels] == [1, 1]
+    assert panels[0].codes[0].lines == panels[1].codes[0].lines  # one kernel, printed once
+    lines = [{n for n, o in enumerate(p.codes[0].owners) if o} for p in panels]
+    assert lines[0]
+    assert lines[1]
+    assert not lines[0] & lines[1]  # what a loop is printed as belongs to that loop alone
+    products = [
+        [line for own in owned_lines(p.codes[0]).values() for line in own if "wgmma_m64" in line]
+        for p in panels
+    ]
+    assert not products[0]
+    assert products[1]
+
+
+def test_machine_code_belongs_to_the_entries_of_its_lines():
+    pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
+    panels = display(load("gemm")).panels(machine_code=True)
+    names = [c.name for c in panels.codes]
+    assert names == ["CUDA", "PTX", *(["SASS"] if find_nvdisasm() else [])]
+    product = {n for n, e in enumerate(panels.entries) if "@" in e.label and "kernel" in e.list}
+    assert product
+    words = {"CUDA": "wgmma_m64", "PTX": "wgmma.mma_async", "SASS": "HGMMA"}
+    for code in panels.codes:
+        mine = [line for o, own in owned_lines(code).items() if o in product for line in own]
+        assert any(words[code.name] in line for line in mine), code.name
+        assert not any("//##" in line or ".loc" in line for line in code.lines)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from warploom.cli.machine_code import assembly, ptx
+from warploom.cli.machine_code import assembly, ptx, sass
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.codegen.amdgcn.emit import SCHEDULES
 from warploom.codegen.cuda.tile.mma_slices import MARK
@@ -90,14 +90,14 @@ class Display:
         entries = self._entries()
         codes = self._codes(entries)
         if machine_code and codes:
-            codes = (*codes, ptx(codes[0]))
+            codes = (*codes, ptx(codes[0]), *sass(codes[0]))
         elif machine_code and self.subject.spec in SCHEDULES and self.subject.spec != SINGLE:
             codes = (assembly(self.subject, entries),)
         elif machine_code:
             raise ConfigError(
                 f"no machine code of {self.subject.spec} to show beside its schedule",
                 where="--machine-code",
-                why="kernels of one loop and the built-in double-buffered schedules have it",
+                why="kernels of the tile language and double-buffered schedules that ship have it",
                 fix="leave it out, or write it to a folder: warploom emit",
             )
         return Panels(source=self._source(entries), entries=entries, codes=codes)
@@ -151,14 +151,15 @@ class Display:
         if kernel is None or isinstance(document, ScheduleDocument):
             return ()
         lowered = kernel.lowered
-        if document not in lowered.documents or len(lowered.documents) > 1:
+        loop = next((n for n, d in enumerate(lowered.documents) if d == document), None)
+        if loop is None:  # read from a file, and another
             return ()
         try:
             marked = emit_kernel(lowered, kernel.target, marks=True).text
             plain = emit_kernel(lowered, kernel.target).text
         except WarploomError:
             return ()
-        return (marked_code("CUDA", marked, MARK, entries, plain),)
+        return (marked_code("CUDA", marked, MARK, entries, plain, loop),)
 
 
 def display(subject: Subject) -> Display:

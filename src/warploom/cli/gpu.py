@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from warploom.cli.kernels import DECAYS
 from warploom.cli.problem import Problem, distance, in_rows
 from warploom.codegen.cuda.tile.stamps import COUNT, FIRST, NAME, read_words
 from warploom.compiler import cuda_driver as driver
@@ -176,7 +175,7 @@ class Bound:
         kind = getattr(torch, torch_name(dtype))
         if dtype.is_float:
             made = torch.randn(problem.shape(name), device="cuda").to(kind)
-            return -made.abs() if name in DECAYS.get(problem.kernel.tile_kernel.name, ()) else made
+            return -made.abs() if name in problem.kernel.decays else made
         numbers = np.ascontiguousarray(problem.whole_number_input(name))
         return torch.from_numpy(numbers).to("cuda").to(kind)
 

@@ -18,27 +18,9 @@ from warploom.errors import ConfigError
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.tile import Access, DType, Walk, is_number
-from warploom.kernels.attention import attention, packed, paged
-from warploom.kernels.attention_grad import attention_grad, packed_grad, packed_values, values_grad
-from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
-from warploom.kernels.conv2d import conv2d
-from warploom.kernels.gemm import gemm, turned
-from warploom.kernels.grouped import (
-    gathered_swiglu,
-    grouped,
-    grouped_gathered,
-    grouped_input,
-    grouped_scaled,
-    grouped_scattered,
-    grouped_swiglu,
-    grouped_weights,
-)
-from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
+from warploom.kernels.declaration import Shipped
 from warploom.kernels.measured import LONG
-from warploom.kernels.rms_gemm import rms_gemm
-from warploom.kernels.scan import scan, scan_parts
-from warploom.kernels.split_k import split_product, summed_parts
-from warploom.kernels.swiglu import swiglu
+from warploom.kernels.registry import declaration_of, shipped as shipped_kernels
 from warploom.passes.driver import Lowered
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
 from warploom.pipeline.amd_target.cost import AMDScheduleHints
@@ -81,32 +63,8 @@ def built_in(
     return SingleBufferSchedule(2, AMDScheduleHints(4, 4, 2, 16, 16, 2, 2))
 
 
-KERNELS = {
-    t.name: t
-    for t in (
-        *(gemm, turned, swiglu, rms_gemm, block_scaled, block_scaled_pair, int4_gemm, fp8_gemm),
-        *(grouped, grouped_input, grouped_weights, grouped_scattered, grouped_swiglu),
-        *(grouped_gathered, gathered_swiglu, grouped_scaled, attention, packed, paged, scan),
-        *(scan_parts, attention_grad, values_grad, packed_grad, packed_values),
-    )
-}
-AMD_KERNELS = {t.name: t for t in (conv2d, split_product, summed_parts)}  # Hopper refuses these
-USUAL = dict.fromkeys(
-    ("block_scaled", "block_scaled_pair", "grouped_scaled"), "fp8"
-)  # element types other than bf16
-OWN_TYPES = {"fp8_gemm": {"w": DType.E4M3}}  # tensors whose type is not that of the others
-WANTED = {  # optional outputs that are a kernel's results
-    "attention_grad": frozenset({"dq", "dv"}),
-    "packed_grad": frozenset({"dv"}),
-}
-OWN_SIZES = {  # axes used whole, parts of a sequence, halves
-    "block_scaled_pair": {"half": 2},
-    "scan": {"t": 64, "j": 64, "d": 128, "e": 64, "p": 1},
-    "scan_parts": {"j": 64, "d": 128, "e": 64, "r": 2},
-}
-DECAYS = dict.fromkeys(
-    ("scan", "scan_parts"), ("grown", "seen", "all")
-)  # exponents that must not grow a sum for ever
+LISTED = {name: one for name, one in shipped_kernels().items() if one.listed}
+KERNELS = {name: one for name, one in LISTED.items() if one.target == "h200"}
 WHOLE = 128  # the size of an axis that is used whole, unless stated
 _NAME = re.compile(
     r"(?P<kernel>[a-z0-9_]+?)(?:@(?P<said>.+?))?_(?P<sizes>\d+(?:x\d+)+)_(?P<tags>w\d+(?:_\w+)?)"
@@ -142,6 +100,16 @@ class NamedKernel:
                 )
 
     @property
+    def declaration(self) -> Shipped | None:
+        """What is declared of it, if it ships."""
+        return declaration_of(self.tile_kernel)
+
+    @property
+    def decays(self) -> frozenset[str]:
+        """Inputs that are exponents, which must not grow a sum for ever."""
+        return self.declaration.decays if self.declaration else frozenset()
+
+    @property
     def axes(self) -> list[str]:
         """All axes of its tensors."""
         tensors = self.tile_kernel.signature.tensors
@@ -152,7 +120,8 @@ class NamedKernel:
         """The optional tensors: commands name none of them, but for a kernel's main results."""
         optional = {t.name for t in self.tile_kernel.signature.tensors if t.optional}
         apart = {"dv"} if dict(self.whole).get("d", WHOLE) > TOGETHER else set()
-        return frozenset(optional - (WANTED.get(self.tile_kernel.name, frozenset()) - apart))
+        wanted = self.declaration.outputs if self.declaration else frozenset()
+        return frozenset(optional - (wanted - apart))
 
     @property
     def element(self) -> str:
@@ -171,7 +140,7 @@ class NamedKernel:
         """Element types of the tensors that are used; results of fp8 are bf16."""
         kind = DType(self.element)
         usual = {Access.OUT: DType.BF16 if kind.bits == 8 else kind}
-        own = OWN_TYPES.get(self.tile_kernel.name, {})
+        own = self.declaration.types if self.declaration else {}
         return {
             t.name: t.dtype or own.get(t.name) or usual.get(t.access, kind)
             for t in self.tile_kernel.signature.tensors
@@ -180,7 +149,7 @@ class NamedKernel:
 
     def whole_sizes(self, axes: Iterable[str]) -> dict[str, int]:
         """The sizes of axes that are used whole: said, the kernel's usual ones, or 128."""
-        own = OWN_SIZES.get(self.tile_kernel.name, {})
+        own = self.declaration.sizes if self.declaration else {}
         return {a: own.get(a, WHOLE) for a in axes} | dict(self.whole)
 
     @cached_property
@@ -322,18 +291,16 @@ def kernel_named(
 
 
 def _named(spec: str, tile: str | None, dtype: str | None) -> NamedKernel | None:
-    if spec.partition("@")[0] in KERNELS | AMD_KERNELS and not _NAME.fullmatch(spec):
+    if spec.partition("@")[0] in LISTED and not _NAME.fullmatch(spec):
         name, said = split_spec(spec)
-        kind = dtype or USUAL.get(name, "bf16")
-        return with_tile(
-            with_choices(NamedKernel((KERNELS | AMD_KERNELS)[name], kind), said, spec), tile
-        )
+        kind = dtype or LISTED[name].dtype
+        return with_tile(with_choices(NamedKernel(LISTED[name].kernel, kind), said, spec), tile)
     name, found = spec, _NAME.fullmatch(spec)
     if found is None or found["kernel"] not in KERNELS:
         return None
     if tile is not None:
         raise ConfigError(f"{name} has its tile in its name", where="--tile", fix="drop it")
-    return _from_name(found, dtype or USUAL.get(found["kernel"], "bf16"))
+    return _from_name(found, dtype or KERNELS[found["kernel"]].dtype)
 
 
 _known = lru_cache(maxsize=64)(_named)  # names without a file, which may change
@@ -341,7 +308,7 @@ _known = lru_cache(maxsize=64)(_named)  # names without a file, which may change
 
 def _from_name(found: re.Match[str], dtype: str) -> NamedKernel | None:
     said = assignments((found["said"] or "").split(",") if found["said"] else (), found[0])
-    kernel = with_choices(NamedKernel(KERNELS[found["kernel"]], dtype), said, found[0])
+    kernel = with_choices(NamedKernel(KERNELS[found["kernel"]].kernel, dtype), said, found[0])
     numbers = [int(n) for n in found["sizes"].split("x")]
     named = [name for name, extent in kernel.config.tile if extent > 1]
     if len(numbers) != len(named):

@@ -1,6 +1,7 @@
-"""Machine code beside a schedule: PTX by NVRTC for Hopper, gfx950 assembly for the MI355X.
+"""Machine code beside a schedule: PTX and SASS for Hopper, gfx950 assembly for the MI355X.
 
-PTX carries the line of CUDA it comes from (``.loc``), and CUDA knows its entry. The gfx950 assembly
+PTX carries the line of CUDA it comes from (``.loc``), so does SASS by nvdisasm, and CUDA knows its
+entry. The gfx950 assembly
 was compared with the schedule instruction by instruction; the same order says which entry an
 instruction belongs to, and where it does not hold no line is linked.
 """
@@ -23,28 +24,27 @@ from warploom.codegen.amdgcn.isa_check.expected import (
     scheduled_step,
 )
 from warploom.codegen.amdgcn.tile import element_type
-from warploom.compiler.cuda_driver import bindings
-from warploom.errors import BackendError
+from warploom.compiler.cubin import compile_source, find_nvdisasm, ptx_of, sass_of
 from warploom.ir.counter_dialect import ScheduleDocument
 from warploom.ir.schedule_ops import Phase
 from warploom.viz.panels import Code, EntryLine, located_code
 
 _LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)\s")  # of the compiler that wrote it
 _CALLED = re.compile(r"inlined_at \d+ (\d+)")
+_DISASSEMBLED = re.compile(r'//## File "[^"]*", line (\d+)')  # by nvdisasm
+LINES = "-lineinfo"
 SPLIT = "+"
 
 
 def ptx(cuda: Code) -> Code:
     """The PTX of CUDA code; every instruction belongs to what its line of CUDA belongs to."""
-    lines = _nvrtc_ptx("\n".join(cuda.lines)).splitlines()
+    lines = ptx_of("\n".join(cuda.lines), options=(LINES,)).splitlines()
     origin: dict[int, int] = {}
     kept: list[str] = []
     at: int | None = None
     for line in lines:
         if found := _LOC.match(line):
-            places = [int(n) - 1 for n in (found[1], *_CALLED.findall(line))]
-            owned = (n for n in places if n < len(cuda.owners) and cuda.owners[n])
-            at = next(owned, places[0])
+            at = _owned(cuda, [int(found[1]), *map(int, _CALLED.findall(line))])
             continue
         if line.startswith(("\t.section", ".section")):
             break
@@ -54,22 +54,36 @@ def ptx(cuda: Code) -> Code:
     return located_code(cuda, "PTX", kept, origin)
 
 
-def _nvrtc_ptx(source: str) -> str:
-    nvrtc = bindings("nvrtc")
-    code, program = nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], [])
-    if code:
-        raise BackendError(f"NVRTC does not start (error {int(code)})")
-    flags = [b"--gpu-architecture=compute_90a", b"-std=c++17", b"-lineinfo"]
-    try:
-        (code,) = nvrtc.nvrtcCompileProgram(program, len(flags), flags)
-        if code:
-            raise BackendError("NVRTC rejects the kernel", where=b" ".join(flags).decode())
-        _, size = nvrtc.nvrtcGetPTXSize(program)
-        held = bytearray(size)
-        nvrtc.nvrtcGetPTX(program, held)
-        return bytes(held).rstrip(b"\0").decode()
-    finally:
-        nvrtc.nvrtcDestroyProgram(program)
+def sass(cuda: Code) -> tuple[Code, ...]:
+    """The machine code of CUDA code, linked by the lines that nvdisasm prints; nothing without it.
+
+    Line information changes no instruction: the code sections of the cubin are those without it.
+    """
+    if find_nvdisasm() is None:
+        return ()
+    cubin = compile_source("\n".join(cuda.lines), options=(LINES,), checked=False)
+    origin: dict[int, int] = {}
+    kept: list[str] = []
+    at: int | None = None
+    places: list[int] = []  # where inlined code stands, innermost first
+    for line in sass_of(cubin.data, lines=True).splitlines():
+        if numbers := _DISASSEMBLED.findall(line):
+            places += [int(n) for n in numbers]
+            continue
+        if line.startswith(("\t.", ".section")) or not line.strip():
+            continue
+        if places:
+            at, places = _owned(cuda, places), []
+        if at is not None and not line.startswith("."):
+            origin[len(kept)] = at
+        kept.append(line.replace("\t", "    "))
+    return (located_code(cuda, "SASS", kept, origin),)
+
+
+def _owned(cuda: Code, lines: Sequence[int]) -> int:
+    """Of the lines of CUDA (from 1) that inlined code comes from, the first that has an owner."""
+    owned = (n - 1 for n in lines if n <= len(cuda.owners) and cuda.owners[n - 1])
+    return next(owned, lines[0] - 1)
 
 
 def assembly(subject: Subject, entries: Sequence[EntryLine]) -> Code:

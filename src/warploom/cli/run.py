@@ -14,7 +14,7 @@ import typer
 from warploom.cli import gpu
 from warploom.cli.arguments import SpecArgument
 from warploom.cli.author import user_object
-from warploom.cli.kernels import DECAYS, NamedKernel, tile_extents
+from warploom.cli.kernels import NamedKernel, tile_extents
 from warploom.cli.knobs import Request, SetOption, ShapeOption, with_request
 from warploom.cli.problem import INTERPRETED, Problem, distance, make_problem
 from warploom.cli.screen import Answer, paint, working, wrapped, write_file
@@ -229,7 +229,7 @@ def _interpreted(problem: Problem, runs: int) -> dict[str, Any]:
             continue
         if dtype.is_float:
             made = round_to(rng.standard_normal(problem.shape(t.name)), dtype)
-            arrays[t.name] = -abs(made) if t.name in DECAYS.get(tile_kernel.name, ()) else made
+            arrays[t.name] = -abs(made) if t.name in problem.kernel.decays else made
         else:
             arrays[t.name] = np.asarray(problem.whole_number_input(t.name), np.int32)
     outputs = [t.name for t in tile_kernel.signature.outputs if t.name in problem.types]

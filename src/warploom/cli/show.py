@@ -54,7 +54,8 @@ def show_command(
         typer.Option(metavar="PASS", help="A tile kernel after a pass; --passes lists them."),
     ] = None,
     passes: Annotated[
-        bool, typer.Option("--passes", help="List every pass of a tile kernel, in order.")
+        bool,
+        typer.Option("--passes", help="List every pass of a tile kernel for --target, in order."),
     ] = False,
     dump_passes: Annotated[
         Path | None,
@@ -77,7 +78,9 @@ def show_command(
         found = {"schedules": list(SCHEDULES), "kernels": list(kernel_names())}
         return Answer(_list, lambda: found)
     if passes:
-        return Answer(pass_list.screen, lambda: list(pass_list.NAMES), raw=True)
+        of = request.target or "h200"
+        names_of = [row.name for row in pass_list.passes_of(of)]
+        return Answer(lambda: pass_list.screen(of), lambda: names_of, raw=True)
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
     if request.target in MACHINES and (named := _general(source, request)) is not None:
@@ -85,7 +88,10 @@ def show_command(
             named.compiled.kernel, tile_extents(named, request.tile), MACHINES[request.target]
         )
         with working(f"compiling {named.tile_kernel.name}"):
-            shown = made.after(after) if after else _compiled_text(made, source, details)
+            if dump_passes is not None:
+                shown = made.dump_passes(dump_passes)
+            else:
+                shown = made.after(after) if after else _compiled_text(made, source, details)
         return Answer(lambda: shown, lambda: {"pass": after or "tile", "text": shown}, raw=True)
     if dump_passes is not None:
         table = _dumped(look_up(source, request), dump_passes)
@@ -155,7 +161,8 @@ def _list() -> str:
     }
     rows = [(name, schedules[name]) for name in SCHEDULES]
     lines = ["counter schedules (MI355X):", *_rows(rows), "kernels (H200):"]
-    return "\n".join([*lines, *_rows([(t.name, described(t)) for t in KERNELS.values()])])
+    kernels = [(name, described(one.kernel)) for name, one in KERNELS.items()]
+    return "\n".join([*lines, *_rows(kernels)])
 
 
 def _rows(rows: list[tuple[str, str]]) -> list[str]:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -162,19 +163,32 @@ def _ptx(source: str, options: tuple[str, ...], toolchain: str) -> str:
         return out.read_text()
 
 
-def sass_of(cubin: bytes) -> str:
-    """The machine code of a cubin as text; needs ``nvdisasm`` of the CUDA toolkit."""
-    tool = shutil.which("nvdisasm")
+def find_nvdisasm() -> str | None:
+    """The disassembler: of a CUDA toolkit on the PATH, or of the package on PyPI."""
+    if (found := shutil.which("nvdisasm")) is not None:
+        return found
+    try:
+        files = distribution("nvidia-cuda-nvdisasm").files or ()
+    except PackageNotFoundError:
+        return None
+    places = (Path(str(f.locate())) for f in files if f.stem == "nvdisasm")
+    return next((str(p) for p in places if p.is_file()), None)
+
+
+def sass_of(cubin: bytes, *, lines: bool = False) -> str:
+    """The machine code of a cubin as text; needs ``nvdisasm``. ``lines``: with those of CUDA."""
+    tool = find_nvdisasm()
     if tool is None:
         raise BackendError(
             "the machine code cannot be shown",
-            why="nvdisasm of the CUDA toolkit is not on the PATH",
-            fix="install the CUDA toolkit, or read .ptx, which needs none",
+            why="there is no nvdisasm, on the PATH or from PyPI",
+            fix="pip install nvidia-cuda-nvdisasm, or read .ptx, which needs none",
         )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)
-        done = subprocess.run([tool, "-c", str(path)], capture_output=True, text=True, check=False)
+        words = [tool, *(["-gi"] if lines else []), "-c", str(path)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BackendError("nvdisasm rejects the kernel", why=done.stderr[-2000:])
     return done.stdout

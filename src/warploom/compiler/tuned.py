@@ -1,52 +1,32 @@
 """Configurations that were measured, found for a kernel by its content.
 
-A shipped kernel is known by itself. Any other is compared, without names (``kernel.canonical``),
+A shipped kernel is known by itself. Any other is compared, without names (``frontend.canonical``),
 with the shipped ones it could be a copy of: what was measured for the one holds for the other, in
 the other's names.
+
+There are two keys. The first is the form of the whole kernel. The second is the form with functions
+of the caller abstracted (a score of attention): those that were given as choices are replaced by
+ones that stand for any, in the kernel and in the shipped one alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from importlib import import_module
-from itertools import combinations, product
+from itertools import combinations, permutations, product
+from types import FunctionType
 from typing import NamedTuple
 
-from warploom.compiler.shipped import is_shipped
 from warploom.errors import WarploomError
 from warploom.frontend.canonical import Canonical
 from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import Kernel
-from warploom.kernels.measured import Pins, measured
+from warploom.kernels.declaration import Shipped
+from warploom.kernels.measured import Pins
+from warploom.kernels.registry import declaration_of, shipped
 
 MOST_OPTIONAL = 6  # optional tensors whose presence is tried
-# The kernels of which anything was measured; values of their choices that were.
-SOURCES = {
-    "attention": ("attention", "packed", "blocked"),
-    "attention_grad": (
-        "attention_grad",
-        "blocked_grad",
-        "values_grad",
-        "blocked_values",
-        "packed_grad",
-        "packed_values",
-    ),
-    "block_scaled": ("block_scaled", "block_scaled_pair"),
-    "grouped": (
-        "grouped",
-        "grouped_scattered",
-        "grouped_input",
-        "grouped_weights",
-        "grouped_gathered",
-        "grouped_scaled",
-    ),
-    "int4_gemm": ("int4_gemm", "fp8_gemm"),
-    "scan": ("scan", "scan_parts"),
-    "swiglu": ("swiglu",),
-}
-CHOICES = {"causal": (False, True)}
 
 
 class Match(NamedTuple):
@@ -54,7 +34,7 @@ class Match(NamedTuple):
     one: variables, axes, tensors.
     """
 
-    name: str
+    shipped: Shipped
     choices: Mapping[str, object]
     vars: Mapping[str, str]
     axes: Mapping[str, str]
@@ -68,38 +48,72 @@ def tuned_pins(
     sizes: Mapping[str, int],
 ) -> Pins:
     """What was measured best for a kernel on these sizes; nothing where nothing was."""
-    if tile_kernel is not None and is_shipped(tile_kernel):
-        return measured(tile_kernel.name, choices, sizes)
+    choices = {**({} if tile_kernel is None else tile_kernel.given), **choices}
+    own = None if tile_kernel is None else declaration_of(tile_kernel)
+    if own is not None:
+        return own.configuration(choices, sizes)
     found = match(kernel)
+    if found is None and tile_kernel is not None:
+        found = _match_with_functions(tile_kernel, kernel, tuple(choices.items()))
     if found is None:
         return ()
     theirs = {mine: sizes[yours] for mine, yours in found.axes.items() if yours in sizes}
     pins = []
-    for name, value in measured(found.name, found.choices, theirs):
-        own = found.tensors.get(str(value), value) if name == "l2_evict_last" else value
-        pins.append((found.vars.get(name, name), own))
+    for name, value in found.shipped.configuration(found.choices, theirs):
+        mine = found.tensors.get(str(value), value) if name == "l2_evict_last" else value
+        pins.append((found.vars.get(name, name), mine))
     return tuple(pins)
-
-
-def shipped_kernels() -> dict[str, TileKernel]:
-    """The kernels of which anything was measured."""
-    found: dict[str, TileKernel] = {}
-    for source, names in SOURCES.items():
-        module = import_module(f"warploom.kernels.{source}")
-        found |= {name: getattr(module, name) for name in names}
-    return found
 
 
 @lru_cache(maxsize=256)
 def match(kernel: Kernel) -> Match | None:
     """The shipped kernel with the same form, if there is one."""
+    found = (_found(one, kernel, {}) for one in shipped().values() if one.measured is not None)
+    return next((match for match in found if match is not None), None)
+
+
+@lru_cache(maxsize=256)
+def _match_with_functions(
+    tile_kernel: TileKernel, kernel: Kernel, choices: tuple[tuple[str, object], ...]
+) -> Match | None:
+    """The shipped kernel with the same form but for functions that were given as choices."""
+    given = {name: _arity(value) for name, value in choices if _arity(value) is not None}
+    if not given:
+        return None
+    plain = TileKernel(tile_kernel.function)
+    used = [t for t in kernel.tensors if not t.captured]
+    types = {t.name: t.dtype for t in used}
+    whole = {v.axis: v.extent for v in kernel.vars if v.extent is not None}
+    without = [t.name for t in plain.signature.tensors if t.name not in types]
+    for one in shipped().values():
+        for names in permutations(one.functions, len(given)):
+            if [_arity(one.functions[n]) for n in names] != list(given.values()):
+                continue
+            theirs = {n: one.functions[n] for n in names}
+            mine = dict(zip(given, theirs.values(), strict=True))
+            abstract = plain.value_for(types, whole, {**dict(choices), **mine}, without)
+            found = _found(one, abstract, theirs)
+            if found is not None:
+                return found
+    return None
+
+
+def _arity(value: object) -> int | None:
+    """How many arguments a function of the caller takes; None for all other choices."""
+    function = getattr(value, "function", value)
+    if not isinstance(function, FunctionType):
+        return None
+    return function.__code__.co_argcount
+
+
+def _found(one: Shipped, kernel: Kernel, functions: Mapping[str, object]) -> Match | None:
+    """The match of a kernel with any form of a shipped one."""
     wanted = Canonical(simplify(kernel))
-    for name, tile_kernel in shipped_kernels().items():
-        for without in _left_out(tile_kernel, kernel):
-            for choices in _choices(tile_kernel):
-                found = _compared(tile_kernel, kernel, wanted, without, choices)
-                if found is not None:
-                    return found._replace(name=name)
+    for without in _left_out(one.kernel, kernel):
+        for choices in _choices(one):
+            found = _compared(one, kernel, wanted, without, {**choices, **functions})
+            if found is not None:
+                return found
     return None
 
 
@@ -120,28 +134,27 @@ def _left_out(tile_kernel: TileKernel, kernel: Kernel) -> Iterator[frozenset[str
             yield frozenset(some)
 
 
-def _choices(tile_kernel: TileKernel) -> Iterator[dict[str, object]]:
-    names = [n for n in tile_kernel.signature.choices if n in CHOICES]
-    for values in product(*(CHOICES[n] for n in names)):
-        yield dict(zip(names, values, strict=True))
+def _choices(one: Shipped) -> Iterator[dict[str, object]]:
+    for values in product(*one.measured_choices.values()):
+        yield dict(zip(one.measured_choices, values, strict=True))
 
 
 def _compared(
-    tile_kernel: TileKernel,
+    one: Shipped,
     kernel: Kernel,
     wanted: Canonical,
     without: frozenset[str],
     choices: dict[str, object],
 ) -> Match | None:
     """The match of a kernel with one form of a shipped kernel."""
-    own = [t for t in tile_kernel.signature.tensors if t.name not in without]
+    own = [t for t in one.kernel.signature.tensors if t.name not in without]
     pairs = list(zip(own, kernel.tensors, strict=True))
     axes = {a.name: b.name for t, u in pairs for a, b in zip(t.axes, u.axes, strict=True)}
     whole = {v.axis: v.extent for v in kernel.vars if v.extent is not None}
     sizes = {a: size for a, b in axes.items() if (size := whole.get(b)) is not None}
     types = {t.name: u.dtype for t, u in pairs}
     try:
-        made = tile_kernel.value_for(types, sizes, choices, without)
+        made = one.kernel.value_for(types, sizes, choices, without)
         found = Canonical(simplify(made))
     except WarploomError:  # not of these types or sizes
         return None
@@ -149,4 +162,4 @@ def _compared(
         return None
     spaces = ("var", "axis", "tensor")
     maps = [dict(zip(found.names(s), wanted.names(s), strict=True)) for s in spaces]
-    return Match("", choices, *maps)
+    return Match(one, choices, *maps)

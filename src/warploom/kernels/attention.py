@@ -6,6 +6,8 @@ masks of which lists say where something is seen, and where everything.
 """
 
 from warploom.frontend import language as wl
+from warploom.kernels import measured
+from warploom.kernels.declaration import Function, Shipped
 
 # The maximum before any key is seen: finite, so that a row that sees no key yet never computes
 # inf - inf, and far below every score. Such a row gives 0, and -inf as its log-sum-exp.
@@ -210,3 +212,50 @@ def blocked(
         l = l + wl.exp(sink(h) - top)
     out[b, h, s] = o / wl.where(l > 0, l, 1.0)
     lse[b, h, s] = top + wl.log(l)
+
+
+def _any_score(x, batch, head, query, key):
+    """Stands for a caller's score function: it depends on all that one may depend on."""
+    return x * 3.0 + batch * 5 + head * 7 + query * 11 + key * 13
+
+
+def _any_mask(batch, head, query, key):
+    """Stands for a caller's mask."""
+    return batch * 5 + head * 7 + query * 11 >= key * 13
+
+
+def _any_sink(head):
+    """Stands for a caller's score of the key without a value."""
+    return head * 3.0
+
+
+FUNCTIONS = {"score": _any_score, "visible": _any_mask, "sink": _any_sink}
+FUNCTION = Function(name="attention", module="warploom.runtime.attention")
+ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
+MASKS = {"causal": (False, True)}
+SHIPPED = (
+    Shipped(
+        kernel=attention,
+        function=FUNCTION,
+        summed="t",
+        counted="lengths",
+        measured=measured.attention,
+        measured_choices=MASKS,
+        functions=FUNCTIONS,
+    ),
+    Shipped(
+        kernel=packed,
+        function=Function(name="attention_packed", module="warploom.runtime.attention"),
+        caller_axes={"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},
+        summed="t",
+    ),
+    Shipped(kernel=paged, function=FUNCTION),
+    Shipped(
+        kernel=blocked,
+        function=FUNCTION,
+        listed=False,
+        measured=measured.blocked,
+        measured_choices=MASKS,
+        functions=FUNCTIONS,
+    ),
+)

@@ -10,6 +10,9 @@ queries see something, and which everything.
 """
 
 from warploom.frontend import language as wl
+from warploom.kernels.attention import FUNCTIONS, KEYS, MASKS, ROWS
+from warploom.kernels.declaration import Function, Shipped
+from warploom.kernels.measured import GRADS, gradients
 
 LOG2_E = 1.4426950408889634
 
@@ -256,3 +259,59 @@ def blocked_values(
             p = wl.where(wl.index(t) < end, p, 0.0)
         gv += p.to(q.dtype) @ do[b, h, s]
     dv[b, h, t] = gv
+
+
+FUNCTION = Function(name="attention_backward", module="warploom.runtime.attention_grad")
+PACKED = Function(name="attention_packed_backward", module="warploom.runtime.attention_grad")
+PLACES = {"q": ROWS, "do": ROWS, "k": KEYS, "dv": ("t", "h", "d")}
+WITH_FUNCTIONS = {name: FUNCTIONS[name] for name in ("score", "visible")}
+SHIPPED = (
+    Shipped(
+        kernel=attention_grad,
+        function=FUNCTION,
+        outputs=frozenset({"dq", "dv"}),
+        measured=gradients(GRADS["attention_grad"]),
+        measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
+    ),
+    Shipped(
+        kernel=values_grad,
+        function=FUNCTION,
+        measured=gradients(GRADS["values_grad"]),
+        measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
+    ),
+    Shipped(
+        kernel=packed_grad,
+        function=PACKED,
+        outputs=frozenset({"dv"}),
+        caller_axes=PLACES | {"v": KEYS, "dk": ("t", "h", "d")},
+        measured=gradients(GRADS["packed_grad"]),
+        measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
+    ),
+    Shipped(
+        kernel=packed_values,
+        function=PACKED,
+        caller_axes=PLACES,
+        measured=gradients(GRADS["packed_values"]),
+        measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
+    ),
+    Shipped(
+        kernel=blocked_grad,
+        function=FUNCTION,
+        listed=False,
+        measured=gradients(GRADS["blocked_grad"], listed=True),
+        measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
+    ),
+    Shipped(
+        kernel=blocked_values,
+        function=FUNCTION,
+        listed=False,
+        measured=gradients(GRADS["blocked_values"], listed=True),
+        measured_choices=MASKS,
+        functions=WITH_FUNCTIONS,
+    ),
+)

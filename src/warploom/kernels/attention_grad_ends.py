@@ -1,6 +1,7 @@
 """What surrounds attention backward: row sums of ``do * o`` before, sums made ready after it."""
 
 from warploom.frontend import language as wl
+from warploom.kernels.declaration import Shipped
 
 
 @wl.kernel
@@ -47,3 +48,6 @@ def summed(
     """``scale`` times the sums over the ``each`` query heads that share a head of keys."""
     b, g, t = wl.tile(out, whole="d")
     out[b, g, t] = _over_heads(x, b, g * each, t, each) * scale
+
+
+SHIPPED = tuple(Shipped(kernel=k, listed=False) for k in (prepared, converted, summed))

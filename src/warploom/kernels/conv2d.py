@@ -5,6 +5,7 @@ gathers rows by indices that are known before the loop only.
 """
 
 from warploom.frontend import language as wl
+from warploom.kernels.declaration import Function, Shipped
 
 
 @wl.kernel
@@ -42,3 +43,12 @@ def conv2d(
     if residual is not None:
         acc = acc + residual[q, o]
     out[q, o] = acc
+
+
+SHIPPED = (
+    Shipped(
+        kernel=conv2d,
+        function=Function(name="conv2d", module="warploom.gfx950"),
+        target="mi355x",
+    ),
+)

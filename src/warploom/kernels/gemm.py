@@ -5,6 +5,7 @@ result. For few rows it wastes nothing: products have 64 rows at least, but 16 c
 """
 
 from warploom.frontend import language as wl
+from warploom.kernels.declaration import Function, Shipped
 
 
 @wl.kernel
@@ -57,3 +58,10 @@ def turned(
     if residual is not None:
         x = x + residual[m, n].T
     out[m, n] = x.T
+
+
+FUNCTION = Function(name="gemm", module="warploom.runtime.gemm")
+SHIPPED = (
+    Shipped(kernel=gemm, function=FUNCTION, caller_axes={"b": ("k", "n")}, summed="k"),
+    Shipped(kernel=turned, function=FUNCTION),
+)

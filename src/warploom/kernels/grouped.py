@@ -8,7 +8,14 @@ products joined. ``grouped_gathered`` and ``gathered_swiglu`` pick their rows by
 fp8 with a scale for each 128 columns of a row and each 128 x 128 block of weights.
 """
 
+from collections.abc import Mapping
+
 from warploom.frontend import language as wl
+from warploom.frontend.signature import Signature
+from warploom.ir.tile import DType
+from warploom.kernels.block_scaled import FUNCTION as SCALED, fp8_with_scales
+from warploom.kernels.declaration import HALVES, Function, Shipped, halves
+from warploom.kernels.measured import PRODUCTS, by_sizes
 
 
 @wl.kernel
@@ -144,3 +151,70 @@ def grouped_scaled(
     for k in wl.steps(x.k, 128):
         acc += (x[t, k] @ w[e, n, k].T) * (sx[k, t] * sw[e, n, k])
     out[t, n] = acc
+
+
+def scattered(signature: Signature, given: Mapping[str, DType]) -> str:
+    """Operands of 16 bits; what is added to is float32 or of their type."""
+    kinds = (given["rows"], given.get("weight", DType.F32))
+    sums = given["out"] in (DType.F32, given["x"])
+    if kinds == (DType.I32, DType.F32) and sums and given["x"] is given["w"]:
+        return "" if given["x"] in HALVES else "x and w bf16 or fp16"
+    return "x and w of one type, rows int32, weight float32, out float32 or the type of x"
+
+
+FUNCTION = Function(name="grouped_gemm", module="warploom.runtime.fused")
+GATED = {"gate": "w"}  # callers give the gate's weights as those of the product
+SHIPPED = (
+    Shipped(
+        kernel=grouped,
+        function=FUNCTION,
+        element_types=halves,
+        summed="k",
+        measured=by_sizes(PRODUCTS["grouped"]),
+    ),
+    Shipped(
+        kernel=grouped_gathered,
+        function=FUNCTION,
+        element_types=halves,
+        summed="k",
+        measured=by_sizes(PRODUCTS["grouped_gathered"]),
+    ),
+    Shipped(kernel=picked_rows, function=FUNCTION, listed=False, element_types=halves, summed="k"),
+    Shipped(
+        kernel=grouped_input,
+        function=FUNCTION,
+        element_types=halves,
+        summed="k",
+        measured=by_sizes(PRODUCTS["grouped_input"]),
+    ),
+    Shipped(
+        kernel=grouped_weights,
+        function=Function(name="grouped_gemm_weights", module="warploom.runtime.fused"),
+        element_types=halves,
+        summed="t",
+        measured=by_sizes(PRODUCTS["grouped_weights"]),
+    ),
+    Shipped(
+        kernel=grouped_scattered,
+        function=FUNCTION,
+        element_types=scattered,
+        summed="k",
+        measured=by_sizes(PRODUCTS["grouped_scattered"]),
+    ),
+    Shipped(
+        kernel=grouped_swiglu, function=FUNCTION, element_types=halves, called=GATED, summed="k"
+    ),
+    Shipped(
+        kernel=gathered_swiglu, function=FUNCTION, element_types=halves, called=GATED, summed="k"
+    ),
+    Shipped(
+        kernel=grouped_scaled,
+        function=SCALED,
+        dtype="fp8",
+        element_types=fp8_with_scales,
+        caller_axes={"sx": ("t", "k")},
+        called={"x": "a", "sx": "scale_a", "w": "b", "sw": "scale_b"},
+        summed="k",
+        measured=by_sizes(PRODUCTS["grouped_scaled"]),
+    ),
+)

@@ -6,10 +6,11 @@ Each was the quickest of a search over tiles and over all programs at the least 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 Pins = tuple[tuple[str, object], ...]
-WITH_FUNCTIONS = ("attention", "packed", "blocked")
+Measured = Callable[[Mapping[str, object], Mapping[str, int]], Pins]
+"""The configuration that was measured best for choices and sizes; nothing where nothing was."""
 ORDER = ("schedule", "full_wait_after", "deferred_mmas")  # pins of an order, which fits one loop
 LONG = 1024  # queries and keys from which on the choices hold
 
@@ -121,7 +122,7 @@ ATTENTION_GRAD: Mapping[tuple[int, bool], Mapping[str, object]] = {
     (256, False): {**_GRAD, **_WIDE, "schedule": _GRAD_256},
     (256, True): {**_GRAD, **_WIDE, "schedule": _GRAD_256},
 }
-# Gradients with kernels of their own. Consumers take turns.
+# Gradients with kernels of their own. Consumers are ordered.
 _ALONE = {
     "split_k": 1,
     "t": 128,
@@ -196,7 +197,7 @@ SCANS: Mapping[tuple[int, int], Mapping[str, object]] = {
         "reserved_registers": 16,
     },
 }
-# Of parts of a sequence: room is left for what the parts before leave.
+# Of parts of a sequence: stages are left for what the parts before leave.
 SCANS_OF_PARTS: Mapping[tuple[int, int], Mapping[str, object]] = {
     (64, 64): {**_TWO_HEADS, "schedule": "source", "earlier_loop_stages": 1},
     (64, 128): {**SCANS[64, 128], "ctas_per_sm": 1, "earlier_loop_stages": 1},
@@ -273,13 +274,13 @@ _BY_GROUPS = (
     ),
     ({"t": 4096, "n": 1024}, {"t": 128, "n": 256, **_OFTEN}),
 )
-_TO_AND_FRO = {
+_SERPENTINE = {
     "serpentine": True,
     "cta_sync_interval": 4,
 }  # what is left of x in the L2 is read first
 PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]] = {
     "swiglu": (
-        ({"m": 4096, "n": 8192, "k": 8192}, {"m": 128, "n": 192, **_PACED, **_TO_AND_FRO}),
+        ({"m": 4096, "n": 8192, "k": 8192}, {"m": 128, "n": 192, **_PACED, **_SERPENTINE}),
         ({"m": 4096, "n": 8192}, {"m": 128, "n": 176, **_PACED}),
     ),
     "block_scaled": (
@@ -308,50 +309,77 @@ PRODUCTS: Mapping[str, tuple[tuple[Mapping[str, int], Mapping[str, object]], ...
 }
 
 
-def _with_functions(name: str, sizes: Mapping[str, int], choices: Mapping[str, object]) -> Pins:
-    """The tile of a causal mask; its order too, where scores stay as they are or tiles are short
-    (dear scores have no place in it, and get one of their own).
-    """
-    pins = ATTENTION.get((sizes.get("d", 0), True), {})
-    if name == "blocked":  # its tiles are stated, so short sequences have no others
-        fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
-    else:
-        fits = name == "attention" and min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
-    masked = name == "attention" and sizes.get("d") == 128 and choices.get("visible") is not None
-    if masked:  # few steps a tile
-        pins = {**pins, **_ENDS, "epilogue_stages": 1}
-    order = ORDER if choices.get("score") is not None and not masked else ()
-    return tuple((n, v) for n, v in pins.items() if fits and n not in order)
+def by_sizes(rows: tuple[tuple[Mapping[str, int], Mapping[str, object]], ...]) -> Measured:
+    """The first row whose least sizes a call reaches."""
 
-
-def measured(
-    name: str,
-    choices: Mapping[str, object],
-    sizes: Mapping[str, int],
-) -> Pins:
-    """What was measured best for a kernel of that name; nothing where nothing was measured."""
-    mask = bool(choices.get("causal"))
-    plain = all(choices.get(f) is None for f in ("score", "visible", "sink"))
-    if name in PRODUCTS:
-        for least, pins in PRODUCTS[name]:
+    def measured(choices: Mapping[str, object], sizes: Mapping[str, int]) -> Pins:
+        for least, pins in rows:
             if all(sizes.get(axis, 0) >= size for axis, size in least.items()):
                 return tuple(pins.items())
         return ()
-    if name in GRADS:  # nothing else was built for them, so they hold for all lengths
-        pins = dict(GRADS[name].get((sizes.get("d", 0), mask), {}))
-        if (not plain or name.startswith("blocked")) and pins:  # another loop
+
+    return measured
+
+
+def gradients(
+    table: Mapping[tuple[int, bool], Mapping[str, object]], *, listed: bool = False
+) -> Measured:
+    """By head dimension and mask, for all lengths: nothing else was built.
+
+    ``listed``: blocks are walked by lists, which is another loop; so are loops with functions.
+    """
+
+    def measured(choices: Mapping[str, object], sizes: Mapping[str, int]) -> Pins:
+        pins = dict(table.get((sizes.get("d", 0), bool(choices.get("causal"))), {}))
+        if (listed or not _is_plain(choices)) and pins:
             pins = {n: v for n, v in pins.items() if n not in ("schedule", *_SEEN)}
             pins |= {"s": 64, **_IN_SOURCE_ORDER}
         return tuple(pins.items())
-    if name not in WITH_FUNCTIONS:
-        chunk = (sizes.get("t", 0), sizes.get("d", 0))
-        scans = SCANS_OF_PARTS if "r" in sizes else SCANS
-        short = {**_PARTS, "ctas_per_sm": 1 if sizes.get("j", 0) > 64 else 2}
-        pins = {"scan": scans.get(chunk, {}), "scan_parts": short}
-        return tuple(pins.get(name, {}).items())
-    if not plain or name == "blocked":
-        return _with_functions(name, sizes, choices)
-    return tuple(_of_lengths(sizes, mask=mask).items()) if name == "attention" else ()
+
+    return measured
+
+
+def scans(choices: Mapping[str, object], sizes: Mapping[str, int]) -> Pins:
+    """By steps of a chunk and d; parts of a sequence have their own."""
+    table = SCANS_OF_PARTS if "r" in sizes else SCANS
+    return tuple(table.get((sizes.get("t", 0), sizes.get("d", 0)), {}).items())
+
+
+def scan_parts(choices: Mapping[str, object], sizes: Mapping[str, int]) -> Pins:
+    """Of what a part adds to the state."""
+    return tuple({**_PARTS, "ctas_per_sm": 1 if sizes.get("j", 0) > 64 else 2}.items())
+
+
+def attention(choices: Mapping[str, object], sizes: Mapping[str, int]) -> Pins:
+    """By lengths, head dimension and mask; with functions the tile of a causal mask."""
+    if _is_plain(choices):
+        return tuple(_of_lengths(sizes, mask=bool(choices.get("causal"))).items())
+    long = min(sizes.get("s", 0), sizes.get("t", 0)) >= LONG
+    pins = dict(ATTENTION.get((sizes.get("d", 0), True), {}))
+    if sizes.get("d") == 128 and choices.get("visible") is not None:  # few steps a tile
+        pins |= {**_ENDS, "epilogue_stages": 1}
+        return tuple(pins.items()) if long else ()
+    return _without_order(pins, choices) if long else ()
+
+
+def blocked(choices: Mapping[str, object], sizes: Mapping[str, int]) -> Pins:
+    """The tile of a causal mask, where the stated one is as wide."""
+    pins = ATTENTION.get((sizes.get("d", 0), True), {})
+    fits = (pins.get("s"), pins.get("t")) == (128, choices.get("wide"))
+    return _without_order(pins, choices) if fits else ()
+
+
+def _is_plain(choices: Mapping[str, object]) -> bool:
+    """Whether no function of the caller stands in the loop."""
+    return all(choices.get(f) is None for f in ("score", "visible", "sink"))
+
+
+def _without_order(pins: Mapping[str, object], choices: Mapping[str, object]) -> Pins:
+    """The order too, where scores stay as they are: dear ones have no place in it, and get one of
+    their own.
+    """
+    order = ORDER if choices.get("score") is not None else ()
+    return tuple((n, v) for n, v in pins.items() if n not in order)
 
 
 def _of_lengths(sizes: Mapping[str, int], *, mask: bool) -> Mapping[str, object]:

@@ -12,6 +12,8 @@ Few heads leave SMs idle, so the chunks are cut into parts ``p`` that are scanne
 """
 
 from warploom.frontend import language as wl
+from warploom.kernels.declaration import Function, Shipped, halves
+from warploom.kernels.measured import scan_parts as measured_parts, scans
 
 
 @wl.kernel
@@ -64,3 +66,26 @@ def scan_parts(
         s = s * wl.exp(end) + k[b, g, c].T @ (v[b, h, c, :, e] * wl.exp(end - then)).to(k.dtype)
     left[b, h, r, :, e] = s
     gone[b, h, r, e] = sum
+
+
+FUNCTION = Function(name="scan", module="warploom.runtime.fused")
+SHIPPED = (
+    Shipped(
+        kernel=scan,
+        function=FUNCTION,
+        sizes={"t": 64, "j": 64, "d": 128, "e": 64, "p": 1},
+        decays=frozenset({"grown", "seen", "all"}),
+        element_types=halves,
+        summed="k",
+        measured=scans,
+    ),
+    Shipped(
+        kernel=scan_parts,
+        function=FUNCTION,
+        sizes={"j": 64, "d": 128, "e": 64, "r": 2},
+        decays=frozenset({"grown", "seen", "all"}),
+        element_types=halves,
+        summed="k",
+        measured=measured_parts,
+    ),
+)

@@ -7,6 +7,7 @@ result does not depend on timing. For MI355X; on Hopper calls split K by themsel
 """
 
 from warploom.frontend import language as wl
+from warploom.kernels.declaration import Function, Shipped
 
 
 @wl.kernel
@@ -33,3 +34,10 @@ def summed_parts(parts: wl.In["p", "m", "n", wl.f32], out: wl.Out["m", "n"]):
     for p in wl.steps(parts.p, 1):
         acc += parts[p, m, n]
     out[m, n] = acc
+
+
+FUNCTION = Function(name="split_k_gemm", module="warploom.gfx950")
+SHIPPED = (
+    Shipped(kernel=split_product, function=FUNCTION, target="mi355x"),
+    Shipped(kernel=summed_parts, function=FUNCTION, target="mi355x"),
+)

@@ -1,6 +1,8 @@
 """Two products of one tile, joined: ``act(x @ gate.T) * (x @ up.T)``, SwiGLU with silu."""
 
 from warploom.frontend import language as wl
+from warploom.kernels.declaration import Function, Shipped, halves
+from warploom.kernels.measured import PRODUCTS, by_sizes
 
 
 @wl.kernel
@@ -19,3 +21,14 @@ def swiglu(
         g += a @ gate[n, k].T
         u += a @ up[n, k].T
     out[m, n] = activation(g) * u
+
+
+SHIPPED = (
+    Shipped(
+        kernel=swiglu,
+        function=Function(name="swiglu", module="warploom.runtime.fused"),
+        element_types=halves,
+        summed="k",
+        measured=by_sizes(PRODUCTS["swiglu"]),
+    ),
+)

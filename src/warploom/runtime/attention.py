@@ -12,10 +12,10 @@ from typing import Any
 
 from warploom.errors import ConfigError
 from warploom.kernels.attention import (
-    attention as tile_kernel,
-    blocked as blocked_text,
-    packed as packed_text,
-    paged as paged_text,
+    attention as attention_kernel,
+    blocked,
+    packed,
+    paged,
 )
 from warploom.passes.kernel_config import KernelConfig
 from warploom.runtime.arguments import count, tiles
@@ -28,13 +28,13 @@ from warploom.runtime.attention_checks import (
     usual_scale,
 )
 from warploom.runtime.block_mask import block_lists, is_block_mask, tile_keys
+from warploom.runtime.declared_calls import calls_of
 from warploom.runtime.flexible import flexible
 from warploom.runtime.kernel_calls import Calls
 from warploom.runtime.layout import Layout
 from warploom.runtime.runner import Layouts, View
 from warploom.runtime.tensors import Foreign
 
-ROWS, KEYS = ("s", "h", "d"), ("t", "g", "d")  # packed tensors as callers have them
 HEADS_RANK = 4
 BOTH = (False, True)
 FEW_ROWS = 64  # of a tile that one consumer holds
@@ -262,15 +262,7 @@ def _check_paged(layouts: Layouts, options: tuple[Any, ...]) -> None:
 
 
 PLAIN = tuple(tuple(_options(causal, sums, None) for causal in BOTH) for sums in BOTH)
-CALLS = Calls(
-    tile_kernel, check=_check, viewed=_viewed, usual=usual_scale, summed="t", counted="lengths"
-)
-BLOCKED = Calls(blocked_text, check=_check, usual=usual_scale)
-PAGED = Calls(paged_text, check=_check_paged, viewed=partial(_viewed, results=5), usual=usual_scale)
-PACKED = Calls(
-    packed_text,
-    {"q": ROWS, "k": KEYS, "v": KEYS, "out": ROWS},
-    check=partial(_check, results=5),
-    usual=usual_scale,
-    summed="t",
-)
+CALLS = calls_of(attention_kernel, check=_check, viewed=_viewed, usual=usual_scale)
+BLOCKED = calls_of(blocked, check=_check, usual=usual_scale)
+PAGED = calls_of(paged, check=_check_paged, viewed=partial(_viewed, results=5), usual=usual_scale)
+PACKED = calls_of(packed, check=partial(_check, results=5), usual=usual_scale)

@@ -11,7 +11,7 @@ from typing import Any
 
 from warploom.ir.tile import DType
 from warploom.kernels.attention_grad import (
-    attention_grad as tile_kernel,
+    attention_grad,
     blocked_grad,
     blocked_values,
     packed_grad,
@@ -21,9 +21,9 @@ from warploom.kernels.attention_grad import (
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
 from warploom.passes.kernel_config import BLOCK_ROWS, KernelConfig
 from warploom.runtime.arguments import tiles
-from warploom.runtime.attention import KEYS, ROWS
 from warploom.runtime.attention_checks import causal_choice, check_backward, checked_scale
 from warploom.runtime.block_mask import block_lists, is_block_mask
+from warploom.runtime.declared_calls import calls_of
 from warploom.runtime.flexible import flexible
 from warploom.runtime.kernel_calls import Calls
 from warploom.runtime.layout import Layout
@@ -224,9 +224,7 @@ def _made(kind: DType, each: int = 1) -> Options:
     return ((("out", kind),), choices, frozenset(), frozenset({"out"}), ())
 
 
-PREPARED, CONVERTED, SUMMED = Calls(prepared), Calls(converted), Calls(summed)
-_PLACES = {"q": ROWS, "do": ROWS, "k": KEYS, "dv": ("t", "h", "d")}
-PACKED = Calls(packed_grad, _PLACES | {"v": KEYS, "dk": ("t", "h", "d")})
-PACKED_VALUES = Calls(packed_values, _PLACES)
-CALLS, VALUES = Calls(tile_kernel), Calls(values_grad)
-BLOCKED, BLOCKED_VALUES = Calls(blocked_grad), Calls(blocked_values)
+PREPARED, CONVERTED, SUMMED = calls_of(prepared), calls_of(converted), calls_of(summed)
+PACKED, PACKED_VALUES = calls_of(packed_grad), calls_of(packed_values)
+CALLS, VALUES = calls_of(attention_grad), calls_of(values_grad)
+BLOCKED, BLOCKED_VALUES = calls_of(blocked_grad), calls_of(blocked_values)

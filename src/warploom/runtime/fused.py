@@ -5,13 +5,11 @@ Each runs one kernel of ``warploom.kernels`` on a Hopper GPU, for tensors of any
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from warploom.compiler.cuda_driver import sm_count
 from warploom.errors import BackendError
 from warploom.frontend import builtins as words
-from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import DType
 from warploom.kernels.block_scaled import block_scaled, block_scaled_pair
 from warploom.kernels.grouped import (
@@ -26,18 +24,15 @@ from warploom.kernels.grouped import (
     picked_rows,
 )
 from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
-from warploom.kernels.scan import scan as scan_text, scan_parts
-from warploom.kernels.swiglu import swiglu as swiglu_text
+from warploom.kernels.scan import scan as scan_kernel, scan_parts
+from warploom.kernels.swiglu import swiglu as swiglu_kernel
 from warploom.runtime.arguments import count, one_of
+from warploom.runtime.declared_calls import calls_of
 from warploom.runtime.halves import Halved
-from warploom.runtime.kernel_calls import Calls
-from warploom.runtime.runner import Layouts
 from warploom.runtime.tensors import allocator, on_stream, view_of
 
 MANY_ROWS = 1024  # from which on copying them first was quicker than fetching them one by one
 GATES = {"silu": words.silu, "gelu": words.gelu, "relu": words.relu, "sigmoid": words.sigmoid}
-HALVES = (DType.BF16, DType.F16)
-OTHERS = ("starts", "tokens", "grown", "seen", "all", "state", "left", "gone")  # no operands
 SCAN_COLUMNS, LEAST_CHUNKS = 64, 4  # of a tile of the state, of a part of the sequence
 
 
@@ -238,10 +233,10 @@ def scan(
     usual = scan_parts_of(batch * heads, chunks, like[3], like[4], e, sms)
     parts = usual if parts is None else min(count(parts, "parts"), chunks)
     with on_stream(v, stream):
-        room = allocator(v, (parts, batch, heads, like[4], e), DType.F32)
-        state, left, gone = room().swapaxes(0, 1).swapaxes(1, 2), None, None
+        made = allocator(v, (parts, batch, heads, like[4], e), DType.F32)
+        state, left, gone = made().swapaxes(0, 1).swapaxes(1, 2), None, None
         if parts > 1:
-            left = room().swapaxes(0, 1).swapaxes(1, 2)
+            left = made().swapaxes(0, 1).swapaxes(1, 2)
             gone = allocator(v, (batch, heads, parts, e), DType.F32)()
     ends = grown[..., -1]
     if parts > 1:
@@ -282,73 +277,14 @@ def _gated(activation: str) -> tuple[Any, ...]:
     return one_of(activation, GATED, "activation")
 
 
-def _calls(
-    tile_kernel: TileKernel,
-    kinds: Callable[[dict[str, DType]], str],
-    called: dict[str, str] | None = None,
-    summed: str | None = "k",
-    **spelled: tuple[str, ...],
-) -> Calls:
-    """Calls of a kernel; ``kinds`` says what is wrong with the element types of a call's tensors.
-
-    ``called``: what callers call tensors, where the kernel has other names.
-    """
-    names = [t.name for t in tile_kernel.signature.tensors]
-
-    def check(layouts: Layouts, options: tuple[Any, ...]) -> None:
-        given = {n: w.dtype for n, w in zip(names, layouts, strict=True) if w is not None}
-        wrong = kinds(given)
-        if wrong:
-            said = ", ".join(f"{(called or {}).get(n, n)} {d}" for n, d in given.items())
-            raise BackendError(f"tensors are {said}", where=tile_kernel.name, fix=wrong)
-
-    return Calls(tile_kernel, spelled, check=check, called=called, summed=summed)
-
-
-def _same_halves(given: dict[str, DType]) -> str:
-    operands = {d for n, d in given.items() if n not in OTHERS}
-    fits = len(operands) == 1 and operands <= set(HALVES)
-    fits = fits and given.get("tokens", DType.I32) is DType.I32
-    return "" if fits else "all operands bf16, or all fp16; tokens int32"
-
-
-def _scatters(given: dict[str, DType]) -> str:
-    kinds = (given["rows"], given.get("weight", DType.F32))
-    sums = given["out"] in (DType.F32, given["x"])
-    if kinds == (DType.I32, DType.F32) and sums and given["x"] is given["w"]:
-        return "" if given["x"] in HALVES else "x and w bf16 or fp16"
-    return "x and w of one type, rows int32, weight float32, out float32 or the type of x"
-
-
-def _fp8_with_scales(given: dict[str, DType]) -> str:
-    kinds = list(given.values())
-    fits = kinds[0] == kinds[2] == DType.E4M3 and kinds[1] == kinds[3] == DType.F32
-    return "" if fits else "fp8 (e4m3) operands with float32 scales"
-
-
-def _quantised(given: dict[str, DType]) -> str:
-    fits = given["x"] in HALVES and given["scale"] is DType.F32
-    fits = fits and given["w"] in (DType.I8, DType.E4M3, DType.E5M2)
-    return "" if fits else "x bf16 or fp16, w int8 (two numbers a byte) or fp8, scale float32"
-
-
 PLAIN, SCANNED, PARTED = _options(), _options("out", "state"), _options("left", "gone")
 GATED = {name: _options(activation=word) for name, word in GATES.items()}
-SWIGLU = _calls(swiglu_text, _same_halves)
-GROUPED, GROUPED_INPUT = _calls(grouped, _same_halves), _calls(grouped_input, _same_halves)
-GROUPED_SWIGLU = _calls(grouped_swiglu, _same_halves, {"gate": "w"})
-GROUPED_WEIGHTS = _calls(grouped_weights, _same_halves, summed="t")
-PICKED = _calls(picked_rows, _same_halves)
-GATHERED = _calls(grouped_gathered, _same_halves)
-GATHERED_SWIGLU = _calls(gathered_swiglu, _same_halves, {"gate": "w"})
-SCATTERED = _calls(grouped_scattered, _scatters)
-SCALES = {"sa": "scale_a", "sb": "scale_b"}
-SCALED = Halved(
-    _calls(block_scaled, _fp8_with_scales, SCALES, sa=("m", "k")),
-    _calls(block_scaled_pair, _fp8_with_scales, SCALES, sa=("m", "k")),
-)
-BY_GROUPS = {"x": "a", "sx": "scale_a", "w": "b", "sw": "scale_b"}
-GROUPED_SCALED = _calls(grouped_scaled, _fp8_with_scales, BY_GROUPS, sx=("t", "k"))
-INT4 = _calls(int4_gemm, _quantised, scale=("n", "k"))
-FP8 = _calls(fp8_gemm, _quantised, scale=("n", "k"))
-SCAN, SCAN_PARTS = _calls(scan_text, _same_halves), _calls(scan_parts, _same_halves)
+SWIGLU = calls_of(swiglu_kernel)
+GROUPED, GROUPED_INPUT = calls_of(grouped), calls_of(grouped_input)
+GROUPED_SWIGLU, GROUPED_WEIGHTS = calls_of(grouped_swiglu), calls_of(grouped_weights)
+PICKED, SCATTERED = calls_of(picked_rows), calls_of(grouped_scattered)
+GATHERED, GATHERED_SWIGLU = calls_of(grouped_gathered), calls_of(gathered_swiglu)
+SCALED = Halved(calls_of(block_scaled), calls_of(block_scaled_pair))
+GROUPED_SCALED = calls_of(grouped_scaled)
+INT4, FP8 = calls_of(int4_gemm), calls_of(fp8_gemm)
+SCAN, SCAN_PARTS = calls_of(scan_kernel), calls_of(scan_parts)

@@ -17,7 +17,7 @@ from warploom.ir.tile import DType
 from warploom.kernels.gemm import gemm as tile_kernel, turned
 from warploom.passes.kernel_config import KernelConfig
 from warploom.runtime.arguments import number, one_of, tiles
-from warploom.runtime.kernel_calls import Calls
+from warploom.runtime.declared_calls import calls_of
 from warploom.runtime.runner import Layouts
 from warploom.runtime.tensors import Foreign
 from warploom.runtime.tuning import tune_call
@@ -127,4 +127,4 @@ def _pick(layouts: Layouts, options: tuple[Any, ...]) -> TileKernel:
 
 NO_SCALARS: tuple[float, ...] = ()
 PLAIN = _options("none", None, True, None)
-CALLS = Calls(tile_kernel, {"b": ("k", "n")}, check=_check, pick=_pick, summed="k")
+CALLS = calls_of(tile_kernel, check=_check, pick=_pick)

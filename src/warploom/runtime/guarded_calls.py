@@ -22,7 +22,7 @@ from warploom.runtime.workspace import Piece
 
 PLACES = 4096  # addresses by which plans are guessed
 GUARDS = 8  # that are made for a plan: tensors of one layout may differ in other things
-TEXTS = 256  # functions that are kept compiled
+FUNCTIONS = 256  # functions that are kept compiled
 
 Check = Callable[..., bool]
 Scalars = tuple[float, ...] | None
@@ -38,7 +38,7 @@ class Entry:
     ``given`` are the places of tensors that a call has. ``work``: gives memory to work in, for a
     stream and whether the caller named it. ``scalars``: those of a call that names none.
     ``apart``: tensors that must not overlap. ``calls`` are guards and calls that are written out
-    (``_twins``), by who keeps them.
+    (``_aliases``), by who keeps them.
     """
 
     plan: Plan | None
@@ -81,8 +81,8 @@ class Entry:
         del held  # the launch is queued: later users of its memory come after it
 
 
-class Known:
-    """Entries by what makes them one guess: options, and the address of a tensor, the ``teller``.
+class GuardedCalls:
+    """Entries by what makes them one guess: options, and the address of a tensor, the ``probe``.
 
     ``guard_of`` makes what tells an entry's tensors; ``otherwise`` serves calls that are not known.
     Safe to use from several threads.
@@ -90,11 +90,11 @@ class Known:
 
     def __init__(
         self,
-        teller: int,
+        probe: int,
         guard_of: Callable[[list[Any]], Check | None],
         otherwise: Callable[..., Any],
     ) -> None:
-        self._teller, self._guard_of, self._otherwise = teller, guard_of, otherwise
+        self._probe, self._guard_of, self._otherwise = probe, guard_of, otherwise
         self._guesses: dict[int, tuple[Hashable, Call]] = {}
         self._find = self._guesses.get
         self._lock = threading.Lock()
@@ -112,7 +112,7 @@ class Known:
         the kernel's declaration says.
         """
         try:
-            last, address = id(options), tensors[self._teller].data_ptr()
+            last, address = id(options), tensors[self._probe].data_ptr()
             guess = self._find(last + address) or self._find(last)
             if guess is not None and guess[0] is options:
                 done = guess[1](tensors, scalars, stream, address)
@@ -127,24 +127,26 @@ class Known:
         plan = entry.plan
         if plan is None or entry.options is not options or not plan.words or plan.moved:
             return
-        if self._teller not in entry.given:
+        if self._probe not in entry.given:
             return
-        twins = _twins(entry.given, tensors)
-        given = [tensors[i] for i in entry.given if i not in twins]
+        aliases = _aliases(entry.given, tensors)
+        given = [tensors[i] for i in entry.given if i not in aliases]
         calls = entry.calls.setdefault(self, [])
-        call = next((call for same, check, call in calls if same == twins and check(*given)), None)
+        call = next(
+            (call for same, check, call in calls if same == aliases and check(*given)), None
+        )
         if call is None and len(calls) < GUARDS:
             check = self._guard_of(given)
             if check is not None:
-                call = _call_of(entry, check, twins, len(tensors), self._teller)
-                calls.append((twins, check, call))
+                call = _call_of(entry, check, aliases, len(tensors), self._probe)
+                calls.append((aliases, check, call))
         if call is not None:
             last = id(options)
             with self._lock:
                 if len(self._guesses) >= PLACES:
                     self._guesses.clear()
                 guess = self._guesses[last] = options, call
-                self._guesses[last + tensors[self._teller].data_ptr()] = guess
+                self._guesses[last + tensors[self._probe].data_ptr()] = guess
 
     def forget(self) -> None:
         """Every guess."""
@@ -152,13 +154,13 @@ class Known:
             self._guesses.clear()
 
 
-def _twins(given: Sequence[int], tensors: Sequence[Any]) -> dict[int, int]:
+def _aliases(given: Sequence[int], tensors: Sequence[Any]) -> dict[int, int]:
     """Tensors that a call gives twice: guards take each once."""
     first = {id(tensors[i]): i for i in reversed(given)}
     return {i: first[id(tensors[i])] for i in given if first[id(tensors[i])] != i}
 
 
-def _call_of(entry: Entry, check: Check, twins: dict[int, int], count: int, teller: int) -> Call:
+def _call_of(entry: Entry, check: Check, aliases: dict[int, int], count: int, probe: int) -> Call:
     """What launches an entry with ``count`` tensors once ``check`` knows them; else gives None."""
     plan, made = entry.plan, tuple(i for i, _ in entry.made)
     assert plan is not None
@@ -167,21 +169,23 @@ def _call_of(entry: Entry, check: Check, twins: dict[int, int], count: int, tell
     words = tuple(word for word in plan.words if word[2] >= count or word[2] in here)
     works, several = entry.work is not None, plan.several
     given, apart = entry.given, entry.apart
-    text = _text(count, given, twins, made, scalars, aligned, words, teller, works, several, apart)
+    source = _generated(
+        count, given, aliases, made, scalars, aligned, words, probe, works, several, apart
+    )
     makes = [make for _, make in entry.made]
-    call: Call = _function(text)(plan, check, entry.stream, makes, entry.scalars, entry.work)
+    call: Call = _function(source)(plan, check, entry.stream, makes, entry.scalars, entry.work)
     return call
 
 
-def _text(
+def _generated(
     count: int,
     given: Sequence[int],
-    twins: dict[int, int],
+    aliases: dict[int, int],
     made: Sequence[int],
     scalars: Sequence[int],
     aligned: Sequence[int],
     words: Sequence[Word],
-    teller: int,
+    probe: int,
     works: bool,
     several: bool,
     apart: Sequence[Pair],
@@ -189,13 +193,13 @@ def _text(
     """Python that launches: tensors are t, values of the call v, both by place."""
     tensors = _listed("t", range(count))
     absent = "".join(f"t{i} is not None or " for i in range(count) if i not in given)
-    same = "".join(f"t{i} is not t{j} or " for i, j in twins.items())
-    here, told = [*given, *made], _listed("t", [i for i in given if i not in twins])
-    body = [f"{tensors} = tensors", f"if {absent}{same}not check({told}): return None"]
+    same = "".join(f"t{i} is not t{j} or " for i, j in aliases.items())
+    here, guarded = [*given, *made], _listed("t", [i for i in given if i not in aliases])
+    body = [f"{tensors} = tensors", f"if {absent}{same}not check({guarded}): return None"]
     if made or works:
         body += ["if stream is not None: return None"]  # memory of that stream is made elsewhere
     body += [f"t{i} = make{i}()" for i in made]
-    body += [f"v{i} = t{i}.data_ptr()" for i in here if i != teller]
+    body += [f"v{i} = t{i}.data_ptr()" for i in here if i != probe]
     if aligned:
         body += [f"if ({_listed('v', aligned, ' | ')}) & {POINTER_ALIGNMENT - 1}: return None"]
     for pair in apart:  # whoever plans looks closer
@@ -225,7 +229,7 @@ def _text(
             "    configs, new_config, there = plan.configs, plan.new_config, plan.launch_there",
             "    pop, push = plan.free.pop, plan.free.append",
             *([f"    {_listed('make', made)}, = makes"] if made else []),
-            f"    def call(tensors, scalars, stream, v{teller}):",
+            f"    def call(tensors, scalars, stream, v{probe}):",
             *(f"        {line}" for line in body),
             "    return call",
         ]
@@ -252,9 +256,9 @@ def _listed(name: str, places: Sequence[int], between: str = ", ") -> str:
     return between.join(f"{name}{i}" for i in places)
 
 
-@lru_cache(maxsize=TEXTS)
-def _function(text: str) -> Callable[..., Call]:
+@lru_cache(maxsize=FUNCTIONS)
+def _function(source: str) -> Callable[..., Call]:
     """What binds the generated call to a plan."""
     names: dict[str, Callable[..., Call]] = {}
-    exec(compile(text, "<launch of a plan>", "exec"), names)
+    exec(compile(source, "<launch of a plan>", "exec"), names)
     return names["bound"]

@@ -11,7 +11,8 @@ from typing import Any
 from warploom.compiler.binary import Binary
 from warploom.compiler.cuda_driver import sm_count
 from warploom.ir.tile import Tensor
-from warploom.kernels.measured import measured
+from warploom.kernels.block_scaled import block_scaled_pair
+from warploom.kernels.registry import declared
 from warploom.runtime.kernel_calls import Calls
 from warploom.runtime.launch_cache import Request
 from warploom.runtime.layout import Layout
@@ -55,7 +56,7 @@ def pays(m: int, n: int, k: int, sms: int) -> bool:
     tiles = -(-m // BLOCK) * (n // (2 * BLOCK))
     apart, together = -(-2 * tiles // sms), 2 * -(-tiles // sms)
     sizes = {"m": m, "n": n // 2, "k": k}
-    return together <= GAIN * apart and bool(measured("block_scaled_pair", {}, sizes))
+    return together <= GAIN * apart and bool(declared(block_scaled_pair).configuration({}, sizes))
 
 
 def _halved(w: Layout) -> Half:

@@ -18,7 +18,6 @@ from weakref import WeakKeyDictionary
 
 from warploom.compiler.binary import Binary
 from warploom.compiler.cuda_driver import require_hopper
-from warploom.compiler.shipped import is_shipped
 from warploom.errors import (
     BackendError,
     GeometryError,
@@ -30,6 +29,7 @@ from warploom.frontend.printing import printing
 from warploom.frontend.signature import MISSING, TensorText
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import Access, DType, Kernel, Tensor
+from warploom.kernels.registry import is_shipped
 from warploom.runtime.interpreting import Interpreting, made_like, values_of, write_back
 from warploom.runtime.launch_cache import KERNELS, Origin, Request, launchable
 from warploom.runtime.layout import EmptyError, Layout, bind, is_empty
@@ -98,8 +98,8 @@ class Calls:
         # Scalars and options of calls that name nothing, by which tensors they leave out.
         self.bare: dict[tuple[bool, ...], tuple[tuple[float, ...], tuple[Any, ...]]] = {}
         self.names = [(called or {}).get(t.name, t.name) for t in self.tensors]
-        teller = self.inputs[min(1, len(self.inputs) - 1)]  # weights, keys
-        self.runner = Runner(self.names, self._binary, viewed, usual, self._mended, teller)
+        probe = self.inputs[min(1, len(self.inputs) - 1)]  # weights, keys
+        self.runner = Runner(self.names, self._binary, viewed, usual, self._refitted, probe)
         self.runner.hollow = self._hollow
         self.runner.interpreter = self._interpreted
         self.launch = self.runner.launch  # tensors that do not fit are copied for the call
@@ -209,7 +209,7 @@ class Calls:
             raise self._wrong(f"no parameter '{next(iter(named))}'", fix=", ".join(known))
         return scalars, choices
 
-    def _mended(
+    def _refitted(
         self,
         tensors: Sequence[Any],
         scalars: tuple[float, ...] | None,

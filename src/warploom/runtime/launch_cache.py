@@ -19,9 +19,9 @@ from warploom.compiler.code_digest import CHOOSING, SHAPING, fingerprint
 from warploom.compiler.cubin import cubin_key, find_toolchain, recall_cubin
 from warploom.compiler.disk_cache import digest, disk_cache
 from warploom.compiler.json_values import params_data, read_value
-from warploom.compiler.shipped import is_shipped
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import Kernel, Tensor
+from warploom.kernels.registry import is_shipped
 
 if TYPE_CHECKING:
     from warploom.compiler.compiled import Compiled

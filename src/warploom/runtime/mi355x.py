@@ -24,6 +24,7 @@ from warploom.codegen.amdgcn.tile_ir.host import host_source
 from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME
 from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
 from warploom.codegen.amdgcn.toolchain import find_linker, link_code_object
+from warploom.compiler.pass_list import after_amd, dump_amd
 from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.frontend.simplify import simplify
 from warploom.ir import ScheduleDocument, write_schedule
@@ -31,8 +32,6 @@ from warploom.ir.tile import Access, DType, Kernel
 from warploom.report import CodeReport
 from warploom.runtime.hip import HipKernel
 from warploom.runtime.tensors import ROCM_DEVICES, TensorView, allocator, stream_of, view_of
-
-PASSES = ("read", "simplify", "tile", "ir", "emit")
 
 
 @dataclass(frozen=True)
@@ -83,19 +82,12 @@ class CompiledMi355x:
         return self.program.listing()
 
     def after(self, name: str) -> str:
-        """What the kernel is after a pass, as text."""
-        match name:
-            case "read":
-                return str(self.kernel)
-            case "simplify":
-                return str(self.simplified)
-            case "tile":
-                return self.listing()
-            case "ir":
-                return self.llvm_ir
-            case "emit":
-                return self.assembly
-        raise ConfigError(f"no pass {name!r}", where="after", fix=", ".join(PASSES))
+        """What the kernel is after a pass (``compiler.pass_list.AMD_PASSES``), as text."""
+        return after_amd(self, name)
+
+    def dump_passes(self, folder: str | Path) -> str:
+        """Write the kernel after every pass into a folder; the passes with their times."""
+        return dump_amd(self, Path(folder))
 
     def execute(
         self,

@@ -14,7 +14,7 @@ from typing import Any
 from warploom.compiler.binary import Binary
 from warploom.errors import BackendError
 from warploom.ir.tile import Access, Tensor
-from warploom.runtime.guarded_calls import Entry, Known
+from warploom.runtime.guarded_calls import Entry, GuardedCalls
 from warploom.runtime.interpreting import active
 from warploom.runtime.layout import Layout, bind, is_empty
 from warploom.runtime.overlap import pairs_of
@@ -52,8 +52,8 @@ class Runner:
     ``binary_of(layouts, options)`` gives the kernel; layouts of tensors not given are None.
     ``viewed`` gives the layouts as the kernel takes them, and shapes of results as callers do, by
     place, where these differ. ``usual`` gives the scalars of calls that name none (None instead of
-    a tuple). ``mend``: what answers calls that are refused or misaligned, with the same arguments
-    and the reason. ``teller``: the input by whose address calls are guessed. Calls that came before
+    a tuple). ``refit``: what answers calls that are refused or misaligned, with the same arguments
+    and the reason. ``probe``: the input by whose address calls are guessed. Calls that came before
     are known by ``seen``, which serves all calls, and by ``unseen``, which gives None for others
     and where a part of torch looks on. ``interpreter`` executes calls on the CPU, where they are
     interpreted.
@@ -67,16 +67,16 @@ class Runner:
         binary_of: Callable[[Layouts, Any], Binary],
         viewed: Callable[[Layouts, Any], View] | None = None,
         usual: Callable[[Layouts], tuple[float, ...]] = lambda _: (),
-        mend: Callable[..., Sequence[Any]] | None = None,
-        teller: int = 0,
+        refit: Callable[..., Sequence[Any]] | None = None,
+        probe: int = 0,
     ) -> None:
         self._names, self._binary_of, self._viewed = tuple(names), binary_of, viewed
-        self._usual, self._mend = usual, mend
+        self._usual, self._refit = usual, refit
         self.interpreter: Callable[..., Sequence[Any]] | None = None
         self.hollow: Callable[[Layouts, Any], Sequence[Tensor]] | None = None
         self._entries: dict[Hashable, Entry | RefusedError] = {}
-        self.seen = Known(teller, guard_of, self.by_key)
-        self.unseen = Known(teller, guard_of_unseen, lambda *_: None)
+        self.seen = GuardedCalls(probe, guard_of, self.by_key)
+        self.unseen = GuardedCalls(probe, guard_of_unseen, lambda *_: None)
         self.launch: Callable[..., Sequence[Any]] = self.seen.launch
         self._lock = threading.Lock()
 
@@ -87,7 +87,7 @@ class Runner:
         options: Hashable = None,
         stream: int | None = None,
     ) -> Sequence[Any]:
-        """``Known.launch``."""
+        """``GuardedCalls.launch``."""
         return self.launch(tensors, scalars, options, stream)
 
     def by_key(
@@ -97,7 +97,7 @@ class Runner:
         options: Hashable,
         stream: int | None = None,
         repaired: bool = False,
-        known: Known | None = None,
+        known: GuardedCalls | None = None,
     ) -> Sequence[Any]:
         """Launch a call that is not known, but is from now on; ``known`` keeps it.
 
@@ -117,9 +117,9 @@ class Runner:
                 raise entry.anew()
             done = entry.run(tensors, scalars, stream)
         except (RefusedError, MisalignedError) as reason:
-            if repaired or self._mend is None:
+            if repaired or self._refit is None:
                 raise
-            return self._mend(tensors, scalars, options, stream, reason)
+            return self._refit(tensors, scalars, options, stream, reason)
         (known or self.seen).learn(entry, tensors, options)
         return done
 

@@ -14,7 +14,7 @@ try:
 except ImportError:
     raise MissingExtraError("torch", "torch", "warploom.torch") from None
 
-from warploom.torch import fused as _fused
+from warploom.torch import derived as _derived, fused as _fused
 from warploom.torch.flex import flex_attention
 from warploom.torch.ops import attention, attention_packed, gemm
 from warploom.torch.sdpa import scaled_dot_product_attention

@@ -6,7 +6,6 @@ they compute by torch, for tests of models.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -160,26 +159,32 @@ def _cpu_scan(q: Tensor, k: Tensor, v: Tensor, grown: Tensor) -> tuple[Tensor, T
     return torch.stack(rows, 2).to(v.dtype), state.float()
 
 
-def _by_name(call: Callable[..., Any], text: str) -> Callable[..., Any]:
+def by_name(call: Callable[..., Any], text: str) -> Callable[..., Any]:
     """The kernel of an op: a call that takes the op's arguments by their names."""
-    names = re.findall(r"(\w+)(?:=[^,)]+)?[,)]", text.partition(" -> ")[0])
-    nothing = text.endswith("-> ()")
+    parsed = torch._C.parse_schema(text)
+    names = [argument.name for argument in parsed.arguments]
 
-    def kernel(*given: Any) -> Any:  # noqa: ANN401
-        made = call(**dict(zip(names, given, strict=False)))
-        return None if nothing else made
+    def kernel(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        made = call(**dict(zip(names, given, strict=False)), **named)
+        return made if parsed.returns else None
 
     return kernel
 
 
-class _Ungiven(torch.autograd.Function):
+class _WithoutGradient(torch.autograd.Function):
     """A call whose results have no gradient."""
 
     @staticmethod
-    def forward(ctx: Any, op: str, call: Callable[..., Any], *given: Any) -> Any:  # noqa: ANN401
+    def forward(
+        ctx: Any,  # noqa: ANN401
+        op: str,
+        call: Callable[..., Any],
+        named: dict[str, Any],
+        *given: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
         """The call."""
         ctx.op = op
-        return call(*given)
+        return call(*given, **named)
 
     @staticmethod
     def backward(ctx: Any, *_: Tensor) -> None:  # noqa: ANN401
@@ -187,27 +192,28 @@ class _Ungiven(torch.autograd.Function):
         raise no_gradient(ctx.op)
 
 
-def _ungiven(text: str) -> Callable[..., Any]:
+def without_gradient(text: str) -> Callable[..., Any]:
     """What stands before an op without a gradient: it refuses when one is asked for."""
-    name, nothing = text.partition("(")[0], text.endswith("-> ()")
+    parsed = torch._C.parse_schema(text)
+    name, nothing = parsed.name, not parsed.returns
     op = getattr(torch.ops.warploom, name).default
 
-    def below(*given: Any) -> Any:  # noqa: ANN401
+    def below(*given: Any, **named: Any) -> Any:  # noqa: ANN401
         with torch._C._AutoDispatchBelowAutograd():
-            return op(*given)
+            return op(*given, **named)
 
-    def kernel(*given: Any) -> Any:  # noqa: ANN401
+    def kernel(*given: Any, **named: Any) -> Any:  # noqa: ANN401
         tensors = [x for x in given if isinstance(x, Tensor)]
         if is_transformed(*tensors):
             raise no_gradient(name)
         if not needs_grad(*tensors):
-            made = below(*given)
+            made = below(*given, **named)
             if nothing:  # whoever kept its first argument learns that it has changed
                 torch.autograd.graph.increment_version(given[0])
             return made
         if nothing:  # results are added to a tensor that the graph knows already
             raise no_gradient(name)
-        return _Ungiven.apply(name, below, *given)
+        return _WithoutGradient.apply(name, below, named, *given)
 
     return kernel
 
@@ -379,7 +385,6 @@ KERNELS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], Callable[..., 
 
 
 for _text, _call, _cpu, _fake in KERNELS:
-    schema.define(LIBRARY, _text, _by_name(_call, _text), _cpu, _fake)
-    _name = _text.partition("(")[0]
-    _differentiated = _grouped_autograd if _name == "grouped_gemm" else _ungiven(_text)
+    _name = schema.define(LIBRARY, _text, by_name(_call, _text), _cpu, _fake)
+    _differentiated = _grouped_autograd if _cpu is _cpu_grouped else without_gradient(_text)
     LIBRARY.impl(_name, _differentiated, "Autograd")

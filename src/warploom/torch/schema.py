@@ -41,24 +41,25 @@ ACTIVATIONS = {
 }
 
 
-def define(library: torch.library.Library, text: str, cuda: Any, cpu: Any, fake: Any) -> None:  # noqa: ANN401
-    """An op with its kernels; strides are part of what a kernel takes.
+def define(library: torch.library.Library, text: str, cuda: Any, cpu: Any, fake: Any) -> str:  # noqa: ANN401
+    """An op with its kernels, by name; strides are part of what a kernel takes.
 
     ``fake`` checks a call and says what its results look like, on the CPU as while tracing. Where
     calls are interpreted, the CPU executes the program of ``cuda``.
     """
-    name = text.partition("(")[0]
+    name: str = torch._C.parse_schema(text).name
     exact = getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order)
     library.define(text, tags=(torch.Tag.pt2_compliant_tag, exact))
     library.impl(name, cuda, "CUDA")
     library.impl(name, _checked(cpu, fake, cuda), "CPU")
     torch.library.register_fake(f"warploom::{name}", fake, lib=library)
+    return name
 
 
 def _checked(cpu: Any, fake: Any, cuda: Any) -> Any:  # noqa: ANN401
-    def run(*given: Any) -> Any:  # noqa: ANN401
-        fake(*given)
-        return cpu(*given) if active() is None else cuda(*given)
+    def run(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        fake(*given, **named)
+        return cpu(*given, **named) if active() is None else cuda(*given, **named)
 
     return run
 

@@ -64,17 +64,23 @@ class Panels:
 
 
 def marked_code(
-    name: str, text: str, mark: str, entries: Sequence[EntryLine], plain: str | None = None
+    name: str,
+    text: str,
+    mark: str,
+    entries: Sequence[EntryLine],
+    plain: str | None = None,
+    loop: int = 0,
 ) -> Code:
-    """Code whose comments ``mark`` + owner say what the lines after them belong to.
+    """Code whose comments ``mark`` + loop + owner say what the lines after them belong to.
 
-    An owner is ``list index`` of an entry or ``op name``, empty for none. Where the code without
-    marks is not ``plain``, marking changed it: then no line has an owner.
+    An owner is ``list index`` of an entry or ``op name``, empty for none; lines of another loop
+    than ``loop`` have none. Where the code without marks is not ``plain``, marking changed it:
+    then no line has an owner.
     """
-    by_place = {f"{e.list} {e.index}": n for n, e in enumerate(entries)}
+    by_place = {f"{loop} {e.list} {e.index}": n for n, e in enumerate(entries)}
     by_op: dict[str, list[int]] = {}
     for n, e in enumerate(entries):
-        by_op.setdefault(f"op {e.op}", []).append(n)
+        by_op.setdefault(f"{loop} op {e.op}", []).append(n)
     lines: list[str] = []
     owners: list[tuple[int, ...]] = []
     owner: tuple[int, ...] = ()

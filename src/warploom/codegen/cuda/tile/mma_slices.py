@@ -56,7 +56,7 @@ from warploom.passes.smem_ops import early_array, early_vectors, puts
 from warploom.passes.split_k import MEET
 from warploom.passes.warp_specialize import held_loads, stored
 
-MARK = "//@ "  # begins a comment that names the owner of the lines after it; views read them
+MARK = "//@ "  # begins a comment with a loop and the owner of the lines after it, for views
 
 
 class Part:
@@ -291,7 +291,7 @@ class Part:
 
     def mark(self, owner: str) -> list[str]:
         """A comment saying which entry the lines after it belong to, where it is asked for."""
-        return [f"{MARK}{owner}"] if self.marks else []
+        return [f"{MARK}{self.context.number} {owner}"] if self.marks else []
 
     def interrupts(self, after: tuple[RoleEntry, ...]) -> bool:
         """Whether a wait for bytes stands right before the work in whose middle it is made."""
