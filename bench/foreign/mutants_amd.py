@@ -114,7 +114,7 @@ def written(found):
         "",
         f"`bench/foreign/mutants_amd.py` at {commit}, {datetime.now(UTC).date()}. {len(rows)} "
         f"mutants of {len(found)} kernels: each wait, barrier, nop,",
-        "write of M0, cache control and scope bit deleted, weakened, moved or doubled. The explorer",
+        "write of M0, cache control and scope bit deleted, weakened, moved, doubled. The explorer",
         "tries every interleaving of waves and of landing accesses that the counters allow, and",
         "reasons about nothing; where it did not get to the end (`bounded`), thirteen adversarial",
         "executions were added. Nothing here ran on a chip.",

@@ -1,11 +1,11 @@
 """Every execution of a small launch on gfx942 or gfx950, one after the other.
 
 Nothing is reasoned about order. Waves run; accesses in flight land one by one, whenever the
-hardware may let them land; ``s_waitcnt`` blocks while its counter is above its operand; ``s_barrier`` blocks
-until all waves that have not ended are there. All choices are tried, states that were seen before
-are not entered again. A launch is wrong when two executions end with different results, when one
-faults, or when nobody can go on. Values of instructions are those of the machine; no clock, no
-happens-before and no rule of registers is used.
+hardware may let them land; ``s_waitcnt`` blocks while its counter is above its operand;
+``s_barrier`` blocks until all waves that have not ended are there. All choices are tried, states
+that were seen before are not entered again. A launch is wrong when two executions end with
+different results, when one faults, or when nobody can go on. Values of instructions are those of
+the machine; no clock, no happens-before and no rule of registers is used.
 
 What may land: in ``vmcnt``, accesses in order of issue; in ``lgkmcnt``, LDS accesses in order,
 scalar accesses in any order; flat accesses in any order. ``dma_order=False``: LDS-DMA in any order.
