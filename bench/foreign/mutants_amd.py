@@ -1,78 +1,66 @@
-"""Damage every wait, barrier and nop of checked kernels, one at a time, and compare judges.
+"""Mutants of AMD kernels: does ``check`` find all that an exhaustive explorer calls wrong?
 
-    python mutants_amd.py CASE.json... [--table FILE]
+    python bench/foreign/mutants_amd.py [CASE.json...] [--own] [--limit N] [--json FILE] [--write]
 
-A mutant that an adversarial execution shows wrong must be reported by ``check``. Mutants that are
-neither shown wrong nor reported are listed: such a wait or barrier is redundant.
+Without a case: the fixed forms of SyncBench. ``--own``: small kernels that the project emits. A
+case is what ``triton_amd/compile.py`` and ``clang_amd/compile.py`` write. Every synchronising
+instruction is deleted, weakened, moved and doubled. Each mutant is explored (every interleaving of
+waves and of landing accesses; no happens-before), executed under adversarial timings where the
+explorer does not get to the end, and checked (with the results of the undamaged kernel as
+``against``). ``--json`` keeps rows of earlier runs for other kernels; ``--write`` makes
+bench/results/check_mutants_amd.md of it.
 """
 
 import argparse
 import json
+import subprocess
+import sys
 import time
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
-from warploom.check.amdgcn import check_amdgcn
-from warploom.check.amdgcn.reader import read_kernel, read_waits
-from warploom.check.amdgcn.timed import EARLY, execute, timings
-from warploom.check.launch import Launch
-from warploom.errors import WarploomError
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.check_amdgcn.explorer import explore  # noqa: E402
+from tests.check_amdgcn.mutants import mutants  # noqa: E402
+
+from warploom.check.amdgcn import check_amdgcn  # noqa: E402
+from warploom.check.amdgcn.reader import read_kernel  # noqa: E402
+from warploom.check.amdgcn.timed import EARLY, execute, timings  # noqa: E402
+from warploom.check.formats import decode  # noqa: E402
+from warploom.check.launch import Launch  # noqa: E402
+from warploom.errors import WarploomError  # noqa: E402
+
+SYNCBENCH = ROOT / "bench" / "syncbench" / "amd"
+TABLE = ROOT / "bench" / "results" / "check_mutants_amd.md"
+VERDICTS = ("clean", "race", "deadlock", "invalid", "wrong", "unsupported", "error")
 
 
-def spelled(vm, lgkm):
-    parts = [f"vmcnt({vm})"] * (vm < 63) + [f"lgkmcnt({lgkm})"] * (lgkm < 15)
-    return f"\ts_waitcnt {' '.join(parts)}" if parts else "\t; deleted"
+def given_cases(paths):
+    """(name, text, launch) of compiled kernels."""
+    for path in paths:
+        described = json.loads(path.read_text())
+        launch = Launch.from_json(described["launch"])
+        file = path.parent / described.get("file", path.with_suffix(".s").name)
+        yield f"{path.parent.name}/{path.stem}", file.read_text(), launch
 
 
-def changed(lines, by_line):
-    new = list(lines)
-    for line, text in by_line.items():
-        new[line - 1] = text
-    return "\n".join(new)
+def syncbench_cases():
+    for case in json.loads((SYNCBENCH / "cases.json").read_text()):
+        folder = SYNCBENCH / case["name"]
+        yield case["name"], (folder / "fixed.s").read_text(), Launch.read(folder / "launch.json")
 
 
-def mutants(kernel, lines):
-    """(what, line, text) of every damaged form."""
-    for at, i in enumerate(kernel.instructions):
-        if i.mnemonic not in ("s_waitcnt", "s_barrier", "s_nop"):
-            continue
-        kind = i.mnemonic.removeprefix("s_")
-        yield f"{kind} deleted", i.line, changed(lines, {i.line: "\t; deleted"})
-        if i.mnemonic == "s_waitcnt":
-            yield from weakened(i, lines)
-        if i.mnemonic == "s_barrier":
-            twice = changed(lines, {i.line: "\ts_barrier\n\ts_barrier"})
-            yield "barrier doubled", i.line, twice
-        if i.mnemonic != "s_nop":
-            yield from moved(kernel.instructions, at, lines)
+def own_cases():
+    from tests.check_amdgcn.own import mutant_cases
 
-
-def weakened(i, lines):
-    waits = read_waits(i)
-    if waits.vm < 62:
-        text = changed(lines, {i.line: spelled(waits.vm + 1, waits.lgkm)})
-        yield "vmcnt weakened", i.line, text
-    if waits.lgkm < 14:
-        text = changed(lines, {i.line: spelled(waits.vm, waits.lgkm + 1)})
-        yield "lgkmcnt weakened", i.line, text
-
-
-def moved(code, at, lines):
-    i = code[at]
-    for step, where in ((1, "down"), (-1, "up")):
-        if not 0 <= at + step < len(code):
-            continue
-        other = code[at + step]
-        low, high = sorted((other.line, i.line))
-        control = other.mnemonic.startswith(("s_branch", "s_cbranch", "s_endpgm"))
-        if control or high - low > 3 or ":" in "".join(lines[low : high - 1]):
-            continue
-        both = {i.line: lines[other.line - 1], other.line: lines[i.line - 1]}
-        yield f"{i.mnemonic[2:]} moved {where}", i.line, changed(lines, both)
+    yield from mutant_cases()
 
 
 def shown_wrong(text, launch, expected):
-    """The first timing under which the result differs, or None."""
+    """The first timing under which the result differs, or nothing."""
     kernel = read_kernel(text, launch.entry or None)
     for timing, order in timings(1):
         try:
@@ -81,56 +69,124 @@ def shown_wrong(text, launch, expected):
             return f"{timing.name} {order}: {error.what}"
         if done.faults or any((done.tensors[n] != expected[n]).any() for n in expected):
             return f"{timing.name} {order}"
-    return None
+    return ""
 
 
-def measure(path, limit):
-    described = json.loads(path.read_text())
-    launch = Launch.from_json(described["launch"])
-    file = path.parent / described.get("file", path.with_suffix(".s").name)
-    text = file.read_text()
+def measure(name, text, launch, limit, seconds):
+    """One row a mutant: (what, line, explorer, timings, check)."""
     kernel = read_kernel(text, launch.entry or None)
-    expected = execute(kernel, launch, timing=EARLY).tensors
-    counts, silent, missed = Counter(), [], []
-    chosen = list(mutants(kernel, text.split("\n")))
-    for what, line, mutant in chosen[:: max(1, len(chosen) // limit)]:
-        report = check_amdgcn(mutant, launch)
-        wrong = shown_wrong(mutant, launch, expected)
-        counts[what, "all"] += 1
-        counts[what, "found"] += report.verdict.value != "clean"
-        counts[what, "wrong"] += wrong is not None
-        if report.verdict.value == "clean" and wrong:
-            missed.append(f"{path.stem}: line {line}: {what}: {wrong}")
-        elif report.verdict.value == "clean":
-            silent.append(f"{path.stem}: line {line}: {what}")
-    return counts, silent, missed
+    tensors = execute(kernel, launch, timing=EARLY).tensors
+    outputs = [t.name for t in launch.tensors.values() if t.role != "in"]
+    results = b"".join(tensors[n].tobytes() for n in outputs)
+    wanted = {
+        n: decode(tensors[n], launch.tensors[n].dtype).reshape(launch.tensors[n].shape)
+        for n in outputs
+    }
+    right = explore(text, launch, expected=results, seconds=seconds)
+    if right.verdict not in ("right", "bounded"):
+        raise SystemExit(f"{name}: the kernel itself is {right.verdict}: {right.why}")
+    chosen = list(mutants(text, launch.entry or None))
+    rows = []
+    for mutant in chosen[:: max(1, -(-len(chosen) // limit))]:
+        explored = explore(mutant.text, launch, expected=results, seconds=seconds)
+        timed = ""
+        if explored.verdict == "bounded":
+            timed = shown_wrong(mutant.text, launch, {n: tensors[n] for n in outputs})
+        checked = check_amdgcn(mutant.text, launch, against=lambda **_: wanted).verdict.value
+        rows.append([mutant.what, mutant.line, explored.verdict, timed, checked])
+    return rows
+
+
+def written(found):
+    """The page."""
+    wrong = lambda r: r[2] == "wrong" or bool(r[3])  # noqa: E731
+    rows = [(name, *row) for name, rows in found.items() for row in rows]
+    missed = [r for r in rows if (r[3] == "wrong" or r[4]) and r[5] == "clean"]
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    ).stdout.strip()
+    lines = [
+        "# Mutants of AMD kernels: explorer and checker",
+        "",
+        f"`bench/foreign/mutants_amd.py` at {commit}, {datetime.now(UTC).date()}. {len(rows)} "
+        f"mutants of {len(found)} kernels: each wait, barrier, nop,",
+        "write of M0, cache control and scope bit deleted, weakened, moved, doubled. The explorer",
+        "tries every interleaving of waves and of landing accesses that the counters allow, and",
+        "reasons about nothing; where it did not get to the end (`bounded`), thirteen adversarial",
+        "executions were added. Nothing here ran on a chip.",
+        "",
+        "| explorer | " + " | ".join(VERDICTS) + " |",
+        "|---|" + "---|" * len(VERDICTS),
+    ]
+    for label, chosen in (
+        ("wrong", [r for r in rows if r[3] == "wrong"]),
+        ("bounded, wrong under a timing", [r for r in rows if r[3] == "bounded" and r[4]]),
+        (
+            "bounded, right under all timings tried",
+            [r for r in rows if r[3] == "bounded" and not r[4]],
+        ),
+        ("right", [r for r in rows if r[3] == "right"]),
+    ):
+        counts = Counter(r[5] for r in chosen)
+        lines.append(f"| {label} | " + " | ".join(str(counts[v]) for v in VERDICTS) + " |")
+    lines += ["", f"Wrong by the explorer or a timing and clean by the checker: {len(missed)}.", ""]
+    lines += [f"- {r[0]}, line {r[2]}: {r[1]}" for r in missed]
+    lines += [
+        "## Reported, and right by the explorer",
+        "",
+        "| mutant | reported | of |",
+        "|---|---|---|",
+    ]
+    kinds = sorted({r[1] for r in rows})
+    for kind in kinds:
+        right = [r for r in rows if r[1] == kind and r[3] == "right"]
+        reported = sum(r[5] != "clean" for r in right)
+        if reported:
+            lines.append(f"| {kind} | {reported} | {len(right)} |")
+    lines += ["", *EXPLAINED, "", "## By kernel", ""]
+    lines += ["| kernel | mutants | wrong | reported | missed |", "|---|---|---|---|---|"]
+    for name, own in found.items():
+        bad = sum(1 for r in own if wrong(r) and r[4] == "clean")
+        reported = sum(r[4] != "clean" for r in own)
+        lines.append(f"| {name} | {len(own)} | {sum(map(wrong, own))} | {reported} | {bad} |")
+    return "\n".join(lines) + "\n"
+
+
+EXPLAINED = ()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="+", type=Path)
-    parser.add_argument("--table", type=Path)
-    parser.add_argument("--limit", type=int, default=60, help="mutants a kernel, at most")
+    parser.add_argument("cases", nargs="*", type=Path)
+    parser.add_argument("--own", action="store_true")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--limit", type=int, default=1000, help="mutants a kernel, at most")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of exploring a mutant")
     given = parser.parse_args()
-    total, silent, missed = Counter(), [], []
-    for path in given.cases:
+    found = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
+    cases = given_cases(given.cases) if given.cases else syncbench_cases()
+    for name, text, launch in own_cases() if given.own else cases:
         began = time.time()
-        counts, quiet, bad = measure(path, given.limit)
-        total += counts
-        silent += quiet
-        missed += bad
-        every = sum(n for (_, k), n in counts.items() if k == "all")
-        found = sum(n for (_, k), n in counts.items() if k == "found")
-        print(path.stem, every, "mutants,", found, "found,", len(bad), "missed,",
-              round(time.time() - began), "s", flush=True)  # fmt: skip
-    print("\n".join(["missed:", *missed, "silent:", *silent]))
-    if given.table:
-        lines = ["| mutant | all | reported | shown wrong |", "|---|---|---|---|"]
-        for what in sorted({w for w, _ in total}):
-            row = [str(total[what, k]) for k in ("all", "found", "wrong")]
-            lines.append(f"| {what} | {' | '.join(row)} |")
-        lines += ["", f"Shown wrong and not reported: {len(missed)}."]
-        given.table.write_text("\n".join(lines) + "\n")
+        rows = found[name] = measure(name, text, launch, given.limit, given.seconds)
+        counts = Counter((r[2] if not r[3] else "wrong", r[4]) for r in rows)
+        told = ", ".join(f"{e}/{c} {n}" for (e, c), n in sorted(counts.items()))
+        print(f"{name}: {len(rows)} mutants, {told}, {time.time() - began:.0f} s", flush=True)
+        if given.json:
+            given.json.write_text(json.dumps(found))
+    missed = [
+        f"{n}: line {r[1]}: {r[0]}: {r[3]}"
+        for n, rows in found.items()
+        for r in rows
+        if (r[2] == "wrong" or r[3]) and r[4] == "clean"
+    ]
+    print("\n".join(["missed:", *missed]))
+    if given.write:
+        TABLE.write_text(written(found))
 
 
 if __name__ == "__main__":

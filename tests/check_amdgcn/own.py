@@ -53,3 +53,14 @@ def product(mat_a, mat_b):
 
 def judge(assembly, launch, against=None, *, axioms=None, **more):
     return check_amdgcn(assembly, launch, axioms=resolve(axioms), against=against, **more)
+
+
+def mutant_cases():
+    """(name, text, launch) of small kernels that the project emits."""
+    from tests.codegen_amdgcn.conftest import KERNELS, _emitted
+
+    for name, steps in (("fourwave-small", 4), ("single-buffer-small", 2)):
+        _, block, element, *_ = KERNELS[name]
+        text = _emitted(name).assembly
+        launch = gemm_launch(text, block[0], block[1], steps * block[2], element.value, block)
+        yield name, text, launch

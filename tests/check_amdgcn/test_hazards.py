@@ -159,3 +159,30 @@ def test_the_report_names_register_lines_and_repair():
 def test_the_axiom_turns_them_off():
     body = f"\t{M16}\n\tv_add_f32 v1, v16, v16\n"
     assert verdict_of(body, axioms={"mfma_interlock": True}).verdict is Verdict.CLEAN
+
+
+@pytest.mark.parametrize(
+    ("line", "needs"),
+    [
+        ("v_cvt_scalef32_pk_bf16_fp4 v5, v1, 1.0 op_sel:[1,0,0]", False),
+        ("v_cvt_scalef32_pk_f32_fp8 v[4:5], v1, 1.0", False),
+        ("v_cvt_scalef32_pk_fp8_f32 v5, v1, v1, 1.0", False),
+        ("v_cvt_scalef32_pk_fp8_f32 v5, v1, v1, 1.0 op_sel:[0,0,0,1]", True),
+        ("v_cvt_scalef32_pk_fp4_f32 v5, v1, v1, 1.0", False),
+        ("v_cvt_scalef32_pk_fp4_f32 v5, v1, v1, 1.0 op_sel:[0,0,1,0]", True),
+        ("v_cvt_scalef32_sr_pk_fp4_f32 v5, v[2:3], v1, 1.0", True),
+        ("v_cvt_scalef32_sr_bf8_f16 v5, v1, v1, 1.0", False),
+        ("v_cvt_scalef32_sr_bf8_f16 v5, v1, v1, 1.0 op_sel:[0,0,1,1]", True),
+        ("v_cvt_scalef32_f16_fp8 v5, v1, 1.0", False),
+        ("v_cvt_scalef32_f16_fp8 v5, v1, 1.0 op_sel:[0,0,1]", True),
+    ],
+)
+def test_scaled_conversions_that_write_a_part_need_a_state(line, needs):
+    """As LLVM 22 keeps them: a nop where the destination is chosen by op_sel, always for fp4 with
+    stochastic rounding, and none where all of it is written."""
+    found = list(
+        wait_state_hazards(read_kernel(assembled(f"\t{line}\n\tv_mul_lo_u32 v6, v5, v1\n")))
+    )
+    assert bool(found) is needs
+    waited = f"\t{line}\n\ts_nop 0\n\tv_mul_lo_u32 v6, v5, v1\n"
+    assert not list(wait_state_hazards(read_kernel(assembled(waited))))

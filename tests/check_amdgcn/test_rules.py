@@ -259,9 +259,27 @@ def test_equal_values_written_twice_are_a_note():
 
 
 def test_lanes_that_write_different_values_to_one_place():
-    report = verdict_of("\tv_mov_b32_e32 v5, s3\n\tds_write_b32 v5, v1\n")
+    write = "\ts_nop 1\n\tv_mov_b32_e32 v5, s3\n\tds_write_b32 v5, v1\n"
+    read = "\tds_read_b32 v6, v5\n\ts_waitcnt lgkmcnt(0)\n\tglobal_store_dword v1, v6, s[6:7]\n"
+    report = verdict_of(write + read)
     assert report.verdict is Verdict.RACE
     assert "lanes" in {f.code for f in report.defects()}
+    unread = verdict_of(write)
+    assert unread.clean
+    assert "lanes" in {f.code for f in unread.notes()}
+
+
+def test_lanes_that_differ_by_rounding_only_are_a_note():
+    """Reductions leave sums in all lanes, each added up in another order."""
+    body = (
+        "\ts_nop 1\n\tv_mov_b32_e32 v5, s3\n\tv_and_b32_e32 v6, 1, v0\n\tv_or_b32_e32 v6, {}, v6\n"
+        "\tds_write_b32 v5, v6\n\tds_read_b32 v7, v5\n\ts_waitcnt lgkmcnt(0)\n"
+        "\tglobal_store_dword v1, v7, s[6:7]\n"
+    )
+    near = verdict_of(body.format("0x3f800000"), dtype="f32")  # 1 and the next number
+    assert near.clean
+    assert "lanes" in {f.code for f in near.notes()}
+    assert verdict_of(body.format("0x3f800000"), dtype="u32").verdict is Verdict.RACE
 
 
 def test_a_racing_read_that_nothing_uses_is_a_note():

@@ -5,7 +5,7 @@
 """
 
 BF16 = {"dtype": "bf16"}
-NAMES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16", "i32": "int32"}
+NAMES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16", "i32": "int32", "f64": "float64"}
 
 
 def tensor(*shape, dtype="f32", role="in", **more):

@@ -11,9 +11,14 @@ import resource
 import time
 from pathlib import Path
 
+import more_references
 import references
 
 from warploom.check import check
+
+
+def _reference(name):
+    return getattr(references, name, None) or (getattr(more_references, name) if name else None)
 
 
 def check_one(path, **options):
@@ -21,7 +26,7 @@ def check_one(path, **options):
     began = time.perf_counter()
     report = check(
         path.parent / described.get("file", path.with_suffix(".s").name), described["launch"],
-        against=getattr(references, described["reference"]) if described["reference"] else None,
+        against=_reference(described["reference"]),
         **({"tolerance": described["tolerance"]} if described["tolerance"] else {}), **options,
     )  # fmt: skip
     return described, report, time.perf_counter() - began

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import cases
+import more_cases
 
 TYPES = {
     "f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64", "i32": "i32", "u32": "u32",
@@ -36,6 +37,7 @@ def launch_of(compiled, case):
 
 
 def compile_case(case, target):
+    import more_kernels
     import triton
     import triton.language as tl
     from triton.backends.compiler import GPUTarget
@@ -43,7 +45,7 @@ def compile_case(case, target):
 
     import kernels
 
-    kernel = getattr(kernels, case["kernel"])
+    kernel = getattr(kernels, case["kernel"], None) or getattr(more_kernels, case["kernel"])
     signature, attributes = {}, {}
     for index, name in enumerate(kernel.arg_names):
         argument = case["arguments"].get(name)
@@ -68,7 +70,7 @@ def main(out, names):
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("TRITON_CACHE_DIR", str(out / "cache"))
-    for case in cases.CASES:
+    for case in (*cases.CASES, *more_cases.CASES):
         if names and case["name"] not in names:
             continue
         for target in case["targets"]:

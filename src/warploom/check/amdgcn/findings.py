@@ -1,5 +1,6 @@
 """Findings of a run: each pair of instructions once, with both events, why and a fix."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,6 +48,7 @@ class Findings:
         self._found: dict[tuple[object, ...], CodeFinding] = {}
         self._counts: dict[tuple[object, ...], int] = {}
         self._pending: dict[tuple[object, ...], Pending] = {}
+        self._lanes: list[tuple[object, ...]] = []
         self.stopped = False
 
     def all(self) -> tuple[CodeFinding, ...]:
@@ -194,6 +196,7 @@ class Findings:
         self, code: Code, w: Wave, at: int, lanes: tuple[int, int], address: int, group: int
     ) -> None:
         """Two lanes of one instruction write different values to the same place."""
+        self._lanes.append(("lanes", at))
         self._add(
             ("lanes", at),
             CodeFinding(
@@ -207,6 +210,21 @@ class Findings:
                 launch=self.launch,
             ),
         )
+
+    @property
+    def lanes_differ(self) -> bool:
+        """Whether lanes of one instruction wrote different values to the same place."""
+        return bool(self._lanes)
+
+    def lanes_agree(self) -> None:
+        """It does not matter which of them stays: results are the same up to rounding."""
+        for key in self._lanes:
+            found = self._found.get(key)
+            if found is not None and found.kind is Verdict.RACE:
+                self._found[key] = dataclasses.replace(
+                    found, kind=Verdict.NOTE,
+                    why=f"{found.why}; whichever it is, results are the same up to rounding",
+                )  # fmt: skip
 
     def fault(
         self, instruction: Instruction, at: int, w: Wave, group: int, fault: FaultError

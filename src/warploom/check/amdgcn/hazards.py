@@ -183,6 +183,9 @@ def _after_dot(first: Site, second: Site, vectors: Ids) -> Iterator[Need]:
     yield 3, "the result of a dot product as a factor", vectors & factors
 
 
+_NARROW = re.compile(r"v_cvt_(scalef32_)?(?!sr_pk_fp4)(sr_)?(pk_)?(fp8|bf8|fp4)_")
+
+
 def _writes_part(site: Site) -> bool:
     """Whether an instruction writes only a half or a byte of its destination."""
     i = site.instruction
@@ -196,11 +199,9 @@ def _writes_part(site: Site) -> bool:
         bits = i.bits("op_sel", 1)
         if len(bits) == len(i.operands) and bits[-1]:
             return True
-    if site.name.startswith(
-        ("v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32", "v_cvt_sr_fp8", "v_cvt_sr_bf8")
-    ):
-        return any(i.bits("op_sel", 4))
-    return site.target == "gfx950" and site.name.startswith("v_cvt_scalef32")
+    if _NARROW.match(site.name):  # op_sel names the byte or half of the destination behind sources
+        return any(i.bits("op_sel", 4)[2:])
+    return site.target == "gfx950" and site.name.startswith("v_cvt_scalef32_sr_pk_fp4")
 
 
 def _after_store(first: Site, second: Site, live: Ids) -> Iterator[Need]:

@@ -882,7 +882,7 @@ class Machine:
                 merge(sent, w.known)
                 merge(sent, w.acquired)
                 assert self._group is not None
-                out = self._gone_out(w)
+                out = np.maximum(w.know_vm, w.released)
                 for other in self._group.waves:
                     marks = {
                         other.uid: int(w.released[other.index]),

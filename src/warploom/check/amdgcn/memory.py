@@ -264,6 +264,7 @@ class Lds:
         self.atomics = np.zeros((cells if atomics else 1, waves), np.int32)
         self._dma, self._atomic = dma, atomics
         self.moved = {"read": 0, "written": 0}
+        self.first_lane_stays = False  # of several that write the same place, else the last
 
     def cells(self, at: Addresses, width: int) -> NDArray[np.int64]:
         """Granules of accesses of ``width`` bytes."""
@@ -332,6 +333,8 @@ class Lds:
         """Write rows of bytes."""
         self.moved["written"] += data.size
         width = data.shape[1]
+        if self.first_lane_stays:
+            at, data = at[::-1], data[::-1]
         if width % 4 == 0 and not (at & 3).any():
             self.words[(at >> 2)[:, None] + np.arange(width // 4)] = np.ascontiguousarray(
                 data
