@@ -49,6 +49,14 @@ AXIOMS: tuple[Axiom, ...] = (
         "correct in every run measured. Turned off, a wait covers the whole warpgroup.",
     ),
     Axiom(
+        name="wgmma_rows",
+        statement="Of an A operand in shared memory each of the four warps reads its own 16 rows.",
+        source="The layout of the result gives each warp 16 rows; FlashAttention-3 writes P to "
+        "shared memory and orders it with __syncwarp alone before the product.",
+        doubt="PTX says that the warpgroup reads the matrix, not which warp reads what. Turned "
+        "off, each warp counts as a reader of all 64 rows.",
+    ),
+    Axiom(
         name="warp_wait",
         statement="Lanes of a warp may leave a try_wait loop at different times, and each lane "
         "knows only what it waited for itself; a later bar.warp.sync shares it. The warp's own "
@@ -90,8 +98,10 @@ AXIOMS: tuple[Axiom, ...] = (
         source="A parity tells two phases apart only; triton-lang/triton#10035 is a hang of this "
         "kind in practice.",
         doubt="Warps that wait with others and do nothing else (TileLang's producer warps) are in "
-        "practice never a whole turn of the ring behind. Turned off, lapped waiters are not "
-        "reported and no warp is held back on purpose.",
+        "practice hardly ever that late, and such a warp touches no memory afterwards. The default "
+        "is on all the same: the late warp never ends, so the kernel hangs, and a verdict is about "
+        "every timing. Turned off, lapped waiters are not reported and no warp is held back on "
+        "purpose; a report with findings gives that verdict as well.",
     ),
     Axiom(
         name="reconvergence",

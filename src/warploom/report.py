@@ -35,6 +35,7 @@ class Verdict(StrEnum):
         return 2 if self in _UNDECIDED else 1
 
 
+_SHOWN = 12  # findings in full; the rest is counted
 _NOTES = 2  # that a text lists
 _UNDECIDED = (Verdict.NOT_JUDGED, Verdict.UNSUPPORTED, Verdict.MALFORMED)
 _RANK = (  # of several findings the first of these names the verdict
@@ -238,7 +239,13 @@ class CodeReport:
         if self.unsupported:
             lines.append(f"unsupported: {self.unsupported}")
         lines += [f"not judged: {n}" for n in self.not_judged]
-        lines += [f.text() for f in self.defects()]
+        defects = self.defects()
+        lines += [f.text() for f in defects[:_SHOWN]]
+        for code in dict.fromkeys(f.code for f in defects[_SHOWN:]):
+            more = [f for f in defects[_SHOWN:] if f.code == code]
+            at = sorted({f.events[0].line for f in more if f.events})
+            where = ", ".join(map(str, at[:12])) + (", ..." if len(at) > 12 else "")
+            lines.append(f"... and {len(more)} more {code}; first events at lines {where}")
         notes = self.notes()
         lines += [f.text() for f in notes[:_NOTES]]
         if len(notes) > _NOTES:

@@ -353,7 +353,8 @@ class Alu:
     # -- integer and float
 
     def _arith(self, instr: Instr) -> Run:
-        name, kind = instr.parts[0], instr.parts[-1]
+        name = instr.parts[0]
+        kind = next(p for p in reversed(instr.parts) if p != "relu")  # written on either side
         if "cc" in instr.parts:
             return self._carry(instr)
         if kind in FLOATS:
@@ -374,11 +375,15 @@ class Alu:
         if kind in ("u16x2", "s16x2"):
             inner2 = _INT2[name]
             half = np.uint16 if kind[0] == "u" else np.int16
+            least = half(0) if "relu" in instr.parts else np.iinfo(half).min
+
+            def one(a: Array, b: Array) -> Array:
+                found: Array = np.maximum(inner2(a.view(half), b.view(half)), half(least))
+                return found.view(np.uint16)
 
             def two(a: Array, b: Array) -> Array:
                 (al, ah), (bl, bh) = _halves(a), _halves(b)
-                low = inner2(al.view(half), bl.view(half)).view(np.uint16)
-                return _whole(low, inner2(ah.view(half), bh.view(half)).view(np.uint16))
+                return _whole(one(al, bl), one(ah, bh))
 
             return self._two(instr, kind, two)
         if kind == "pred":

@@ -602,7 +602,8 @@ class Barriers(Loads):
                     f"for phase {barrier.phase - 1}: a parity tells two phases apart only, so the "
                     "waiter then waits for a phase it was not meant to wait for",
                     "let the waiter signal (arrive) after its wait, and wait for that before "
-                    "completing the next phase",
+                    "completing the next phase; a thread that does nothing with what it waited "
+                    "for need not wait",
                     witness=(
                         "1. the waiter is held up in front of its wait",
                         f"2. phases {barrier.phase - 1} and {barrier.phase} complete",

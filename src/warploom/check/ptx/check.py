@@ -26,6 +26,10 @@ ORDERS = ("forward", "reverse", "random")
 MORE_SECONDS = 20.0  # further orders are run while less has been spent
 EXTRA_SECONDS = 2.0  # as above, for orders beyond the first three
 MOST_ORDERS = 24
+OTHER_SECONDS = 4.0  # runs with an axiom turned off, all together
+# Axioms that make findings, and axioms that spare some; the other verdict is given for both.
+STRICT = ("late_waiters", "wgmma_per_warp", "warp_wait", "grid_wait")
+LENIENT = ("war_proxy", "wgmma_rows", "read_done", "writer_fence")
 TOLERANCE = {"f32": 2e-3, "f64": 2e-3, "f16": 1e-2, "bf16": 2e-2, "e4m3": 0.13, "e5m2": 0.26}
 
 
@@ -109,13 +113,14 @@ def check_ptx(
     stopped = next((f for f in found if f.kind is Verdict.UNSUPPORTED), None)
     if stopped is not None and not unsupported:
         unsupported = f"{stopped.why}\n  where line {stopped.events[0].line}"
-    return CodeReport(
+    names = _resting(used, program)
+    made = CodeReport(
         file=file,
         entry=program.name,
         findings=tuple(_sorted([f for f in found if f.kind is not Verdict.UNSUPPORTED])),
         launches=(f"{launch.described()}; orders: {', '.join(tried)}",),
         assumes=(
-            *_assumes(axioms, used, draws, program),
+            *_assumes(axioms, names, used, draws),
             *(
                 f"line {line}: {op}: its values are not computed, its order is"
                 for line, op in valueless.items()
@@ -125,6 +130,54 @@ def check_ptx(
         unsupported=unsupported,
         figures=figures,
     )
+    if orders is not None or unsupported:
+        return made
+
+    def other(name: str) -> CodeReport:
+        return check_ptx(
+            text,
+            launch,
+            axioms={**axioms, name: False},
+            entry=program.name,
+            seed=seed,
+            file=file,
+            orders=ORDERS[:1],
+            budget=budget,
+        )
+
+    tried_names = STRICT if made.defects() else LENIENT
+    seconds = (time.process_time() - began) / len(tried)
+    return _both(made, [n for n in tried_names if n in names and axioms[n]], other, seconds)
+
+
+def _both(
+    made: CodeReport, names: list[str], other: Callable[[str], CodeReport], seconds: float
+) -> CodeReport:
+    """The report, with the verdict without each axiom where that is another one."""
+    for name in names[: int(OTHER_SECONDS / max(seconds, 1e-3))]:
+        found = other(name)
+        kept = {_key(f) for f in found.findings}
+        findings = tuple(
+            f if f.axiom or f.kind is Verdict.NOTE or _key(f) in kept else replace(f, axiom=name)
+            for f in made.findings
+        )
+        made = replace(made, findings=findings)
+        if found.verdict is made.verdict:
+            continue
+        codes = ", ".join(
+            f"{f.code} at line{'s' * (len(f.events) > 1)} "
+            + " and ".join(str(e.line) for e in f.events[:2])
+            for f in found.defects()[:2]
+        )
+        line = f"{stated(name, on=True)} Turned off, the verdict is {found.verdict.value}"
+        line += f" ({codes})." if codes else "."
+        rest = tuple(a for a in made.assumes if not a.startswith(f"{name}="))
+        made = replace(made, assumes=(line, *rest))
+    return made
+
+
+def _key(finding: CodeFinding) -> tuple[Any, ...]:
+    return (finding.kind, finding.code, tuple(e.line for e in finding.events))
 
 
 def _more_orders(launch: Launch, draws: Mapping[str, int]) -> list[str]:
@@ -172,31 +225,34 @@ def _sorted(found: list[CodeFinding]) -> list[CodeFinding]:
     return sorted(found, key=lambda f: rank.index(f.kind) if f.kind in rank else 9)
 
 
-def _assumes(
-    axioms: Mapping[str, bool], used: set[str], draws: Mapping[str, int], program: Program
-) -> tuple[str, ...]:
+def _resting(used: set[str], program: Program) -> list[str]:
+    """The axioms that the verdict rests on, by what the program contains and the run used."""
     heads = {i.parts[0] for i in program.instrs}
     ops = {i.op for i in program.instrs}
-    lines = []
+    names = []
     if "wgmma" in heads:
-        lines.append(stated("wgmma_per_warp", on=axioms["wgmma_per_warp"]))
+        names += ["wgmma_per_warp", "wgmma_rows"]
     if any("mbarrier::complete_tx" in o for o in ops):
-        lines.append(stated("war_proxy", on=axioms["war_proxy"]))
+        names.append("war_proxy")
     if "mbarrier" in heads:
-        lines.append(stated("warp_wait", on=axioms["warp_wait"]))
-        lines.append(stated("late_waiters", on=axioms["late_waiters"]))
+        names += ["warp_wait", "late_waiters"]
     if "read_done" in used:
-        lines.append(stated("read_done", on=axioms["read_done"]))
+        names.append("read_done")
     if "atom" in heads or "red" in heads:
-        lines.append(stated("writer_fence", on=axioms["writer_fence"]))
+        names.append("writer_fence")
+    if "griddepcontrol" in heads:
+        names.append("grid_wait")
+    return [*names, "reconvergence", "progress"]
+
+
+def _assumes(
+    axioms: Mapping[str, bool], names: list[str], used: set[str], draws: Mapping[str, int]
+) -> tuple[str, ...]:
+    lines = [stated(name, on=axioms[name]) for name in names]
     if "registers" in used:
         lines.append(
             "setmaxnreg: the launch's register count is not known, so register sums are not judged"
         )
-    if "griddepcontrol" in heads:
-        lines.append(stated("grid_wait", on=axioms["grid_wait"]))
-    lines.append(stated("reconvergence"))
-    lines.append(stated("progress"))
     lines += [
         f"draw: {what} ({n} times); several orders were run" for what, n in sorted(draws.items())
     ]

@@ -34,7 +34,7 @@ from warploom.check.ptx.machine import (
     Lanes,
     MachineBase,
 )
-from warploom.check.ptx.memory import Memory
+from warploom.check.ptx.memory import Memory, alike
 from warploom.check.ptx.parse import (
     TYPE_BYTES,
     Addr,
@@ -461,16 +461,21 @@ class Loads(MachineBase):
         near = np.diff(sorted_) < width
         if not near.any():
             return
-        at = int(np.argmax(near))
-        one, two = int(order[at]), int(order[at + 1])
-        shift = int(start[two] - start[one])
-        same = bool((raw[one][shift:] == raw[two][: width - shift]).all())
-        equal = same and all(
-            bool((raw[order[i]] == raw[order[i + 1]]).all())
-            for i in np.nonzero(near)[0]
-            if start[order[i]] == start[order[i + 1]]
-        )
-        if equal:
+        one, two, rounded = -1, -1, -1
+        for at in np.nonzero(near)[0].tolist():
+            first, second = int(order[at]), int(order[at + 1])
+            shift = int(start[second] - start[first])
+            held, given = raw[first][shift:], raw[second][: width - shift]
+            if (held == given).all():
+                continue
+            if alike(held[None], given[None]).all():
+                rounded = second
+                continue
+            one, two = first, second
+            break
+        if one < 0:
+            if rounded >= 0:
+                self.findings.rounded(self, g, pc, int(g.lanes[rounded]))
             return
         self.fault(
             g,
@@ -619,6 +624,7 @@ class Loads(MachineBase):
             values = [[x(g)[lanes] for x in row] for row in gets]
             old = np.zeros((n, LANES), dtype)
             view = memory.data
+            before = view[index].copy()
             for i in range(len(lanes)):
                 for j in range(n):
                     at = int(start[i]) + j * size
@@ -633,7 +639,8 @@ class Loads(MachineBase):
                     out(g, old[j])
                 if memory.name == "global" and not isinstance(d, Sink):
                     self.draw(instr, "an atomic that others change")
-            self.changes += 1
+            if (view[index] != before).any():  # who polls with atomics changes nothing
+                self.changes += 1
             if strong in ("acquire", "acq_rel") or returns:
                 self.acquire(g, instr, memory, start, strong, scope) if returns else None
             self.release(g, memory, start, strong, scope)

@@ -7,6 +7,7 @@ blocked; when no group can go on, the launch has deadlocked.
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable
 from typing import Any
@@ -51,6 +52,9 @@ RANK_SHIFT = 24
 MAX_SHARED = 228 * 1024
 GUARD = 512
 MAX_CTAS = 4096
+MOST_IDLE = 400_000  # warp instructions without any effect on another warp
+SUSPICIOUS = 20_000  # as above; from here on states are compared
+LOOKED_AT = 1_000  # instructions of a group in which its state should come back
 MAX_GLOBAL = 48 << 20  # bytes of all tensors; every byte has a shadow
 ALL = np.ones(LANES, np.bool_)
 EVERY = np.arange(LANES)
@@ -523,6 +527,10 @@ class MachineBase:
             "dynamic_smem_size": launch.shared_bytes,
             "total_smem_size": self.shared_end,
             "aggr_smem_size": self.shared_end,
+            "reserved_smem_offset_begin": 0,
+            "reserved_smem_offset_end": SHARED_BASE,
+            "reserved_smem_offset_cap": SHARED_BASE,
+            "current_graph_exec": 0,
         }
         values |= {"envreg1": self.workspace >> 32, "envreg2": self.workspace & 0xFFFFFFFF}
         if base not in values:
@@ -670,10 +678,14 @@ class MachineBase:
             return self._branch_table(instr, pc)
         if head in ("ret", "exit"):
             return self._exit(instr)
-        if head in ("trap", "brkpt"):
+        if head == "brkpt":  # for a debugger
+            return lambda g: None
+        if head == "trap":
             return lambda g: self.fault(
                 g, pc, "TRAP", "the kernel executes trap: it found something wrong itself"
             )
+        if head == "call":
+            return self._runtime(instr, pc)
         made = self.alu.build(instr)
         if made is not None:
             return made
@@ -682,6 +694,15 @@ class MachineBase:
             raise refuse(instr)
         found: Run = maker(instr, pc)
         return found
+
+    def _runtime(self, instr: Instr, pc: int) -> Run:
+        """A call of what every CUDA program links with; ``printf`` leaves no trace here."""
+        name = instr.op.removeprefix("call ")
+        if name == "vprintf":
+            return lambda g: None
+        if name == "__assertfail":
+            return lambda g: self.fault(g, pc, "TRAP", "an assertion of the kernel fails")
+        raise refuse(instr)
 
     def product_registers(self) -> frozenset[int]:
         """Registers that some wgmma uses."""
@@ -854,7 +875,7 @@ class MachineBase:
         waiting = list(enumerate(origins))
         active: list[Cluster] = []
         self.clusters: list[Cluster] = []
-        idle = 0
+        idle, suspicious = 0, SUSPICIOUS
         quantum = 200 if self.order.startswith("random") else 5000
         with np.errstate(all="ignore"):
             while waiting or active:
@@ -865,10 +886,15 @@ class MachineBase:
                 self._round(active, quantum)
                 active = [c for c in active if not all(t.done for t in c.ctas)]
                 if self.changes != changes:
-                    idle = 0
+                    idle, suspicious = 0, SUSPICIOUS
                     continue
                 idle += self.steps - before
-                if self.steps == before or idle > 400_000:
+                endless = idle > MOST_IDLE
+                if not endless and idle > suspicious and not waiting:
+                    suspicious, endless = 2 * idle, self._repeats(active)
+                    if self.changes != changes:
+                        continue
+                if self.steps == before or endless:
                     if waiting:
                         idle = max(idle, 1)
                         continue
@@ -878,6 +904,29 @@ class MachineBase:
                     self.findings.deadlock(self, groups, spinning=self.steps != before)
                     return
             self.ended()
+
+    def _repeats(self, active: list[Cluster]) -> bool:
+        """Whether every group that runs comes back to a state it was in, with nothing changed.
+
+        Such a group goes on like this until another one changes something, and none does.
+        """
+        changes = self.changes
+        for g in [g for c in active for t in c.ctas for w in t.warps for g in w.groups]:
+            seen: set[tuple[int, bytes]] = set()  # digests: registers of a warp take many bytes
+            for _ in range(LOOKED_AT):
+                if not g.alive or not (g.wait is None or g.refuse or g.wait.ready(g)):
+                    break
+                held = b"".join(r[g.lanes].tobytes() for r in g.R)
+                state = (g.pc, hashlib.blake2b(held, digest_size=16).digest())
+                if state in seen:
+                    break
+                seen.add(state)
+                self.execute(g, 1)
+                if self.changes != changes:
+                    return False
+            else:
+                return False
+        return True
 
     def _admit(self, number: int, origin: tuple[int, int, int]) -> Cluster:
         cluster = Cluster(self, number, origin)  # type: ignore[arg-type]

@@ -58,6 +58,9 @@ class Event:
         return self.scope not in narrow and other.scope not in narrow
 
 
+ROUNDING = 2.0**-12  # of a sum, where its terms cancel
+
+
 class Conflict(NamedTuple):
     """Two accesses without an order; ``same`` where both wrote the same bytes."""
 
@@ -70,6 +73,25 @@ class Conflict(NamedTuple):
     new_lane: int
     same: bool
     proxy: bool  # ordered, but no proxy fence
+    rounded: bool = False  # both wrote the same number, computed in two orders
+
+
+def alike(one: Array, two: Array) -> Array:
+    """Which bytes (rows of an access) are equal, or of words that differ by rounding alone.
+
+    Lanes that hold copies of a sum may have added in different orders. Only words that are
+    ordinary numbers in single precision count: small integers are not.
+    """
+    equal: Array = one == two
+    if one.shape[-1] % 4 or equal.all():
+        return equal
+    a = np.ascontiguousarray(one).view(np.float32).astype(np.float64)
+    b = np.ascontiguousarray(two).view(np.float32).astype(np.float64)
+    with np.errstate(all="ignore"):
+        size = np.maximum(np.abs(a), np.abs(b))
+        close = (np.abs(a - b) <= size * ROUNDING) & (size > 1e-20) & (size < 1e20)
+    found: Array = equal | np.repeat(close, 4, axis=-1)
+    return found
 
 
 class Memory:
@@ -151,11 +173,16 @@ class Memory:
         rows, _ = np.nonzero(bad)
         where = index[bad]
         writers = self.writer[where]
-        same = (self.data[where] == new[bad]) if new is not None else np.zeros(len(where), bool)
+        same = np.zeros(len(where), bool)
+        rounded = same
+        if new is not None:
+            same = self.data[where] == new[bad]
+            rounded = alike(self.data[index], new)[bad]
         for number in np.unique(writers):
             at = writers == number
             old = self.events[int(number)]
             bytes_, equal = where[at], bool(same[at].all())
+            close = bool(rounded[at].all())
             lane = int(event.lanes[rows[at][0]]) if len(event.lanes) > 1 else int(event.lanes[0])
             ordered = False
             if proxied:
@@ -173,6 +200,7 @@ class Memory:
                     lane,
                     equal and not ordered,
                     ordered,
+                    close and not ordered,
                 )
             )
 

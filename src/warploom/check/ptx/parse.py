@@ -171,8 +171,8 @@ _VARIABLE = re.compile(
     re.DOTALL,
 )
 _OPCODE = re.compile(r"(?:@(!?)\s*([\w$%]+)\s+)?([A-Za-z_][\w.:]*)\s*(.*)$", re.DOTALL)
-_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)([^\n]*)")
-_INLINED = re.compile(r"inlined_at\s+(\d+)\s+(\d+)")
+_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?([^\n]*)")
+_INLINED = re.compile(r"inlined_at\s+(\d+)\s+(\d+)\s+(\d+)")
 _FILE = re.compile(r'\.file\s+(\d+)\s+"([^"\n]*)"[^\n]*')
 _INT = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?$")
 _FLOAT = re.compile(r"[+-]?(?:\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)$")
@@ -199,6 +199,7 @@ class _Reader:
         self.text, self.at, self.module = text, 0, Module()
         self.line_at, self.line = 0, 1
         self.source = (0, 0)
+        self.callers: dict[tuple[int, int, int], tuple[int, int]] = {}
         self.scope: _Scope | None = None
         self.function: Function | None = None
         self.unique = 0
@@ -293,8 +294,16 @@ class _Reader:
         found = _LOC.match(self.text, self.at)
         if found is None:
             raise self.bad("a .loc that cannot be read")
-        outer = _INLINED.search(found[3])  # where inlined code was called: the author's line
-        self.source = (int((outer or found)[1]), int((outer or found)[2]))
+        here = (int(found[1]), int(found[2]), int(found[3] or 0))
+        outer = _INLINED.search(found[4])
+        if outer is None:
+            self.callers.pop(here, None)
+            self.source = here[:2]
+        else:
+            # Where inlined code was called, and where that was: the author's line.
+            caller = (int(outer[1]), int(outer[2]), int(outer[3]))
+            self.source = self.callers.get(caller, caller[:2])
+            self.callers[here] = self.source
         self.at = found.end()
 
     def _section(self) -> None:

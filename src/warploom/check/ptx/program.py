@@ -167,7 +167,7 @@ class _Linker:
                 "an indirect call", line=instr.line, where=f"line {instr.line}"
             )
         function = self.module.functions.get(callee.name)
-        if function is None or not function.defined or instr.guard is not None:
+        if function is None or not function.defined:
             # Only reached calls matter: it is refused when it is executed.
             self.instrs.append(
                 replace(
@@ -199,7 +199,20 @@ class _Linker:
                     where=f"line {instr.line}",
                 )
             inner[formal.name] = moved.name
+        around = None
+        if instr.guard is not None:  # a branch around the body
+            around = replace(
+                instr,
+                op="bra",
+                parts=("bra",),
+                operands=(),
+                guard=_shift(instr.guard, base),
+                negated=not instr.negated,
+            )
+            self.instrs.append(around)
         self._copy(function, inner, path, top=False)
+        if around is not None:
+            around.target = len(self.instrs)
 
 
 def _shift(reg: Reg, base: int) -> Reg:

@@ -15,6 +15,12 @@ _KINDS = {
 }
 
 
+_ROUNDED = (
+    "both write the same number to the same bytes without an order, but computed in different "
+    "orders: the result depends on timing by rounding alone"
+)
+
+
 class Findings:
     """What was found, over all runs of a launch."""
 
@@ -40,7 +46,7 @@ class Findings:
 
     def conflict(self, machine: Any, c: Conflict, space: str, cta: Any) -> None:  # noqa: ANN401
         """A pair of accesses."""
-        key = ("conflict", c.old.pc, c.new.pc, c.kind, c.same, c.proxy)
+        key = ("conflict", c.old.pc, c.new.pc, c.kind, c.same, c.proxy, c.rounded)
         if self.has(key):
             return
         old, new = _event(machine, c.old, c.old_lane), _event(machine, c.new, c.new_lane)
@@ -58,6 +64,18 @@ class Findings:
                         "result does "
                         "not depend on it"
                     ),
+                ),
+            )
+            return
+        if c.rounded and c.kind == "WAW":
+            self.add(
+                key,
+                CodeFinding(
+                    kind=Verdict.NOTE,
+                    code="ROUNDING",
+                    events=(old, new),
+                    address=address,
+                    why=_ROUNDED,
                 ),
             )
             return
@@ -104,6 +122,10 @@ class Findings:
                 fix=fix,
             ),
         )
+
+    def rounded(self, machine: Any, g: Any, pc: int, lane: int) -> None:  # noqa: ANN401
+        """Lanes of one store that write the same number but for rounding."""
+        self.fault(machine, g, pc, "ROUNDING", _ROUNDED, kind=Verdict.NOTE, lane=lane)
 
     def between(
         self,
@@ -159,6 +181,7 @@ class Findings:
         key = ("deadlock", tuple(sorted(seen)))
         if self.has(key):
             return
+        lines = [f"in this order: {_ordered(machine.order)}", *lines]
         if (
             invalid
             and not spinning
@@ -205,6 +228,16 @@ class Findings:
                 ),
             ),
         )
+
+
+def _ordered(order: str) -> str:
+    """An order of execution, in words."""
+    if order.startswith("starve"):
+        return f"warp {order[6:] or 0} of every CTA runs only when no other warp can go on"
+    shuffled = "warps take turns of 200 instructions in a random order"
+    return {"forward": "warps in turn, the first one first", "reverse": "the last warp first"}.get(
+        order, shuffled
+    )
 
 
 def _lanes(lanes: Any) -> str:  # noqa: ANN401

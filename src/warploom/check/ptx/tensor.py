@@ -317,6 +317,10 @@ class Tensors(Maps):
                     g, pc, desc_a(g), 64, taken, size, turn_a, row, row + 16
                 )
                 wanted.append(bytes_a)
+                if not self.axioms["wgmma_rows"]:
+                    wanted[-1] = self._operand_bytes(
+                        g, pc, desc_a(g), 64, taken, size, turn_a, 0, 64
+                    )
             self._wg_reads(g, instr, pc, wanted, size, group)
             data = cta.cluster.shared.data
             view = data.view(_U[size])
