@@ -17,7 +17,13 @@ from warploom.codegen.amdgcn.lower.state import (
     wants_agprs,
 )
 from warploom.codegen.amdgcn.lower.store import emit_store
-from warploom.codegen.amdgcn.lower.table import emit_barrier, emit_wait, lower_op
+from warploom.codegen.amdgcn.lower.table import (
+    emit_barrier,
+    emit_stagger,
+    emit_tail_barriers,
+    emit_wait,
+    lower_op,
+)
 from warploom.codegen.amdgcn.plan import KernelPlan, Slot
 from warploom.codegen.amdgcn.tile import GemmTile, waves_per_simd
 from warploom.ir.schedule_ops import OpRole, Phase, ScheduleEntry
@@ -131,8 +137,7 @@ def _prologue(machine: Machine) -> None:
         if index == first_wait:
             start_accumulators(machine)  # after the first loads, which hide it
         if index == protocol.stagger_index:
-            for extra in range(1, protocol.groups):
-                _guarded_barrier(machine, {g for g in range(protocol.groups) if g >= extra})
+            emit_stagger(machine, "%group")
         if index < len(document.prologue):
             lower_op(machine, document.prologue[index].op)
     if protocol.barrier_after_prologue:
@@ -195,8 +200,7 @@ def _epilogue(machine: Machine) -> None:
         emit_barrier(machine)
     for entry in document.epilogue:
         lower_op(machine, entry.op)
-    for extra in range(1, max(protocol.tail_barriers) + 1):
-        _guarded_barrier(machine, {g for g, t in enumerate(protocol.tail_barriers) if t >= extra})
+    emit_tail_barriers(machine, "%group")
     _keep_unused(machine)
     machine.settle(16, 4)
     machine.pin()
@@ -214,22 +218,6 @@ def _keep_unused(machine: Machine) -> None:
     machine.pin()
     for name, kind in machine.unused.items():
         machine.text.add(f'call void asm sideeffect "", "v"({kind} {name})')
-
-
-def _guarded_barrier(machine: Machine, groups: set[int]) -> None:
-    """A barrier that only the waves of some groups execute."""
-    text = machine.text
-    mask = sum(1 << g for g in groups)
-    bit = text.value(f"lshr i32 {mask}, %group")
-    bit = text.value(f"and i32 {bit}, 1")
-    test = text.value(f"icmp ne i32 {bit}, 0")
-    name = f"only{test[1:]}"
-    machine.pin()
-    text.add(f"br i1 {test}, label %{name}, label %{name}_join")
-    text.label(name)
-    emit_barrier(machine)
-    text.add(f"br label %{name}_join")
-    text.label(f"{name}_join")
 
 
 # Registers as one flat mapping, for the phis.
