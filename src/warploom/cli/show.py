@@ -25,7 +25,7 @@ from warploom.cli.source import kernel_of_spec, load, look_up
 from warploom.cli.subject import Subject
 from warploom.codegen.amdgcn.emit import SCHEDULES
 from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
-from warploom.compiler import pass_list
+from warploom.compiler import amd_pass_list, pass_list
 from warploom.errors import ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.schedule_ops import Phase
@@ -60,7 +60,8 @@ def show_command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write a tile kernel after every pass; `emit h200 DIR` goes on from there.",
+            help="Write a tile kernel after every pass; `emit h200 DIR`, or `emit gfx950 DIR` of "
+            "one with --target mi355x, goes on from there.",
         ),
     ] = None,
     details: Annotated[
@@ -77,16 +78,12 @@ def show_command(
         found = {"schedules": list(SCHEDULES), "kernels": list(kernel_names())}
         return Answer(_list, lambda: found)
     if passes:
-        return Answer(pass_list.screen, lambda: list(pass_list.NAMES), raw=True)
+        listed = amd_pass_list if request.target in MACHINES else pass_list
+        return Answer(listed.screen, lambda: list(listed.NAMES), raw=True)
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
     if request.target in MACHINES and (named := _general(source, request)) is not None:
-        made = CompiledMi355x(
-            named.compiled.kernel, tile_extents(named, request.tile), MACHINES[request.target]
-        )
-        with working(f"compiling {named.tile_kernel.name}"):
-            shown = made.after(after) if after else _compiled_text(made, source, details)
-        return Answer(lambda: shown, lambda: {"pass": after or "tile", "text": shown}, raw=True)
+        return _on_amd(named, source, request, after, dump_passes, details)
     if dump_passes is not None:
         table = _dumped(look_up(source, request), dump_passes)
         return Answer(lambda: table, lambda: {"folder": str(dump_passes)}, raw=True)
@@ -98,6 +95,22 @@ def show_command(
         lambda: "\n\n".join([*(_text(x, details) for x in subject.loops), _legend(subject)]),
         lambda: one_or_all([_as_json(part) for part in subject.loops]),
     )
+
+
+def _on_amd(
+    named: NamedKernel, source: str, request: Request, after: str | None, folder: Path | None,
+    details: bool,
+) -> Answer:  # fmt: skip
+    """A tile kernel on an AMD chip."""
+    made = CompiledMi355x(
+        named.compiled.kernel, tile_extents(named, request.tile), MACHINES[str(request.target)]
+    )
+    with working(f"compiling {named.tile_kernel.name}"):
+        if folder is not None:
+            table = made.dump_passes(folder)
+            return Answer(lambda: table, lambda: {"folder": str(folder)}, raw=True)
+        shown = made.after(after) if after else _compiled_text(made, source, details)
+    return Answer(lambda: shown, lambda: {"pass": after or "sync", "text": shown}, raw=True)
 
 
 def _general(source: str, request: Request) -> NamedKernel | None:

@@ -188,10 +188,16 @@ def dump(made: Compiled, folder: Path, config: KernelConfig | None = None) -> st
 
 def is_dump(source: str) -> bool:
     """Whether a source names a folder that ``dump`` wrote."""
+    return schema_of(source) == SCHEMA
+
+
+def schema_of(source: str) -> str | None:
+    """The schema of the dumped passes that a source names; None where it names none."""
     try:
-        return (Path(source) / "passes.json").is_file()
-    except (OSError, ValueError):  # too long for a path, or with a zero byte in it
-        return False
+        state = json.loads((Path(source) / "passes.json").read_text())
+    except (OSError, ValueError):  # no such folder, too long for a path, or something else
+        return None
+    return str(state.get("schema")) if isinstance(state, dict) else None
 
 
 def resume(folder: Path) -> str:

@@ -22,6 +22,7 @@ from warploom.errors import DocumentError
 from warploom.ir.expr import Apply, Binary, Const, Element, IntExpr, Op, Select, Sym, SymKind
 from warploom.ir.module import KernelModule
 from warploom.ir.records import MAX_INT, MAX_LIST, kind_of, mapping
+from warploom.ir.tile import Kernel
 
 # ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
 
@@ -53,6 +54,24 @@ def from_json(text: str | bytes) -> KernelModule:
         )
     module: KernelModule = _reader(KernelModule)(whole["module"], "$.module")
     return module
+
+
+def kernel_to_json(kernel: Kernel) -> str:
+    """A kernel of the tile language as JSON text, without a program."""
+    return json.dumps({"format": FORMAT, "kernel": _plain(kernel)}, indent=1)
+
+
+def kernel_from_json(text: str | bytes) -> Kernel:
+    """The kernel that a JSON text holds; ``DocumentError`` says what is wrong and where."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(
+            f"not JSON: {error}", path="$", fix="what kernel_to_json wrote"
+        ) from None
+    whole = mapping(data, "$", ("format", "kernel"))
+    kernel: Kernel = _reader(Kernel)(whole["kernel"], "$.kernel")
+    return kernel
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,8 @@ written only after the last use of the one before; tiles in LDS have as many as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -24,11 +25,19 @@ from warploom.codegen.amdgcn.tile_ir.loop_body import (
 )
 from warploom.codegen.amdgcn.tile_ir.machine import AmdMachine
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, tile_extents
-from warploom.errors import WarploomError
+from warploom.errors import BackendError, WarploomError
 from warploom.ir import Counters, KernelShape, ScheduleDocument, tile as ir
 from warploom.ir.counter_dialect import Protocol
 from warploom.ir.machine_costs import MachineCosts, OpTiming
-from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ResourceKind, ScheduleEntry
+from warploom.ir.schedule_ops import (
+    DepEdge,
+    OpDesc,
+    OpRole,
+    Phase,
+    ResourceKind,
+    ScheduleEntry,
+    ScheduleOps,
+)
 from warploom.ir.tile import Kernel
 from warploom.modulo import ModuloOptions, ModuloResult, model, solve_modulo
 from warploom.modulo.options import ExactUse
@@ -60,6 +69,7 @@ FAST = ModuloOptions(exact=ExactUse.NEVER)
 EXACT = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=2.0, gap=0.03)
 ROUGH = ModuloOptions(goals=(), find_work=12.5, work=25.0, prove_work=2.0, gap=0.1)
 MANY_OPS = 16
+SYNCHRONISING = (OpRole.SYNC, OpRole.FENCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +78,8 @@ class LoopSchedule:
 
     body: LoopBody
     document: ScheduleDocument
-    order: ModuloResult
-    guard: Synthesis
+    order: ModuloResult | None = None  # None: the schedule was given
+    guard: Synthesis | None = None
     axis: str = ""  # that the loop walks along
 
     @property
@@ -97,10 +107,24 @@ class LoopSchedule:
         found = self.pace()
         return "no steady pace" if found is None else found.text()
 
+    def order_text(self) -> str:
+        """When each op issues: as solved, or what follows what in an iteration of turns."""
+        if self.order is not None and self.document.protocol.groups == 1:
+            return str(self.order)
+        lines = [self.status()]
+        for entry in self.document.kernel:
+            if entry.op.role is not OpRole.SYNC:
+                lines.append(f"  {entry.op.label()}")
+            elif entry.op.tag == ScheduleOps.BARRIER:
+                lines.append("  -- the other group's turn --")
+        return "\n".join(lines)
+
     def status(self) -> str:
         """How good the order is: the least of the model, or how far from what no order can beat."""
         if self.document.protocol.groups > 1:
             return "order: the waves of a SIMD take turns with its units"
+        if self.order is None:
+            return "order: as given"
         ii, bound = self.order.ii * TICK, self.order.lower_bound * TICK
         if self.order.proven:
             return f"order: at {ii} in the ordering model, the least"
@@ -585,6 +609,42 @@ def schedule_kernel(
     return ScheduledKernel(plan=replace(plan, vectors=vectors), by_loop=found, plain=tuple(why))
 
 
+def with_documents(plan: TilePlan, documents: Sequence[ScheduleDocument]) -> ScheduledKernel:
+    """The loops of a plan that can be pipelined, in order, with schedules that are given.
+
+    Raises ``BackendError`` where a document is not one of its loop's ops and values.
+    """
+    found: dict[int, LoopSchedule] = {}
+    vectors: dict[str, AxisMap] = {}
+    left = list(documents)
+    for loop in _loops(plan.kernel.ops):
+        try:
+            body = loop_body(plan, loop)
+        except UnscheduledError:
+            continue
+        if not left:
+            break
+        document = left.pop(0)
+        ops = {op.key for op in body.described()}
+        own = {e.op.key for p in Phase for e in document.phase(p) if e.op.role not in SYNCHRONISING}
+        if document.flow != body.flow or not own <= ops:
+            raise BackendError(
+                f"schedule {document.name!r} is not one of the loop over {loop.var!r}",
+                where=str(loop.line or ""),
+                why="its ops or the values between them are others",
+                fix="change the order, waits and barriers of the schedule only",
+            )
+        vectors |= body.vectors
+        found[id(loop)] = LoopSchedule(
+            body=body, document=document, axis=plan.kernel.var(loop.var).axis
+        )
+    if left:
+        raise BackendError(
+            f"{len(left)} schedule(s) more than loops", fix="the schedules as they were dumped"
+        )
+    return ScheduledKernel(plan=replace(plan, vectors=vectors), by_loop=found, plain=())
+
+
 def _named(body: LoopBody) -> Iterator[str]:
     for op in body.ops:
         if op.product is not None:
@@ -657,6 +717,17 @@ def busiest(plan: TilePlan) -> int | None:
             continue
         total += max(unit_cycles(plan, body).values())
     return total or None
+
+
+def unit_table(plan: TilePlan) -> str:
+    """Cycles an iteration of every loop that can be pipelined, by unit."""
+    found = []
+    for loop in _loops(plan.kernel.ops):
+        with suppress(UnscheduledError):
+            busy = unit_cycles(plan, loop_body(plan, loop))
+            units = ", ".join(f"{kind.name} {cycles}" for kind, cycles in busy.items())
+            found.append(f"loop over {loop.var}: {units}")
+    return "; ".join(found)
 
 
 def unit_cycles(plan: TilePlan, body: LoopBody) -> dict[ResourceKind, int]:
