@@ -39,21 +39,26 @@ def to_json(module: KernelModule) -> str:
 
 def from_json(text: str | bytes) -> KernelModule:
     """The module that a JSON text holds; ``DocumentError`` says what is wrong and where."""
+    module: KernelModule = _reader(KernelModule)(_held(text, "module"), "$.module")
+    return module
+
+
+def _held(text: str | bytes, what: str) -> Any:
+    """What a JSON text holds under a name."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DocumentError(
             f"not JSON: {error}", path="$", fix="the output of to_json or --json"
         ) from None
-    whole = mapping(data, "$", ("format", "module"))
+    whole = mapping(data, "$", ("format", what))
     if whole["format"] != FORMAT:
         raise DocumentError(
             f"format {whole['format']!r} is no kernel module",
             path="$.format",
             fix="format 2 holds modules; documents of format 1 are read by RolesDocument",
         )
-    module: KernelModule = _reader(KernelModule)(whole["module"], "$.module")
-    return module
+    return whole[what]
 
 
 def kernel_to_json(kernel: Kernel) -> str:
@@ -63,14 +68,7 @@ def kernel_to_json(kernel: Kernel) -> str:
 
 def kernel_from_json(text: str | bytes) -> Kernel:
     """The kernel that a JSON text holds; ``DocumentError`` says what is wrong and where."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DocumentError(
-            f"not JSON: {error}", path="$", fix="what kernel_to_json wrote"
-        ) from None
-    whole = mapping(data, "$", ("format", "kernel"))
-    kernel: Kernel = _reader(Kernel)(whole["kernel"], "$.kernel")
+    kernel: Kernel = _reader(Kernel)(_held(text, "kernel"), "$.kernel")
     return kernel
 
 

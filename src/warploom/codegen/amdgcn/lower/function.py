@@ -9,6 +9,7 @@ as the prologue.
 from collections.abc import Sequence
 
 from warploom.codegen.amdgcn.lower.addresses import emit_entry
+from warploom.codegen.amdgcn.lower.attributes import METADATA, attributes
 from warploom.codegen.amdgcn.lower.pointwise import IrText
 from warploom.codegen.amdgcn.lower.state import (
     Machine,
@@ -30,33 +31,6 @@ from warploom.ir.schedule_ops import OpRole, Phase, ScheduleEntry
 
 KERNEL_NAME = "warploom_gemm"
 _KINDS = {"pointer": "ptr addrspace(1) noalias", "i32": "i32", "f32": "float"}
-
-_METADATA = """
-!llvm.module.flags = !{!9}
-!9 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-!0 = distinct !{!0, !"lds"}
-!1 = distinct !{!1, !0, !"written by dma"}
-!2 = distinct !{!2, !0, !"read as fragments"}
-!3 = !{!1}
-!4 = !{!2}
-"""
-
-# Implicit arguments the kernel does not use.
-_ABSENT = (
-    "dispatch-ptr",
-    "queue-ptr",
-    "dispatch-id",
-    "implicitarg-ptr",
-    "workitem-id-y",
-    "workitem-id-z",
-    "lds-kernel-id",
-    "hostcall-ptr",
-    "multigrid-sync-arg",
-    "heap-ptr",
-    "default-queue",
-    "completion-action",
-    "flat-scratch-init",
-)
 
 
 def module_text(
@@ -83,24 +57,8 @@ def module_text(
     parts.append("entry:")
     parts += body
     parts.append("}")
-    parts.append(_attributes(tile, agprs=agprs, grid=grid))
-    return "\n".join(parts) + _METADATA  # LLVM declares the intrinsics it knows by itself
-
-
-def _attributes(tile: GemmTile, *, agprs: bool, grid: int) -> str:
-    absent = (*_ABSENT, *(() if grid == 3 else ("workgroup-id-z",)))
-    waves = waves_per_simd(tile)
-    words = [
-        "nounwind",
-        f'"amdgpu-flat-work-group-size"="{tile.threads},{tile.threads}"',
-        f'"amdgpu-waves-per-eu"="{waves},{waves}"',
-        '"uniform-work-group-size"="true"',
-        *(f'"amdgpu-no-{name}"' for name in absent),
-    ]
-    if not agprs:
-        # Everything fits the lower half of the file: AGPRs would only bring copies.
-        words.append('"amdgpu-agpr-alloc"="0"')
-    return f"attributes #0 = {{ {' '.join(words)} }}"
+    parts.append(attributes(tile.threads, waves_per_simd(tile), agprs=agprs, grid=grid))
+    return "\n".join(parts) + METADATA  # LLVM declares the intrinsics it knows by itself
 
 
 Values = dict[tuple[object, ...], tuple[str, str]]  # register -> (LLVM type, SSA name)

@@ -253,14 +253,7 @@ def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
             if prefetch and not lowered.prefetched:
                 continue  # the same as the next variant
             with clock.of("codegen"):
-                made = compile_ir(lowered.ir, machine.cpu)
-            program = TileProgram(
-                kernel=own,
-                lowered=lowered,
-                assembly=made.assembly,
-                versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
-                not_pipelined=why,
-            )
+                program = _compiled(own, lowered, why)
             if not program.resources.vgpr_spills and not program.resources.scratch_bytes:
                 return program
             if best is None or program.resources.vgpr_spills < best.resources.vgpr_spills:
@@ -275,6 +268,18 @@ def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
         where=str(own.line or ""),
         why="the smallest tiles were tried",
         fix="shorter whole axes, or a loop over one of them",
+    )
+
+
+def _compiled(kernel: Kernel, lowered: LoweredKernel, plain: tuple[str, ...]) -> TileProgram:
+    """The machine code of a lowered kernel; ``plain``: why loops of it are not pipelined."""
+    made = compile_ir(lowered.ir, lowered.plan.machine.cpu)
+    return TileProgram(
+        kernel=kernel,
+        lowered=lowered,
+        assembly=made.assembly,
+        versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
+        not_pipelined=plain,
     )
 
 
@@ -296,14 +301,7 @@ def compile_scheduled(
     )
     scheduled = with_documents(plan, documents)
     lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
-    made = compile_ir(lowered.ir, machine.cpu)
-    program = TileProgram(
-        kernel=kernel,
-        lowered=lowered,
-        assembly=made.assembly,
-        versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
-        not_pipelined=scheduled.plain,
-    )
+    program = _compiled(kernel, lowered, scheduled.plain)
     if program.gate is not None:
         program.gate.require()
     return program
@@ -329,16 +327,9 @@ def _pipelined(
                 continue
             try:
                 with clock.of("codegen"):
-                    made = compile_ir(lowered.ir, machine.cpu)
+                    program = _compiled(own, lowered, scheduled.plain)
             except BackendError as error:
                 return (*why, str(error).splitlines()[0])  # it is lowered without a pipeline
-            program = TileProgram(
-                kernel=own,
-                lowered=lowered,
-                assembly=made.assembly,
-                versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
-                not_pipelined=scheduled.plain,
-            )
             with clock.of("gate"):
                 assert program.gate is not None
             if program.gate.exact:
