@@ -40,27 +40,6 @@ def test_the_list_names_every_pass_once():
     assert len(set(pass_list.NAMES)) == len(pass_list.NAMES)
 
 
-@pytest.fixture(scope="module")
-def on_amd():
-    pytest.importorskip("llvmlite")
-    return gemm.with_config(m=64, n=64, k=32).compile(
-        "bf16", without=("bias", "residual"), target="mi355x"
-    )
-
-
-def test_the_list_of_mi355x_has_the_same_form(on_amd, tmp_path):
-    names = [row.name for row in pass_list.passes_of("mi355x")]
-    assert names == [line.split()[1] for line in pass_list.screen("mi355x").splitlines()]
-    for name in names:
-        assert on_amd.after(name).strip()
-    for old, new in pass_list.AMD_ALIASES.items():
-        assert on_amd.after(old) == on_amd.after(new)
-    with pytest.raises(ConfigError, match="no pass"):
-        on_amd.after("ptxas")
-    on_amd.dump_passes(tmp_path)
-    assert [p.stem[3:] for p in sorted(tmp_path.glob("*.txt"))] == names
-
-
 def test_unknown_passes_are_refused(made):
     with pytest.raises(ConfigError, match="no pass"):
         made.after("nothing")

@@ -37,7 +37,7 @@ from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgcn.tile import ElementType, element_type
 from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
-from warploom.compiler import pass_list
+from warploom.compiler import amd_pass_list, pass_list
 from warploom.compiler.cubin import compile_source, find_toolchain
 from warploom.errors import BackendError, ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
@@ -216,10 +216,15 @@ def emit_gfx950_command(
     written and the differences are shown. The loops of a tile kernel (gemm, attention,
     file.py:kernel) are scheduled by themselves; one that is a product with a pointwise tail takes
     the loop of --schedule instead, where one is named. A loop that cannot be pipelined stays a
-    plain one, which the answer says.
+    plain one, which the answer says. A folder that `show KERNEL --target mi355x --dump-passes DIR`
+    wrote is a source too: emission goes on from the schedules there, after they are verified.
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
+    if source is not None and amd_pass_list.is_dump(source):
+        with working(f"resuming from {source}"):
+            made = CompiledMi355x.resumed(source)
+        return _emit_compiled(made, source, str(request.dtype or "bf16"), output)
     spec = asked = source if source is not None else schedule or "pingpong"
     kind = str(request.dtype or "bf16")
     named = _named(spec, kind, choose)
@@ -287,11 +292,17 @@ def emit_tile_kernel(
     """Compile a kernel, prove the schedules of its loops, and write it."""
     made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile), machine)
     with working(f"compiling {kernel.tile_kernel.name}"):
-        listing = made.listing()
-    subjects = [Subject(spec=spec, document=d, dtype=kernel.dtype) for d in made.documents]
+        made.listing()
+    made.sidecar["text"] = _source(kernel, spec)
+    return _emit_compiled(made, spec, kernel.dtype, output)
+
+
+def _emit_compiled(made: CompiledMi355x, spec: str, dtype: str, output: Path) -> Answer:
+    """Write a compiled kernel whose schedules are proven."""
+    listing = made.listing()
+    subjects = [Subject(spec=spec, document=d, dtype=dtype) for d in made.documents]
     for subject in subjects:
         subject.require_proof("")
-    made.sidecar["text"] = _source(kernel, spec)
     try:
         paths = [str(p) for p in made.write(output)]
     except OSError as error:

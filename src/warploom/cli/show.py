@@ -61,7 +61,8 @@ def show_command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write a tile kernel after every pass; `emit h200 DIR` goes on from there.",
+            help="Write a tile kernel after every pass; `emit h200 DIR`, or `emit gfx950 DIR` of "
+            "one with --target mi355x, goes on from there.",
         ),
     ] = None,
     details: Annotated[
@@ -84,15 +85,7 @@ def show_command(
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
     if request.target in MACHINES and (named := _general(source, request)) is not None:
-        made = CompiledMi355x(
-            named.compiled.kernel, tile_extents(named, request.tile), MACHINES[request.target]
-        )
-        with working(f"compiling {named.tile_kernel.name}"):
-            if dump_passes is not None:
-                shown = made.dump_passes(dump_passes)
-            else:
-                shown = made.after(after) if after else _compiled_text(made, source, details)
-        return Answer(lambda: shown, lambda: {"pass": after or "tile", "text": shown}, raw=True)
+        return _on_amd(named, source, request, after, dump_passes, details)
     if dump_passes is not None:
         table = _dumped(look_up(source, request), dump_passes)
         return Answer(lambda: table, lambda: {"folder": str(dump_passes)}, raw=True)
@@ -104,6 +97,22 @@ def show_command(
         lambda: "\n\n".join([*(_text(x, details) for x in subject.loops), _legend(subject)]),
         lambda: one_or_all([_as_json(part) for part in subject.loops]),
     )
+
+
+def _on_amd(
+    named: NamedKernel, source: str, request: Request, after: str | None, folder: Path | None,
+    details: bool,
+) -> Answer:  # fmt: skip
+    """A tile kernel on an AMD chip."""
+    made = CompiledMi355x(
+        named.compiled.kernel, tile_extents(named, request.tile), MACHINES[str(request.target)]
+    )
+    with working(f"compiling {named.tile_kernel.name}"):
+        if folder is not None:
+            table = made.dump_passes(folder)
+            return Answer(lambda: table, lambda: {"folder": str(folder)}, raw=True)
+        shown = made.after(after) if after else _compiled_text(made, source, details)
+    return Answer(lambda: shown, lambda: {"pass": after or "sync", "text": shown}, raw=True)
 
 
 def _general(source: str, request: Request) -> NamedKernel | None:

@@ -4,8 +4,8 @@ For Hopper ``KERNEL_PASSES`` run once a kernel, ``LOOP_PASSES`` (``passes.driver
 loop of a tile, ``MODULE_PASSES`` on the result. ``warploom show KERNEL --after PASS`` prints any of
 them, ``warploom show KERNEL --dump-passes DIR`` writes all of them, with their times, and
 ``resume(DIR)`` goes on from what was written: from edited role programs, if somebody edited them.
-The passes of a kernel without a loop are ``KERNEL_PASSES`` and ``MODULE_PASSES``. For MI355X
-``AMD_PASSES`` is the list, with the same commands; it has no resume.
+The passes of a kernel without a loop are ``KERNEL_PASSES`` and ``MODULE_PASSES``. Those for AMD
+chips are in ``amd_pass_list``, with the same commands.
 """
 
 from __future__ import annotations
@@ -15,17 +15,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from warploom.errors import ConfigError, DocumentError
-from warploom.ir import ScheduleDocument, read_schedule, write_schedule
+from warploom.ir import read_schedule, write_schedule
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.module import KernelModule
 from warploom.ir.serialize import from_json, to_json
-from warploom.ir.tile import Kernel
 from warploom.passes.driver import LOOP_PASSES, LoopPass, LoopState, Lowered
 from warploom.passes.kernel_config import KernelConfig
-from warploom.verify import verify
 from warploom.verify.roles import require_clean
 from warploom.verify.roles.composition import require_composed
 from warploom.viz.listing import listing_text, sections
@@ -78,62 +76,6 @@ MODULE_PASSES = (
 )
 
 
-class AmdCompiled(Protocol):
-    """What the passes for an AMD chip leave (``runtime.mi355x.CompiledMi355x``)."""
-
-    @property
-    def kernel(self) -> Kernel:
-        """The parsed kernel."""
-
-    @property
-    def simplified(self) -> Kernel:
-        """The simplified kernel."""
-
-    @property
-    def documents(self) -> tuple[ScheduleDocument, ...]:
-        """The schedules of its pipelined loops."""
-
-    @property
-    def llvm_ir(self) -> str:
-        """The LLVM IR."""
-
-    @property
-    def assembly(self) -> str:
-        """The machine code."""
-
-    def listing(self) -> str:
-        """What was chosen."""
-
-
-class AmdPass(NamedTuple):
-    """A pass of a kernel for an AMD chip: how to print what it leaves, and what it does."""
-
-    name: str
-    after: Callable[[AmdCompiled], str]
-    what: str
-
-
-def _schedules(made: AmdCompiled) -> str:
-    shown = [listing_text(sections(document)).strip("\n") for document in made.documents]
-    return "\n\n".join(shown) or f"no loop of {made.kernel.name} is pipelined"
-
-
-def _verdicts(made: AmdCompiled) -> str:
-    said = [f"loop {i}: {verify(document).text()}" for i, document in enumerate(made.documents)]
-    return "\n".join(said) or f"no loop of {made.kernel.name} is pipelined: no schedule to verify"
-
-
-AMD_PASSES = (
-    AmdPass("parse", lambda made: str(made.kernel), "Python source to typed tile IR"),
-    AmdPass("simplify", lambda made: str(made.simplified), "fold, share, drop what is not used"),
-    AmdPass("heuristics", lambda made: made.listing(), "extents, waves, LDS, registers"),
-    AmdPass("modulo", _schedules, "pipelined loops: exact interval, LDS rings, derived waits"),
-    AmdPass("verify", _verdicts, "races, deadlocks, wait counts: every timing"),
-    AmdPass("codegen", lambda made: made.llvm_ir, "LLVM IR"),
-    AmdPass("llvm", lambda made: made.assembly, "machine code, compared with the schedule"),
-)
-AMD_NAMES = tuple(p.name for p in AMD_PASSES)
-AMD_ALIASES = {"read": "parse", "tile": "heuristics", "ir": "codegen", "emit": "llvm"}
 ALIASES = {"read": "parse", "tile": "heuristics", "schedule": "modulo", "emit": "codegen"}
 NAMES = tuple(p.name for p in (*KERNEL_PASSES, *LOOP_PASSES, *MODULE_PASSES))
 
@@ -148,43 +90,23 @@ class Row(NamedTuple):
 
 def passes_of(target: str) -> tuple[Row, ...]:
     """The list of a target: ``h200`` (and ``h100``), ``mi355x`` (and ``mi300x``)."""
-    groups: tuple[tuple[str, Sequence[Pass | LoopPass | AmdPass]], ...] = (
+    if target.startswith("mi3"):
+        from warploom.compiler import amd_pass_list  # noqa: PLC0415 (Hopper loads nothing of it)
+
+        return tuple(Row(*row) for row in amd_pass_list.rows())
+    groups: tuple[tuple[str, Sequence[Pass | LoopPass]], ...] = (
         ("kernel", KERNEL_PASSES),
         ("loop", LOOP_PASSES),
         ("module", MODULE_PASSES),
     )
-    if target.startswith("mi3"):
-        groups = (("kernel", AMD_PASSES),)
     return tuple(Row(group, p.name, p.what) for group, passes in groups for p in passes)
 
 
 def screen(target: str = "h200") -> str:
     """The whole list of a target, a line each."""
-    width = max(map(len, (*NAMES, *AMD_NAMES)))
-    return "\n".join(f"{r.group:6}  {r.name:{width}}  {r.what}" for r in passes_of(target))
-
-
-def after_amd(made: AmdCompiled, name: str) -> str:
-    """What a kernel for an AMD chip is after a pass, as text."""
-    name = AMD_ALIASES.get(name, name)
-    for each in AMD_PASSES:
-        if each.name == name:
-            return each.after(made)
-    raise ConfigError(f"no pass {name!r}", where="after", fix=", ".join(AMD_NAMES))
-
-
-def dump_amd(made: AmdCompiled, folder: Path) -> str:
-    """Write a kernel for an AMD chip after every pass; the table of passes with their times."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = []
-    for i, each in enumerate(AMD_PASSES):
-        begun = perf_counter()
-        said = each.after(made)
-        (folder / f"{i:02}_{each.name}.txt").write_text(said + "\n")
-        lines.append(f"{i:02}  {each.name:24} {(perf_counter() - begun) * 1e3:9.2f} ms")
-    for number, document in enumerate(made.documents):
-        (folder / f"schedule.loop{number}.json").write_text(write_schedule(document) + "\n")
-    return "\n".join(lines)
+    rows = passes_of(target)
+    width = max(len(r.name) for r in rows)
+    return "\n".join(f"{r.group:6}  {r.name:{width}}  {r.what}" for r in rows)
 
 
 class Record(NamedTuple):
@@ -285,10 +207,16 @@ def dump(made: Compiled, folder: Path, config: KernelConfig | None = None) -> st
 
 def is_dump(source: str) -> bool:
     """Whether a source names a folder that ``dump`` wrote."""
+    return schema_of(source) == SCHEMA
+
+
+def schema_of(source: str) -> str | None:
+    """The schema of the dumped passes that a source names; None where it names none."""
     try:
-        return (Path(source) / "passes.json").is_file()
-    except (OSError, ValueError):  # too long for a path, or with a zero byte in it
-        return False
+        state = json.loads((Path(source) / "passes.json").read_text())
+    except (OSError, ValueError):  # no such folder, too long for a path, or something else
+        return None
+    return str(state.get("schema")) if isinstance(state, dict) else None
 
 
 def resume(folder: Path) -> str:

@@ -22,6 +22,7 @@ from warploom.errors import DocumentError
 from warploom.ir.expr import Apply, Binary, Const, Element, IntExpr, Op, Select, Sym, SymKind
 from warploom.ir.module import KernelModule
 from warploom.ir.records import MAX_INT, MAX_LIST, kind_of, mapping
+from warploom.ir.tile import Kernel
 
 # ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
 
@@ -38,21 +39,37 @@ def to_json(module: KernelModule) -> str:
 
 def from_json(text: str | bytes) -> KernelModule:
     """The module that a JSON text holds; ``DocumentError`` says what is wrong and where."""
+    module: KernelModule = _reader(KernelModule)(_held(text, "module"), "$.module")
+    return module
+
+
+def _held(text: str | bytes, what: str) -> Any:
+    """What a JSON text holds under a name."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DocumentError(
             f"not JSON: {error}", path="$", fix="the output of to_json or --json"
         ) from None
-    whole = mapping(data, "$", ("format", "module"))
+    whole = mapping(data, "$", ("format", what))
     if whole["format"] != FORMAT:
         raise DocumentError(
             f"format {whole['format']!r} is no kernel module",
             path="$.format",
             fix="format 2 holds modules; documents of format 1 are read by RolesDocument",
         )
-    module: KernelModule = _reader(KernelModule)(whole["module"], "$.module")
-    return module
+    return whole[what]
+
+
+def kernel_to_json(kernel: Kernel) -> str:
+    """A kernel of the tile language as JSON text, without a program."""
+    return json.dumps({"format": FORMAT, "kernel": _plain(kernel)}, indent=1)
+
+
+def kernel_from_json(text: str | bytes) -> Kernel:
+    """The kernel that a JSON text holds; ``DocumentError`` says what is wrong and where."""
+    kernel: Kernel = _reader(Kernel)(_held(text, "kernel"), "$.kernel")
+    return kernel
 
 
 def _plain(value: Any) -> Any:

@@ -24,7 +24,7 @@ from warploom.codegen.amdgcn.tile_ir.host import host_source
 from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME
 from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
 from warploom.codegen.amdgcn.toolchain import find_linker, link_code_object
-from warploom.compiler.pass_list import after_amd, dump_amd
+from warploom.compiler import amd_pass_list
 from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.frontend.simplify import simplify
 from warploom.ir import ScheduleDocument, write_schedule
@@ -36,11 +36,21 @@ from warploom.runtime.tensors import ROCM_DEVICES, TensorView, allocator, stream
 
 @dataclass(frozen=True)
 class CompiledMi355x:
-    """A kernel's value and its gfx950 code. ``extents``: tiles and steps that were asked for."""
+    """A kernel's value and its gfx950 code. ``extents``: tiles and steps that were asked for;
+    ``given``: its code, where it was made from schedules at hand.
+    """
 
     kernel: Kernel
     extents: Mapping[str, int]
     machine: AmdMachine = MI355X
+    given: TileProgram | None = None
+
+    @classmethod
+    def resumed(cls, folder: str | Path) -> CompiledMi355x:
+        """The kernel of dumped passes, with its schedules as they are there now."""
+        program = amd_pass_list.resume(Path(folder))
+        plan = program.plan
+        return cls(program.kernel, dict(plan.extents), plan.machine, program)
 
     @cached_property
     def simplified(self) -> Kernel:
@@ -50,6 +60,8 @@ class CompiledMi355x:
     @cached_property
     def program(self) -> TileProgram:
         """The compiled kernel."""
+        if self.given is not None:
+            return self.given
         return compile_tile_kernel(self.kernel, extents=self.extents, machine=self.machine)
 
     @property
@@ -82,12 +94,19 @@ class CompiledMi355x:
         return self.program.listing()
 
     def after(self, name: str) -> str:
-        """What the kernel is after a pass (``compiler.pass_list.AMD_PASSES``), as text."""
-        return after_amd(self, name)
+        """What the kernel is after a pass, as text (``compiler.amd_pass_list``)."""
+        return amd_pass_list.after(self.on_its_way, name)
 
     def dump_passes(self, folder: str | Path) -> str:
-        """Write the kernel after every pass into a folder; the passes with their times."""
-        return dump_amd(self, Path(folder))
+        """Write the kernel after every pass; the passes with their times."""
+        return amd_pass_list.dump(self.on_its_way, Path(folder))
+
+    @property
+    def on_its_way(self) -> amd_pass_list.Made:
+        """As the passes see it."""
+        return amd_pass_list.Made(
+            self.kernel, self.machine, dict(self.extents), lambda: self.program
+        )
 
     def execute(
         self,

@@ -179,7 +179,7 @@ def observed_paths(assembly: Assembly) -> tuple[tuple[Step, ...], ...]:
             if len(paths) > MAX_PATHS:
                 raise BackendError(f"more than {MAX_PATHS} paths through the kernel")
             continue
-        guarded = _guarded(blocks, block)
+        guarded = guarded_barrier(blocks, block)
         if guarded is not None:
             inner, after = guarded
             count = sum(s.kind == "s_barrier" for s in blocks[inner].steps)
@@ -254,7 +254,7 @@ def _beside(blocks: dict[int, _Block], block: _Block, way: int) -> bool:
     return not inner.steps and len(others) == 1 and set(inner.successors) == others
 
 
-def _guarded(blocks: dict[int, _Block], block: _Block) -> tuple[int, int] | None:
+def guarded_barrier(blocks: dict[int, _Block], block: _Block) -> tuple[int, int] | None:
     """``(inner, after)`` when one way of a branch only adds barriers to the other."""
     if len(block.successors) != 2:
         return None

@@ -17,12 +17,14 @@ from warploom.codegen.amdgcn.isa_check.expected import (
     Step,
     blocks_of,
     expected_steps,
+    guarded_barrier,
     join_waits,
     scheduled_step,
     side_by_side,
 )
 
 FIRST = "dma"
+GUARDED = Step("guarded barrier", (), "one group of waves alone")
 MAX_VISITS = 2
 
 
@@ -86,6 +88,11 @@ class _Region:
             done, steps = self._follow(block, first, steps)
             if done:
                 continue
+            staggered = self._staggered(block, steps)
+            if staggered is not None:
+                join, steps = staggered
+                stack.append((join, join, steps, (*past, block)))
+                continue
             after = self.blocks[block].successors
             whole = self._whole(steps)
             if not after and whole is not None:
@@ -121,6 +128,19 @@ class _Region:
                 self.wrong.append(self._difference(steps))
                 return True, steps
         return False, steps
+
+    def _staggered(
+        self, block: int, steps: tuple[Step, ...]
+    ) -> tuple[int, tuple[Step, ...]] | None:
+        """Where a path goes on after barriers that one group of waves alone executes."""
+        guarded = guarded_barrier(self.blocks, self.blocks[block])
+        if guarded is None:
+            return None
+        inner, join = guarded
+        own = self.blocks[inner].steps
+        steps = (*steps, *(GUARDED for _ in own))
+        alone = all(s.kind == "s_barrier" for s in own)
+        return (join, steps) if alone and self._goes_on(steps) else None
 
     def _whole(self, steps: tuple[Step, ...]) -> int | None:
         """How often the loop ran, where these are all steps of a run."""

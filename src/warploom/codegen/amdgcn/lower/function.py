@@ -9,6 +9,7 @@ as the prologue.
 from collections.abc import Sequence
 
 from warploom.codegen.amdgcn.lower.addresses import emit_entry
+from warploom.codegen.amdgcn.lower.attributes import METADATA, attributes
 from warploom.codegen.amdgcn.lower.pointwise import IrText
 from warploom.codegen.amdgcn.lower.state import (
     Machine,
@@ -17,40 +18,19 @@ from warploom.codegen.amdgcn.lower.state import (
     wants_agprs,
 )
 from warploom.codegen.amdgcn.lower.store import emit_store
-from warploom.codegen.amdgcn.lower.table import emit_barrier, emit_wait, lower_op
+from warploom.codegen.amdgcn.lower.table import (
+    emit_barrier,
+    emit_stagger,
+    emit_tail_barriers,
+    emit_wait,
+    lower_op,
+)
 from warploom.codegen.amdgcn.plan import KernelPlan, Slot
 from warploom.codegen.amdgcn.tile import GemmTile, waves_per_simd
 from warploom.ir.schedule_ops import OpRole, Phase, ScheduleEntry
 
 KERNEL_NAME = "warploom_gemm"
 _KINDS = {"pointer": "ptr addrspace(1) noalias", "i32": "i32", "f32": "float"}
-
-_METADATA = """
-!llvm.module.flags = !{!9}
-!9 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-!0 = distinct !{!0, !"lds"}
-!1 = distinct !{!1, !0, !"written by dma"}
-!2 = distinct !{!2, !0, !"read as fragments"}
-!3 = !{!1}
-!4 = !{!2}
-"""
-
-# Implicit arguments the kernel does not use.
-_ABSENT = (
-    "dispatch-ptr",
-    "queue-ptr",
-    "dispatch-id",
-    "implicitarg-ptr",
-    "workitem-id-y",
-    "workitem-id-z",
-    "lds-kernel-id",
-    "hostcall-ptr",
-    "multigrid-sync-arg",
-    "heap-ptr",
-    "default-queue",
-    "completion-action",
-    "flat-scratch-init",
-)
 
 
 def module_text(
@@ -77,24 +57,8 @@ def module_text(
     parts.append("entry:")
     parts += body
     parts.append("}")
-    parts.append(_attributes(tile, agprs=agprs, grid=grid))
-    return "\n".join(parts) + _METADATA  # LLVM declares the intrinsics it knows by itself
-
-
-def _attributes(tile: GemmTile, *, agprs: bool, grid: int) -> str:
-    absent = (*_ABSENT, *(() if grid == 3 else ("workgroup-id-z",)))
-    waves = waves_per_simd(tile)
-    words = [
-        "nounwind",
-        f'"amdgpu-flat-work-group-size"="{tile.threads},{tile.threads}"',
-        f'"amdgpu-waves-per-eu"="{waves},{waves}"',
-        '"uniform-work-group-size"="true"',
-        *(f'"amdgpu-no-{name}"' for name in absent),
-    ]
-    if not agprs:
-        # Everything fits the lower half of the file: AGPRs would only bring copies.
-        words.append('"amdgpu-agpr-alloc"="0"')
-    return f"attributes #0 = {{ {' '.join(words)} }}"
+    parts.append(attributes(tile.threads, waves_per_simd(tile), agprs=agprs, grid=grid))
+    return "\n".join(parts) + METADATA  # LLVM declares the intrinsics it knows by itself
 
 
 Values = dict[tuple[object, ...], tuple[str, str]]  # register -> (LLVM type, SSA name)
@@ -131,8 +95,7 @@ def _prologue(machine: Machine) -> None:
         if index == first_wait:
             start_accumulators(machine)  # after the first loads, which hide it
         if index == protocol.stagger_index:
-            for extra in range(1, protocol.groups):
-                _guarded_barrier(machine, {g for g in range(protocol.groups) if g >= extra})
+            emit_stagger(machine, "%group")
         if index < len(document.prologue):
             lower_op(machine, document.prologue[index].op)
     if protocol.barrier_after_prologue:
@@ -195,8 +158,7 @@ def _epilogue(machine: Machine) -> None:
         emit_barrier(machine)
     for entry in document.epilogue:
         lower_op(machine, entry.op)
-    for extra in range(1, max(protocol.tail_barriers) + 1):
-        _guarded_barrier(machine, {g for g, t in enumerate(protocol.tail_barriers) if t >= extra})
+    emit_tail_barriers(machine, "%group")
     _keep_unused(machine)
     machine.settle(16, 4)
     machine.pin()
@@ -214,22 +176,6 @@ def _keep_unused(machine: Machine) -> None:
     machine.pin()
     for name, kind in machine.unused.items():
         machine.text.add(f'call void asm sideeffect "", "v"({kind} {name})')
-
-
-def _guarded_barrier(machine: Machine, groups: set[int]) -> None:
-    """A barrier that only the waves of some groups execute."""
-    text = machine.text
-    mask = sum(1 << g for g in groups)
-    bit = text.value(f"lshr i32 {mask}, %group")
-    bit = text.value(f"and i32 {bit}, 1")
-    test = text.value(f"icmp ne i32 {bit}, 0")
-    name = f"only{test[1:]}"
-    machine.pin()
-    text.add(f"br i1 {test}, label %{name}, label %{name}_join")
-    text.label(name)
-    emit_barrier(machine)
-    text.add(f"br label %{name}_join")
-    text.label(f"{name}_join")
 
 
 # Registers as one flat mapping, for the phis.

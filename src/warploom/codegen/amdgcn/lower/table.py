@@ -81,6 +81,36 @@ def emit_barrier(machine: Pinned) -> None:
     machine.text.add("call void @llvm.amdgcn.s.barrier()")
 
 
+def emit_guarded_barrier(machine: Pinned, groups: set[int], group: str) -> None:
+    """A barrier that only the waves of some groups execute; ``group``: the number of one's own."""
+    text = machine.text
+    mask = sum(1 << g for g in groups)
+    bit = text.value(f"lshr i32 {mask}, {group}")
+    bit = text.value(f"and i32 {bit}, 1")
+    test = text.value(f"icmp ne i32 {bit}, 0")
+    name = f"only{test[1:]}"
+    machine.pin()
+    text.add(f"br i1 {test}, label %{name}, label %{name}_join")
+    text.label(name)
+    emit_barrier(machine)
+    text.add(f"br label %{name}_join")
+    text.label(f"{name}_join")
+
+
+def emit_stagger(machine: Pinned, group: str) -> None:
+    """The barriers by which later groups fall behind."""
+    protocol = machine.plan.document.protocol
+    for extra in range(1, protocol.groups):
+        emit_guarded_barrier(machine, {g for g in range(protocol.groups) if g >= extra}, group)
+
+
+def emit_tail_barriers(machine: Pinned, group: str) -> None:
+    """The barriers by which the groups in front wait for those behind."""
+    tail = machine.plan.document.protocol.tail_barriers
+    for extra in range(1, max(tail) + 1):
+        emit_guarded_barrier(machine, {g for g, t in enumerate(tail) if t >= extra}, group)
+
+
 def emit_wait(machine: Pinned, *, vm: int | None = None, lgkm: int | None = None) -> None:
     """One wait on one or both counters."""
     machine.pin()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from warploom.codegen.amdgcn.lower.attributes import METADATA, attributes
 from warploom.codegen.amdgcn.tile_ir.errors import BudgetError, refuse
 from warploom.codegen.amdgcn.tile_ir.layout import LANES, count_of
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import LoopSchedule
@@ -17,22 +18,6 @@ from warploom.ir.tile import Walk, is_number
 
 KERNEL_NAME = "warploom_tile"
 MOST_HELD = 448  # accumulators a lane, of its 512 registers
-_METADATA = """
-!llvm.module.flags = !{!9}
-!9 = !{i32 1, !"amdhsa_code_object_version", i32 500}
-!7 = !{}
-!0 = distinct !{!0, !"lds"}
-!1 = distinct !{!1, !0, !"written by dma"}
-!2 = distinct !{!2, !0, !"read as fragments"}
-!3 = !{!1}
-!4 = !{!2}
-"""
-# Implicit arguments the kernel does not use.
-_ABSENT = (
-    "dispatch-ptr", "queue-ptr", "dispatch-id", "implicitarg-ptr", "workgroup-id-y",
-    "workgroup-id-z", "workitem-id-y", "workitem-id-z", "lds-kernel-id", "hostcall-ptr",
-    "multigrid-sync-arg", "heap-ptr", "default-queue", "completion-action", "flat-scratch-init",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +70,12 @@ def lower_kernel(
         "tile:",
         *low.state.placed(),
         "}",
-        _attributes(plan, agprs=not schedules),
+        attributes(plan.threads, max(1, plan.waves // 4), agprs=not schedules, grid=1),
     ]
     return LoweredKernel(
         plan=plan,
         signature=signature,
-        ir="\n".join(lines) + _METADATA,
+        ir="\n".join(lines) + METADATA,
         lds_bytes=low.state.peak,
         barriers=low.state.barriers,
         prefetched=low.prefetched,
@@ -111,19 +96,6 @@ def _require_fit(plan: TilePlan) -> None:
             raise BudgetError(
                 f"a product needs {what}", where=plan.kernel.name, fix="smaller tiles"
             )
-
-
-def _attributes(plan: TilePlan, *, agprs: bool) -> str:
-    waves = max(1, plan.waves // 4)
-    words = [
-        "nounwind",
-        f'"amdgpu-flat-work-group-size"="{plan.threads},{plan.threads}"',
-        f'"amdgpu-waves-per-eu"="{waves},{waves}"',
-        '"uniform-work-group-size"="true"',
-        *(f'"amdgpu-no-{name}"' for name in _ABSENT),
-        *(() if agprs else ('"amdgpu-agpr-alloc"="0"',)),
-    ]
-    return f"attributes #0 = {{ {' '.join(words)} }}"
 
 
 def _place(low: Lowering) -> None:

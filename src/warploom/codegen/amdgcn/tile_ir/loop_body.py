@@ -30,6 +30,7 @@ WORD = 4
 FIRST_CHANNEL = 2  # further channels carry their own counts
 MOST_PRODUCTS = 32  # matrix instructions of an op, about
 MOST_REGISTERS = 256  # that hold the values of an iteration, all of them at once
+TEMPORARIES = 32  # registers that vector work takes on top; with fewer left, loops were spilled
 MOST_HELD = 192  # accumulators of a lane
 FEW_TILES = 4  # of a piece that vector work takes part by part
 SWIZZLED = 8  # rows after which the order of chunks repeats
@@ -257,7 +258,8 @@ class _Builder:
         if sum(self.sizes[home] for own in carried for home in set(own.homes)) > MOST_HELD:
             raise UnscheduledError("its accumulators do not fit registers")
         needed = sum(self.sizes.values()) + sum(self.static.values())
-        if needed > MOST_REGISTERS:
+        vector = any(op.role is OpRole.VALU_COMPUTE for op in self.ops)
+        if needed > MOST_REGISTERS - (TEMPORARIES if vector else 0):
             raise UnscheduledError(f"its values need {needed} registers of a lane")
         self._rename(carried)
         return LoopBody(

@@ -7,11 +7,14 @@ written only after the last use of the one before; tiles in LDS have as many as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any
 
+from warploom.codegen.amdgcn.tile_ir import ping_pong
 from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap
 from warploom.codegen.amdgcn.tile_ir.loop_body import (
     BodyOp,
@@ -22,18 +25,29 @@ from warploom.codegen.amdgcn.tile_ir.loop_body import (
 )
 from warploom.codegen.amdgcn.tile_ir.machine import AmdMachine
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, tile_extents
-from warploom.errors import WarploomError
+from warploom.errors import BackendError, WarploomError
 from warploom.ir import Counters, KernelShape, ScheduleDocument, tile as ir
+from warploom.ir.counter_dialect import Protocol
 from warploom.ir.machine_costs import MachineCosts, OpTiming
-from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ResourceKind
+from warploom.ir.schedule_ops import (
+    DepEdge,
+    OpDesc,
+    OpRole,
+    Phase,
+    ResourceKind,
+    ScheduleEntry,
+    ScheduleOps,
+)
 from warploom.ir.tile import Kernel
 from warploom.modulo import ModuloOptions, ModuloResult, model, solve_modulo
 from warploom.modulo.options import ExactUse
 from warploom.pipeline.modulo.bridge import BodyProblem
-from warploom.pipeline.modulo.entries import modulo_phases
+from warploom.pipeline.modulo.entries import ModuloPhases, modulo_phases
 from warploom.sim import interval_cost, mi355x_costs, simulate
 from warploom.sim.pace import Pace, find_pace
 from warploom.sync.counters import Synthesis, synthesise
+from warploom.sync.counters.cost import StallModel
+from warploom.sync.counters.synthesis import guarded
 from warploom.targets.mi355x import mi355x
 from warploom.verify import verify
 
@@ -41,16 +55,21 @@ TICK = 16  # cycles: what the solver counts in; a finer clock finds the same ord
 MAX_COPIES = 4
 MAX_UNROLL = 4
 TILES = (  # rows, columns, steps of a tile, waves: the largest first
-    (256, 256, 64, 8), (256, 192, 64, 8), (256, 128, 64, 8), (256, 128, 32, 8), (128, 256, 64, 8),
-    (128, 128, 64, 8), (128, 64, 64, 8), (64, 64, 64, 4), (64, 64, 32, 4),
+    (256, 256, 64, 8), (256, 224, 64, 8), (256, 192, 64, 8), (256, 128, 64, 8), (256, 128, 32, 8),
+    (128, 256, 64, 8), (128, 128, 64, 8), (128, 64, 64, 8), (64, 64, 64, 4), (64, 64, 32, 4),
 )  # fmt: skip
+VERY_NEAR = 0.01  # above what the busiest unit needs: not worth a further search
 NEAR = 0.03  # how much busier a unit may be in another division among waves
+TURNS = (2, 1)  # sections of matrix work in an iteration whose waves take turns
+TURN_ORDERS = 64  # orders of such an iteration that are tried
+TURN_TRIPS = 6
 BARRIER_SETS = 24  # sets of barriers that are compared
 # The heuristic is quick and knows of no registers while it places; the exact solver does.
 FAST = ModuloOptions(exact=ExactUse.NEVER)
 EXACT = ModuloOptions(goals=(), find_work=8.0, work=12.0, prove_work=2.0, gap=0.03)
 ROUGH = ModuloOptions(goals=(), find_work=12.5, work=25.0, prove_work=2.0, gap=0.1)
 MANY_OPS = 16
+SYNCHRONISING = (OpRole.SYNC, OpRole.FENCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +78,8 @@ class LoopSchedule:
 
     body: LoopBody
     document: ScheduleDocument
-    order: ModuloResult
-    guard: Synthesis
+    order: ModuloResult | None = None  # None: the schedule was given
+    guard: Synthesis | None = None
     axis: str = ""  # that the loop walks along
 
     @property
@@ -88,8 +107,24 @@ class LoopSchedule:
         found = self.pace()
         return "no steady pace" if found is None else found.text()
 
+    def order_text(self) -> str:
+        """When each op issues: as solved, or what follows what in an iteration of turns."""
+        if self.order is not None and self.document.protocol.groups == 1:
+            return str(self.order)
+        lines = [self.status()]
+        for entry in self.document.kernel:
+            if entry.op.role is not OpRole.SYNC:
+                lines.append(f"  {entry.op.label()}")
+            elif entry.op.tag == ScheduleOps.BARRIER:
+                lines.append("  -- the other group's turn --")
+        return "\n".join(lines)
+
     def status(self) -> str:
         """How good the order is: the least of the model, or how far from what no order can beat."""
+        if self.document.protocol.groups > 1:
+            return "order: the waves of a SIMD take turns with its units"
+        if self.order is None:
+            return "order: as given"
         ii, bound = self.order.ii * TICK, self.order.lower_bound * TICK
         if self.order.proven:
             return f"order: at {ii} in the ordering model, the least"
@@ -126,24 +161,110 @@ def schedule_loop(
             break
     else:
         raise UnscheduledError("tiles do not fit LDS, or its order repeats after many steps only")
-    bare = ScheduleDocument(
-        name=name,
+    bare = _bare(plan, body, storage, problem, phases, phases.protocol(plan.waves), phases.kernel)
+    return _guard(plan, bare, body, order, BARRIER_SETS)
+
+
+def schedule_in_turns(plan: TilePlan, body: LoopBody, *, name: str, lds: int) -> LoopSchedule:
+    """A schedule in which the two waves of a SIMD take turns (``ping_pong``).
+
+    Raises ``UnscheduledError`` where waves are no pairs or no order of that form fits.
+    """
+    if plan.waves != ping_pong.GROUPS * mi355x().simds:
+        raise UnscheduledError("its waves are no pairs on a SIMD")
+    return _InTurns(plan, body, name, lds).best()
+
+
+class _InTurns:
+    """Looks for the order in which waves take turns best."""
+
+    def __init__(self, plan: TilePlan, body: LoopBody, name: str, lds: int) -> None:
+        self.plan, self.body, self.lds = plan, body, lds
+        ops = body.described()
+        machine = machine_of(body, ops)
+        self.storage = _Storage(plan, body, ops, machine)
+        self.problem = self.storage.problem(name, lds, None, MAX_COPIES)
+        self.timed = self.storage.timed(plan.waves // ping_pong.GROUPS)
+        self.price = interval_cost(machine, trips=TURN_TRIPS, waves=None)
+
+    def best(self) -> LoopSchedule:
+        """The fastest of some orders."""
+        enough = max(unit_cycles(self.plan, self.body).values()) * (1 + VERY_NEAR)
+        found: list[tuple[float, ping_pong.Turns, int]] = []
+        for parts in TURNS:
+            for reads in (ping_pong.VECTOR, ping_pong.MATRIX):
+                first = ping_pong.first_turns(self.problem, self.timed, parts, reads)
+                ways = ping_pong.ahead_of(self.problem, first, self.timed)
+                ahead = next((a for a in ways if self.cost(first, a) < inf), None)
+                if ahead is None:
+                    continue
+                own, cycles = ping_pong.improved(
+                    first, partial(self.cost, ahead=ahead), TURN_ORDERS, enough
+                )
+                found.append((cycles, own, ahead))
+        made = None
+        if found:
+            _, turns, ahead = min(found, key=lambda each: each[0])
+            made = self.document(turns, ahead)
+        if made is None:
+            raise UnscheduledError("its work has no sections in which waves take turns")
+        return _guard(self.plan, made[1], self.body, made[0], 1)
+
+    def document(
+        self, turns: ping_pong.Turns, ahead: int
+    ) -> tuple[ModuloResult, ScheduleDocument] | None:
+        """An order as a schedule without waits, where it is one."""
+        order = ping_pong.arranged(self.problem, turns, ahead, self.lds, MAX_COPIES)
+        if order is None:
+            return None
+        phases = modulo_phases(self.problem, order)
+        protocol, kernel = ping_pong.in_turns(self.problem, turns, phases, self.plan.waves)
+        bare = _bare(self.plan, self.body, self.storage, self.problem, phases, protocol, kernel)
+        return order, bare
+
+    def cost(self, turns: ping_pong.Turns, ahead: int) -> float:
+        """Simulated cycles of a step."""
+        made = self.document(turns, ahead)
+        if made is None:
+            return inf
+        try:
+            _, cycles = guarded(made[1], self.price, StallModel.of(made[1]), 1)
+        except WarploomError:
+            return inf
+        return cycles / made[1].tiles_per_iteration
+
+
+def _bare(
+    plan: TilePlan, body: LoopBody, storage: _Storage, problem: BodyProblem, phases: ModuloPhases,
+    protocol: Protocol, kernel: tuple[ScheduleEntry, ...],
+) -> ScheduleDocument:  # fmt: skip
+    """The document of an order, without waits."""
+    return ScheduleDocument(
+        name=problem.problem.name,
         target=mi355x().name,
         strategy="modulo",
-        protocol=phases.protocol(plan.waves),
+        protocol=protocol,
         counters=Counters(vm_per_load=(0, 0), lgkm_per_load=(0, 0)),
         prologue=phases.prologue,
-        kernel=phases.kernel,
+        kernel=kernel,
         epilogue=phases.epilogue,
-        body=ops,
+        body=storage.ops,
         edges=tuple(DepEdge.flow(e.src, e.dst, e.distance) for e in problem.problem.edges),
         shape=_shape(plan, body),
-        machine=machine,
+        machine=storage.machine,
         flow=body.flow,
     )
+
+
+def _guard(
+    plan: TilePlan, bare: ScheduleDocument, body: LoopBody, order: ModuloResult, sets: int
+) -> LoopSchedule:
+    """With waits and barriers, and proven."""
+    assert bare.machine is not None
+    beside = max(1, plan.waves // mi355x().simds) // bare.protocol.groups
     try:
-        cost = interval_cost(machine, trips=6, waves=max(1, plan.waves // mi355x().simds))
-        guard = synthesise(bare, cost=cost, limit=BARRIER_SETS)
+        cost = interval_cost(bare.machine, trips=6, waves=beside)
+        guard = synthesise(bare, cost=cost, limit=sets)
     except WarploomError as error:
         raise UnscheduledError(f"it cannot be synchronised: {error.what}") from None
     report = verify(guard.document)
@@ -211,7 +332,7 @@ class _Storage:
     def __init__(
         self, plan: TilePlan, body: LoopBody, ops: tuple[OpDesc, ...], machine: MachineCosts
     ) -> None:
-        self.plan, self.body, self.ops = plan, body, ops
+        self.plan, self.body, self.ops, self.machine = plan, body, ops, machine
         self.maker = {value: i for i, op in enumerate(body.ops) for value in op.makes}
         self.counts = [
             op.count if op.role in (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD) else 1
@@ -227,6 +348,18 @@ class _Storage:
         self.places: dict[str, list[str]] = {}
         for value in sorted(self.maker, key=lambda v: self.maker[v]):
             self.places.setdefault(body.homes[value], []).append(value)
+
+    def timed(self, beside: int) -> list[ping_pong.Timed]:
+        """Cycles of each op of a wave, where so many waves ask for shared units at once."""
+        shared = {ResourceKind.GLOBAL_MEM, ResourceKind.LDS}
+        return [
+            ping_pong.Timed(
+                occupancy=p.occupancy * n,
+                issue=p.issue * n,
+                late=p.latency + (p.occupancy * n * beside if op.resource in shared else 0),
+            )
+            for op, p, n in zip(self.ops, self.prices, self.counts, strict=True)
+        ]
 
     def problem(self, name: str, lds: int, registers: int | None, copies: int) -> BodyProblem:
         """The modulo problem: units, edges, one home a value, rings of LDS tiles."""
@@ -424,14 +557,25 @@ class ScheduledKernel:
     plain: tuple[str, ...]
 
     @property
+    def bound(self) -> int:
+        """Cycles of one step of all loops that their busiest units need."""
+        found = (unit_cycles(self.plan, s.body) for s in self.by_loop.values())
+        return sum(max(each.values()) for each in found)
+
+    @property
     def cycles(self) -> float:
         """Simulated cycles of one step of all loops."""
         paces = [s.pace() for s in self.by_loop.values()]
         return sum(p.per_tile if p is not None else inf for p in paces)
 
 
-def schedule_kernel(plan: TilePlan, registers: int | None = None) -> ScheduledKernel:
-    """Schedules of all loops that can have one. Raises ``UnscheduledError`` where none can."""
+def schedule_kernel(
+    plan: TilePlan, registers: int | None = None, *, in_turns: bool = False
+) -> ScheduledKernel:
+    """Schedules of all loops that can have one. Raises ``UnscheduledError`` where none can.
+
+    ``in_turns``: the waves of a SIMD take turns, in all loops.
+    """
     bodies: dict[int, tuple[ir.Loop, LoopBody]] = {}
     why: list[str] = []
     vectors: dict[str, AxisMap] = {}
@@ -450,16 +594,55 @@ def schedule_kernel(plan: TilePlan, registers: int | None = None) -> ScheduledKe
         tiles = "x".join(str(plan.padded[v]) for v in dict.fromkeys(_named(body)))
         number = f"_{len(found)}" if found else ""
         try:
-            made = schedule_loop(
-                plan, body, name=f"{plan.kernel.name}_{tiles}{number}", registers=registers,
-                lds=plan.machine.lds_bytes,
-            )  # fmt: skip
+            named = f"{plan.kernel.name}_{tiles}{number}"
+            lds = plan.machine.lds_bytes
+            made = (
+                schedule_in_turns(plan, body, name=named, lds=lds)
+                if in_turns
+                else schedule_loop(plan, body, name=named, registers=registers, lds=lds)
+            )
             found[key] = replace(made, axis=plan.kernel.var(loop.var).axis)
         except UnscheduledError as error:
             why.append(f"the loop over '{loop.var}': {error}")
-    if not found:
+    if not found or (in_turns and len(found) < len(bodies)):
         raise UnscheduledError("; ".join(why))
     return ScheduledKernel(plan=replace(plan, vectors=vectors), by_loop=found, plain=tuple(why))
+
+
+def with_documents(plan: TilePlan, documents: Sequence[ScheduleDocument]) -> ScheduledKernel:
+    """The loops of a plan that can be pipelined, in order, with schedules that are given.
+
+    Raises ``BackendError`` where a document is not one of its loop's ops and values.
+    """
+    found: dict[int, LoopSchedule] = {}
+    vectors: dict[str, AxisMap] = {}
+    left = list(documents)
+    for loop in _loops(plan.kernel.ops):
+        try:
+            body = loop_body(plan, loop)
+        except UnscheduledError:
+            continue
+        if not left:
+            break
+        document = left.pop(0)
+        ops = {op.key for op in body.described()}
+        own = {e.op.key for p in Phase for e in document.phase(p) if e.op.role not in SYNCHRONISING}
+        if document.flow != body.flow or not own <= ops:
+            raise BackendError(
+                f"schedule {document.name!r} is not one of the loop over {loop.var!r}",
+                where=str(loop.line or ""),
+                why="its ops or the values between them are others",
+                fix="change the order, waits and barriers of the schedule only",
+            )
+        vectors |= body.vectors
+        found[id(loop)] = LoopSchedule(
+            body=body, document=document, axis=plan.kernel.var(loop.var).axis
+        )
+    if left:
+        raise BackendError(
+            f"{len(left)} schedule(s) more than loops", fix="the schedules as they were dumped"
+        )
+    return ScheduledKernel(plan=replace(plan, vectors=vectors), by_loop=found, plain=())
 
 
 def _named(body: LoopBody) -> Iterator[str]:
@@ -534,6 +717,17 @@ def busiest(plan: TilePlan) -> int | None:
             continue
         total += max(unit_cycles(plan, body).values())
     return total or None
+
+
+def unit_table(plan: TilePlan) -> str:
+    """Cycles an iteration of every loop that can be pipelined, by unit."""
+    found = []
+    for loop in _loops(plan.kernel.ops):
+        with suppress(UnscheduledError):
+            busy = unit_cycles(plan, loop_body(plan, loop))
+            units = ", ".join(f"{kind.name} {cycles}" for kind, cycles in busy.items())
+            found.append(f"loop over {loop.var}: {units}")
+    return "; ".join(found)
 
 
 def unit_cycles(plan: TilePlan, body: LoopBody) -> dict[ResourceKind, int]:

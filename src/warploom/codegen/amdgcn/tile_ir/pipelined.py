@@ -16,7 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warploom.codegen.amdgcn.lower.pointwise import IrText
-from warploom.codegen.amdgcn.lower.table import DMA_SCOPE, READ_SCOPE, SYNC
+from warploom.codegen.amdgcn.lower.table import (
+    DMA_SCOPE,
+    READ_SCOPE,
+    SYNC,
+    emit_stagger,
+    emit_tail_barriers,
+)
 from warploom.codegen.amdgcn.tile_ir import reduce, transfers
 from warploom.codegen.amdgcn.tile_ir.layout import Layout, count_of, places, run_of
 from warploom.codegen.amdgcn.tile_ir.loop_body import BodyOp, CarriedPieces, Key, Wanted, restricted
@@ -188,7 +194,7 @@ class _Pipelined:
     def _phases(self, trips: str) -> None:
         text, state, document = self.text, self.low.state, self.plan.document
         guard, loop, drain = (state.new_label(n) for n in ("guard", "loop", "drain"))
-        self._phase(document.prologue)
+        self._prologue()
         before, filled = dict(self.held), Counter(self.runs)
         self.pin()
         text.add(f"br label %{guard}")
@@ -241,7 +247,22 @@ class _Pipelined:
         self.runs = filled
         self.turn = trips
         self._phase(document.epilogue)
+        emit_tail_barriers(self, self._group())  # type: ignore[arg-type]
         self.pin()
+
+    def _prologue(self) -> None:
+        """Where groups of waves take turns the later ones fall behind in it."""
+        document = self.plan.document
+        at = document.protocol.stagger_index
+        self._phase(document.prologue[:at])
+        if at is not None:
+            emit_stagger(self, self._group())  # type: ignore[arg-type]
+            self._phase(document.prologue[at:])
+
+    def _group(self) -> str:
+        """Which group of waves one's own is."""
+        each = self.plan.document.protocol.waves_per_group
+        return self.low.state.at_entry(("wave group", each), f"udiv i32 %wave, {each}")
 
     def _read_first(self, entries: tuple[ScheduleEntry, ...]) -> set[str]:
         """Homes of registers that a phase reads before it writes them."""

@@ -11,11 +11,13 @@ barriers stand where two accesses of LDS need one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from time import perf_counter
+from typing import Any, TypeVar
 
 from warploom.codegen.amdgcn.isa import Resources, read_resources
 from warploom.codegen.amdgcn.isa_check import GateReport
@@ -31,6 +33,7 @@ from warploom.codegen.amdgcn.tile_ir.loop_schedule import (
     pipelined_plans,
     schedule_kernel,
     why_plain,
+    with_documents,
 )
 from warploom.codegen.amdgcn.tile_ir.machine import BYTES, HALVES, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, candidates
@@ -38,7 +41,7 @@ from warploom.codegen.amdgcn.tile_ir.signature import Argument
 from warploom.codegen.amdgcn.toolchain import compile_ir, compile_object
 from warploom.errors import BackendError, ConfigError
 from warploom.frontend.simplify import simplify
-from warploom.ir import tile as ir
+from warploom.ir import ScheduleDocument, tile as ir
 from warploom.ir.tile import Access, Kernel, is_number, walk
 from warploom.passes.expand_products import float_i8_products, split_f32_products
 
@@ -52,7 +55,10 @@ VARIANTS = (  # (reuse, prefetch), tried in order for each tile
 )
 MOST_GROUPS = 2**31 - 1
 REGISTER_BUDGETS = (None, 208)  # registers of a lane that may hold values
+NEAR_BOUND = 0.1  # of what the busiest unit needs
 MOST_TRIED = 8  # compilations
+Seen = Callable[[str, float], None]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,16 +222,20 @@ def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
     waves: int = 4,
     machine: AmdMachine = MI355X,
     pipelined: bool = True,
+    seen: Seen | None = None,
 ) -> TileProgram:
     """Compile a kernel with the largest tile that fits registers and LDS.
 
     ``extents`` fixes tiles and steps by variable or axis. ``pipelined=False`` keeps plain loops.
+    ``seen`` hears the name and the seconds of every pass that ran.
     """
-    own = simplify(float_i8_products(split_f32_products(kernel)))
+    clock = _Clock(seen)
+    with clock.of("expand"):
+        own = expanded(kernel)
     _require(own, machine)
     why: tuple[str, ...] = ()
     if pipelined and machine.wide_dma:
-        found = _pipelined(own, _checked(own, extents or {}), machine)
+        found = _pipelined(own, _checked(own, extents or {}), machine, clock)
         if isinstance(found, TileProgram):
             return found
         why = found
@@ -235,20 +245,15 @@ def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
         plan = TilePlan(kernel=own, extents=tile, waves=waves, machine=machine)
         for reuse, prefetch in VARIANTS:
             try:
-                lowered = lower_kernel(plan, reuse=reuse, prefetch=prefetch)
+                with clock.of("lower"):
+                    lowered = lower_kernel(plan, reuse=reuse, prefetch=prefetch)
             except BudgetError as error:
                 last = error
                 continue
             if prefetch and not lowered.prefetched:
                 continue  # the same as the next variant
-            made = compile_ir(lowered.ir, machine.cpu)
-            program = TileProgram(
-                kernel=own,
-                lowered=lowered,
-                assembly=made.assembly,
-                versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
-                not_pipelined=why,
-            )
+            with clock.of("codegen"):
+                program = _compiled(own, lowered, why)
             if not program.resources.vgpr_spills and not program.resources.scratch_bytes:
                 return program
             if best is None or program.resources.vgpr_spills < best.resources.vgpr_spills:
@@ -266,8 +271,44 @@ def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
     )
 
 
+def _compiled(kernel: Kernel, lowered: LoweredKernel, plain: tuple[str, ...]) -> TileProgram:
+    """The machine code of a lowered kernel; ``plain``: why loops of it are not pipelined."""
+    made = compile_ir(lowered.ir, lowered.plan.machine.cpu)
+    return TileProgram(
+        kernel=kernel,
+        lowered=lowered,
+        assembly=made.assembly,
+        versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
+        not_pipelined=plain,
+    )
+
+
+def expanded(kernel: Kernel) -> Kernel:
+    """The kernel with products of f32 and i8 as products of bf16, folded and shared."""
+    return simplify(float_i8_products(split_f32_products(kernel)))
+
+
+def compile_scheduled(
+    kernel: Kernel, documents: Sequence[ScheduleDocument], *, extents: Mapping[str, int],
+    waves: int, across: int, machine: AmdMachine = MI355X,
+) -> TileProgram:  # fmt: skip
+    """Compile an expanded kernel with given schedules of its pipelined loops, in their order.
+
+    Raises ``BackendError`` where a schedule is not one of its loop, or the code is not exactly it.
+    """
+    plan = TilePlan(
+        kernel=kernel, extents=dict(extents), waves=waves, across=across, machine=machine
+    )
+    scheduled = with_documents(plan, documents)
+    lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
+    program = _compiled(kernel, lowered, scheduled.plain)
+    if program.gate is not None:
+        program.gate.require()
+    return program
+
+
 def _pipelined(
-    own: Kernel, pinned: Mapping[str, int], machine: AmdMachine
+    own: Kernel, pinned: Mapping[str, int], machine: AmdMachine, clock: _Clock
 ) -> TileProgram | tuple[str, ...]:
     """The first configuration whose code is exactly its schedules; else why there is none.
 
@@ -276,25 +317,21 @@ def _pipelined(
     """
     why: dict[str, None] = {}
     tried = 0
-    for plan in pipelined_plans(own, pinned, machine):
-        for scheduled in _orders(plan, why):
+    for plan in clock.each("tiles", pipelined_plans(own, pinned, machine)):
+        for scheduled in clock.each("order", _orders(plan, why)):
             try:
-                lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
+                with clock.of("lower"):
+                    lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
             except (UnscheduledError, BudgetError) as error:
                 why[str(getattr(error, "what", "") or error)] = None
                 continue
             try:
-                made = compile_ir(lowered.ir, machine.cpu)
+                with clock.of("codegen"):
+                    program = _compiled(own, lowered, scheduled.plain)
             except BackendError as error:
                 return (*why, str(error).splitlines()[0])  # it is lowered without a pipeline
-            program = TileProgram(
-                kernel=own,
-                lowered=lowered,
-                assembly=made.assembly,
-                versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
-                not_pipelined=scheduled.plain,
-            )
-            assert program.gate is not None
+            with clock.of("gate"):
+                assert program.gate is not None
             if program.gate.exact:
                 return program
             tried += 1
@@ -304,15 +341,48 @@ def _pipelined(
     return tuple(why) or why_plain(own, pinned, machine)
 
 
-def _orders(plan: TilePlan, why: dict[str, None]) -> list[ScheduledKernel]:
-    """Schedules of a plan for several budgets of registers, the fastest first."""
+class _Clock:
+    """Tells somebody how long passes took."""
+
+    def __init__(self, seen: Seen | None) -> None:
+        self.seen = seen or (lambda _, __: None)
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """A pass."""
+        begun = perf_counter()
+        try:
+            yield
+        finally:
+            self.seen(name, perf_counter() - begun)
+
+    def each(self, name: str, values: Iterator[_T]) -> Iterator[_T]:
+        """A pass whose results come one after the other; what is done with them is not counted."""
+        while True:
+            with self.of(name):
+                found = next(values, None)
+            if found is None:
+                return
+            yield found
+
+
+def _orders(plan: TilePlan, why: dict[str, None]) -> Iterator[ScheduledKernel]:
+    """Schedules of a plan, the fastest first. Those that waves of a SIMD run in turns come at once
+    where they are near what the busiest unit needs: nothing could be much faster.
+    """
     found = []
+    with suppress(UnscheduledError):
+        turned = schedule_kernel(plan, in_turns=True)
+        if turned.cycles <= turned.bound * (1 + NEAR_BOUND):
+            yield turned
+        else:
+            found.append(turned)
     for registers in REGISTER_BUDGETS:
         try:
             found.append(schedule_kernel(plan, registers))
         except UnscheduledError as error:
             why[str(error)] = None
-    return sorted(found, key=lambda each: each.cycles)
+    yield from sorted(found, key=lambda each: each.cycles)
 
 
 def _require(own: Kernel, machine: AmdMachine) -> None:
