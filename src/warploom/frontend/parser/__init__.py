@@ -97,7 +97,7 @@ def _check_loops(frame: Frame) -> None:
     live: set[str] = set()
     for op in reversed(frame.build.scopes[0]):
         if isinstance(op, Loop):
-            stores = any(isinstance(o, Store) for o in op.body)
+            stores = any(isinstance(o, Store) for o in walk(op.body))
             if not stores and not any(c.result.name in live for c in op.carried):
                 if frame.build.without:
                     continue

@@ -289,6 +289,8 @@ def _filled(call: Call, word: Word) -> Value:
     if not isinstance(dtype, DType):
         call.fail(f"{dtype!r} is no element type", fix="dtype=wl.f32")
     args, number = (call.args, 0.0) if zeros else (call.args[:-1], call.args[-1])
+    if len(args) == 1 and isinstance(args[0], tuple):  # a shape, as array libraries take it
+        args = list(args[0])
     return spread(call.frame, call.node, call.value(number, dtype), _axes(call, args))
 
 

@@ -42,8 +42,7 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
         extent=bounds.extent,
     )
     build.vars[var.name] = var
-    parts = [p for p in ast.walk(ast.Module(node.body, [])) if isinstance(p, ast.Name)]
-    names = {node.target.id, *(p.id for p in parts if isinstance(p.ctx, ast.Store))}
+    names = {node.target.id, *_bound(node.body)}
     first = _enter(frame, node, names)
     inside = {name: frame.env[name] for name in first}
     frame.env[node.target.id] = var
@@ -88,6 +87,14 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
             share=bounds.share,
         )
     )
+
+
+def _bound(body: list[ast.stmt]) -> set[str]:
+    """Names that statements give a value; those of a comprehension are its own."""
+    nodes = [n for statement in body for n in ast.walk(statement)]
+    own = {id(n) for c in nodes if isinstance(c, ast.comprehension) for n in ast.walk(c.target)}
+    names = [n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return {n.id for n in names if id(n) not in own}
 
 
 def _stopped(frame: Frame, node: ast.For, inside: dict[str, ir.Value]) -> str | None:
@@ -142,7 +149,9 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
     if frame.build.running is not None and not (kwargs.keys() & {"some", "whole"}):
         until = axis if kwargs.get("until") is None else kwargs["until"]
         kwargs["until"] = pointwise(frame, node, Fn.WHERE, frame.build.running, until, 0)
-    start, until = (_bound(frame, node, name, kwargs.get(name)) for name in ("start", "until"))
+    start, until = (
+        _bound_value(frame, node, name, kwargs.get(name)) for name in ("start", "until")
+    )
     bounds = start, until
     lists = tuple(
         _tiles(frame, node, kwargs[name], whole=name == "whole")
@@ -255,7 +264,7 @@ def _tiles(frame: Frame, node: ast.Call, given: Symbol, *, whole: bool) -> ir.Ti
     return ir.Tiles(tensor=tiles.name, counts=counts.name, whole=whole)
 
 
-def _bound(frame: Frame, node: ast.Call, name: str, symbol: Symbol) -> str | None:
+def _bound_value(frame: Frame, node: ast.Call, name: str, symbol: Symbol) -> str | None:
     if symbol is None:
         return None
     value = value_of(frame, node, symbol)

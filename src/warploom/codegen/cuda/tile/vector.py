@@ -136,7 +136,9 @@ class Vector(Loads):
         if self.body.values[name].dtype is DType.BOOL:
             kind = "bool"
         label = called("u", name)
-        self.scopes.step.append(f"const {kind} {label} = {text};")
+        line = f"const {kind} {label} = {text};"
+        if line not in self.scopes.step:  # the elements and the rows of a step may both ask for it
+            self.scopes.step.append(line)
         return label
 
     def position(self, var: str) -> str:
