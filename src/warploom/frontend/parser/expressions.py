@@ -146,7 +146,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Symbol:
     if isinstance(base, Value):
         if node.attr == "T":
             return transpose(frame, node, base)
-        return base.dtype if node.attr == "dtype" else method(frame, node, base)
+        return frame.build.kind(base) if node.attr == "dtype" else method(frame, node, base)
     if isinstance(base, Var) or not is_static(base):
         frame.wrong_name(
             node,
