@@ -78,7 +78,8 @@ def as_stored(array: Array, dtype: DType) -> Array:
     if not dtype.is_unsigned and array.dtype.kind == "i":
         return array
     half = 2 ** (kind.bits - 1)
-    return (array.astype(np.int64) + half) % (2 * half) - half
+    made: Array = (array.astype(np.int64) + half) % (2 * half) - half
+    return made
 
 
 def as_declared(array: Array, dtype: DType) -> Array:
@@ -86,7 +87,8 @@ def as_declared(array: Array, dtype: DType) -> Array:
     if dtype not in _UNSIGNED:
         return array
     bits, kind = _UNSIGNED[dtype]
-    return (array.astype(np.int64) % 2**bits).astype(kind)
+    made: Array = (array.astype(np.int64) % 2**bits).astype(kind)
+    return made
 
 
 FUNCTIONS: dict[Fn, Callable[..., Any]] = {

@@ -386,7 +386,10 @@ class TileKernel:
         return kernel, *self._as_stored(pairs, kinds, built_in | given)
 
     def _as_stored(
-        self, pairs: Sequence[tuple[TensorText, Any]], kinds: Types, given: dict[str, Any]
+        self,
+        pairs: Sequence[tuple[TensorText, Any]],
+        kinds: Mapping[str, str | DType],
+        given: dict[str, Any],
     ) -> tuple[list[Any], dict[str, Any]]:
         """Arrays, and what outputs hold before, as the kernel's tensors hold them."""
         import numpy as np  # noqa: PLC0415 (only when asked)

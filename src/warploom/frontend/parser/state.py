@@ -146,8 +146,8 @@ class Builder:
         """A number of the source."""
         if dtype is DType.U32:
             whole = bits(int(number))
-            key = (repr(whole), dtype)
-            return self.without_sign(self.once(ir.Const, key, (), DType.I32, line, value=whole))
+            made = self.once(ir.Const, (repr(whole), dtype), (), DType.I32, line, value=whole)
+            return self.without_sign(made)
         number = _as(number, dtype)
         key = (repr(number), dtype)
         return self.once(ir.Const, key, (), dtype, line, value=number)
