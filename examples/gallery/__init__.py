@@ -3,7 +3,19 @@
 ``CASES`` has them all; ``scripts/gallery`` runs them and writes the table of ``README.md``.
 """
 
-from examples.gallery import attention, matmul, normalise, pointwise, reduce, scans, sparse
+from examples.gallery import (
+    attention,
+    contexts,
+    matmul,
+    normalise,
+    pointwise,
+    reduce,
+    scans,
+    serving,
+    sparse,
+    training,
+    vision,
+)
 from examples.gallery.case import Case
 
 CASES: tuple[Case, ...] = (
@@ -14,6 +26,10 @@ CASES: tuple[Case, ...] = (
     *matmul.CASES,
     *attention.CASES,
     *sparse.CASES,
+    *training.CASES,
+    *serving.CASES,
+    *contexts.CASES,
+    *vision.CASES,
 )
 
 __all__ = ["CASES", "Case"]

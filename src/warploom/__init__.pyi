@@ -99,6 +99,8 @@ from warploom.frontend.builtins import (
     tanh as tanh,
     tile as tile,
     topk as topk,
+    u8 as u8,
+    u32 as u32,
     uniform as uniform,
     where as where,
     zeros as zeros,

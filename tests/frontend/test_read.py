@@ -284,3 +284,49 @@ def test_sizes_that_no_input_has():
     with pytest.raises(wl.KernelCallError, match="size of axis 'n'"):
         kernel.reference(np.zeros(3))
     close(kernel.reference(np.zeros(3), sizes={"n": 4})[1], np.arange(4))
+
+
+@wl.kernel
+def sums_of_powers(x: wl.In["m", "n"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    i = 7  # not the comprehension's
+    parts = [x[m, n] * i for i in range(1, 5) if i != 3]
+    total = wl.full((m, n), 1.0)
+    out[m, n] = total + sum(p * j for j, p in enumerate(parts)) + i
+
+
+def test_comprehensions_are_written_out():
+    x = normal(3, 5)
+    close(sums_of_powers.reference(x, types="f32"), 1 + 2 * x + 2 * 4 * x + 7)
+
+
+@wl.kernel
+def comprehension_in_a_loop(x: wl.In["m", "k"], out: wl.Out["m"]):
+    m = wl.tile(out)
+    scales, s = (1.0, 2.0), 3.0
+    acc = wl.zeros(m)
+    for k in wl.steps(x.k, 4):
+        acc += sum([(x[m, k] * s).sum(axis=1) for s in scales]) + s
+    out[m] = acc
+
+
+def test_a_comprehension_binds_nothing_around_it():
+    x = normal(3, 10)
+    close(comprehension_in_a_loop.reference(x, types="f32"), 3 * x.sum(1) + 3 * 3)
+
+
+@wl.kernel
+def stored_by_an_inner_loop(x: wl.In["n", "c", "s"], out: wl.Out["n", "c", "s"]):
+    c = wl.tile("c", unit="c")
+    total = wl.zeros()
+    for n in wl.steps(x.n):
+        for s in wl.steps(x.s):
+            total += x[n, c, s].sum()
+    for n in wl.steps(x.n):
+        for s in wl.steps(x.s):
+            out[n, c, s] = x[n, c, s] - total
+
+
+def test_a_loop_whose_inner_loop_stores_has_an_effect():
+    x = normal(3, 2, 5)
+    close(stored_by_an_inner_loop.reference(x, types="f32"), x - x.sum((0, 2), keepdims=True))

@@ -20,6 +20,7 @@ f32, bf16, f16 = DType.F32, DType.BF16, DType.F16
 e4m3, e5m2 = DType.E4M3, DType.E5M2
 inf = math.inf
 i32, i8, i4 = DType.I32, DType.I8, DType.I4
+u32, u8 = DType.U32, DType.U8
 bool_ = DType.BOOL
 
 

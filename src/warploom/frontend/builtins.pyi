@@ -69,6 +69,8 @@ __all__ = [
     "tanh",
     "tile",
     "topk",
+    "u32",
+    "u8",
     "uniform",
     "where",
     "zeros",
@@ -87,6 +89,8 @@ e5m2: Final = DType.E5M2
 i32: Final = DType.I32
 """32-bit integer; sums and products wrap."""
 i8: Final = DType.I8
+u32: Final = DType.U32
+u8: Final = DType.U8
 """8-bit integer; conversions saturate."""
 i4: Final = DType.I4
 """4-bit integer, two to a byte; loaded, never stored."""

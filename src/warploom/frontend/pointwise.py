@@ -20,6 +20,7 @@ _FORMATS = {
 }
 _SATURATING = {DType.E4M3, DType.E5M2}
 _INTEGERS = {DType.I32: 32, DType.I8: 8, DType.I4: 4}
+_UNSIGNED = {DType.U32: (32, np.uint32), DType.U8: (8, np.uint8)}
 
 
 def rounded(array: Array, dtype: DType) -> Array:
@@ -28,6 +29,8 @@ def rounded(array: Array, dtype: DType) -> Array:
         return array.astype(bool)
     if dtype in _INTEGERS:
         return _whole(array, _INTEGERS[dtype])
+    if dtype in _UNSIGNED:
+        return _natural(array, _UNSIGNED[dtype][0])
     values = np.asarray(array, np.float64)
     if dtype is DType.F32:
         with np.errstate(over="ignore"):
@@ -53,6 +56,39 @@ def _whole(array: Array, bits: int) -> Array:
         return (whole - least) % 2**bits + least if bits == 32 else np.clip(whole, least, most)
     finite = np.nan_to_num(np.asarray(array, np.float64), nan=0.0, posinf=most, neginf=least)
     return np.trunc(np.clip(finite, least, most)).astype(np.int64)
+
+
+def _natural(array: Array, bits: int) -> Array:
+    """The same without sign."""
+    if array.dtype.kind in "iub":
+        whole = array.astype(np.int64)
+        return whole % 2**bits if bits == 32 else np.clip(whole, 0, 2**bits - 1)
+    finite = np.nan_to_num(np.asarray(array, np.float64), nan=0.0, posinf=2.0**bits, neginf=0.0)
+    return np.trunc(np.clip(finite, 0, 2**bits - 1)).astype(np.int64)
+
+
+def as_stored(array: Array, dtype: DType) -> Array:
+    """Whole numbers as the signed ones that a kernel's tensor of that type holds: the same bits.
+
+    Arrays without sign that stand for i8 or i32 count by their bits, too.
+    """
+    kind = dtype.stored
+    if kind not in (DType.I8, DType.I32) or dtype is DType.BOOL or array.dtype.kind not in "iu":
+        return array if not dtype.is_unsigned else as_stored(_natural(array, dtype.bits), dtype)
+    if not dtype.is_unsigned and array.dtype.kind == "i":
+        return array
+    half = 2 ** (kind.bits - 1)
+    made: Array = (array.astype(np.int64) + half) % (2 * half) - half
+    return made
+
+
+def as_declared(array: Array, dtype: DType) -> Array:
+    """What a tensor of a kernel holds as numbers of the type that its author declared."""
+    if dtype not in _UNSIGNED:
+        return array
+    bits, kind = _UNSIGNED[dtype]
+    made: Array = (array.astype(np.int64) % 2**bits).astype(kind)
+    return made
 
 
 FUNCTIONS: dict[Fn, Callable[..., Any]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -310,8 +310,17 @@ class TileKernel:
         or by nothing. All else as in ``Kernel.reference``: scalars by name, ``exact``,
         ``extents``, ``sizes``, ``initial``.
         """
+        from warploom.frontend.pointwise import as_declared  # noqa: PLC0415 (NumPy when asked)
+
         kernel, every, rest = self._evaluated(arrays, types, constants, without, given)
-        return kernel.reference(*every, **rest)
+        made = kernel.reference(*every, **rest)
+        kinds = {t.name: t.dtype for t in self.signature.tensors} | self.spell(types or {})
+        outputs = [
+            DType(kinds[t.name] or DType.F32) for t in kernel.tensors if t.access is Access.OUT
+        ]
+        if isinstance(made, tuple):
+            return tuple(as_declared(x, d) for x, d in zip(made, outputs, strict=True))
+        return as_declared(made, outputs[0])
 
     def compare(
         self,
@@ -374,7 +383,26 @@ class TileKernel:
         known = [*self.signature.scalars, *self.signature.choices]
         self.check_names("an argument", scalars, known, "scalars and choices of the kernel")
         built_in = {n: v for n, v in self.signature.scalar_defaults.items() if n not in choices}
-        return kernel, [a for _, a in pairs if a is not None], built_in | given
+        return kernel, *self._as_stored(pairs, kinds, built_in | given)
+
+    def _as_stored(
+        self,
+        pairs: Sequence[tuple[TensorText, Any]],
+        kinds: Mapping[str, str | DType],
+        given: dict[str, Any],
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Arrays, and what outputs hold before, as the kernel's tensors hold them."""
+        import numpy as np  # noqa: PLC0415 (only when asked)
+
+        from warploom.frontend.pointwise import as_stored  # noqa: PLC0415
+
+        stated = {t.name: t.dtype for t in self.signature.tensors if t.dtype is not None}
+        types = {n: DType(d) for n, d in (stated | dict(kinds)).items()}
+        arrays = [as_stored(np.asarray(a), types[t.name]) for t, a in pairs if a is not None]
+        if given.get("initial"):
+            before = {n: as_stored(np.asarray(a), types[n]) for n, a in given["initial"].items()}
+            given = given | {"initial": before}
+        return arrays, given
 
     def _read(
         self,

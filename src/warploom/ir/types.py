@@ -16,12 +16,18 @@ SYNONYMS = {
     **dict.fromkeys(("int32", "s32"), "i32"),
     **dict.fromkeys(("int8", "s8"), "i8"),
     **dict.fromkeys(("int4", "s4"), "i4"),
+    **dict.fromkeys(("uint32",), "u32"),
+    **dict.fromkeys(("uint8",), "u8"),
 }
 """Other usual names of element types."""
 
 
 class DType(StrEnum):
-    """Element types; products accumulate in ``F32``."""
+    """Element types; products accumulate in ``F32``.
+
+    ``U32``, ``U8`` and ``BOOL`` are types of tensors as an author declares them. In tensors of a
+    kernel stand types of the same bits (see ``stored``); values are signed, or conditions.
+    """
 
     F32 = "f32"
     BF16 = "bf16"
@@ -31,6 +37,8 @@ class DType(StrEnum):
     I32 = "i32"
     I8 = "i8"
     I4 = "i4"
+    U32 = "u32"
+    U8 = "u8"
     BOOL = "bool"
 
     bits: int
@@ -43,12 +51,22 @@ class DType(StrEnum):
         return None if name is None else cls(name)
 
     def __init__(self, name: str) -> None:
-        self.bits = {"f32": 32, "i32": 32, "bf16": 16, "f16": 16, "i4": 4}.get(name, 8)
+        self.bits = {"f32": 32, "i32": 32, "u32": 32, "bf16": 16, "f16": 16, "i4": 4}.get(name, 8)
 
     @property
     def is_float(self) -> bool:
         """Whether it is a floating-point type."""
         return self.value in {"f32", "bf16", "f16", "e4m3", "e5m2"}
+
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether it is a type of whole numbers without sign."""
+        return self in (DType.U32, DType.U8)
+
+    @property
+    def stored(self) -> "DType":
+        """The type that tensors of a kernel have in its place: one of the same bytes."""
+        return {DType.U32: DType.I32, DType.U8: DType.I8, DType.BOOL: DType.I8}.get(self, self)
 
 
 class Access(StrEnum):

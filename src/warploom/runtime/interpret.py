@@ -36,7 +36,7 @@ from warploom.errors import (
     OrderError,
     SchedulingError,
 )
-from warploom.frontend.pointwise import rounded
+from warploom.frontend.pointwise import as_declared, as_stored, rounded
 from warploom.frontend.printing import Printed, printing
 from warploom.frontend.signature import MISSING
 from warploom.frontend.tile_kernel import TileKernel, Types
@@ -104,8 +104,13 @@ def interpret(
         kernel = tile_kernel.value_for(kinds, lengths, choices | built_in, without)
     key = tuple((a, n) for a, n in lengths.items() if a in {v.axis for v in kernel.vars})
     axes = {t.name: tuple(a.name for a in t.axes) for t in tile_kernel.signature.tensors}
-    arrays_of = {n: Named(np.asarray(v), axes[n]) for n, v in held.items()}
-    before = {n: Named(np.asarray(v), axes[n]) for n, v in initial.items() if n in axes}
+    meant = {n: DType(k) for n, k in kinds.items()}
+    arrays_of = {n: Named(as_stored(np.asarray(v), meant[n]), axes[n]) for n, v in held.items()}
+    before = {
+        n: Named(as_stored(np.asarray(v), meant[n]), axes[n])
+        for n, v in initial.items()
+        if n in axes
+    }
     if config is None or target == "mi355x":
         measured_pins = recall(kernel, dict(key)) or tuned_pins(
             tile_kernel, kernel, choices, dict(key)
@@ -126,7 +131,7 @@ def interpret(
     )
     show(shown, made)
     outputs = [
-        _like(inputs, made[t.name].in_order(axes[t.name]))
+        _like(inputs, as_declared(made[t.name].in_order(axes[t.name]), meant[t.name]))
         for t in tile_kernel.signature.outputs
         if t.name in made
     ]

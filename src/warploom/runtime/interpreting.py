@@ -32,10 +32,12 @@ KINDS = {
     "int8": DType.I8,
     "uint8": DType.I8,
     "int32": DType.I32,
+    "uint32": DType.I32,
     "int64": DType.I32,
     "bool": DType.BOOL,
 }
-"""Element types by what NumPy and torch call them."""
+"""Element types by what NumPy and torch call them; unsigned ones count by their bits."""
+UNSIGNED = {DType.U8: "uint8", DType.U32: "uint32"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +126,18 @@ def values_of(tensor: Any, layout: Layout) -> Any:  # noqa: ANN401 (a NumPy arra
     """The elements of a tensor as a layout sees them: float32, or whole numbers."""
     import numpy as np  # noqa: PLC0415 (calls on a GPU need none)
 
+    from warploom.frontend.pointwise import as_stored  # noqa: PLC0415 (NumPy)
+
     if isinstance(tensor, np.ndarray):
         steps = tuple(s * tensor.itemsize for s in layout.strides)
         seen = np.lib.stride_tricks.as_strided(tensor, layout.shape, steps)
+        if seen.dtype.kind == "u" and layout.dtype in (DType.I8, DType.I32):
+            return as_stored(seen, layout.dtype)
         return seen.astype(np.int64 if seen.dtype.kind in "iub" else np.float32)
     seen = _strided(tensor, layout)
     if layout.dtype in (DType.I32, DType.I8, DType.BOOL):
         whole = seen.numpy()
-        return (whole.view(np.int8) if whole.dtype == np.uint8 else whole).astype(np.int64)
+        return as_stored(whole, layout.dtype).astype(np.int64)
     return seen.float().numpy()
 
 
@@ -141,12 +147,16 @@ def write_back(tensor: Any, layout: Layout, made: Any) -> None:  # noqa: ANN401
 
     if isinstance(tensor, np.ndarray):
         steps = tuple(s * tensor.itemsize for s in layout.strides)
-        np.lib.stride_tricks.as_strided(tensor, layout.shape, steps)[...] = made
+        seen = np.lib.stride_tricks.as_strided(tensor, layout.shape, steps)
+        seen[...] = made if seen.dtype.kind != "u" else made.astype(np.int64).astype(seen.dtype)
         return
     import torch  # noqa: PLC0415 (only where the caller uses it)
 
     with torch.no_grad():
-        _strided(tensor, layout).copy_(torch.from_numpy(np.ascontiguousarray(made)))
+        whole = np.ascontiguousarray(made)
+        if tensor.dtype in (torch.uint8, getattr(torch, "uint32", None)):
+            whole = whole.astype(np.int64).astype(str(tensor.dtype).removeprefix("torch."))
+        _strided(tensor, layout).copy_(torch.from_numpy(whole))
 
 
 def _strided(tensor: Any, layout: Layout) -> Any:  # noqa: ANN401
@@ -159,8 +169,9 @@ def made_like(like: Any, shape: tuple[int, ...], dtype: DType) -> Any:  # noqa: 
     import numpy as np  # noqa: PLC0415 (calls on a GPU need none)
 
     if isinstance(like, np.ndarray):
-        return np.zeros(shape, np.float32 if dtype.is_float else np.int32)
+        whole = {DType.U8: np.uint8, DType.U32: np.uint32}.get(dtype, np.int32)
+        return np.zeros(shape, np.float32 if dtype.is_float else whole)
     import torch  # noqa: PLC0415 (only where the caller uses it)
 
-    names = {d: n for n, d in reversed(KINDS.items())}
+    names = {d: n for n, d in reversed(KINDS.items())} | UNSIGNED
     return torch.empty(shape, dtype=getattr(torch, names[dtype]))

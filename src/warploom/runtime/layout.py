@@ -105,7 +105,8 @@ def _sizes(given: Sequence[tuple[Tensor, Layout]], least: int) -> dict[str, int]
 def _check_kind(tensor: Tensor, layout: Layout, *, empty: bool) -> None:
     if len(layout.shape) != len(tensor.axes):
         raise _misfit(tensor, layout, f"{len(tensor.axes)} axes are declared")
-    if layout.dtype != tensor.dtype:
+    same_bits = tensor.dtype.is_unsigned and layout.dtype is tensor.dtype.stored
+    if layout.dtype != tensor.dtype and not same_bits:
         raise BackendError(
             f"{tensor.name} is {layout.dtype}",
             where=f"argument {tensor.name}",

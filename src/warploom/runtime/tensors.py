@@ -17,7 +17,7 @@ from typing import Any
 
 from warploom.errors import BackendError
 from warploom.ir.tile import DType
-from warploom.runtime.interpreting import active, layout_of, made_like
+from warploom.runtime.interpreting import UNSIGNED, active, layout_of, made_like
 from warploom.runtime.layout import Layout
 
 ON_CPU = (
@@ -37,10 +37,18 @@ _TORCH = {
     "int32": DType.I32,
     "int8": DType.I8,
     "uint8": DType.I8,
+    "uint32": DType.I32,
     "bool": DType.BOOL,
 }
-_OF_TORCH = {v: k for k, v in reversed(_TORCH.items())}
-_ARRAY_INTERFACE = {"<f2": DType.F16, "<f4": DType.F32, "<i4": DType.I32, "|i1": DType.I8}
+_OF_TORCH = {v: k for k, v in reversed(_TORCH.items())} | UNSIGNED
+_ARRAY_INTERFACE = {
+    "<f2": DType.F16,
+    "<f4": DType.F32,
+    "<i4": DType.I32,
+    "<u4": DType.I32,
+    "|i1": DType.I8,
+    "|u1": DType.I8,
+}
 _DLPACK = {
     (4, 16): DType.BF16,
     (2, 16): DType.F16,
@@ -49,6 +57,8 @@ _DLPACK = {
     (12, 8): DType.E5M2,
     (0, 32): DType.I32,
     (0, 8): DType.I8,
+    (1, 32): DType.I32,
+    (1, 8): DType.I8,
 }
 
 

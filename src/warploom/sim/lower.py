@@ -45,7 +45,14 @@ _QUEUES = {
     OpRole.SHARED_STORE: LGKM,
 }
 _HINTS = (ScheduleOps.SCHEDULE_BARRIER, ScheduleOps.SCHED_GROUP_BARRIER, ScheduleOps.NONE)
-_CHANNELS = "ABCDEFGH"
+
+
+def _letters(channel: int) -> str:
+    """``A`` to ``Z``, then ``A1``: a channel has a name of its own, however many there are."""
+    turn, letter = divmod(channel, 26)
+    return chr(ord("A") + letter) + (str(turn) if turn else "")
+
+
 _NOWHERE = Place(phase="", index=0, iteration=None, label="")
 
 
@@ -147,7 +154,7 @@ class _Writer:
 
     def letter(self, op: OpDesc) -> str:
         """The channel of an op as shown."""
-        return _CHANNELS[min(self.channel(op), len(_CHANNELS) - 1)]
+        return _letters(self.channel(op))
 
     def program(self, group: int, simd: int) -> tuple[Step, ...]:
         """Everything a wave of ``group`` executes."""
@@ -336,7 +343,7 @@ class _Writer:
         """The fragments an MMA reads: row of A and column of B, or its own k-slice."""
         if self.touches is not None:
             taken = self.touches.get(op.key)
-            return tuple(f"frag {_CHANNELS[c]}[{i}]" for c, i in (taken.takes if taken else ()))
+            return tuple(f"frag {_letters(c)}[{i}]" for c, i in (taken.takes if taken else ()))
         if self.one_operand:
             return (f"frag A[{op.subtile}]",)
         return (f"frag A[{op.stage}]", f"frag B[{op.subtile}]")

@@ -272,6 +272,7 @@ def _figures(machine: Whole) -> dict[str, Any]:
     return {
         "warp_instructions": machine.steps,
         "bytes": {k: v for k, v in machine.moved.items() if v},
+        "bytes_per_cta": machine.distinct(),
         "access_widths": dict(sorted(machine.widths.items())),
     }
 

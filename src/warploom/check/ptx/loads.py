@@ -54,6 +54,7 @@ Array = NDArray[Any]
 Run = Callable[[Any], Any]
 _SPACES = ("global", "shared", "local", "param", "const")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
+MOST_TOUCHED = 1 << 26  # bytes that are noted one by one, CTAs times memory
 UNDEFINED = 0x7FC0DEAD  # what a register holds that nothing defines: a NaN, and no small number
 _STRONG = ("relaxed", "acquire", "release", "acq_rel", "volatile", "mmio")
 
@@ -303,6 +304,8 @@ class Loads(MachineBase):
             self.moved["global_read"] += width * len(where)
             self.widths[f"ld {width}"] = self.widths.get(f"ld {width}", 0) + 1
         index = start[:, None] + span
+        if space != "shared":
+            self.touch(cta, "global_read", index)
         event = self.event(
             g, instr, pc, write=False, starts=start, width=width, atomic=atomic, scope=scope
         )
@@ -392,6 +395,8 @@ class Loads(MachineBase):
             self.widths[f"st {width}"] = self.widths.get(f"st {width}", 0) + 1
             self._writable(g, pc, start)
         index = start[:, None] + span
+        if space != "shared":
+            self.touch(cta, "global_written", index)
         event = self.event(
             g, instr, pc, write=True, starts=start, width=width, atomic=bool(strong), scope=scope
         )
@@ -444,6 +449,27 @@ class Loads(MachineBase):
     def not_a_barrier(self, g: Lanes, pc: int, start: Array, width: int) -> None:
         """An ordinary store over a live mbarrier."""
         raise NotImplementedError
+
+    def touch(self, cta: Cta, how: str, index: Array) -> None:
+        """Note which bytes a CTA reads or writes at all: what it moves with a cache that is large
+        enough. Large launches are left out.
+        """
+        seen = self.touched.get((cta.number, how))
+        if seen is None:
+            size = len(self.memory.data)
+            if (len(self.touched) + 1) * size > MOST_TOUCHED:
+                return
+            seen = self.touched[cta.number, how] = np.zeros(size, bool)
+        seen[index] = True
+
+    def distinct(self) -> dict[str, int]:
+        """Bytes of global memory that loads and stores of each CTA touch, over all CTAs."""
+        found: dict[str, int] = {}
+        if (len(self.touched) + 1) * len(self.memory.data) > MOST_TOUCHED:
+            return found
+        for (_, how), seen in self.touched.items():
+            found[how] = found.get(how, 0) + int(np.count_nonzero(seen))
+        return found
 
     def _overlaps(
         self,

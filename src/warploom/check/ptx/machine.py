@@ -252,6 +252,7 @@ class MachineBase:
         self.draws: dict[str, int] = {}
         self.moved = {"global_read": 0, "global_written": 0, "bulk_read": 0, "bulk_written": 0}
         self.widths: dict[str, int] = {}
+        self.touched: dict[tuple[int, str], Array] = {}  # bytes of global memory, by CTA
         self.used: set[str] = set()
         self.valueless: dict[int, str] = {}  # instructions whose results are not computed, by line
         self.flags: dict[tuple[str, int], list[tuple[Cta, str, str, Stamp]]] = {}

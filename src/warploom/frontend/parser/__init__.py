@@ -56,8 +56,7 @@ def read(
 
 
 def _sized(tensor: Tensor, sizes: Mapping[str, int]) -> Tensor:
-    if tensor.dtype is DType.BOOL:  # bytes in memory, of which loads make conditions
-        tensor = replace(tensor, dtype=DType.I8)
+    tensor = replace(tensor, dtype=tensor.dtype.stored)  # loads and stores have made it so
     axes = tuple(
         replace(a, size=-(-sizes[a.name] // a.per)) if a.name in sizes else a for a in tensor.axes
     )
@@ -97,7 +96,7 @@ def _check_loops(frame: Frame) -> None:
     live: set[str] = set()
     for op in reversed(frame.build.scopes[0]):
         if isinstance(op, Loop):
-            stores = any(isinstance(o, Store) for o in op.body)
+            stores = any(isinstance(o, Store) for o in walk(op.body))
             if not stores and not any(c.result.name in live for c in op.carried):
                 if frame.build.without:
                     continue

@@ -2,8 +2,10 @@
 
 import ast
 import math
+from collections.abc import Callable, Sequence
 from numbers import Number
 
+from warploom.frontend.parser import unsigned
 from warploom.frontend.parser.state import Frame, ScalarOf, SizeOf, Symbol, is_static, shape
 from warploom.ir import tile as ir
 from warploom.ir.elementwise import Domain, functions
@@ -78,8 +80,10 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
 
 def cast(frame: Frame, node: ast.AST, value: ir.Value, dtype: DType) -> ir.Value:
     """The value converted; numbers of the source are converted at once."""
-    if value.dtype is dtype:
+    if frame.build.kind(value) is dtype:
         return value
+    if dtype.is_unsigned or value.name in frame.build.unsigned:
+        return _cast_unsigned(frame, node, value, dtype)
     op = frame.build.made.get(value.name)
     if isinstance(op, ir.Const) and not (math.isinf(op.value) and not dtype.is_float):
         return frame.build.const(op.value, dtype, frame.line(node))
@@ -91,12 +95,99 @@ def cast(frame: Frame, node: ast.AST, value: ir.Value, dtype: DType) -> ir.Value
     return made
 
 
+def _signed(frame: Frame, node: ast.AST) -> Callable[..., ir.Value]:
+    """What makes operations on the bits of numbers, as signed ones."""
+
+    def op(fn: Fn, *symbols: Symbol) -> ir.Value:
+        return _made(frame, node, fn, symbols, signed=True)
+
+    return op
+
+
+def _cast_unsigned(  # noqa: PLR0911 (one line a pair of types)
+    frame: Frame, node: ast.AST, value: ir.Value, dtype: DType
+) -> ir.Value:
+    """A conversion from or to an unsigned type. Values of u8 are i32 from 0 to 255."""
+    build, op, source = frame.build, _signed(frame, node), frame.build.kind(value)
+    made = build.made.get(value.name)
+    if isinstance(made, ir.Const) and dtype is DType.U32 and not source.is_float:
+        return build.const(made.value, dtype, frame.line(node))
+
+    def whole(x: ir.Value) -> ir.Value:
+        return cast(frame, node, x, DType.I32)
+
+    def number(x: ir.Value) -> ir.Value:
+        return cast(frame, node, x, DType.F32)
+
+    if dtype is DType.U32:
+        wide = unsigned.from_float(op, number(value), whole) if source.is_float else whole(value)
+        return build.without_sign(op(Fn.ADD, wide, 0))
+    if dtype is DType.U8 and source.is_float:
+        return whole(op(Fn.MIN, op(Fn.MAX, value, 0.0), 255.0))
+    if dtype is DType.U8 and source is not DType.U32:
+        return op(Fn.MIN, op(Fn.MAX, whole(value), 0), 255)
+    if dtype in (DType.U8, DType.I8):
+        held = unsigned.apply(op, Fn.MIN, [value, 255 if dtype is DType.U8 else 127])
+        return held if dtype is DType.U8 else cast(frame, node, held, dtype)
+    if dtype.is_float:
+        return cast(frame, node, unsigned.to_float(op, value, _plain(frame, node)), dtype)
+    return cast(frame, node, op(Fn.ADD, value, 0), dtype)
+
+
+def _plain(frame: Frame, node: ast.AST) -> Callable[[ir.Value], ir.Value]:
+    return lambda x: cast(frame, node, x, DType.F32)
+
+
 def pointwise(frame: Frame, node: ast.AST, fn: Fn, *symbols: Symbol) -> ir.Value:
     """A function element by element, its operands promoted."""
     if frame.foreign and fn not in LOGIC | COMPARISONS | {Fn.WHERE}:
         symbols = tuple(number_of(frame, node, s) for s in symbols)
+    return _made(frame, node, fn, symbols)
+
+
+def _without_sign(frame: Frame, node: ast.AST, fn: Fn, symbols: Sequence[Symbol]) -> ir.Value:
+    """A function of unsigned numbers, and whole ones beside them, which count by their bits."""
+    args: list[Symbol] = []
+    chosen = fn is Fn.WHERE
+    for symbol in symbols[chosen:]:
+        given = known(frame, symbol)
+        if isinstance(given, int) and not isinstance(given, bool):
+            if not -unsigned.HALF <= given < unsigned.WORD:
+                frame.wrong_type(
+                    node,
+                    f"{given} beside a u32",
+                    why="it has no 32 bits",
+                    fix="a number from -2**31 to 2**32 - 1",
+                )
+            args.append(unsigned.bits(given))
+        else:
+            args.append(value_of(frame, node, given))
+    made = unsigned.apply(_signed(frame, node), fn, [*symbols[:chosen], *args])
+    return made if fn in COMPARISONS else frame.build.without_sign(made)
+
+
+def _made(
+    frame: Frame, node: ast.AST, fn: Fn, symbols: Sequence[Symbol], *, signed: bool = False
+) -> ir.Value:
+    """The operation; ``signed``: numbers without sign count by their bits."""
     wants = _operand_types(frame, node, fn, [known(frame, s) for s in symbols])
+    if DType.U32 in wants:
+        if not signed:
+            return _without_sign(frame, node, fn, symbols)
+        symbols = [value_of(frame, node, s) for s in symbols]
+        wants = [w.stored if w is DType.U32 else w for w in wants]
+        values = [
+            s if s.name in frame.build.unsigned else value_of(frame, node, s, w)
+            for s, w in zip(symbols, wants, strict=True)
+        ]
+        return _emitted(frame, node, fn, values, wants)
     values = [value_of(frame, node, s, w) for s, w in zip(symbols, wants, strict=True)]
+    return _emitted(frame, node, fn, values, wants)
+
+
+def _emitted(
+    frame: Frame, node: ast.AST, fn: Fn, values: list[ir.Value], wants: list[DType]
+) -> ir.Value:
     dims, values, free = frame.broadcast(node, values)
     dtype = DType.BOOL if fn in COMPARISONS | LOGIC else wants[-1]
     made = frame.build.new(
@@ -148,7 +239,8 @@ def _common(frame: Frame, node: ast.AST, fn: Fn, kinds: list[DType]) -> list[DTy
             why="they are index arithmetic; a float has no exact quotient",
             fix="wl.floor(a / b), or convert with .to(wl.i32)",
         )
-    return [DType.F32 if floats or fn in FLOAT_ONLY else DType.I32] * len(kinds)
+    whole = DType.U32 if DType.U32 in kinds else DType.I32
+    return [DType.F32 if floats or fn in FLOAT_ONLY else whole] * len(kinds)
 
 
 def _dtype_of(frame: Frame, node: ast.AST, symbol: Symbol) -> DType:
@@ -157,7 +249,7 @@ def _dtype_of(frame: Frame, node: ast.AST, symbol: Symbol) -> DType:
     if isinstance(symbol, Number) and is_static(symbol):
         number = symbol.item() if hasattr(symbol, "item") else symbol
         return DType.I32 if isinstance(number, int) else DType.F32
-    return value_of(frame, node, symbol).dtype
+    return frame.build.kind(value_of(frame, node, symbol))
 
 
 def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> ir.Value:
@@ -228,7 +320,8 @@ def transpose(frame: Frame, node: ast.AST, value: Symbol) -> ir.Value:
             fix="leave the .T out",
         )
     dims = (value.dims[1], value.dims[0])
-    return frame.build.new(ir.Transpose, dims, value.dtype, frame.line(node), arg=value.name)
+    made = frame.build.new(ir.Transpose, dims, value.dtype, frame.line(node), arg=value.name)
+    return frame.build.without_sign(made) if value.name in frame.build.unsigned else made
 
 
 def reduce(frame: Frame, node: ast.AST, fn: Fn, value: ir.Value, axis: Symbol) -> ir.Value:
@@ -258,11 +351,31 @@ def reduce(frame: Frame, node: ast.AST, fn: Fn, value: ir.Value, axis: Symbol) -
             why="conditions are not 0 and 1",
             fix="wl.where(condition, 1.0, 0.0)",
         )
-    value = cast(frame, node, value, DType.F32 if value.dtype.is_float else DType.I32)
-    dims = tuple(d for d in value.dims if d.var != over)
-    return frame.build.new(
-        ir.Reduce, dims, value.dtype, frame.line(node), fn=fn, arg=value.name, over=over
+    return joined(frame, node, fn, value, ir.Reduce, over=over)
+
+
+def joined(
+    frame: Frame,
+    node: ast.AST,
+    fn: Fn,
+    value: ir.Value,
+    kind: type[ir.Reduce | ir.Scan],
+    *,
+    over: str,
+    **more: object,
+) -> ir.Value:
+    """A reduction, or a scan; extremes of numbers without sign are those of their turned bits."""
+    build, flips = frame.build, value.name in frame.build.unsigned and fn is not Fn.ADD
+    whole = value.name in build.unsigned
+    arg = unsigned.flipped(_signed(frame, node), value) if flips else value
+    if not whole:
+        arg = cast(frame, node, value, DType.F32 if value.dtype.is_float else DType.I32)
+    dims = tuple(d for d in arg.dims if kind is ir.Scan or d.var != over)
+    made = build.new(
+        kind, dims, arg.dtype, frame.line(node), fn=fn, arg=arg.name, over=over, **more
     )
+    made = unsigned.flipped(_signed(frame, node), made) if flips else made
+    return build.without_sign(made) if whole else made
 
 
 def spread(frame: Frame, node: ast.AST, value: ir.Value, names: tuple[ir.Var, ...]) -> ir.Value:
@@ -278,6 +391,8 @@ def spread(frame: Frame, node: ast.AST, value: ir.Value, names: tuple[ir.Var, ..
     if not dims:
         return value
     made = frame.build.new(ir.Broadcast, dims, value.dtype, frame.line(node), arg=value.name)
+    if value.name in frame.build.unsigned:
+        frame.build.unsigned.add(made.name)
     if len(dims) == 2:
         frame.build.free.add(made.name)
     return made

@@ -15,6 +15,7 @@ from warploom.frontend.builtins import WORDS, Word
 from warploom.frontend.closures import Lifted
 from warploom.frontend.parser.arith import (
     cast,
+    joined,
     known,
     number_of,
     pointwise,
@@ -288,7 +289,12 @@ def _filled(call: Call, word: Word) -> Value:
     dtype = call.kwargs.get("dtype", DType.F32)
     if not isinstance(dtype, DType):
         call.fail(f"{dtype!r} is no element type", fix="dtype=wl.f32")
+    if dtype is DType.U8:
+        why = "u8 is a type of memory; what is loaded from it computes as i32"
+        call.fail("a value of type u8", why, "dtype=wl.i32")
     args, number = (call.args, 0.0) if zeros else (call.args[:-1], call.args[-1])
+    if len(args) == 1 and isinstance(args[0], tuple):  # a shape, as array libraries take it
+        args = list(args[0])
     return spread(call.frame, call.node, call.value(number, dtype), _axes(call, args))
 
 
@@ -414,13 +420,8 @@ def _scan(call: Call, word: Word) -> Symbol:
         why = "conditions are not 0 and 1"
         call.fail(f"wl.{word.name} of a condition", why, "wl.where(condition, 1, 0)")
     var = _axis_of(call, value, axis)
-    kind = DType.F32 if value.dtype.is_float else DType.I32
-    value = cast(call.frame, call.node, value, kind)
-    line = call.frame.line(call.node)
     fn = SCANS[word.name]
-    return call.frame.build.new(
-        Scan, value.dims, kind, line, fn=fn, arg=value.name, over=var.name, reverse=reverse
-    )
+    return joined(call.frame, call.node, fn, value, Scan, over=var.name, reverse=reverse)
 
 
 def _atomic(call: Call, word: Word) -> Symbol:

@@ -14,6 +14,8 @@ from warploom.frontend.parser.memory import load, size_of
 from warploom.frontend.parser.state import Frame, Symbol, is_static, nearest
 from warploom.ir.tile import DType, Fn, Tensor, Value, Var, Walk
 
+MOST_TURNS = 256  # of a plain for, and of a comprehension
+
 BINARY: dict[type[ast.operator], tuple[Fn, Callable[[Any, Any], Any]]] = {
     ast.Add: (Fn.ADD, operator.add),
     ast.Sub: (Fn.SUB, operator.sub),
@@ -62,10 +64,8 @@ def evaluate(frame: Frame, node: ast.expr) -> Symbol:
 
 
 _NAMES: dict[type[ast.AST], str] = {
-    ast.ListComp: "a list comprehension",
     ast.SetComp: "a set comprehension",
     ast.DictComp: "a dict comprehension",
-    ast.GeneratorExp: "a generator",
     ast.Lambda: "a lambda in the text",
     ast.Await: "await",
     ast.Yield: "yield",
@@ -88,6 +88,53 @@ def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Symbol:
     return tuple(evaluate(frame, e) for e in node.elts)
 
 
+def _comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Symbol:
+    """``[f(p) for p in places]``: written out while reading, as a plain for is."""
+    found: list[Symbol] = []
+    around = dict(frame.env)
+
+    def turns(generators: list[ast.comprehension]) -> None:
+        if not generators:
+            found.append(evaluate(frame, node.elt))
+            return
+        generator, *rest = generators
+        given = evaluate(frame, generator.iter)
+        if not isinstance(given, range | tuple | list) or len(given) > MOST_TURNS:
+            frame.wrong_syntax(
+                generator.iter,
+                "a comprehension over something else than a tuple, or a range of up to "
+                f"{MOST_TURNS} known numbers",
+                why="it is written out while the kernel is read",
+                fix="for k in wl.steps(x.k), with a value that is carried",
+            )
+        for turn in given:
+            _take(frame, generator.target, turn)
+            if all(condition(frame, test) for test in generator.ifs):
+                turns(rest)
+
+    turns(node.generators)
+    frame.env.clear()
+    frame.env.update(around)
+    return tuple(found)
+
+
+def _take(frame: Frame, target: ast.expr, symbol: Symbol) -> None:
+    """Bind the names of a comprehension."""
+    match target:
+        case ast.Name(id=name):
+            frame.env[name] = symbol
+        case ast.Tuple(elts=elts) if isinstance(symbol, tuple | list) and len(symbol) == len(elts):
+            for one, part in zip(elts, symbol, strict=True):
+                _take(frame, one, part)
+        case _:
+            frame.wrong_syntax(
+                target,
+                f"'{ast.unparse(target)}' does not take what the comprehension goes over",
+                why="each name takes one value",
+                fix="for a, b in zip(first, second)",
+            )
+
+
 def _attribute(frame: Frame, node: ast.Attribute) -> Symbol:
     base = evaluate(frame, node.value)
     if isinstance(base, Tensor):
@@ -99,7 +146,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Symbol:
     if isinstance(base, Value):
         if node.attr == "T":
             return transpose(frame, node, base)
-        return base.dtype if node.attr == "dtype" else method(frame, node, base)
+        return frame.build.kind(base) if node.attr == "dtype" else method(frame, node, base)
     if isinstance(base, Var) or not is_static(base):
         frame.wrong_name(
             node,
@@ -315,6 +362,8 @@ HANDLERS: dict[type[ast.expr], Callable[[Frame, Any], Symbol]] = {
     ast.Name: Frame.look_up,
     ast.Tuple: _tuple,
     ast.List: _tuple,
+    ast.ListComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
     ast.Attribute: _attribute,
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,

@@ -42,8 +42,7 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
         extent=bounds.extent,
     )
     build.vars[var.name] = var
-    parts = [p for p in ast.walk(ast.Module(node.body, [])) if isinstance(p, ast.Name)]
-    names = {node.target.id, *(p.id for p in parts if isinstance(p.ctx, ast.Store))}
+    names = {node.target.id, *_bound(node.body)}
     first = _enter(frame, node, names)
     inside = {name: frame.env[name] for name in first}
     frame.env[node.target.id] = var
@@ -88,6 +87,14 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
             share=bounds.share,
         )
     )
+
+
+def _bound(body: list[ast.stmt]) -> set[str]:
+    """Names that statements give a value; those of a comprehension are its own."""
+    nodes = [n for statement in body for n in ast.walk(statement)]
+    own = {id(n) for c in nodes if isinstance(c, ast.comprehension) for n in ast.walk(c.target)}
+    names = [n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return {n.id for n in names if id(n) not in own}
 
 
 def _stopped(frame: Frame, node: ast.For, inside: dict[str, ir.Value]) -> str | None:
@@ -142,7 +149,9 @@ def _bounds(frame: Frame, node: ast.Call) -> _Bounds:
     if frame.build.running is not None and not (kwargs.keys() & {"some", "whole"}):
         until = axis if kwargs.get("until") is None else kwargs["until"]
         kwargs["until"] = pointwise(frame, node, Fn.WHERE, frame.build.running, until, 0)
-    start, until = (_bound(frame, node, name, kwargs.get(name)) for name in ("start", "until"))
+    start, until = (
+        _bound_value(frame, node, name, kwargs.get(name)) for name in ("start", "until")
+    )
     bounds = start, until
     lists = tuple(
         _tiles(frame, node, kwargs[name], whole=name == "whole")
@@ -255,14 +264,15 @@ def _tiles(frame: Frame, node: ast.Call, given: Symbol, *, whole: bool) -> ir.Ti
     return ir.Tiles(tensor=tiles.name, counts=counts.name, whole=whole)
 
 
-def _bound(frame: Frame, node: ast.Call, name: str, symbol: Symbol) -> str | None:
+def _bound_value(frame: Frame, node: ast.Call, name: str, symbol: Symbol) -> str | None:
     if symbol is None:
         return None
     value = value_of(frame, node, symbol)
-    if value.dims or value.dtype is not DType.I32:
+    kind = frame.build.kind(value)
+    if value.dims or kind is not DType.I32:
         frame.wrong_type(
             node,
-            f"{name}= of shape {shape(value)} and type {value.dtype}",
+            f"{name}= of shape {shape(value)} and type {kind}",
             why="a bound of a loop is one whole number",
             fix="e.g. until=wl.index(s).max() + 1",
         )
@@ -290,6 +300,8 @@ def _enter(frame: Frame, node: ast.For, names: set[str]) -> dict[str, ir.Value]:
         value = value_of(frame, node, symbol)
         first[name] = value
         inside = replace(value, name=frame.build.fresh(f"{name}_in"))
+        if value.name in frame.build.unsigned:
+            frame.build.unsigned.add(inside.name)
         frame.build.depends[inside.name] = frozenset(value.vars)
         frame.env[name] = inside
     return first
@@ -316,15 +328,18 @@ def _leave(
             frame.env[name] = was
             continue
         number = isinstance(last, int | float)
-        last = value_of(frame, node, last, was.dtype if number else None)
-        if (last.dims, last.dtype) != (was.dims, was.dtype):
+        kind = frame.build.kind
+        last = value_of(frame, node, last, kind(was) if number else None)
+        if (last.dims, kind(last)) != (was.dims, kind(was)):
             if inside[name].name in used:
                 _changed(frame, node, name, was, last)
-            why = f"the loop before gave it another shape or type ({shape(last)}, {last.dtype})"
+            why = f"the loop before gave it another shape or type ({shape(last)}, {kind(last)})"
             frame.env[name] = Gone(why, "another name in the loop")
             continue
         result = replace(was, name=frame.build.fresh(f"{name}_out"), line=frame.line(node))
         frame.build.depends[result.name] = frozenset(result.vars)
+        if was.name in frame.build.unsigned:
+            frame.build.unsigned.add(result.name)
         frame.env[name] = result
         carried.append(
             (name, ir.Carried(inside=inside[name], first=was.name, last=last.name, result=result))
@@ -343,16 +358,16 @@ def _changed(frame: Frame, node: ast.For, name: str, was: ir.Value, last: ir.Val
         ),
         node,
     )
-    shapes = last.dims != was.dims
+    shapes, kind = last.dims != was.dims, frame.build.kind
     frame.fail(
         KernelShapeError if shapes else KernelTypeError,
         place,
         f"'{name}' changes its {'shape' if shapes else 'type'} in the loop: from "
-        + (f"{shape(was)} to {shape(last)}" if shapes else f"{was.dtype} to {last.dtype}"),
+        + (f"{shape(was)} to {shape(last)}" if shapes else f"{kind(was)} to {kind(last)}"),
         why="a value carried from step to step keeps its shape and type",
         fix=f"begin with {name} = wl.zeros({', '.join(last.vars)})"
         if shapes and not was.dims
-        else f"begin with {name} = {name}.to(wl.{last.dtype}), or convert in the loop"
+        else f"begin with {name} = {name}.to(wl.{kind(last)}), or convert in the loop"
         if not shapes
         else "sum or contract the axes that are new",
     )

@@ -4,7 +4,7 @@ import ast
 from typing import NoReturn, cast as typed
 
 from warploom.errors import KernelCallError
-from warploom.frontend.parser.arith import known, pointwise, value_of
+from warploom.frontend.parser.arith import cast, known, pointwise, value_of
 from warploom.frontend.parser.state import Frame, SizeOf, Symbol, nearest, shape
 from warploom.ir import tile as ir
 from warploom.ir.tile import Access, DType, Fn, Walk, is_number, operands
@@ -27,10 +27,17 @@ def load(
             fix="use the value that is stored, or make it an input of another kernel",
         )
     at, dims = places(frame, node, tensor, indices)
-    masked = tensor.dtype is DType.BOOL  # a byte that is not 0
-    dtype, line = DType.I8 if masked else tensor.dtype, frame.line(node)
-    made = frame.build.new(ir.Load, dims, dtype, line, tensor=tensor.name, at=at)
-    return pointwise(frame, node, Fn.NE, made, 0) if masked else made
+    made = frame.build.new(
+        ir.Load, dims, tensor.dtype.stored, frame.line(node), tensor=tensor.name, at=at
+    )
+    match tensor.dtype:
+        case DType.BOOL:  # a byte that is not 0
+            return pointwise(frame, node, Fn.NE, made, 0)
+        case DType.U8:
+            return pointwise(frame, node, Fn.BITS, made, 255)
+        case DType.U32:
+            return frame.build.without_sign(made)
+    return made
 
 
 def places(
@@ -201,6 +208,8 @@ def store(
     if tensor.dtype is DType.BOOL:
         seen = stored if stored.dtype is DType.BOOL else pointwise(frame, node, Fn.NE, stored, 0)
         stored = pointwise(frame, node, Fn.WHERE, seen, 1, 0)
+    elif stored.dtype is not DType.BOOL:
+        stored = _unsigned(frame, node, tensor, stored)
     value = _shaped(frame, node, tensor, dims, stored)
     if value.dtype is DType.BOOL:
         frame.wrong_type(
@@ -218,6 +227,18 @@ def store(
     frame.build.stores.setdefault(tensor.name, []).append(made)
     if tensor.name not in frame.build.without:
         frame.build.emit(made)
+
+
+def _unsigned(frame: Frame, node: ast.AST, tensor: ir.Tensor, value: ir.Value) -> ir.Value:
+    """What is stored to a tensor without sign, or of a value without one: signed, of those bits."""
+    if tensor.dtype is DType.U8:
+        held = cast(frame, node, value, DType.U8)
+        return pointwise(frame, node, Fn.SHR, pointwise(frame, node, Fn.SHL, held, 24), 24)
+    if tensor.dtype is DType.U32:
+        return cast(frame, node, value, DType.U32)
+    if value.name in frame.build.unsigned:
+        return cast(frame, node, value, tensor.dtype)
+    return value
 
 
 def _of_blocks(
@@ -316,7 +337,7 @@ def _check_store(
             frame.wrong_type(
                 node,
                 f"'{tensor.name}' of type {tensor.dtype} cannot be added to",
-                why="sums in memory are made in f32, f16, bf16 or i32",
+                why="sums in memory are made in f32, f16, bf16, i32 or u32",
                 fix="an output of type f32",
             )
         return

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from warploom.errors import KernelError
 from warploom.frontend.closures import Captured
+from warploom.frontend.parser.unsigned import bits
 from warploom.frontend.source import Mistakes, Source
 from warploom.ir import tile as ir
 from warploom.ir.tile import DType, Line, Op, Walk, operands
@@ -66,6 +67,7 @@ class Builder:
     made: dict[str, Op] = field(default_factory=dict)
     depends: dict[str, frozenset[str]] = field(default_factory=dict)
     free: set[str] = field(default_factory=set)  # two axes in no order yet: see Frame.broadcast
+    unsigned: set[str] = field(default_factory=set)  # values of i32 that stand for u32
     whole: dict[str, ir.Var] = field(default_factory=dict)
     grid: Any = None
     loop: ir.Var | None = None
@@ -131,8 +133,21 @@ class Builder:
         self.shared[-1][kind, key] = value
         return value
 
+    def kind(self, value: ir.Value) -> DType:
+        """The type of a value as the author sees it."""
+        return DType.U32 if value.name in self.unsigned else value.dtype
+
+    def without_sign(self, value: ir.Value) -> ir.Value:
+        """The same bits as a number without sign; the value must be of nobody else."""
+        self.unsigned.add(value.name)
+        return value
+
     def const(self, number: float, dtype: DType, line: Line) -> ir.Value:
         """A number of the source."""
+        if dtype is DType.U32:
+            whole = bits(int(number))
+            made = self.once(ir.Const, (repr(whole), dtype), (), DType.I32, line, value=whole)
+            return self.without_sign(made)
         number = _as(number, dtype)
         key = (repr(number), dtype)
         return self.once(ir.Const, key, (), dtype, line, value=number)
@@ -220,7 +235,9 @@ class Frame(Mistakes):
             return tensor
         line = self.line(node)
         zero = ir.At(value=self.build.const(0, DType.I32, line).name)
-        return self.build.new(ir.Load, (), tensor.dtype, line, tensor=tensor.name, at=(zero,))
+        return self.build.new(
+            ir.Load, (), tensor.dtype.stored, line, tensor=tensor.name, at=(zero,)
+        )
 
     # ---- shapes ------------------------------------------------------------------------------
 
@@ -290,6 +307,8 @@ class Frame(Mistakes):
             case _:  # pragma: no cover (only these two make values of free order)
                 raise AssertionError(op)
         self.build.free.add(made.name)
+        if value.name in self.build.unsigned:
+            self.build.unsigned.add(made.name)
         return made
 
     def _value(self, name: str) -> ir.Value:

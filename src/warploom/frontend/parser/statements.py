@@ -8,7 +8,13 @@ from typing import Any
 
 from warploom.frontend.builtins import WORDS, Word
 from warploom.frontend.parser.arith import known, pointwise
-from warploom.frontend.parser.expressions import binary, condition, evaluate, indices_of
+from warploom.frontend.parser.expressions import (
+    MOST_TURNS,
+    binary,
+    condition,
+    evaluate,
+    indices_of,
+)
 from warploom.frontend.parser.loops import pipelined
 from warploom.frontend.parser.memory import store
 from warploom.frontend.parser.state import Frame, Symbol
@@ -16,7 +22,6 @@ from warploom.frontend.source import read_source
 from warploom.ir.tile import DType, Fn, Tensor, Value, Var
 
 MOST_DEEP = 32
-MOST_TURNS = 256
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from warploom.codegen.cuda.tile.simt_layout import (
     partial_sums,
     used_outside,
 )
+from warploom.codegen.cuda.tile.simt_runs import Run, run_of
 from warploom.codegen.cuda.tile.source import ENTRY, Source
 from warploom.ir.tile import (
     Access,
@@ -109,6 +110,8 @@ class _Writer:
                 self.order[op.result.name] = i
         self.uses = count_uses(self.kernel.ops)
         self.partial: dict[str, tuple[str, ...]] = {}  # carried values collected by each thread
+        rows = [a for a in self.layout.axes.values() if not a.columns]
+        self.only_rows = rows[0] if len(rows) == 1 else None
 
     @property
     def grouped(self) -> str | None:
@@ -809,6 +812,17 @@ class _Writer:
                 found.append(f"(unsigned)({text}) < (unsigned){size}")
         return found
 
+    def row_there(self, names: Iterable[str]) -> list[str]:
+        """Threads without a row of the tile need nothing that all its rows share. The first row,
+        whose threads store such a value for all of them, is always there.
+        """
+        axis = self.only_rows
+        if axis is None or axis.var in names or self.layout.groups == 1:
+            return []
+        if self.kernel.var(axis.var).walk is not Walk.TILE:
+            return []  # not everywhere: loops along rows have elements of their own
+        return [f"own_{axis.var} < end_{axis.var}"]
+
     def vars_of(self, at: tuple[At, ...]) -> tuple[str, ...]:
         """The variables that an access extends over."""
         found: list[str] = []
@@ -893,13 +907,81 @@ class _Writer:
         if self.is_transposed(tensor, op.at):
             return [array, *self.load_transposed(op, tensor)]
         axis = self.vector_of(tensor, op.at)
-        if axis is None:
-            return [array, *self.over(value.vars, [self.load_element(op, tensor)])]
-        return [array, *self.load_vectors(op, tensor, axis)]
+        if axis is not None:
+            return [array, *self.load_vectors(op, tensor, axis)]
+        found = self.run_along(tensor, op)
+        if found is not None:
+            return [array, *self.load_runs(op, tensor, *found)]
+        return [array, *self.over(value.vars, [self.load_element(op, tensor)])]
+
+    def run_along(self, tensor: Tensor, op: Load) -> tuple[ThreadAxis, Run] | None:
+        """The columns whose neighbours a computed index finds together, and how they lie."""
+        axis, last = self.column_axis(op.result.vars), op.at[-1].value
+        if axis is None or last is None or axis.vector == 1 or not self.starts_at_vectors(axis):
+            return None
+        if tensor.axes[-1].per > 1 or any(
+            axis.var in (self.values[i.value].vars if i.value is not None else (i.var,))
+            for i in op.at[:-1]
+        ):
+            return None
+        run = run_of(last, axis.var, axis.vector, self.made, self.values)
+        return None if run is None or run.window == 1 else (axis, run)
+
+    def load_runs(self, op: Load, tensor: Tensor, axis: ThreadAxis, run: Run) -> list[str]:
+        """As vectors are, with a vector's elements in the order of the run."""
+        value, rank, ctype = op.result, len(op.at), C_TYPES[tensor.dtype]
+        row = self.row_axis(value.vars)
+        index, offset = (
+            self.number_at(tensor, rank - 1, op.at[-1]),
+            self.offset(tensor, op.at, skip=rank - 1),
+        )
+        size, label = max(1, tensor.dtype.bits // 8), f"w_{value.name}"
+        length = self.blocks(tensor.axes[-1].name, 1)
+        terms = [self.exists(n) for n in self.vars_of(op.at)] + self.inside(tensor, op.at)
+        terms += self.row_there(value.vars)
+        ends = [f"{self.index(axis.var)} + {axis.vector} <= end_{axis.var}", *terms]
+        ends += [f"g >= 0 && g + {run.window} <= {length}"]
+        ends += [] if run.aligned else [f"g % {run.window} == 0"]
+        start = f"u * {axis.elements} + " if row else ""
+        start += f"k * {axis.vector}"
+        single = f"{self.pointer(op.tensor)}[{self.offset(tensor, op.at)}]"
+        moved = f"(const void*)({self.pointer(op.tensor)} + ({offset}) + g)"
+        picked = [f"{label}[{start} + {j}] = raw[{o}];" for j, o in enumerate(run.offsets)]
+        lines = [
+            f"bool near = wide_{value.name};",
+            f"alignas(16) {ctype} raw[{run.window}];",
+            "{",
+            f"  const int e = k * {axis.vector}, g = {index} - {run.offsets[0]};",
+            f"  near = near && {' && '.join(ends)};",
+            f"  if (near) load_bytes<{run.window * size}>(raw, {moved});",
+            "}",
+            "if (near) {",
+            *indent(picked, 2),
+            "} else {",
+            "#pragma unroll",
+            f"  for (int j = 0; j < {axis.vector}; ++j) {{",
+            f"    const int e = k * {axis.vector} + j;",
+            f"    {label}[{start} + j] = {' && '.join(terms)} ? {single} : ({ctype})0;",
+            "  }",
+            "}",
+        ]
+        lines = self.unrolled("k", axis.repeat, lines)
+        if row is not None:
+            lines = self.unrolled("u", row.elements, lines)
+        wide = self.aligned(tensor, rank, replace(axis, vector=run.window))
+        return [
+            f"alignas(16) {ctype} {label}[{self.count(value.vars)}];",
+            f"const bool wide_{value.name} = {wide};",
+            *lines,
+            *self.over(
+                value.vars, [f"{self.place(value)} = {self.read(tensor, self.place(value, 'w'))};"]
+            ),
+        ]
 
     def load_element(self, op: Load, tensor: Tensor) -> str:
         place = self.place(op.result)
         terms = [self.exists(n) for n in self.vars_of(op.at)] + self.inside(tensor, op.at)
+        terms += self.row_there(op.result.vars)
         element = self.read(tensor, f"{self.pointer(op.tensor)}[{self.offset(tensor, op.at)}]")
         empty = "false" if op.result.dtype is DType.BOOL else "0"
         return f"{place} = {' && '.join(terms)} ? {element} : {empty};"
@@ -912,6 +994,7 @@ class _Writer:
         step = self.layout.lanes * axis.vector
         first = f"own_{axis.var}" + (f" + k * {step}" if axis.repeat > 1 else "")
         terms = [self.exists(n) for n in others] + self.inside(tensor, op.at)
+        terms += self.row_there(value.vars)
         there = " && ".join([f"c + {axis.vector} <= end_{axis.var}", *terms])
         offset = self.offset(tensor, op.at, skip=rank - 1)
         moved = f"(const void*)({self.pointer(op.tensor)} + ({offset}) + c)"

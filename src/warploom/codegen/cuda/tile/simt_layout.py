@@ -42,7 +42,7 @@ WARP = 32
 THREADS = 256
 # Elements that the live values of a thread may have together, by threads of a CTA: a thread of 256
 # has up to 255 registers, one of 1024 up to 64.
-REGISTER_ELEMENTS = {256: 96, 512: 64, 1024: 24}
+REGISTER_ELEMENTS = {32: 96, 64: 96, 128: 96, 256: 96, 512: 64, 1024: 24}
 VECTOR_BYTES = 16
 MOST_ELEMENTS = 64  # of an axis in one thread
 TRANSPOSED_LANES = 8
@@ -306,7 +306,10 @@ class _Planner:
         vector, extent = self.vector(wide), wide.extent or 1
         live = self.live(wide.name) * max([1, *repeats.values()])
         needed = -(-extent // vector)
-        tried = [(THREADS, 1 << n) for n in range(9)] + [(512, 512), (1024, 1024)]
+        # Where there are no rows, no thread has the elements of another.
+        shared = [(THREADS, 1 << n) for n in range(9)] if rows else []
+        tried = shared or [(1 << n, 1 << n) for n in range(5, 9)]
+        tried += [(512, 512), (1024, 1024)]
         for threads, lanes in tried:
             elements = -(-needed // lanes) * vector
             least = lanes <= WARP and lanes >= needed
@@ -335,8 +338,9 @@ class _Planner:
         while needed and most < min(THREADS, max(needed)):
             most *= 2
         most = most if needed else THREADS
-        if not rows:
-            return THREADS, min(THREADS, most)
+        if not rows:  # no thread has the elements of another
+            lanes = max(WARP, min(THREADS, most))
+            return lanes, lanes
         sums = any(isinstance(op, Reduce) and op.over in {v.name for v in rows} for op in self.ops)
         streamed = any(v.walk is Walk.STEP for v in rows)
         turned = any(
