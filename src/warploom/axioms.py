@@ -160,13 +160,13 @@ AXIOMS: tuple[Axiom, ...] = (
     Axiom(
         name="cu_order",
         statement="Vector accesses to global memory by the waves of one workgroup reach its cache "
-        "in order of issue: a barrier alone orders them, and a write-back (buffer_wbl2) by one wave "
-        "covers what the others issued before the barrier in front of it.",
+        "in order of issue: a barrier alone orders them, and a write-back (buffer_wbl2) by one "
+        "wave covers what the others issued before the barrier in front of it.",
         source="LLVM's AMDGPU memory model: outside of threadgroup split mode a release at "
         "workgroup scope waits for LDS only; LLVM emits no vmcnt wait before the barrier.",
-        doubt="It does not hold in threadgroup split mode, and a flag without a write-back in front "
-        "of it publishes what was waited for only. Turned off, the store needs its vmcnt wait before "
-        "the barrier.",
+        doubt="It does not hold in threadgroup split mode, and a flag without a write-back in "
+        "front of it publishes what was waited for only. Turned off, the store needs its vmcnt wait "
+        "before the barrier.",
         used_by="check (AMDGCN)",
     ),
     Axiom(
