@@ -286,20 +286,20 @@ def timeline():
 def solved(name, seconds=None):
     """A hard body, to its proof or its time limit."""
     sys.path.insert(0, str(ROOT))
-    from bench.lib.hard_bodies import BODIES
+    from bench.lib.hard_bodies import body_named
 
     from warploom.modulo import ModuloOptions, solve_modulo
 
-    result = solve_modulo(BODIES[name](), ModuloOptions(seconds=seconds, goals=()))
+    result = solve_modulo(body_named(name), ModuloOptions(seconds=seconds, goals=()))
     return {"ii": result.ii, "bound": result.lower_bound, "proven": result.proven}
 
 
 def plain(name):
     """The same body with a plain CP-SAT model, interval by interval from the bound on."""
     sys.path.insert(0, str(ROOT))
-    from bench.lib.hard_bodies import BODIES, plain_model
+    from bench.lib.hard_bodies import body_named, plain_model
 
-    return plain_model(BODIES[name]())
+    return plain_model(body_named(name))
 
 
 CASES = {
@@ -373,8 +373,10 @@ WANTED = {  # CPU seconds
 
 
 def main():
-    """Run one case and print what it found as a line of JSON."""
-    case, *arguments = CASES[sys.argv[1]]
+    """Run one case and print what it found as a line of JSON; or a body, as ``solver:96:7``."""
+    which, _, name = sys.argv[1].partition(":")
+    bodies = {"solver": solved, "plain": plain}
+    case, *arguments = (bodies[which], name) if name and which in bodies else CASES[sys.argv[1]]
     print(json.dumps(case(*arguments)))
 
 

@@ -23,6 +23,14 @@ BODIES = {
 }
 
 
+def body_named(name):
+    """A body by its name, or by ops and seed, as ``96:7``."""
+    if name in BODIES:
+        return BODIES[name]()
+    ops, seed = name.split(":")
+    return hard_body(int(ops), int(seed))
+
+
 def plain_model(problem, work=60.0):
     """The least II with a proof, interval by interval from the plain bound on: no heuristic, no
     bounds beside it, one worker. Units are intervals and their copies an interval earlier.

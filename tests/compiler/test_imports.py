@@ -62,6 +62,30 @@ def test_a_kernel_from_the_cache_runs_no_pass(tmp_path, monkeypatch):
     assert said == same
 
 
+def test_compiling_for_hopper_loads_nothing_of_other_targets(tmp_path, monkeypatch):
+    """Nor drawings, the simulator, or the checker of machine code: 200 modules of dataclasses."""
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    modules, _ = loaded(GEMM)
+    others = ("codegen.amdgcn", "viz", "sim", "check", "pipeline", "codegen.cuda.block", "cli")
+    none_of(modules, *(f"warploom.{name}" for name in others), "typer", "ortools")
+    assert len({m for m in modules if m.startswith("warploom")}) <= 275
+
+
+SHOW = """
+import contextlib, io, sys
+from warploom.cli import main
+sys.argv = ["warploom", "show", "gemm"]
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main()
+"""
+
+
+def test_showing_a_kernel_loads_no_code_generator_of_another_target(tmp_path, monkeypatch):
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    modules, _ = loaded(SHOW)
+    none_of(modules, "warploom.codegen.amdgcn", "warploom.check", "ortools")
+
+
 def test_a_damaged_kernel_is_compiled_again(tmp_path, monkeypatch):
     monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
     _, said = loaded(GEMM)

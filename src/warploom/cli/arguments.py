@@ -9,7 +9,7 @@ import typer
 def complete_source(incomplete: str) -> list[str]:
     """Sources that begin so, for shell completion: names first, then documents here."""
     from warploom.cli.kernels import kernel_names
-    from warploom.codegen.amdgcn.emit import SCHEDULES
+    from warploom.pipeline.schedules.shipped import SCHEDULES
 
     known = [*SCHEDULES, *kernel_names()]
     known += sorted(str(p) for p in Path().glob(f"{incomplete}*.json"))

@@ -9,7 +9,6 @@ from typing import Any
 
 from warploom.cli.machine_code import assembly, ptx, sass
 from warploom.cli.subject import ROLE_TILES, Subject
-from warploom.codegen.amdgcn.emit import SCHEDULES
 from warploom.codegen.cuda.tile.mma_slices import MARK
 from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.errors import ConfigError, WarploomError
@@ -18,6 +17,7 @@ from warploom.ir.mbarrier_dialect import Mma, RolesDocument
 from warploom.ir.rings import Per
 from warploom.ir.schedule_ops import ScheduleEntry
 from warploom.passes.driver import Lowered
+from warploom.pipeline.schedules.shipped import SCHEDULES
 from warploom.sim import Simulation, simulate_roles
 from warploom.sim.roles import entry_label as role_label
 from warploom.viz.listing import entry_label

@@ -32,7 +32,7 @@ from warploom.cli.screen import (
 from warploom.cli.source import kernel_of_spec, load
 from warploom.cli.subject import Subject
 from warploom.codegen import amdgcn as gfx950
-from warploom.codegen.amdgcn.emit import SCHEDULES, ReadyKernel, ready_kernel
+from warploom.codegen.amdgcn.emit import ReadyKernel, ready_kernel
 from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgcn.tile import ElementType, element_type
 from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X, AmdMachine
@@ -43,6 +43,7 @@ from warploom.errors import BackendError, ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.schedule_ops import OpRole, Phase
 from warploom.pipeline.compile import OnRace
+from warploom.pipeline.schedules.shipped import SCHEDULES
 from warploom.pipeline.sync.marks import SyncPolicy
 from warploom.runtime.mi355x import CompiledMi355x
 

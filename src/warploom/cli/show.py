@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,16 +23,17 @@ from warploom.cli.screen import (
 )
 from warploom.cli.source import kernel_of_spec, load, look_up
 from warploom.cli.subject import Subject
-from warploom.codegen.amdgcn.emit import SCHEDULES
-from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
 from warploom.compiler import pass_list
 from warploom.errors import ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.schedule_ops import Phase
 from warploom.pipeline.compile import CompiledSchedule
 from warploom.pipeline.listing import WaitCounts
-from warploom.runtime.mi355x import CompiledMi355x
+from warploom.pipeline.schedules.shipped import SCHEDULES
 from warploom.viz.listing import legend, listing_text, sections
+
+if TYPE_CHECKING:  # of another target than most commands are for
+    from warploom.runtime.mi355x import CompiledMi355x
 
 OptionalSpec = Annotated[
     str | None,
@@ -84,8 +85,10 @@ def show_command(
         return Answer(lambda: pass_list.screen(of), lambda: names_of, raw=True)
     if source is None:
         raise ConfigError("nothing to show", fix="name a source, or --list to see those there are")
-    if request.target in MACHINES and (named := _general(source, request)) is not None:
-        return _on_amd(named, source, request, after, dump_passes, details)
+    if request.target is not None and (
+        answer := _on_amd(source, request, after, dump_passes, details)
+    ):
+        return answer
     if dump_passes is not None:
         table = _dumped(look_up(source, request), dump_passes)
         return Answer(lambda: table, lambda: {"folder": str(dump_passes)}, raw=True)
@@ -100,24 +103,23 @@ def show_command(
 
 
 def _on_amd(
-    named: NamedKernel, source: str, request: Request, after: str | None, folder: Path | None,
-    details: bool,
-) -> Answer:  # fmt: skip
-    """A tile kernel on an AMD chip."""
-    made = CompiledMi355x(
-        named.compiled.kernel, tile_extents(named, request.tile), MACHINES[str(request.target)]
-    )
+    source: str, request: Request, after: str | None, folder: Path | None, details: bool
+) -> Answer | None:
+    """A tile kernel on an AMD chip; None for other targets and sources."""
+    from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
+    from warploom.runtime.mi355x import CompiledMi355x
+
+    machine = MACHINES.get(str(request.target))
+    named = kernel_of_spec(source, str(request.dtype or "bf16")) if machine is not None else None
+    if machine is None or named is None:
+        return None
+    made = CompiledMi355x(named.compiled.kernel, tile_extents(named, request.tile), machine)
     with working(f"compiling {named.tile_kernel.name}"):
         if folder is not None:
             table = made.dump_passes(folder)
             return Answer(lambda: table, lambda: {"folder": str(folder)}, raw=True)
         shown = made.after(after) if after else _compiled_text(made, source, details)
     return Answer(lambda: shown, lambda: {"pass": after or "sync", "text": shown}, raw=True)
-
-
-def _general(source: str, request: Request) -> NamedKernel | None:
-    """The tile kernel a source names."""
-    return kernel_of_spec(source, str(request.dtype or "bf16"))
 
 
 def _compiled_text(made: CompiledMi355x, source: str, details: bool) -> str:

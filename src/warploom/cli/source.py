@@ -31,7 +31,6 @@ from warploom.cli.kernels import (
 from warploom.cli.knobs import Request
 from warploom.cli.screen import working
 from warploom.cli.subject import Document, Subject
-from warploom.codegen.amdgcn.emit import SCHEDULES
 from warploom.errors import ConfigError, DocumentError
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir import ScheduleDocument, read_schedule
@@ -40,9 +39,8 @@ from warploom.pipeline.compile import CompiledSchedule, OnRace, compile_schedule
 from warploom.pipeline.config.pipeline import SchedulingStrategy
 from warploom.pipeline.modulo.bridge import ModuloRequest
 from warploom.pipeline.schedule import PipelineSchedule
-from warploom.pipeline.schedules.shipped import tuned
+from warploom.pipeline.schedules.shipped import SCHEDULES, tuned
 from warploom.pipeline.sync.marks import SyncPolicy
-from warploom.runtime.mi355x import CompiledMi355x
 from warploom.targets.described import described
 from warploom.targets.h200 import HopperTarget
 
@@ -97,6 +95,8 @@ def _on_target(found: Subject | NamedKernel, spec: str, name: str) -> Subject | 
 
 def _on_mi355x(found: NamedKernel, spec: str) -> Subject:
     """The schedule of a tile kernel's loop on MI355X: the one that its code is printed from."""
+    from warploom.runtime.mi355x import CompiledMi355x
+
     tile = "x".join(str(n) for _, n in found.pins) or None
     made = CompiledMi355x(found.compiled.kernel, tile_extents(found, tile))
     with working(f"compiling {found.tile_kernel.name} for mi355x"):

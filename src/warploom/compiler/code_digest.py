@@ -15,6 +15,7 @@ SHAPING = (  # what turns a kernel into code, and what proves it
     "warploom.sync",
     "warploom.targets",
     "warploom.verify",
+    "warploom.interp",
     "warploom.codegen.cuda",
 )
 CHOOSING = (

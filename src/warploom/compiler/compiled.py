@@ -14,14 +14,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
-from warploom.codegen.cuda.block import block_plans, emit_block
-from warploom.codegen.cuda.tile.elementwise import emit_plain, rows_of
-from warploom.codegen.cuda.tile.simt import emit_simt
 from warploom.codegen.cuda.tile.simt_layout import has_products
 from warploom.codegen.cuda.tile.source import Source, emit_kernel
-from warploom.compiler import pass_list
 from warploom.compiler.compile_cache import (
     cached_schedule,
     keep_refusal,
@@ -57,16 +53,15 @@ from warploom.passes.rewrites import rewrite
 from warploom.passes.row_module import build_row_module
 from warploom.passes.unroll import unrolled
 from warploom.report import CodeReport
-from warploom.runtime.mi355x import CompiledMi355x, extents_of
 from warploom.runtime.tuning import recall
-from warploom.sim.simulation import simulate_roles
 from warploom.targets.h200 import HopperTarget, h100, h200
-from warploom.targets.mi355x import Mi355x
 from warploom.verify.coverage import CoverageReport, require_covered, verify_coverage
 from warploom.verify.findings import Report
 from warploom.verify.roles import require_clean
 from warploom.verify.roles.composition import require_composed
-from warploom.viz.timeline import draw
+
+if TYPE_CHECKING:  # loaded where they are used: most processes need none of them
+    from warploom.runtime.mi355x import CompiledMi355x
 
 MOST_TRIED = 8
 MOST_BLOCKS = 3  # plans of the block lowering whose machine code is looked at
@@ -307,6 +302,9 @@ class Compiled:
 
     def timeline(self, form: str = "text", *, trips: int = 4) -> str:
         """A tile over time, by the simulator: ``text``, ``svg``, ``html`` or ``perfetto``."""
+        from warploom.sim.simulation import simulate_roles  # noqa: PLC0415
+        from warploom.viz.timeline import draw  # noqa: PLC0415
+
         sim = simulate_roles(self.document, role_costs(self.lowered, self.target), trips=trips)
         return draw(sim, form)
 
@@ -333,10 +331,14 @@ class Compiled:
 
     def after(self, name: str) -> str:
         """What the kernel is after a pass (``compiler.pass_list``), as text."""
+        from warploom.compiler import pass_list  # noqa: PLC0415 (printing loads the listings)
+
         return pass_list.after(self, name)
 
     def dump_passes(self, folder: str | Path) -> str:
         """Write the kernel after every pass; the table of passes with their times."""
+        from warploom.compiler import pass_list  # noqa: PLC0415
+
         return pass_list.dump(self, Path(folder))
 
     def lower(self, config: KernelConfig, observe: Observer | None = None) -> Lowered:
@@ -379,6 +381,8 @@ class Compiled:
 
         ``refused`` where it has no products, or where choices of a pipeline are pinned.
         """
+        from warploom.codegen.cuda.block import block_plans, emit_block  # noqa: PLC0415
+
         kernel = block_form(self.kernel)
         if not has_products(kernel) or set(self.pins) - {v.name for v in kernel.vars}:
             raise refused
@@ -437,6 +441,9 @@ class Compiled:
         looped = any(isinstance(op, Loop) for op in kernel.ops)
         if looped and set(self.pins) - {v.name for v in kernel.vars}:
             return None
+        from warploom.codegen.cuda.tile.elementwise import emit_plain, rows_of  # noqa: PLC0415
+        from warploom.codegen.cuda.tile.simt import emit_simt  # noqa: PLC0415
+
         check_pins(kernel, self.pins)
         if not looped and not _gathers(kernel):
             try:
@@ -531,19 +538,10 @@ def compile_kernel(
     tile_kernel.check_names(
         "positive", positive, tile_kernel.signature.scalars, "scalars of the kernel"
     )
-    amd = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
-    if amd is not None:
-        kernel = tile_kernel.value_for(tile_kernel.spell(types, without), sizes, constants, without)
-        check_pins(kernel, tile_kernel.pins)
-        return CompiledMi355x(kernel, extents_of(kernel, dict(tile_kernel.pins)), amd)
     if isinstance(target, str) and target in _HOPPER:
         target = _HOPPER[target]()
     if target is not None and not isinstance(target, HopperTarget):
-        raise ConfigError(
-            f"a {type(target).__name__} is no Hopper target",
-            where="target",
-            fix="'h200', 'h100', 'mi355x', 'mi300x', or a HopperTarget by dataclasses.replace",
-        )
+        return _compile_amd(tile_kernel, types, target, sizes, constants, without)
     wanted = tile_kernel.spell(types, without)
     kernel = tile_kernel.value_for(wanted, sizes, constants, without)
     whole = not free and {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())
@@ -562,6 +560,31 @@ def compile_kernel(
         target=target,
         measured=measured,
     )
+
+
+def _compile_amd(
+    tile_kernel: TileKernel,
+    types: Types,
+    target: object,
+    sizes: Mapping[str, int],
+    constants: Mapping[str, object],
+    without: Collection[str],
+) -> CompiledMi355x:
+    """The same for a chip of AMD, whose lowering loads only here; ``ConfigError`` for others."""
+    from warploom.codegen.amdgcn.tile_ir.machine import MACHINES  # noqa: PLC0415
+    from warploom.runtime.mi355x import CompiledMi355x, extents_of  # noqa: PLC0415
+    from warploom.targets.mi355x import Mi355x  # noqa: PLC0415
+
+    machine = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
+    if machine is None:
+        raise ConfigError(
+            f"a {type(target).__name__} is no Hopper target",
+            where="target",
+            fix="'h200', 'h100', 'mi355x', 'mi300x', or a HopperTarget by dataclasses.replace",
+        )
+    kernel = tile_kernel.value_for(tile_kernel.spell(types, without), sizes, constants, without)
+    check_pins(kernel, tile_kernel.pins)
+    return CompiledMi355x(kernel, extents_of(kernel, dict(tile_kernel.pins)), machine)
 
 
 def alternatives(pins: Pins) -> tuple[Pins, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil
 
+from warploom.ir.machine_costs import OpTiming, RoleCosts, RoleOpCost
 from warploom.ir.mbarrier_dialect import BulkStore, Compute, Load, RoleProgram
 from warploom.passes.driver import Lowered
 from warploom.passes.fuse import Step
@@ -17,7 +18,6 @@ from warploom.passes.loop_ops import LoopOp, loop_ops
 from warploom.passes.op_cost import Cost, beside_products, usual_cost
 from warploom.passes.smem_budget import STAGING_BYTES
 from warploom.passes.split_mma import FIRST, REST
-from warploom.sim import OpTiming, RoleCosts, RoleOpCost
 from warploom.targets.described import differences
 from warploom.targets.h200 import HopperTarget, h200
 

@@ -27,6 +27,7 @@ Kinds, by their fields:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from warploom.ir.expr import (
     Expr,
@@ -149,6 +150,7 @@ class Expansion:
     indices: tuple[tuple[str, IntExpr], ...]
 
 
+@lru_cache(maxsize=64)
 def expand(schedule: TileSchedule) -> Expansion:
     """The expressions of a schedule. Which tile of which group a number is, memory decides:
     ``place`` and ``indices`` say nothing of groups.

@@ -25,6 +25,8 @@ COPIES = (0, 1, 4)  # how many copies above the least the heuristic is given
 WIDEST_TABLE = 1 << 24  # cycles of an interval up to which the heuristic's bit sets are built
 ASKING = 0.2  # work that a question costs at the least: models are built and sent
 SLICE = 0.6  # work for a model of the portfolio
+# Of the two models with deep rings: whether it is the plain one, and its work.
+SLICES = ((False, 0.1), (True, 0.3), (False, 0.4), (True, 1.2), (False, 1.5))
 SMALL = 24  # ops up to which the exact question is as quick as the coarse one
 
 
@@ -147,14 +149,23 @@ class Attempter:
         return None
 
     def _portfolio(self, ii: int, least: tuple[int, ...]) -> Incumbent | None:
-        """A little work for each of two models: some bodies are easy with every ring at its
+        """A little work for each of some models: some bodies are easy with every ring at its
         deepest, others at its least. Where storage is minimised next, the least comes first.
-        """
-        deep = SLICE if not self.options.goals else 2 * SLICE
-        first = self._coarse(ii, least, SLICE) if self.options.goals else None
-        return first or self._deep(ii, min(deep, self.options.find_work))
 
-    def _deep(self, ii: int, work: float) -> Incumbent | None:
+        Which of two models of the same question is quicker is luck; with growing slices neither
+        costs much where the other has it.
+        """
+        most = self.options.find_work
+        if self.options.goals:
+            first = self._coarse(ii, least, SLICE)
+            return first or self._deep(ii, min(2 * SLICE, most))
+        for plain, work in SLICES if is_plain(self.system) else ((False, SLICE),):
+            found = self._deep(ii, min(work, most), plain=plain)
+            if found is not None:
+                return found
+        return None
+
+    def _deep(self, ii: int, work: float, *, plain: bool = False) -> Incumbent | None:
         """CP-SAT with every ring at its deepest, where that fits: nothing is left but edges."""
         most = self.system.max_depths()
         budget = self.system.problem.smem_budget
@@ -164,13 +175,15 @@ class Attempter:
             CpRequest(
                 problem=self.system.problem,
                 ii=ii,
-                max_lag=SMALL_LAG,
+                max_lag=self.system.n if plain else SMALL_LAG,
                 work=work,
                 least_depths=most,
                 most_depths=most,
+                plain=plain,
             )
         )
-        self.say(f"II {ii}: CP at the largest depths: {describe(answer)}")
+        model = "plain model" if plain else "CP"
+        self.say(f"II {ii}: {model} at the largest depths: {describe(answer)}")
         return as_incumbent(answer) if answer.solved else None
 
     def _coarse(
@@ -260,6 +273,17 @@ def coarse_grids(system: System, ii: int) -> list[int]:
 
 def _fits(system: System, ii: int, g: int) -> bool:
     return all(sum(-(-c // g) for _, c in u.ops) * g <= ii * u.capacity for u in system.units)
+
+
+def is_plain(system: System) -> bool:
+    """Whether edges and units are all that a body has."""
+    problem = system.problem
+    return not (
+        system.relaxed
+        or problem.isolate
+        or any(f.budget is not None for f in system.files)
+        or any(u.capacity != 1 for u in system.units)
+    )
 
 
 def safe_lag(system: System, ii: int) -> int:

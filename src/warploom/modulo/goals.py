@@ -23,6 +23,8 @@ def improve(
 ) -> tuple[Incumbent, tuple[GoalValue, ...], str]:
     """Minimise the options' goals in order, from a known schedule; and what ended it early."""
     goals = [g for g in attempter.options.goals if _applies(attempter.system, g)]
+    if not goals:
+        return start, (), ""
     run: _Goals | None = None
     try:
         run = _Goals(attempter, ii, start)

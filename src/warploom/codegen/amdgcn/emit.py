@@ -44,13 +44,12 @@ from warploom.ir.schedule_ops import Phase, ScheduleOps
 from warploom.pipeline.amd_target.cost import AMDScheduleHints
 from warploom.pipeline.compile import OnRace, compile_schedule
 from warploom.pipeline.schedule import PipelineSchedule
-from warploom.pipeline.schedules.shipped import shipped
+from warploom.pipeline.schedules.shipped import SCHEDULES, shipped
 from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
 from warploom.pipeline.sync.marks import SyncPolicy
 from warploom.targets.mi355x import WAVE_BYTES, mi355x
 
 Block = tuple[int, int, int]
-SCHEDULES = ("pingpong", "fourwave", "single_buffer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

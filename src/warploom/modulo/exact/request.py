@@ -30,8 +30,8 @@ class CpRequest:
 
     ``grid`` g > 1 places ops on multiples of g with all costs rounded up: what it finds is valid,
     but that it finds nothing proves nothing. ``least_depths`` and ``most_depths`` bound the rings
-    (equal: fixed). ``at_most`` freezes earlier goals. ``work`` is CP-SAT's deterministic
-    time; ``seconds`` stops it by the clock.
+    (equal: fixed). ``plain``: by the model of ``exact.plain``. ``at_most`` freezes earlier goals.
+    ``work`` is CP-SAT's deterministic time; ``seconds`` stops it by the clock.
     """
 
     problem: ModuloProblem
@@ -46,6 +46,7 @@ class CpRequest:
     hint: Incumbent | None = None
     seed: int = 1
     light: bool = False
+    plain: bool = False
     seconds: float | None = None
 
 

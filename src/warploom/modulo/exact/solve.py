@@ -3,6 +3,7 @@
 from ortools.sat.python import cp_model
 
 from warploom.modulo.exact.model import CoreModel, Expr
+from warploom.modulo.exact.plain import answer_of, plain_model
 from warploom.modulo.exact.registers import add_file
 from warploom.modulo.exact.request import CpAnswer, CpRequest, CpStatus
 from warploom.modulo.exact.roles import RoleLayer
@@ -17,6 +18,13 @@ _STATUS = {
 
 def solve_request(request: CpRequest) -> CpAnswer:
     """Build the model of the request and solve it."""
+    if request.plain:
+        model, times = plain_model(request)
+        solver = _solver(request)
+        status = _STATUS.get(solver.solve(model), CpStatus.UNKNOWN)
+        found = status in (CpStatus.OPTIMAL, CpStatus.FOUND)
+        values = [int(solver.value(t)) for t in times] if found else []
+        return answer_of(request, values, status, float(solver.response_proto.deterministic_time))
     core = CoreModel(request)
     roles = RoleLayer(core) if core.system.relaxed else None
     core.add_rings()
@@ -27,6 +35,16 @@ def solve_request(request: CpRequest) -> CpAnswer:
     hint = core.hinted_times()
     if hint is not None:
         core.add_hints(hint)
+    solver = _solver(request)
+    try:
+        code = solver.solve(core.m)
+    except Exception:  # its presolve has raised (a key not found) on models that are valid
+        solver.parameters.cp_model_presolve = False
+        code = solver.solve(core.m)
+    return _answer(core, roles, goal, solver, _STATUS.get(code, CpStatus.UNKNOWN))
+
+
+def _solver(request: CpRequest) -> Expr:
     solver: Expr = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = request.seed
@@ -35,12 +53,7 @@ def solve_request(request: CpRequest) -> CpAnswer:
         solver.parameters.max_time_in_seconds = max(request.seconds, 0.01)
     if request.light:
         solver.parameters.linearization_level = 0
-    try:
-        code = solver.solve(core.m)
-    except Exception:  # its presolve has raised (a key not found) on models that are valid
-        solver.parameters.cp_model_presolve = False
-        code = solver.solve(core.m)
-    return _answer(core, roles, goal, solver, _STATUS.get(code, CpStatus.UNKNOWN))
+    return solver
 
 
 def _add_layers(core: CoreModel, roles: RoleLayer | None) -> Expr:

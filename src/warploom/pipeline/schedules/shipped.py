@@ -12,6 +12,8 @@ from warploom.pipeline.schedule import PipelineSchedule
 from warploom.pipeline.schedules.fourwave import Pipeline4Wave
 from warploom.pipeline.schedules.pingpong import DeclarativeSchedule
 
+SCHEDULES = ("pingpong", "fourwave", "single_buffer")
+
 
 def shipped(
     name: str,

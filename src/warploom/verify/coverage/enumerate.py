@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from warploom.ir import operations as ops
-from warploom.ir.expr import Function, IntExpr, Sym, SymKind, evaluate
+from warploom.ir.expr import Apply, Function, IntExpr, Sym, SymKind, evaluate, nodes
 from warploom.ir.module import KernelModule, Outside, Role, TensorMap
 from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.rings import Per
@@ -316,17 +317,11 @@ class _Run:
                 )
 
     def _fragment(self, layout: ops.FragmentLayout, role: Role, tile: Tile) -> dict[Sym, Any]:
-        warps = role.threads // LANES
-        extents = [warps, LANES, *(i.extent for i in layout.indices)]
-        names = [WARP, LANE, *(Sym(SymKind.FRAGMENT, i.name) for i in layout.indices)]
-        values: dict[Sym, Any] = dict(tile.values)
-        for n, (name, extent) in enumerate(zip(names, extents, strict=True)):
-            shape = [1] * len(extents)
-            shape[n] = extent
-            values[name] = np.arange(extent).reshape(shape)
-        full = tuple(extents)
-        for symbol, expr in ((ROW, layout.row), (COL, layout.col)):
-            values[symbol] = np.broadcast_to(value_of(expr, values, tile.functions), full)
+        values: dict[Sym, Any] = {**tile.values, **_indices(layout, role.threads // LANES)}
+        if ROW not in values:
+            shape = _shape(layout, role.threads // LANES)
+            for symbol, expr in ((ROW, layout.row), (COL, layout.col)):
+                values[symbol] = np.broadcast_to(value_of(expr, values, tile.functions), shape)
         return values
 
     def _vector(
@@ -516,6 +511,29 @@ class _Run:
             )
         orders[tuple(at)] = mark
         np.add.at(counted, tuple(at), 1)
+
+
+def _shape(layout: ops.FragmentLayout, warps: int) -> tuple[int, ...]:
+    return (warps, LANES, *(i.extent for i in layout.indices))
+
+
+@lru_cache(maxsize=64)
+def _indices(layout: ops.FragmentLayout, warps: int) -> Mapping[Sym, Any]:
+    """Warp, lane and indices of a layout as arrays; row and column where nothing else decides
+    them: they are the same in every tile then.
+    """
+    shape = _shape(layout, warps)
+    names = [WARP, LANE, *(Sym(SymKind.FRAGMENT, i.name) for i in layout.indices)]
+    values: dict[Sym, Any] = {}
+    for n, (name, extent) in enumerate(zip(names, shape, strict=True)):
+        own = [1] * len(shape)
+        own[n] = extent
+        values[name] = np.arange(extent).reshape(own)
+    asked = [x for e in (layout.row, layout.col) for x in nodes(e)]
+    if all(x in values if isinstance(x, Sym) else not isinstance(x, Apply) for x in asked):
+        for symbol, expr in ((ROW, layout.row), (COL, layout.col)):
+            values[symbol] = np.broadcast_to(value_of(expr, values, {}), shape)
+    return values
 
 
 def wgmma_element(register: Any, warp: Any, lane: Any, cols: int) -> tuple[Any, Any]:  # noqa: ANN401
