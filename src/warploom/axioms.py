@@ -165,8 +165,8 @@ AXIOMS: tuple[Axiom, ...] = (
         source="LLVM's AMDGPU memory model: outside of threadgroup split mode a release at "
         "workgroup scope waits for LDS only; LLVM emits no vmcnt wait before the barrier.",
         doubt="It does not hold in threadgroup split mode, and a flag without a write-back in "
-        "front of it publishes what was waited for only. Turned off, the store needs its vmcnt wait "
-        "before the barrier.",
+        "front of it publishes what was waited for only. Turned off, the store needs its vmcnt "
+        "wait before the barrier.",
         used_by="check (AMDGCN)",
     ),
     Axiom(
