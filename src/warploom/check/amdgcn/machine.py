@@ -30,6 +30,7 @@ from warploom.check.amdgcn.operands import (
     write_pair,
     write_scalar,
 )
+from warploom.check.amdgcn.rare_transfer import make_rare_transfer
 from warploom.check.amdgcn.reader import Instruction, Kernel, Waits, evaluate, read_waits
 from warploom.check.amdgcn.scalar import SCALAR
 from warploom.check.amdgcn.state import (
@@ -347,6 +348,7 @@ class Machine:
             return SCALAR[name](instruction, symbols)
         effect = (
             make_mfma(instruction, target)
+            or make_rare_transfer(instruction, at, self, symbols)
             or make_transfer(instruction, at, self, symbols)
             or make_vector(instruction, target, symbols)
         )
@@ -502,7 +504,7 @@ class Machine:
             return lambda w: write(w, 0)
         if name == "s_trap":
             return self._trap
-        if name == "s_sendmsg" and "dealloc" not in body.lower():
+        if name == "s_sendmsg" and not re.search("dealloc|interrupt", body, re.IGNORECASE):
             raise UnsupportedError(f"s_sendmsg {body}")
         if name.startswith("s_setreg"):
             self.draws.add("modes set with s_setreg (rounding, denormals) are not modelled")
@@ -1002,7 +1004,9 @@ class _Flow:
         """The flow of one instruction; what memory returns does not come from its address."""
         name = i.mnemonic
         reads, writes = uses.reads, uses.writes
-        memory = is_vector_memory(name) or name.startswith(("ds_", "s_load", "s_buffer_load"))
+        memory = is_vector_memory(name) or name.startswith(
+            ("ds_", "s_load", "s_buffer_load", "s_atomic", "s_buffer_atomic")
+        )
         if memory:
             reads = frozenset()
         elif name.startswith("s_"):
