@@ -36,7 +36,10 @@ from warploom.check.amdgcn.transfer import Moves
 from warploom.check.amdgcn.uses import uses_of
 from warploom.errors import WarploomError
 
-MEMORY = ("ds_", "buffer_", "global_", "flat_", "scratch_", "s_load", "s_buffer_load", "s_store")
+MEMORY = (
+    "ds_", "buffer_", "tbuffer_", "global_", "flat_", "scratch_", "s_load", "s_buffer_", "s_store",
+    "s_atomic",
+)  # fmt: skip
 GLOBAL_WRITES = Moves.WRITES_GLOBAL.value
 HIDDEN = Moves.READS_GLOBAL.value | Moves.READS_PRIVATE.value | Moves.WRITES_PRIVATE.value
 

@@ -120,8 +120,9 @@ class Findings:
         return None
 
     def memory(
-        self, code: Code, a: Access, b: Access, name: str, at: int, *, same: bool, dead: bool
-    ) -> None:
+        self, code: Code, a: Access, b: Access, name: str, at: int, *, same: bool, dead: bool,
+        stale: bool = False,
+    ) -> None:  # fmt: skip
         """Two accesses to global memory that nothing orders."""
         key = ("global", a.pc, b.pc, a.kind, b.kind, name, same, dead)
         what = {"r": "reads", "w": "writes", "a": "updates atomically"}
@@ -137,6 +138,12 @@ class Findings:
             if across
             else "s_waitcnt vmcnt(0) and s_barrier between them"
         )
+        if stale:
+            why = (
+                "a scalar load brought the line into the scalar cache before the store was "
+                "complete, and nothing invalidates it: the load may see the old value"
+            )
+            fix = f"s_dcache_inv before line {code[b.pc].line}, behind the wait for the store"
         self._add(
             key,
             CodeFinding(

@@ -30,6 +30,7 @@ from warploom.check.amdgcn.operands import (
     write_pair,
     write_scalar,
 )
+from warploom.check.amdgcn.rare_transfer import make_rare_transfer
 from warploom.check.amdgcn.reader import Instruction, Kernel, Waits, evaluate, read_waits
 from warploom.check.amdgcn.scalar import SCALAR
 from warploom.check.amdgcn.state import (
@@ -347,6 +348,7 @@ class Machine:
             return SCALAR[name](instruction, symbols)
         effect = (
             make_mfma(instruction, target)
+            or make_rare_transfer(instruction, at, self, symbols)
             or make_transfer(instruction, at, self, symbols)
             or make_vector(instruction, target, symbols)
         )
@@ -441,8 +443,12 @@ class Machine:
         if name == "s_waitcnt":
             waits = read_waits(instruction)
             return lambda w: self.wait(w, waits)
-        if name in ("s_barrier", "s_endpgm", "s_endpgm_saved"):
-            return self._at_barrier if name == "s_barrier" else self._end
+        fixed = {
+            "s_barrier": self._at_barrier, "s_endpgm": self._end, "s_endpgm_saved": self._end,
+            "s_dcache_inv": self._invalidate_scalar, "s_dcache_inv_vol": self._invalidate_scalar,
+        }.get(name)  # fmt: skip
+        if fixed is not None:
+            return fixed
         if name.startswith(("s_branch", "s_cbranch")):
             test = _BRANCHES.get(name)
             if test is None:
@@ -498,7 +504,7 @@ class Machine:
             return lambda w: write(w, 0)
         if name == "s_trap":
             return self._trap
-        if name == "s_sendmsg" and "dealloc" not in body.lower():
+        if name == "s_sendmsg" and not re.search("dealloc|interrupt", body, re.IGNORECASE):
             raise UnsupportedError(f"s_sendmsg {body}")
         if name.startswith("s_setreg"):
             self.draws.add("modes set with s_setreg (rounding, denormals) are not modelled")
@@ -535,6 +541,9 @@ class Machine:
             marks.add(-1)
         elif len(marks) < 4096:
             marks.add(state)
+
+    def _invalidate_scalar(self, w: Wave) -> None:
+        w.scalar_fresh = len(self.journal.accesses)
 
     def _at_barrier(self, w: Wave) -> None:
         if w.vm.stalled or w.lgkm.stalled:
@@ -836,7 +845,7 @@ class Machine:
         known = w.vm.log if not scalar else w.lgkm.log
         access = Access(
             kind, offsets, size, w, self._group_index(), number, at, known[number][1],
-            snapshot_of(w), data, scalar, bypass,
+            snapshot_of(w), data, scalar, bypass, fresh=w.scalar_fresh,
         )  # fmt: skip
         if scalar and kind == "w" and not bypass:
             access.number = INFINITE
@@ -921,6 +930,8 @@ class Machine:
         found = []
         for a, b, at in self.journal.conflicts():
             if _ordered_pair(a, b) or _ordered_pair(b, a) or self._flag(a, b):
+                if self._stale(a, b):
+                    found.append((a, b, at))
                 continue
             together = relaxed and a.wave is not b.wave and a.group == b.group
             if together and (_issued_before(a, b) or _issued_before(b, a)):
@@ -928,6 +939,12 @@ class Machine:
                 continue
             found.append((a, b, at))
         return found
+
+    def _stale(self, a: Access, b: Access) -> bool:
+        """A scalar load behind a vector store, of a line that the scalar cache may still hold."""
+        if not (b.scalar and b.kind == "r" and not b.bypass) or a.scalar or a.kind == "r":
+            return False
+        return any(not _ordered_pair(a, earlier) for earlier in self.journal.cached(b))
 
     def _flag(self, a: Access, b: Access) -> bool:
         """A location that is polled: whoever reads it looks at the value and acts on it."""
@@ -944,6 +961,7 @@ class Machine:
             self.findings.memory(
                 self._code, a, b, region.name if region else "?",
                 at - (region.start if region else 0), same=same, dead=unused,
+                stale=self._stale(a, b),
             )  # fmt: skip
 
     def disturb(self, w: Wave, at: int, number: int, where: Addresses, data: Bytes) -> Bytes:
@@ -986,7 +1004,9 @@ class _Flow:
         """The flow of one instruction; what memory returns does not come from its address."""
         name = i.mnemonic
         reads, writes = uses.reads, uses.writes
-        memory = is_vector_memory(name) or name.startswith(("ds_", "s_load", "s_buffer_load"))
+        memory = is_vector_memory(name) or name.startswith(
+            ("ds_", "s_load", "s_buffer_load", "s_atomic", "s_buffer_atomic")
+        )
         if memory:
             reads = frozenset()
         elif name.startswith("s_"):

@@ -19,6 +19,7 @@ Addresses = NDArray[np.int64]
 BASE = 0x0000_7A00_0000_0000  # where tensors begin: addresses need all their upper bits
 GUARD = 1 << 16
 ALIGN = 256
+SCALAR_LINE = 64  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,8 @@ class Access:
     data: Bytes | None = None
     scalar: bool = False
     bypass: bool = False
+    index: int = 0  # its place in the journal
+    fresh: int = 0  # the journal's length when its wave invalidated the scalar cache last
 
     @property
     def atomic(self) -> bool:
@@ -162,6 +165,7 @@ class Journal:
     def __init__(self, memory: GlobalMemory) -> None:
         self._memory = memory
         self.accesses: list[Access] = []
+        self._scalar_reads: dict[int, list[Access]] = {}
         self.bytes = {"read": 0, "written": 0}
 
     def add(self, access: Access) -> None:
@@ -169,7 +173,18 @@ class Journal:
         moved = access.at.size * access.size
         self.bytes["read" if access.kind == "r" else "written"] += moved
         if access.at.size:
+            access.index = len(self.accesses)
             self.accesses.append(access)
+            if access.scalar and access.kind == "r" and not access.bypass:
+                for line in _lines(access):
+                    self._scalar_reads.setdefault(line, []).append(access)
+
+    def cached(self, read: Access) -> Iterable[Access]:
+        """Scalar loads that may have brought a line of this one into the scalar cache before."""
+        for line in _lines(read):
+            for earlier in self._scalar_reads.get(line, ()):
+                if read.fresh <= earlier.index < read.index:
+                    yield earlier
 
     def conflicts(self) -> Iterable[tuple[Access, Access, int]]:
         """Pairs of accesses of different waves to the same byte, one a write, each pair once."""
@@ -189,6 +204,12 @@ class Journal:
             if a.kind != "r" and region.start <= int(a.at[0]) < region.stop:
                 found[(a.at[:, None] + np.arange(a.size) - region.start).ravel()] = True
         return found
+
+
+def _lines(access: Access) -> range:
+    """Lines of the scalar cache that a scalar access touches."""
+    start = int(access.at[0])
+    return range(start // SCALAR_LINE, (start + access.size - 1) // SCALAR_LINE + 1)
 
 
 def _pairs(touched: list[Access], region: Region) -> Iterable[tuple[Access, Access, int]]:

@@ -1,10 +1,12 @@
 """Vector instructions that compilers write seldom: bytes, classes, mantissas, minima of 16 bits."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
 from warploom.check.amdgcn.lanes import Array, Compute, Op
+from warploom.check.amdgcn.state import LANES
 
 _BYTE = np.uint32(0xFF)
 
@@ -161,7 +163,39 @@ def _norm(low: float, scale: float) -> Compute:
     return pack
 
 
+@lru_cache(maxsize=1)
+def _two_over_pi() -> int:
+    """The first 1201 bits behind the point of 2 / pi."""
+    one = 1 << 1300
+
+    def arctan(divisor: int) -> int:
+        total = term = one // divisor
+        k = 1
+        while term:
+            term //= -divisor * divisor
+            k += 2
+            total += term // k
+        return total
+
+    pi = 4 * (4 * arctan(5) - arctan(239))
+    return (2 * one * (1 << 1201) // pi) & ((1 << 1201) - 1)
+
+
+def _trig_part(a: Array, b: Array) -> Array:
+    """53 bits of 2 / pi for the reduction of a large angle, as the ISA document writes it."""
+    power = np.broadcast_to(a.view(np.uint64) >> np.uint64(52) & np.uint64(0x7FF), (LANES,))
+    found = np.zeros(LANES)
+    for lane, (exponent, part) in enumerate(
+        zip(power.tolist(), np.broadcast_to(b, (LANES,)).tolist(), strict=True)
+    ):
+        shift = (part & 31) * 53 + max(0, exponent - 1077)
+        bits = (_two_over_pi() << shift & ((1 << 1201) - 1)) >> (1201 - 53)
+        found[lane] = np.ldexp(float(bits), -53 - shift + (128 if exponent >= 1968 else 0))
+    return found
+
+
 RARE: Mapping[str, Op] = {
+    "v_trig_preop_f64": Op("f64", ["f64", "b32"], _trig_part),
     "v_cvt_pk_u8_f32": Op("b32", ["f32", "b32", "b32"], _to_byte),
     "v_sat_pk_u8_i16": Op("u16", ["b32"], _clamped_bytes),
     "v_exp_legacy_f32": Op("f32", ["f32"], np.exp2),

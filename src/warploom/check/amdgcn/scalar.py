@@ -383,8 +383,6 @@ SCALAR: Mapping[str, Make] = {
             "s_clause",
             "s_ttracedata",
             "s_icache_inv",
-            "s_dcache_inv",
-            "s_dcache_inv_vol",
             "s_incperflevel",
             "s_decperflevel",
             "s_code_end",

@@ -114,6 +114,7 @@ class Wave:
         self.flying_off: dict[int, Operation] = {}  # as if LDS-DMA completed in any order
         self.loads_off: deque[Operation] = deque()
         self.tainted: dict[int, list[object]] = {}  # registers with the result of a racing read
+        self.scalar_fresh = 0  # accesses of the launch before it invalidated the scalar cache
         self.cached: list[object] = []  # scalar stores that are in the scalar cache only
         self.halves: dict[int, tuple[int, str]] = {}  # registers of which a load left one half
         self.brought: dict[int, frozenset[int]] = {}  # registers that depend on polling loads

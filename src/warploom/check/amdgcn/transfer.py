@@ -245,7 +245,7 @@ def _scalar_load(
             start &= (1 << 48) - 1
             if more + size > w.s[base + 2]:
                 machine.issue_lgkm(w, at, registers, scalar=True)
-                machine.carry(w, w.lgkm, Moves.NOTHING, lambda: [0] * count, into(w))
+                machine.carry(w, w.lgkm, Moves.NOTHING, lambda: [0] * count, registers_of(w))
                 return
         place = (start + more) & MASK64 & ~3
         place = place - (1 << 64) if place >> 63 else place
@@ -259,9 +259,9 @@ def _scalar_load(
             found: list[int] = machine.memory.gather(where, size).view(np.uint32)[0].tolist()
             return found
 
-        machine.carry(w, w.lgkm, Moves.READS_GLOBAL, act, into(w))
+        machine.carry(w, w.lgkm, Moves.READS_GLOBAL, act, registers_of(w))
 
-    def into(w: Wave) -> Callable[[list[int]], None]:
+    def registers_of(w: Wave) -> Callable[[list[int]], None]:
         def put(values: list[int]) -> None:
             w.s[to : to + count] = values
 
@@ -348,7 +348,8 @@ def _old(machine: Machine, w: Wave, row: int) -> Words:
     return w.v[row] if machine.kernel.keeps_halves else _ZERO
 
 
-def _lds_at(w: Wave, row: int, offset: int, on: NDArray[np.bool_] | None) -> Addresses:
+def lds_at(w: Wave, row: int, offset: int, on: NDArray[np.bool_] | None) -> Addresses:
+    """LDS addresses of the lanes that are on."""
     at: Addresses = w.v[row].astype(np.int64) + offset
     return at if on is None else at[on]
 
@@ -365,7 +366,7 @@ def _ds_read(instruction: Instruction, at: int, machine: Machine, width: Width) 
     def effect(w: Wave) -> None:
         on = w.mask
         lds = machine.lds
-        addresses = _lds_at(w, row, offset, on)
+        addresses = lds_at(w, row, offset, on)
         lds.check(addresses, width.size)
         number = machine.issue_lgkm(w, at, registers)
         machine.touch_lds(w, at, addresses, width.size, "r", number, registers=registers)
@@ -391,7 +392,7 @@ def _ds_write(instruction: Instruction, at: int, machine: Machine, width: Width)
     def effect(w: Wave) -> None:
         on = w.mask
         lds = machine.lds
-        addresses = _lds_at(w, row, offset, on)
+        addresses = lds_at(w, row, offset, on)
         lds.check(addresses, width.size)
         words = w.v[source : source + need]
         data = to_bytes(words if on is None else words[:, on], width)
@@ -416,7 +417,7 @@ def _ds_read2(
         on = w.mask
         lds = machine.lds
         number = machine.issue_lgkm(w, at, registers)
-        places = [_lds_at(w, row, offset, on) for offset in offsets]
+        places = [lds_at(w, row, offset, on) for offset in offsets]
         for addresses in places:
             lds.check(addresses, size)
             machine.touch_lds(w, at, addresses, size, "r", number, registers=registers)
@@ -449,7 +450,7 @@ def _ds_write2(
         lds = machine.lds
         number = machine.issue_lgkm(w, at, ())
         for offset, source in zip(offsets, sources, strict=True):
-            addresses = _lds_at(w, row, offset, on)
+            addresses = lds_at(w, row, offset, on)
             lds.check(addresses, size)
             words = w.v[source : source + size // 4]
             data = to_bytes(words if on is None else words[:, on], width)
@@ -476,14 +477,14 @@ def _ds_exchange2(
         lds = machine.lds
         number = machine.issue_lgkm(w, at, registers)
         given = [to_bytes(w.v[s : s + words][:, on], Width(size)) for s in sources]
-        places = [_lds_at(w, row, offset, on) for offset in offsets]
+        places = [lds_at(w, row, offset, on) for offset in offsets]
         for addresses in places:
             lds.check(addresses, size)
             machine.touch_lds(w, at, addresses, size, "a", number)
 
         def act() -> list[Bytes]:
             return [
-                _run_atomic(lds.bytes, place, atomic, data, None)
+                run_atomic(lds.bytes, place, atomic, data, None)
                 for place, data in zip(places, given, strict=True)
             ]
 
@@ -510,7 +511,7 @@ def _ds_transposed(instruction: Instruction, at: int, machine: Machine, bits: in
         if w.mask is not None:
             raise UnsupportedError(f"{instruction.mnemonic} with lanes switched off")
         lds = machine.lds
-        addresses = _lds_at(w, row, offset, None)
+        addresses = lds_at(w, row, offset, None)
         lds.check(addresses, 8)
         number = machine.issue_lgkm(w, at, registers)
         machine.touch_lds(w, at, addresses, 8, "r", number, registers=registers)
@@ -544,7 +545,7 @@ def _lane_exchange(instruction: Instruction, at: int, machine: Machine) -> Effec
             if w.mask is not None:
                 value = np.where(w.mask[order], value, np.uint32(0))
             machine.issue_lgkm(w, at, (to,))
-            machine.carry(w, w.lgkm, Moves.NOTHING, lambda: value, _into(w, to, w.mask))
+            machine.carry(w, w.lgkm, Moves.NOTHING, lambda: value, into(w, to, w.mask))
 
         return swizzle
     where, source = rows(instruction.operands[1])[0], rows(instruction.operands[2])[0]
@@ -559,12 +560,12 @@ def _lane_exchange(instruction: Instruction, at: int, machine: Machine) -> Effec
             value = np.zeros(LANES, np.uint32)
             value[lane[on]] = w.v[source][on]
         machine.issue_lgkm(w, at, (to,))
-        machine.carry(w, w.lgkm, Moves.NOTHING, lambda: value, _into(w, to, w.mask))
+        machine.carry(w, w.lgkm, Moves.NOTHING, lambda: value, into(w, to, w.mask))
 
     return effect
 
 
-def _into(w: Wave, to: int, on: NDArray[np.bool_] | None) -> Callable[[Words], None]:
+def into(w: Wave, to: int, on: NDArray[np.bool_] | None) -> Callable[[Words], None]:
     """Writes one register in the lanes that were on."""
 
     def put(value: Words) -> None:
@@ -691,7 +692,7 @@ class Atomic:
     compare: bool = False
 
 
-def _atomic_named(name: str) -> Atomic | None:
+def atomic_named(name: str) -> Atomic | None:
     """``add``, ``add_x2``, ``add_f32``, ``cmpswap``, ``pk_add_bf16`` and so on."""
     match = re.match(r"pk_add_(?:rtn_)?(f16|bf16)$", name)
     if match:
@@ -720,7 +721,7 @@ def _ds_atomic(instruction: Instruction, at: int, machine: Machine) -> Effect:
     packed = name in ("pk_add_f16", "pk_add_bf16")
     if match is None and not packed:
         raise UnsupportedError(f"{instruction.mnemonic}")
-    atomic = _atomic_named(name) if packed else _ds_kind(match[1], match[2])  # type: ignore[index]
+    atomic = atomic_named(name) if packed else _ds_kind(match[1], match[2])  # type: ignore[index]
     if atomic is None:
         raise UnsupportedError(f"{instruction.mnemonic}")
     operands = instruction.operands[1:] if returns else instruction.operands
@@ -736,7 +737,7 @@ def _ds_atomic(instruction: Instruction, at: int, machine: Machine) -> Effect:
     def effect(w: Wave) -> None:
         on = w.active()
         lds = machine.lds
-        addresses = _lds_at(w, row, offset, on)
+        addresses = lds_at(w, row, offset, on)
         lds.check(addresses, size)
         values = [to_bytes(w.v[s : s + words][:, on], width) for s in sources]
         number = machine.issue_lgkm(w, at, registers)
@@ -749,7 +750,7 @@ def _ds_atomic(instruction: Instruction, at: int, machine: Machine) -> Effect:
 
         machine.carry(
             w, w.lgkm, Moves.UPDATES_LDS,
-            lambda: _run_atomic(lds.bytes, addresses, atomic, given, compare), put,
+            lambda: run_atomic(lds.bytes, addresses, atomic, given, compare), put,
         )  # fmt: skip
 
     return effect
@@ -771,7 +772,7 @@ def _ds_kind(name: str, kind: str) -> Atomic | None:
     return Atomic(found[1], (_I64 if wide else _I32) if signed else (_U64 if wide else _U32))
 
 
-def _run_atomic(
+def run_atomic(
     memory: Bytes, at: Addresses, atomic: Atomic, given: Bytes, compare: Bytes | None
 ) -> Bytes:
     """Lane after lane; the old contents of every lane's location."""
@@ -1019,7 +1020,7 @@ def _dword_by_dword(
             where = machine.memory.offsets(part.addresses[inside] + 4 * dword, 4)
             machine.touch_global(w, at, where, 4, "r", number, bypass=bypass)
             act = partial(fetch, w, number, where, inside)
-            machine.carry(w, w.vm, Moves.READS_GLOBAL, act, _into(w, register, w.mask))
+            machine.carry(w, w.vm, Moves.READS_GLOBAL, act, into(w, register, w.mask))
 
     return straddle
 
@@ -1111,22 +1112,22 @@ def _buffer(instruction: Instruction, at: int, machine: Machine) -> Effect:
         if width is not None and instruction.flag("lds"):
             first = 1 if len(instruction.operands) == 4 else 0
             return _dma(
-                instruction, at, machine, _resource(machine, instruction, first, width), width
+                instruction, at, machine, resource(machine, instruction, first, width), width
             )
         if width is not None:
-            resolve = _resource(machine, instruction, 1, width, dwords=width.size > 4)
+            resolve = resource(machine, instruction, 1, width, dwords=width.size > 4)
             return _load(instruction, at, machine, resolve, width)
     if rest.startswith("store_"):
         width = _STORES.get(rest.removeprefix("store_"))
         if width is not None:
-            resolve = _resource(machine, instruction, 1, width, dwords=width.size > 4)
+            resolve = resource(machine, instruction, 1, width, dwords=width.size > 4)
             return _store(instruction, at, machine, resolve, width, instruction.operands[0])
     if rest.startswith("atomic_"):
         return _atomic(instruction, at, machine, rest.removeprefix("atomic_"), buffered=True)
     raise UnsupportedError(name)
 
 
-def _resource(
+def resource(
     machine: Machine, instruction: Instruction, first: int, width: Width, *, dwords: bool = False
 ) -> Resolve:
     """``[voffset,] resource, soffset``: addresses, and which lanes are in range.
@@ -1206,7 +1207,7 @@ def _atomic(
     instruction: Instruction, at: int, machine: Machine, name: str, *, buffered: bool = False,
     flat: bool = False,
 ) -> Effect:  # fmt: skip
-    atomic = _atomic_named(name)
+    atomic = atomic_named(name)
     if atomic is None:
         raise UnsupportedError(instruction.mnemonic)
     returns = instruction.flag("sc0") or instruction.flag("glc")
@@ -1216,7 +1217,7 @@ def _atomic(
     operands = instruction.operands
     if buffered:
         data = to = rows(operands[0])[0]
-        resolve = _resource(machine, instruction, 1, width)
+        resolve = resource(machine, instruction, 1, width)
     else:
         first = 1 if returns else 0
         to = rows(operands[0])[0] if returns else 0
@@ -1252,7 +1253,7 @@ def _atomic(
             if returns:
                 w.v[to : to + words, inside] = old.view(np.uint32).T
 
-        machine.carry(w, w.vm, moves, lambda: _run_atomic(held, place, atomic, given, compare), put)
+        machine.carry(w, w.vm, moves, lambda: run_atomic(held, place, atomic, given, compare), put)
 
     return effect
 

@@ -66,7 +66,10 @@ def has_result(instruction: Instruction) -> bool:
     if is_dma(instruction) or "_store_" in name:
         return False
     if name.startswith("ds_"):
-        return "_rtn" in name or "read" in name or "permute" in name or "swizzle" in name
+        return (
+            "_rtn" in name or "read" in name or "permute" in name or "swizzle" in name
+            or name in ("ds_append", "ds_consume")
+        )  # fmt: skip
     if "_atomic_" in name:
         return instruction.flag("sc0") or instruction.flag("glc")
     return "_load_" in name
@@ -101,7 +104,8 @@ def uses_of(instruction: Instruction) -> Uses:
 
 def _memory_uses(instruction: Instruction, ids: list[tuple[int, ...]]) -> Uses:
     name = instruction.mnemonic
-    implicit = M0_IDS if is_dma(instruction) or "addtid" in name else NONE
+    by_m0 = is_dma(instruction) or "addtid" in name or name in ("ds_append", "ds_consume")
+    implicit = M0_IDS if by_m0 else NONE
     if not ids or not has_result(instruction):
         return Uses(NONE, tuple(ids), implicit)
     both = name.startswith("buffer_atomic")  # one operand for what goes in and what comes back
@@ -121,6 +125,9 @@ def _plain_uses(instruction: Instruction, ids: list[tuple[int, ...]]) -> Uses:
         written |= frozenset(ids[1] if len(ids) > 1 else ())
     if name.startswith("v_div_fmas"):
         implicit = VCC_IDS
+    if name.startswith(("s_atomic_", "s_buffer_atomic_")):
+        back = len(ids[0]) // 2 if "cmpswap" in name else len(ids[0])
+        return Uses(frozenset(ids[0][:back]) if instruction.flag("glc") else NONE, tuple(ids))
     if "saveexec" in name:
         return Uses(written | EXEC_IDS, tuple(ids[1:]), EXEC_IDS)
     if name.startswith(_ALL_SOURCES):
