@@ -327,26 +327,51 @@ def host_line(seed, forms):
     return {"seed": seed, "text": case.text, "found": found, "s": seconds}
 
 
+def long_and_aligned(case):
+    """The same kernel with rows of whole 16 bytes and many steps, as pipelined loops want them."""
+    walked = {case.kernel.var(loop.var).axis for loop in case.kernel.loops}
+    sizes = {
+        name: size if name in case.whole else -(-size // 16) * 16 + 320 * (name in walked)
+        for name, size in case.sizes.items()
+        if name in {"m", "n", "k", "s"}
+    }
+    return replace(case, sizes=case.sizes | sizes)
+
+
 def mi355x_line(seed, forms):
-    """One kernel, compiled for gfx950 and executed from its machine code: its line of results."""
+    """One kernel, compiled for gfx950 and executed from its machine code: its line of results.
+
+    ``loops``: how many are pipelined; ``ran``: in how many of them the pipelined part has steps.
+    """
     from tests.codegen_amdgcn.tile_cases import try_kernel
 
     from warploom.codegen.amdgcn.tile_ir.execute import ExecutionError
     from warploom.errors import WarploomError
     from warploom.ir.tile import Access, is_number
 
-    start, found = time.time(), "right"
+    start, found, loops, ran = time.time(), "right", 0, 0
     case, _ = drawn(seed, forms)
+    aligned = seed % 3 != 0
+    if aligned:
+        case = long_and_aligned(case)
     try:
         names = [t.name for t in case.kernel.tensors if t.access is not Access.OUT]
         arrays = dict(zip(names, case.arrays(), strict=True))
-        order = ("forward", "reverse", "random")[seed % 3]
+        order = ("forward", "reverse", "random")[seed // 3 % 3]
         free = [v for v in case.kernel.vars if v.extent is None and not is_number(v)]
         small = {v.name: (64, 32, 16)[min(i, 1 + seed % 2)] for i, v in enumerate(free)}
         done = try_kernel(
-            case.kernel, arrays, case.scalars, sizes=case.sizes, order=order,
-            extents=small if seed % 8 else None,
+            case.kernel, arrays, case.scalars, sizes=case.sizes, order=order, pipelined=True,
+            padding=(16, 0)[seed % 2] if aligned else 3, extents=small if seed % 8 else None,
         )  # fmt: skip
+        loops = len(done.program.schedules)
+        for schedule in done.program.schedules:
+            steps = case.sizes[schedule.axis] // min(
+                done.program.plan.extents[v.name]
+                for v in case.kernel.vars
+                if v.axis == schedule.axis and v.name in done.program.plan.extents
+            )
+            ran += aligned and steps > schedule.document.protocol.kernel_k_base
         wrong = done.wrong
         found = f"wrong: {wrong}"[:300] if wrong else "right"
     except ExecutionError as error:
@@ -356,7 +381,8 @@ def mi355x_line(seed, forms):
     except Exception as error:
         found = f"raw {type(error).__name__}: {error}"[:300]
     seconds = round(time.time() - start, 2)
-    return {"seed": seed, "text": case.text, "found": found, "s": seconds}
+    made = {"seed": seed, "text": case.text, "found": found, "s": seconds}
+    return made | {"loops": loops, "ran": ran}
 
 
 def host(path, first, count, forms, seconds, line_of=host_line):

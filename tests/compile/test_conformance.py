@@ -72,3 +72,12 @@ def test_the_table_of_recorded_inputs_is_true():
         len(json.loads((defaults.HERE / f"{f}.json").read_text())["cases"])
         for f in defaults.FAMILIES
     )
+
+
+def test_every_deviation_that_a_trial_found_names_a_test():
+    page = (c.ROOT / "docs" / "reference" / "deviations.md").read_text()
+    _, _, section = page.partition("## What a trial of the documented API found")
+    rows = [line.split("|") for line in section.splitlines() if "::" in line]
+    assert len(rows) == 15
+    for row in rows:
+        assert c.test_exists(row[3].strip().strip("`")), row[1]

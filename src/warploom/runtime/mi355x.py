@@ -23,6 +23,7 @@ from warploom.codegen.amdgcn.tile_ir.execute import Executed, execute, launch_of
 from warploom.codegen.amdgcn.tile_ir.host import host_source
 from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME
 from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
+from warploom.codegen.amdgcn.tile_ir.values import ValuesReport, verify_values
 from warploom.codegen.amdgcn.toolchain import find_linker, link_code_object
 from warploom.compiler import amd_pass_list
 from warploom.errors import BackendError, ConfigError, KernelCallError
@@ -32,6 +33,7 @@ from warploom.ir.tile import Access, DType, Kernel
 from warploom.report import CodeReport
 from warploom.runtime.hip import HipKernel
 from warploom.runtime.tensors import ROCM_DEVICES, TensorView, allocator, stream_of, view_of
+from warploom.verify import Report, verify
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,18 @@ class CompiledMi355x:
     def documents(self) -> tuple[ScheduleDocument, ...]:
         """The schedules of its pipelined loops, as ``verify`` and ``timeline`` read them."""
         return tuple(s.document for s in self.program.schedules)
+
+    @property
+    def reports(self) -> tuple[Report, ...]:
+        """What is verified of the schedules of its pipelined loops: every timing, all trip counts;
+        with the axioms each verdict rests on.
+        """
+        return tuple(verify(document) for document in self.documents)
+
+    @cached_property
+    def dataflow(self) -> ValuesReport:
+        """Whether the machine code computes the kernel, executed for enumerated size classes."""
+        return verify_values(self.kernel, self.assembly, self.sidecar)
 
     @property
     def assembly(self) -> str:
