@@ -83,8 +83,20 @@ def row(claim):
         "cases": str(len(found)),
         "warploom": text,
         "slower in": f"**{lost}**" if lost else "0",
-        "measured": environment["date"][:10],
+        "measured": environment["date"][:10] + (STALE if is_stale(claim) else ""),
     }
+
+
+STALE = " †"  # a run of an earlier day than the last: other rows are of a newer tree
+
+
+def day(claim):
+    return data(claim)["environment"]["date"][:10]
+
+
+def is_stale(claim):
+    """Whether others were measured again since."""
+    return day(claim) < max(day(c) for c in CLAIMS)
 
 
 def summary():
@@ -93,6 +105,12 @@ def summary():
     names = list(rows[0])
     lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
     return [*lines, *("| " + " | ".join(r.values()) + " |" for r in rows)]
+
+
+def tree(claim):
+    """The commit that was measured: as the run recorded it, else the one its file came with."""
+    said = str(data(claim)["environment"].get("commit", "")).split()
+    return (said[0][:8] if said else claim.recorded) + (STALE if is_stale(claim) else "")
 
 
 def provenance():
@@ -107,7 +125,7 @@ def provenance():
         names = list(rows[0]["ms"]) if rows else ["cuDNN", "again", "warploom"]
         peers = ", ".join(n for n in names if n != "warploom" and "again" not in n)
         lines.append(
-            f"| {claim.work} | `{claim.file}.json` | `bench/{claim.script}` | {claim.recorded} "
+            f"| {claim.work} | `{claim.file}.json` | `bench/{claim.script}` | {tree(claim)} "
             f"| {peers} | {claim.missing or 'none known'} |"
         )
     notes = []

@@ -35,7 +35,11 @@ def test_a_claim_names_file_script_tree_and_date(claim):
     assert (ROOT / "bench" / claim.script).exists()
     assert re.fullmatch(r"[0-9a-f]{8}", claim.recorded)
     row = claims.row(claim)
-    assert re.fullmatch(r"2026-\d\d-\d\d", row["measured"])
+    last = max(claims.day(c) for c in claims.CLAIMS)
+    marked = claims.STALE if claims.day(claim) < last else ""
+    assert row["measured"] == claims.day(claim) + marked
+    assert re.fullmatch(r"2026-\d\d-\d\d", claims.day(claim))
+    assert re.fullmatch(r"[0-9a-f]{8}", claims.tree(claim).removesuffix(claims.STALE))
     found = claims.ratios(claim)
     assert row["warploom"].startswith(f"{geometric_mean(found):.2f}")
     assert int(row["slower in"].strip("*")) == sum(r < 1 for r in found)

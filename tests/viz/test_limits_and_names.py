@@ -327,3 +327,30 @@ def test_machine_code_belongs_to_the_entries_of_its_lines():
         mine = [line for o, own in owned_lines(code).items() if o in product for line in own]
         assert any(words[code.name] in line for line in mine), code.name
         assert not any("//##" in line or ".loc" in line for line in code.lines)
+
+
+def test_the_first_of_two_loops_has_the_names_of_its_source(tmp_path):
+    path = tmp_path / "two.py"
+    path.write_text(TWO_LOOPS)
+    first, _ = load(f"{path}:norm_then_product").loops
+    shown = display(first)
+    assert "2 consumer warpgroups" in shown.title  # it has vector work and no product
+    assert {"load a", "squares"} <= set(shown.names.ops.values())
+    assert not any("?" in name or "_loop" in name for name in shown.names.ops.values())
+
+
+def test_a_graph_has_the_names_of_the_source_and_holds_its_labels():
+    drawn = warploom("graph", "attention", "--format", "svg").stdout
+    assert "consumer p @ v" in drawn
+    widths = [float(w) for w in re.findall(r'width="([\d.]+)" height="24"', drawn)]
+    labels = re.findall(r'class="in">([^<]*)<', drawn)
+    assert len(widths) == len(labels) == 9
+    assert all(6 * len(label) < width for label, width in zip(labels, widths, strict=True))
+
+
+def test_a_comparison_of_long_names_fits_a_phone(browser, tmp_path):
+    page = tmp_path / "diff.html"
+    warploom("diff", "gemm", "swiglu", "-o", str(page))
+    shown, messages = opened(browser, page, width=390, height=800)
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 390
+    assert messages == []

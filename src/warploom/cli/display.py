@@ -13,10 +13,10 @@ from warploom.codegen.cuda.tile.mma_slices import MARK
 from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.errors import ConfigError, WarploomError
 from warploom.ir.counter_dialect import ScheduleDocument
-from warploom.ir.mbarrier_dialect import Mma, RolesDocument
+from warploom.ir.mbarrier_dialect import Compute, Mma, RolesDocument
 from warploom.ir.rings import Per
 from warploom.ir.schedule_ops import ScheduleEntry
-from warploom.passes.driver import Lowered
+from warploom.passes.loops import names_in_loop
 from warploom.pipeline.schedules.shipped import SCHEDULES
 from warploom.sim import Simulation, simulate_roles
 from warploom.sim.roles import entry_label as role_label
@@ -44,8 +44,10 @@ class Display:
         if subject.kernel is None or not isinstance(document, RolesDocument):
             return subject.title
         work = f"{subject.kernel.tile_kernel.name} on {document.target}, {subject.work()}"
-        multiply = [p for p in document.programs if any(isinstance(e, Mma) for e in p.kernel)]
-        groups = sum(p.instances for p in multiply)
+        kinds = {type(e) for p in document.programs for e in p.kernel}
+        work_by = Mma if Mma in kinds else Compute  # a loop without products has vector work
+        busy = [p for p in document.programs if any(isinstance(e, work_by) for e in p.kernel)]
+        groups = sum(p.instances for p in busy)
         stages = max((r.depth for r in document.rings if r.per is Per.ITERATION), default=1)
         loop = f", loop {subject.loop} of its tile" if subject.loop else ""
         plural = "" if groups == 1 else "s"
@@ -167,22 +169,19 @@ def display(subject: Subject) -> Display:
     kernel, document = subject.kernel, subject.document
     if kernel is None or not isinstance(document, RolesDocument):
         return Display(subject=subject, names=NO_NAMES)
-    part = _part(kernel.lowered, document)
-    if part is None:
+    parts = (*kernel.lowered.earlier, kernel.lowered)
+    at = next((n for n, p in enumerate(parts) if p.document == document), None)
+    if at is None:  # read from a file, and another
         return Display(subject=subject, names=NO_NAMES)
+    part = parts[at]
     names = source_names(
         document,
         kernel.compiled.kernel,
         kernel.tile_kernel.function.__code__.co_varnames,
         part.layout.body.ops,
+        {} if part is kernel.lowered else names_in_loop(kernel.compiled.kernel, at),
     )
     return Display(subject=subject, names=names)
-
-
-def _part(lowered: Lowered, document: RolesDocument) -> Lowered | None:
-    """The loop a document is of; None for one that was read from a file and is another."""
-    parts = (*lowered.earlier, lowered)
-    return next((p for p in parts if p.document == document), None)
 
 
 def _entry_text(entry: Any) -> str:  # noqa: ANN401 (an entry of either dialect)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from enum import StrEnum
 from itertools import zip_longest
 from textwrap import wrap
@@ -12,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.arguments import SpecArgument
+from warploom.cli.display import display
 from warploom.cli.knobs import Costs, CostsOption, Request, with_request
 from warploom.cli.screen import (
     FORM,
@@ -73,10 +75,13 @@ def graph_of(subject: Subject) -> tuple[Sequence[Node], Sequence[DepEdge]]:
     """The loop's ops and edges: recorded in a counter document, read off a role document."""
     document = subject.document
     if isinstance(document, RolesDocument):
+        shown = display(subject).names
         if document.costs is None and subject.kernel is None:
-            return role_graph(document)
-        prices = subject.prices()
-        return role_graph(document, lambda op: prices.of(op).timing.latency)
+            nodes, edges = role_graph(document)
+        else:
+            prices = subject.prices()
+            nodes, edges = role_graph(document, lambda op: prices.of(op).timing.latency)
+        return tuple(replace(node, name=shown.op(node.name)) for node in nodes), edges
     if not document.body:
         raise DocumentError(
             f"{subject.spec} carries no body, so there is no graph",

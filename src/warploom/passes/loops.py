@@ -69,6 +69,13 @@ def _tag(number: int) -> str:
     return f"_loop{number + 1}"
 
 
+def names_in_loop(kernel: Kernel, number: int) -> dict[str, str]:
+    """Names of a kernel's values by those they have in the kernel of an earlier loop."""
+    found = [v.name for op in walk(kernel.ops) for v in results(op)]
+    found += [c.inside.name for loop in kernel.loops for c in loop.carried]
+    return {f"{n}{_tag(number)}": n for n in found}
+
+
 def _used(kernel: Kernel, at: int, loop: Loop) -> list[Carried]:
     """Carried values that the loop itself or anything after it reads."""
     read = {n for op in walk((*loop.body, *kernel.ops[at + 1 :])) for n in operands(op)}

@@ -85,7 +85,8 @@ _WORDS = {
     DepKind.OUTPUT: "OUTPUT, write after write",
 }
 RED = "#b2182b"
-NODE_W, NODE_H, STEP_X, STEP_Y, TOP = 150.0, 24.0, 240.0, 46.0, 104.0
+NODE_W, NODE_H, BETWEEN, STEP_Y, TOP = 150.0, 24.0, 90.0, 46.0, 104.0
+LETTER = 6.4  # pixels of a letter of a label
 
 _STYLE = (
     "text{font:11px system-ui,-apple-system,'Segoe UI',sans-serif;fill:#222}"
@@ -159,13 +160,16 @@ class _GraphPainter:
         self.body, self.edges = body, edges
         self.places = places
         self.hot = _hot_edges(critical)
+        longest = max((len(f"{i} {op.label()}") for i, op in enumerate(body)), default=0)
+        self.node = max(NODE_W, LETTER * longest + 14)  # wide enough for every label
+        self.step = self.node + BETWEEN
         self.out = Drawing()
 
     def paint(self, name: str) -> str:
         columns = max((p.layer for p in self.places), default=0) + 1
         rows = max((p.row for p in self.places), default=0) + 1
         words = recurrence_text(self.body, self.edges)
-        width = max(40 + columns * STEP_X - (STEP_X - NODE_W), 560, 24 + 6.2 * len(words))
+        width = max(40 + columns * self.step - BETWEEN, 560, 24 + 6.2 * len(words))
         self.out.text(12, 22, f"{name}: {len(self.body)} ops, {len(self.edges)} edges", "h")
         self.out.text(12, 40, words, "dim")
         self._legend()
@@ -189,15 +193,15 @@ class _GraphPainter:
 
     def _corner(self, index: int) -> tuple[float, float]:
         place = self.places[index]
-        return 20 + place.layer * STEP_X, TOP + place.row * STEP_Y
+        return 20 + place.layer * self.step, TOP + place.row * STEP_Y
 
     def _node(self, index: int, op: Node, hot: bool) -> None:
         x, y = self._corner(index)
         title = f"op {index}: {op.label()}, {op_word(op.role.name)}, latency {op.latency}"
         css = "hotnode" if hot else "node"
         fill = op_colour(op.role.name)
-        self.out.rect(x, y, NODE_W, NODE_H, css, rx="5", fill=fill, title=title)
-        self.out.text(x + NODE_W / 2, y + 16, f"{index} {op.label()}", "in")
+        self.out.rect(x, y, self.node, NODE_H, css, rx="5", fill=fill, title=title)
+        self.out.text(x + self.node / 2, y + 16, f"{index} {op.label()}", "in")
 
     def _edge(self, number_: int) -> None:
         edge = self.edges[number_]
@@ -212,7 +216,7 @@ class _GraphPainter:
             f"{edge.dep_kind.name}, distance {edge.loop_distance}: {producer.label()} -> "
             f"{consumer.label()}"
         )
-        path, label = (_arc if edge.loop_distance else _forward)(ax, ay, bx, by)
+        path, label = (_arc if edge.loop_distance else _forward)(ax, ay, bx, by, self.node)
         tip = "hot" if number_ in self.hot else "far" if edge.loop_distance else "tip"
         attrs = {"marker_end": f"url(#{tip})", "title": title}
         if _DASH[edge.dep_kind]:
@@ -222,18 +226,22 @@ class _GraphPainter:
             self.out.text(*label, str(edge.loop_distance), "d")
 
 
-def _forward(ax: float, ay: float, bx: float, by: float) -> tuple[str, tuple[float, float]]:
+def _forward(
+    ax: float, ay: float, bx: float, by: float, wide: float
+) -> tuple[str, tuple[float, float]]:
     """From the right side of one node to the left side of the next, and a place for a label."""
-    x0, y0, x1, y1 = ax + NODE_W, ay + NODE_H / 2, bx, by + NODE_H / 2
+    x0, y0, x1, y1 = ax + wide, ay + NODE_H / 2, bx, by + NODE_H / 2
     bend = max(30.0, (x1 - x0) / 2)
     path = _cubic((x0, y0), (x0 + bend, y0), (x1 - bend, y1), (x1, y1))
     return path, ((x0 + x1) / 2, (y0 + y1) / 2 - 3)
 
 
-def _arc(ax: float, ay: float, bx: float, by: float) -> tuple[str, tuple[float, float]]:
+def _arc(
+    ax: float, ay: float, bx: float, by: float, wide: float
+) -> tuple[str, tuple[float, float]]:
     """Over the tops or under the feet of both nodes: nothing like a forward edge."""
     over = by <= ay
-    x0, x1 = ax + NODE_W * 0.62, bx + NODE_W * 0.38
+    x0, x1 = ax + wide * 0.62, bx + wide * 0.38
     y0, y1 = (ay, by) if over else (ay + NODE_H, by + NODE_H)
     reach = 20 + 0.1 * abs(x1 - x0)
     lift = -reach if over else reach

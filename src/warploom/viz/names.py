@@ -39,14 +39,16 @@ def source_names(
     kernel: ir.Kernel,
     variables: Iterable[str],
     derived: Mapping[str, Any] | None = None,
+    renamed: Mapping[str, str] | None = None,
 ) -> SourceNames:
     """Names from the tile IR ``kernel`` of a function with these local ``variables``.
 
     ``derived``: ops by result that passes added: unrolled copies, masks at the boundary.
+    ``renamed``: values of the kernel by the names they have in this document.
     """
     defined = document.flow.ops if document.flow is not None else ()
     copied = {r: op.operands[0].value for op in defined for r in op.results if op.operands}
-    title = _titles(kernel, frozenset(variables), derived or {}, copied)
+    title = _titles(kernel, frozenset(variables), derived or {}, copied, renamed or {})
     kinds: dict[str, type] = {}
     for program in document.programs:
         for _, entries in program.phases():
@@ -83,6 +85,7 @@ def _titles(
     variables: frozenset[str],
     derived: Mapping[str, Any],
     copied: Mapping[str, str],
+    renamed: Mapping[str, str],
 ) -> Callable[[str], str]:
     """The name or expression of a value; empty for values that nothing is known of."""
     own = made_by(kernel)
@@ -94,6 +97,7 @@ def _titles(
                 carried[name] = c.first
 
     def title(name: str, depth: int = 0) -> str:
+        name = renamed.get(name, name)
         if name in variables:
             return name
         if name in carried and carried[name] in variables:

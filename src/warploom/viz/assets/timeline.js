@@ -207,7 +207,7 @@ const start = (D) => {
 
   function bandSvg(band, top) {
     let y = top, out = `<g class="row" data-row="${band.row}" data-name="${esc(band.name)}">`;
-    out += `<text class="rowname" x="10" y="${y + PHASE + 13}">${esc(band.name)}</text>`;
+    out += `<text class="rowname" x="10" y="${y + (LEFT < 178 ? 10.5 : PHASE + 13)}">${esc(band.name)}</text>`;
     const spans = inWindow(band.spanIndex);
     if (spans.length < width()) spans.forEach(([phase, turn, start, end, i]) => {
       const a = cx(start), b = cx(end), long = turn === null ? phase : `iteration ${turn}`;
@@ -484,7 +484,7 @@ const start = (D) => {
       }
     const time = D.clock ? `, ${(span / D.clock * 1e6).toPrecision(3)} us` : "";
     state.selected = null;
-    told("Range", `${span} cycles${time}, ${a}..${b}` + (D.ii ? `, ${(span / D.ii).toFixed(2)} iterations` : ""), rows);
+    showDetail("Range", `${span} cycles${time}, ${a}..${b}` + (D.ii ? `, ${(span / D.ii).toFixed(2)} iterations` : ""), rows);
     redraw();
   }
   function measure() {
@@ -610,7 +610,7 @@ const start = (D) => {
     select(t ? { what: t.dataset.what, id: +t.dataset.id } : null);
   });
 
-  function told(title, text, more) {
+  function showDetail(title, text, more) {
     detail.textContent = "";
     const add = (tag, text, css) => {
       const el = document.createElement(tag);
@@ -627,14 +627,14 @@ const start = (D) => {
   function select(what) {
     state.selected = what;
     if (!what) {
-      told("", "Hover for details. Click an op to see where its data comes from and goes, a " +
+      showDetail("", "Hover for details. Click an op to see where its data comes from and goes, a " +
         "stall to see what it waits for, an arrow to read its reason. Shift and drag measures.");
       light([]);
     } else {
       const names = { op: "Op", stall: "Stall", barrier: "Barrier", slot: "Storage", link: "Data", wait: "Wait", cause: "Reason",
         measured: "Measured" };
       const list = what.what === "op" ? (linksOf.get(what.id) || []).map((i) => linkText(D.links[i])) : [];
-      told(names[what.what], texts[what.what](what.id),
+      showDetail(names[what.what], texts[what.what](what.id),
         what.what === "op" ? ["Data in and out:", ...(list.length ? list : ["none recorded"])] : []);
       const from = { op: D.ops, stall: D.stalls, wait: D.waits, cause: D.stalls }[what.what];
       if (from) light(entriesAt(from[what.id].place, from[what.id].row));
@@ -684,7 +684,7 @@ const start = (D) => {
   function pick(entries, from) {
     if (!entries.length) return;
     const ops = entries.map(opOf).filter((op) => op !== null);
-    if (ops.length) { state.selected = { what: "op", id: ops[0] }; told("Op", opText(D.ops[ops[0]])); go2(ops[0]); }
+    if (ops.length) { state.selected = { what: "op", id: ops[0] }; showDetail("Op", opText(D.ops[ops[0]])); go2(ops[0]); }
     light(entries, from);
     redraw();
   }
