@@ -362,3 +362,20 @@ def test_a_whole_axis_without_elements_is_told_as_such():
 def comprehension_whole(x: wl.In["m", "n"], out: wl.Out["m"]):
     m = wl.tile(out)
     out[m] = x[m, :].sum(axis=1)
+
+
+@wl.kernel
+def products_of_signs(x: wl.In["m", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        sign = wl.where((wl.index(k) & wl.index(n)) % 2 == 1, -1.0, 1.0)
+        acc += x[m, k] @ sign.to(x.dtype)
+    out[m, n] = acc
+
+
+def test_what_vectors_make_takes_the_order_a_product_needs():
+    x = normal(3, 70)
+    k, n = np.arange(70)[:, None], np.arange(5)
+    made = products_of_signs.reference(x, types="bf16", sizes={"n": 5})
+    close(made, x @ np.where((k & n) % 2, -1.0, 1.0))
