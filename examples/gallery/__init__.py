@@ -7,6 +7,7 @@ from examples.gallery import (
     attention,
     contexts,
     matmul,
+    mixed,
     normalise,
     pointwise,
     reduce,
@@ -30,6 +31,7 @@ CASES: tuple[Case, ...] = (
     *serving.CASES,
     *contexts.CASES,
     *vision.CASES,
+    *mixed.CASES,
 )
 
 __all__ = ["CASES", "Case"]

@@ -159,6 +159,68 @@ def chunk_gla_wanted(q, k, v, grown, seen, all):
     return out.reshape(b, c, t, -1), state
 
 
+@wl.kernel
+def gated_delta_net(
+    q: wl.In["b", "c", "j", "d"],
+    k: wl.In["b", "c", "t", "d"],
+    v: wl.In["b", "c", "t", "e"],
+    beta: wl.In["b", "c", "t", wl.f32],
+    grown: wl.In["b", "c", "t", wl.f32],
+    seen: wl.In["b", "c", "j", wl.f32],
+    last: wl.In["b", "c", wl.f32],
+    out: wl.Out["b", "c", "j", "e"],
+    state: wl.Out["b", "d", "e", wl.f32],
+):
+    """A chunk at a time: a triangular system for what each key adds, then products.
+
+    ``grown`` (``seen``, for queries): sums of the log gates of a chunk so far; ``last``: of all.
+    """
+    b, e = wl.tile(state, whole="d")
+    s = wl.zeros(q.d, e)
+    for c in wl.steps(q.c, 1):
+        qs, ks = q[b, c], k[b, c]
+        g, h = grown[b, c, :], seen[b, c, :]
+        t, j = wl.index(k.t), wl.index(q.j)
+        before = s.to(q.dtype)
+        u = (v[b, c, :, e] - wl.exp(g) * (ks @ before)) * beta[b, c, :]
+        for r in wl.steps(k.t, 1):  # forward substitution, a column at a time
+            row = wl.where(t == r, u, 0.0).sum(axis=0)
+            column = (ks * k[b, c, r, :]).sum(axis=1) * wl.exp(g - grown[b, c, r])
+            u = u - wl.where(t > r, column * beta[b, c, :], 0.0) * row
+        x = (qs @ ks.T) * wl.where(j >= t, wl.exp(h - g), 0.0)
+        o = wl.exp(h) * (qs @ before) + x.to(q.dtype) @ u.to(q.dtype)
+        out[b, c, :, e] = o
+        s = s * wl.exp(last[b, c]) + (ks * wl.exp(last[b, c] - g)).to(q.dtype).T @ u.to(q.dtype)
+    state[b, :, e] = s
+
+
+def gated_delta_net_make(rng):
+    keys = normal(rng, 2, 3, 16, 24)
+    grown = np.cumsum(-np.abs(normal(rng, 2, 3, 16)) * 0.1, -1)
+    return {
+        "q": normal(rng, 2, 3, 16, 24, scale=0.3),
+        "k": keys / np.linalg.norm(keys, axis=-1, keepdims=True),
+        "v": normal(rng, 2, 3, 16, 40),
+        "beta": rng.uniform(0.2, 1.0, (2, 3, 16)),
+        "grown": grown,
+        "seen": grown,
+        "last": grown[..., -1],
+    }
+
+
+def gated_delta_net_wanted(q, k, v, beta, grown, seen, last):
+    """The recurrence, a key after the other."""
+    b, c, t, d = q.shape
+    s, out = np.zeros((b, d, v.shape[-1])), np.zeros(v.shape)
+    gates = np.diff(grown, axis=-1, prepend=0)
+    for i, r in np.ndindex(c, t):
+        s = s * np.exp(gates[:, i, r])[:, None, None]
+        new = (v[:, i, r] - np.einsum("bde,bd->be", s, k[:, i, r])) * beta[:, i, r, None]
+        s = s + k[:, i, r, :, None] * new[:, None]
+        out[:, i, r] = np.einsum("bde,bd->be", s, q[:, i, r])
+    return out, s
+
+
 CASES = (
     Case(
         kernel=cumsum_rows,
@@ -222,5 +284,11 @@ CASES = (
         make=chunk_gla_inputs,
         wanted=chunk_gla_wanted,
         trial=15,
+    ),
+    Case(
+        kernel=gated_delta_net,
+        make=gated_delta_net_make,
+        wanted=gated_delta_net_wanted,
+        tolerance=3e-2,
     ),
 )

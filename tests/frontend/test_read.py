@@ -330,3 +330,52 @@ def stored_by_an_inner_loop(x: wl.In["n", "c", "s"], out: wl.Out["n", "c", "s"])
 def test_a_loop_whose_inner_loop_stores_has_an_effect():
     x = normal(3, 2, 5)
     close(stored_by_an_inner_loop.reference(x, types="f32"), x - x.sum((0, 2), keepdims=True))
+
+
+@wl.kernel
+def counted_and_marked(
+    x: wl.In["t", wl.i32], mark: wl.Out["t", wl.i32], count: wl.Out["e", wl.i32]
+):
+    e = wl.tile(count, unit="e")
+    seen = wl.zeros(dtype=wl.i32)
+    for t in wl.steps(x.t, 32):
+        mine = wl.where(x[t] == e, 1, 0)
+        wl.atomic_max(mark[t], mine)
+        seen += mine.sum()
+    count[e] = seen
+
+
+@pytest.mark.parametrize("target", ["h200", "mi355x"])
+def test_an_empty_output_beside_one_with_elements(target):
+    none = np.zeros(0, int)
+    mark, count = counted_and_marked.interpret(none, sizes={"e": 3}, target=target)
+    assert mark.shape == (0,)
+    np.testing.assert_array_equal(count, np.zeros(3))
+
+
+def test_a_whole_axis_without_elements_is_told_as_such():
+    with pytest.raises(wl.KernelCallError, match="an element at least"):
+        comprehension_whole.reference(np.zeros((3, 0)), types="f32")
+
+
+@wl.kernel
+def comprehension_whole(x: wl.In["m", "n"], out: wl.Out["m"]):
+    m = wl.tile(out)
+    out[m] = x[m, :].sum(axis=1)
+
+
+@wl.kernel
+def products_of_signs(x: wl.In["m", "k"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for k in wl.steps(x.k, 64):
+        sign = wl.where((wl.index(k) & wl.index(n)) % 2 == 1, -1.0, 1.0)
+        acc += x[m, k] @ sign.to(x.dtype)
+    out[m, n] = acc
+
+
+def test_what_vectors_make_takes_the_order_a_product_needs():
+    x = normal(3, 70)
+    k, n = np.arange(70)[:, None], np.arange(5)
+    made = products_of_signs.reference(x, types="bf16", sizes={"n": 5})
+    close(made, x @ np.where((k & n) % 2, -1.0, 1.0))

@@ -417,10 +417,15 @@ class TileKernel:
         axes = {a.name for t in self.signature.tensors for a in t.axes}
         for name, size in sizes.items():
             if name not in axes or type(size) is not int or size < 1:
+                empty = name in axes and size == 0
                 self._fail(
                     f"size {size!r} of axis '{name}'",
-                    why="sizes are positive numbers of axes the kernel has",
-                    fix=f"its axes are {', '.join(sorted(axes))}",
+                    why="a tile has all of this axis, which then has an element at least"
+                    if empty
+                    else "sizes are positive numbers of axes the kernel has",
+                    fix="give results for tensors without elements before the call"
+                    if empty
+                    else f"its axes are {', '.join(sorted(axes))}",
                 )
         return read(
             self.function,

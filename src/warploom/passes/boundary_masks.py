@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from warploom.frontend.rewrite import renamed
 from warploom.ir.elementwise import functions
 from warploom.ir.tile import (
+    Access,
     Broadcast,
     Const,
     Dim,
@@ -385,7 +386,10 @@ def _condition(
 ) -> Iterator[Pointwise | Indices | Size]:
     """Whether an element of a variable lies before the end, of a loop or of the axis."""
     whole = Value(name=f"edge_{tag}", dims=(), dtype=DType.I32, line=line)
-    axis, computed = kernel.var(var).axis, until is not None and is_computed(kernel, until)
+    axis = kernel.var(var).axis
+    computed = until is not None and (
+        is_computed(kernel, until) or not _is_inside(kernel, until, axis)
+    )
     if until is None or computed:
         tensor = next(t for t in kernel.tensors if any(a == axis for a in _plain(t.axes)))
         yield Size(result=whole, tensor=tensor.name, axis=axis)
@@ -397,6 +401,19 @@ def _condition(
     yield Indices(result=index, var=var)
     inside = replace(index, name=f"inside_{tag}", dtype=DType.BOOL)
     yield Pointwise(result=inside, fn=Fn.LT, args=(index.name, until or whole.name))
+
+
+def _is_inside(kernel: Kernel, until: str, axis: str) -> bool:
+    """Whether a bound surely lies on the axis: its size, the least of it and another number, or
+    the end of a group. What callers give otherwise may lie past it.
+    """
+    made = {v.name: op for op in walk(kernel.ops) for v in results(op)}
+    op = made.get(until)
+    if isinstance(op, Load):
+        return kernel.tensor(op.tensor).access is Access.STARTS
+    if isinstance(op, Pointwise) and op.fn is Fn.MIN:
+        return any(_is_inside(kernel, a, axis) for a in op.args)
+    return isinstance(op, Size) and op.axis == axis
 
 
 def _plain(axes: tuple[object, ...]) -> Iterator[str]:

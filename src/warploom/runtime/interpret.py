@@ -288,7 +288,7 @@ def _ptx(
             contents[t.name] = encode(np.full(shapes[t.name], 0 if added else empty), kind)
     outputs = {t.name for t in kernel.tensors if t.access is Access.OUT}
     found: dict[str, Any] = {}
-    if binary.grid.tiles(lengths) and all(np.prod(shapes[n]) for n in outputs):
+    if binary.grid.tiles(lengths) and any(np.prod(shapes[n]) for n in outputs):
         launch = launch_of_binary(binary, lengths, scalars=scalars, contents=contents)
         report = check_ptx(
             ptx_of(source.text),

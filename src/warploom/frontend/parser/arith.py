@@ -271,6 +271,11 @@ def product(frame: Frame, node: ast.AST, left: Symbol, right: Symbol) -> ir.Valu
                 why="it contracts the columns of the left tile with the rows of the right one",
                 fix="with a vector: (a * v).sum(axis=1)",
             )
+    # What was spread out of vectors has no order of its own: it takes the one that fits.
+    if right.name in frame.build.free and left.dims[1] == right.dims[1]:
+        right = frame.turned(right, tuple(reversed(right.vars)))
+    elif left.name in frame.build.free and left.dims[0] == right.dims[0]:
+        left = frame.turned(left, tuple(reversed(left.vars)))
     (rows, inner), (other, columns) = left.dims, right.dims
     if inner != other or rows.var == columns.var:
         turned = right.dims[1] == left.dims[1]
