@@ -24,7 +24,7 @@ from warploom.cli.problem import Problem, axes_of, distance, in_rows, make_probl
 from warploom.cli.screen import JsonOption, say, working, write
 from warploom.cli.source import look_up
 from warploom.errors import BackendError, CheckError, ConfigError, WarploomError
-from warploom.ir.tile import DType, Walk
+from warploom.ir.tile import Access, DType, Walk
 from warploom.report import CodeFinding, CodeReport, Verdict, exit_code
 from warploom.runtime.check_launch import launch_of
 
@@ -67,8 +67,12 @@ def check_command(
         typer.Option(
             "--repair",
             metavar="FILE",
-            help="Write the PTX with the fewest waits, barriers and fences that make it clean.",
+            help="Write the file with the fewest waits, barriers and fences that make it clean.",
         ),
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="CHIP", help="Of kernels, the machine code for mi355x or mi300x."),
     ] = None,
     setting: SetOption = [],  # noqa: B006 (typer's own way)
     form: Annotated[
@@ -91,7 +95,7 @@ def check_command(
     function = user_object(against) if against else None
     for file in files:
         with working(f"checking {file}"):
-            reports += _reports(file, launch, entry, sizes, axioms, function, setting)
+            reports += _reports(file, launch, entry, sizes, axioms, function, setting, on)
     for report in reports:
         if form is Form.JSON:
             write(json.dumps(report.to_json()))
@@ -106,22 +110,31 @@ def _repair(
     files: list[str], launch: Path | None, axioms: Mapping[str, bool], entry: str, to: Path
 ) -> str:
     """Write the repaired file and say what was inserted; the exit code stays that of the file."""
+    from warploom.check.amdgcn.repair import repair
     from warploom.check.ptx.repair import repair_ptx
 
-    if len(files) != 1 or Path(files[0]).suffix.lower() != ".ptx" or launch is None:
-        raise typer.BadParameter("takes one .ptx file and --launch", param_hint="--repair")
+    if len(files) != 1 or Path(files[0]).suffix.lower() not in KINDS or launch is None:
+        raise typer.BadParameter("takes one .ptx or .s file and --launch", param_hint="--repair")
+    nothing = "repair: no few insertions of waits, barriers or fences make it clean"
     try:
         made = Launch.read(launch)
         made = replace(made, entry=entry) if entry else made
         text, name = read_source(Path(files[0]))
-        found = repair_ptx(text, made, axioms=resolve(axioms), file=name)
-        if found is None:
-            return "repair: no few insertions of waits, barriers or fences make it clean"
-        to.write_text(found.text)
+        if Path(files[0]).suffix.lower() == ".ptx":
+            fixed = repair_ptx(text, made, axioms=resolve(axioms), file=name)
+            if fixed is None:
+                return nothing
+            mended, report, insertions = fixed.text, fixed.report, fixed.insertions
+        else:
+            found = repair(text, made, axioms=dict(resolve(axioms)))
+            if not found.clean:
+                return nothing
+            mended, report, insertions = found.text, found.report, found.inserted
+        to.write_text(mended)
     except (WarploomError, OSError) as error:
         return f"repair: {error}"
-    lines = [f"repair: line {at}: {what}" for at, what in found.insertions]
-    return "\n".join([*lines, f"repair: {to}: {found.report.verdict.value}"])
+    lines = [f"repair: line {at}: {what.strip()}" for at, what in insertions]
+    return "\n".join([*lines, f"repair: {to}: {report.verdict.value}"])
 
 
 def _printable(text: str) -> str:
@@ -136,10 +149,13 @@ def _reports(
     axioms: Mapping[str, bool],
     against: Callable[..., Any] | None,
     settings: list[str],
+    chip: str | None,
 ) -> list[CodeReport]:
     if Path(file).suffix.lower() in KINDS or launch is not None:
         return [check(Path(file), launch, against=against, axioms=axioms, entry=entry)]
     try:
+        if chip is not None:
+            return check_on_chip(file, sizes, settings, axioms, chip)
         found = look_up(file, Request())
         if not isinstance(found, NamedKernel):
             if found.kernel is None:
@@ -171,6 +187,46 @@ def check_kernel(
             except BackendError:  # rows that no tensor map can describe
                 if i == len(members) - 1:
                     raise
+    return reports
+
+
+def check_on_chip(
+    source: str, sizes: str | None, settings: list[str], axioms: Mapping[str, bool], chip: str
+) -> list[CodeReport]:
+    """Our own kernel for an AMD chip: its machine code checked, its results the reference's.
+
+    Rows at multiples of 16 bytes take the pipelined loops, odd ones the plain loops.
+    """
+    from warploom.check.amdgcn import check_amdgcn
+    from warploom.cli.run import for_chip
+    from warploom.codegen.amdgcn.tile_ir.execute import launch_of as amd_launch
+    from warploom.codegen.amdgcn.tile_ir.trial import PADDING, compare
+
+    _, made, case = for_chip(source, Request(), sizes, settings, chip)
+    kernel = made.simplified
+    zeros = {t.name: np.zeros(1) for t in kernel.tensors if t.access is Access.OUT}
+    reports = []
+    for padding in reversed(PADDING):
+        launch = amd_launch(
+            made.sidecar, case.inputs, case.scalars, sizes=case.sizes, initial=zeros,
+            padding=padding,
+        )  # fmt: skip
+        if launch is None:
+            raise ConfigError("a launch without tiles", where="--sizes", fix="one at least")
+        report = check_amdgcn(made.assembly, launch, axioms=resolve(axioms), file=source)
+        wrong = []
+        if report.verdict is Verdict.CLEAN:
+            errors = compare(kernel, made.assembly, made.sidecar, case, padding=padding)
+            wrong = [
+                CodeFinding(
+                    kind=Verdict.WRONG, code="WRONG",
+                    why=f"an error of {error:.2e} against the kernel's reference; {allowed:.2e} is "
+                    "allowed",
+                )
+                for error, allowed in errors
+                if not error <= allowed
+            ]  # fmt: skip
+        reports.append(replace(report, findings=(*report.findings, *wrong)))
     return reports
 
 

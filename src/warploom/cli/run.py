@@ -88,7 +88,7 @@ def run_command(
     return Answer(lambda: _text(result), lambda: result, 0 if result["right"] else 1)
 
 
-def _for_chip(
+def for_chip(
     source: str, request: Request, shape: str | None, settings: Sequence[str], chip: str
 ) -> tuple[NamedKernel, CompiledMi355x, Case]:
     """A tile kernel compiled for an AMD chip, and random inputs of the sizes that are said."""
@@ -129,7 +129,7 @@ def _on_chip(
     from warploom.codegen.amdgcn.tile_ir.trial import PADDING, compare
     from warploom.runtime.rocm import OnChip, why_no_rocm
 
-    named, made, case = _for_chip(source, request, shape, settings, chip)
+    named, made, case = for_chip(source, request, shape, settings, chip)
     missing = "asked for" if host else why_no_rocm()
     words = ", ".join(f"{n}={s}" for n, s in case.sizes.items())
     where = f"machine code for {made.machine.cpu} on the host, every timing: {words}"
@@ -409,7 +409,7 @@ def _bench_on_chip(
             where="--on",
             fix=f"`warploom run {source} --on {chip}` executes its machine code on the CPU",
         )
-    named, made, case = _for_chip(source, request, shape, settings, chip)
+    named, made, case = for_chip(source, request, shape, settings, chip)
     kernel, torch, others = made.simplified, rocm_torch(), {}
     if torch is not None:
         said = {**named.tile_kernel.signature.choices, **dict(named.choices), **case.scalars}

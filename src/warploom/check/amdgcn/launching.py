@@ -19,6 +19,8 @@ KERNARG = "kernel arguments"
 PACKET = "dispatch packet"
 LDS_LIMIT = {"gfx942": 65536, "gfx950": 163840}
 MAX_WAVES = 16
+MAX_USER_REGISTERS = 16
+MAX_PRIVATE = 1 << 20  # bytes of a lane
 
 _FORMATS = {
     "u32": "<I", "i32": "<i", "u64": "<Q", "i64": "<q", "f32": "<f", "f64": "<d", "u8": "<B",
@@ -180,11 +182,17 @@ def _user_registers(kernel: Kernel, kernarg: int, packet: int, arguments: bytes)
         at += 1
     length = d.get(".amdhsa_user_sgpr_kernarg_preload_length", 0)
     skip = 4 * d.get(".amdhsa_user_sgpr_kernarg_preload_offset", 0)
-    padded = arguments + bytes(4 * length + 8)
-    for index in range(min(length, 16)):
-        filled[at] = struct.unpack_from("<I", padded, skip + 4 * index)[0]
+    for index in range(max(0, min(length, MAX_USER_REGISTERS))):
+        place = skip + 4 * index
+        filled[at] = int.from_bytes(arguments[place : place + 4], "little")  # zero behind the end
         at += 1
-    filled[-1] = d.get(".amdhsa_user_sgpr_count", at)
+    filled[-1] = count = d.get(".amdhsa_user_sgpr_count", at)
+    if not 0 <= count <= MAX_USER_REGISTERS:
+        raise CheckError(
+            f"{count} scalar registers filled before the kernel starts",
+            where=".amdhsa_user_sgpr_count",
+            why=f"the hardware fills at most {MAX_USER_REGISTERS}",
+        )
     return filled
 
 
@@ -217,6 +225,12 @@ def make_groups(
     filled = _user_registers(kernel, kernarg, packet, arguments)
     first = filled.pop(-1)
     size = lds_bytes(kernel, launch)
+    if not 0 <= kernel.scratch_bytes <= MAX_PRIVATE:
+        raise CheckError(
+            f"{kernel.scratch_bytes} bytes of private memory a lane",
+            where=".private_segment_fixed_size",
+            fix=f"at most {MAX_PRIVATE} are modelled",
+        )
     grain, dma, atomics = lds_use(kernel)
     d = kernel.descriptor
     ids = [

@@ -401,7 +401,7 @@ class _Parser:
     def _bytes(self, line: str, number: int) -> bytes:
         """What a data directive stands for."""
         word, _, rest = line.replace("\t", " ").partition(" ")
-        size = _DATA[word]
+        size = _DATA.get(word, -1)
         if size == 0:
             parts = [self._evaluate(p, number) for p in rest.split(",")]
             count, fill = parts[0], (parts[1] if len(parts) > 1 else 0) & 255
