@@ -500,9 +500,14 @@ def _compiled(
 ) -> Compiled:
     from warploom.compiler.compiled import Compiled  # noqa: PLC0415 (loads every pass)
 
-    liken = warns and not pins  # an author's
-    given = {"sizes": dict(sizes), "pins": dict(pins), "positive": positive}
-    return Compiled(kernel, **given, warns=warns, liken=liken)
+    return Compiled(
+        kernel,
+        sizes=dict(sizes),
+        pins=dict(pins),
+        positive=positive,
+        warns=warns,
+        liken=warns and not pins,  # an author's
+    )
 
 
 def compiled_or_chosen(request: Request) -> Compiled:
