@@ -133,23 +133,6 @@ def test_a_renamed_copy_is_the_same_machine_code(name):
     assert first == copy
 
 
-def test_a_kernel_that_only_has_the_name_gets_nothing():
-    source = """
-import warploom as wl
-
-@wl.kernel
-def swiglu(x: wl.In["m", "k"], gate: wl.In["n", "k"], up: wl.In["n", "k"], out: wl.Out["m", "n"]):
-    m, n = wl.tile(out)
-    g, u = wl.zeros(m, n), wl.zeros(m, n)
-    for k in wl.steps(x.k):
-        a = x[m, k]
-        g += a @ gate[n, k].T
-        u += a @ up[n, k].T
-    out[m, n] = g - u
-"""
-    assert run_source(source)["swiglu"].compile("bf16", sizes=ROWS).pins == {}
-
-
 def test_forms_tell_kernels_apart_that_differ_in_more_than_names():
     makes = {"bf16": {}, "f16": {}}
     forms = {

@@ -27,6 +27,7 @@ from warploom.compiler.compile_cache import (
 )
 from warploom.compiler.cubin import Cubin, SpillWarning, announced, compile_source, ptx_of, sass_of
 from warploom.compiler.pricing import priced, role_costs
+from warploom.compiler.similar import similar_pins
 from warploom.compiler.tuned import tuned_pins
 from warploom.errors import (
     BackendError,
@@ -43,6 +44,7 @@ from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.module import KernelModule
 from warploom.ir.tile import Kernel, Load, Loop, Store, results
 from warploom.kernels.measured import ORDER, Pins
+from warploom.kernels.registry import is_shipped
 from warploom.modulo import ModuloOptions
 from warploom.passes.build_module import build_module
 from warploom.passes.driver import Lowered, Observer, lower
@@ -64,6 +66,7 @@ if TYPE_CHECKING:  # loaded where they are used: most processes need none of the
     from warploom.runtime.mi355x import CompiledMi355x
 
 MOST_TRIED = 8
+MOST_LIKENED = 2  # configurations of a similar kernel that are tried before the model's
 MOST_BLOCKS = 3  # plans of the block lowering whose machine code is looked at
 _HOPPER = {"h200": h200, "h100": h100}
 SOLVE = ModuloOptions(
@@ -95,11 +98,12 @@ class Compiled:
         target: HopperTarget | None = None,
         measured: Callable[[], Pins] | None = None,
         warns: bool = True,
+        liken: bool = False,
     ) -> None:
         self.kernel: Kernel = kernel
         self.sizes, self._pinned, self._measured = dict(sizes or {}), dict(pins or {}), measured
         self.positive = frozenset(positive)
-        self.target, self.warns = target or h200(), warns
+        self.target, self.warns, self._liken = target or h200(), warns, liken
 
     def _warn_of_spills(self, built: Built) -> None:
         """Authors can choose other tiles; callers of a public function cannot."""
@@ -168,14 +172,29 @@ class Compiled:
         """What is pinned; else what was measured for such a kernel, where that can be scheduled."""
         best = self._measured() if self._measured is not None and not self._pinned else ()
         for pins in alternatives(best):
-            own = dict(pins)
-            made = Compiled(
-                self.kernel, sizes=self.sizes, pins=own, positive=self.positive, target=self.target
-            )
-            with suppress(BackendError, GeometryError, KernelError, SchedulingError):
-                made.lower(made.choices[0].config)
-                return own
-        return self._pinned
+            if self._can_lower(dict(pins)):
+                return dict(pins)
+        return self._pinned or self.likened
+
+    @cached_property
+    def likened(self) -> dict[str, object]:
+        """What was measured for a shipped kernel that does the same to tiles, where that can be
+        scheduled; the model's own choices follow it.
+        """
+        if not self._liken or self._pinned:
+            return {}
+        found = map(dict, similar_pins(self.simplified, self.sizes))
+        return next((pins for pins in found if self._can_lower(pins)), {})
+
+    def _can_lower(self, pins: dict[str, object]) -> bool:
+        made = Compiled(
+            self.kernel, sizes=self.sizes, pins=pins, positive=self.positive, target=self.target
+        )
+        try:
+            made.lower(made.choices[0].config)
+        except (BackendError, ConfigError, GeometryError, KernelError, SchedulingError):
+            return False
+        return True
 
     @cached_property
     def simplified(self) -> Kernel:
@@ -192,7 +211,14 @@ class Compiled:
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """Configurations, the best by estimate first."""
-        return choose(self.rewritten, self.sizes, pins=self.pins, target=self.target)
+        found = choose(self.rewritten, self.sizes, pins=self.pins, target=self.target)
+        if not self.pins or self.pins != self.likened:
+            return found
+        free = {n: v for n, v in self.pins.items() if n == "unroll"}  # what was rewritten with it
+        with suppress(GeometryError, KernelError):
+            own = choose(self.rewritten, self.sizes, pins=free, target=self.target)
+            return tuple(dict.fromkeys((*found[:MOST_LIKENED], *own)))
+        return found
 
     def launched(self, built: Built | None = None) -> Kernel:
         """The kernel that a build was made of."""
@@ -554,6 +580,7 @@ def compile_kernel(
 
     return Compiled(
         kernel,
+        liken=whole and not is_shipped(tile_kernel),
         sizes=sizes,
         pins=tile_kernel.pins,
         positive=positive,

@@ -25,6 +25,7 @@ from warploom.codegen.cuda.tile.source import Source
 from warploom.compiler.compiled import MOST_TRIED, Compiled
 from warploom.compiler.cubin import ptx_of
 from warploom.compiler.described import described
+from warploom.compiler.similar import similar_pins
 from warploom.compiler.tuned import tuned_pins
 from warploom.errors import (
     BackendError,
@@ -39,11 +40,13 @@ from warploom.errors import (
 from warploom.frontend.pointwise import as_declared, as_stored, rounded
 from warploom.frontend.printing import Printed, printing
 from warploom.frontend.signature import MISSING
+from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import TileKernel, Types
 from warploom.interp import TIMINGS, run_module
 from warploom.ir.module import KernelModule
 from warploom.ir.tile import Access, DType, Kernel, Store, walk
 from warploom.kernels.measured import ORDER
+from warploom.kernels.registry import is_shipped
 from warploom.passes.build_module import build_module
 from warploom.passes.kernel_config import KernelConfig
 from warploom.passes.row_module import build_row_module
@@ -112,10 +115,8 @@ def interpret(
         if n in axes
     }
     if config is None or target == "mi355x":
-        measured_pins = recall(kernel, dict(key)) or tuned_pins(
-            tile_kernel, kernel, choices, dict(key)
-        )
-        pins = [dict(tile_kernel.pins)] if tile_kernel.pins else tried_pins(measured_pins)
+        known = dict(tile_kernel.pins) or dict(recall(kernel, dict(key)) or ())
+        pins = [known] if known else tried_pins(tile_kernel, kernel, choices, dict(key))
     else:
         pins = [_pins(config)]
     made = execute(
@@ -166,12 +167,21 @@ Visits = Callable[[Mapping[str, int], int], tuple[int, ...]]
 Pins = Sequence[Mapping[str, object]]
 
 
-def tried_pins(best: Sequence[tuple[str, object]] | Mapping[str, object] | None) -> list[Any]:
-    """What a call tries in turn: what was measured, without its order of ops, or nothing of it."""
-    every = dict(best or ())
-    fewer = {n: v for n, v in every.items() if n not in ORDER}
+def tried_pins(
+    tile_kernel: TileKernel,
+    kernel: Kernel,
+    choices: Mapping[str, object],
+    sizes: Mapping[str, int],
+) -> list[Any]:
+    """What a call tries in turn: what was measured, without its order of ops; of an author's
+    kernel what was measured for one like it; or nothing of it.
+    """
+    every = dict(tuned_pins(tile_kernel, kernel, choices, sizes))
+    tried = [every, {n: v for n, v in every.items() if n not in ORDER}]
+    if not every and not is_shipped(tile_kernel):
+        tried = [dict(pins) for pins in similar_pins(simplify(kernel), sizes)]
     found: list[Any] = []
-    for pins in (every, fewer, {}):
+    for pins in (*tried, {}):
         found += [pins] if pins not in found else []
     return found
 

@@ -316,7 +316,6 @@ class Calls:
         self, layouts: Layouts, options: tuple[Any, ...]
     ) -> tuple[Kernel, list[dict[str, object]], frozenset[str]]:
         """The kernel of a call, the choices that a call tries for it in turn, and what is > 0."""
-        from warploom.compiler.tuned import tuned_pins  # noqa: PLC0415 (compares kernels)
         from warploom.runtime.interpret import tried_pins  # noqa: PLC0415 (passes, NumPy)
 
         types, choices, positive, wanted, pins = options
@@ -330,7 +329,7 @@ class Calls:
         known = pins or recall(kernel, dict(_size_key(kernel, sizes)))
         if known:
             return kernel, [dict(known)], positive
-        return kernel, tried_pins(tuned_pins(tile_kernel, kernel, dict(choices), sizes)), positive
+        return kernel, tried_pins(tile_kernel, kernel, dict(choices), sizes), positive
 
     def _hollow(self, layouts: Layouts, options: tuple[Any, ...]) -> tuple[Tensor, ...]:
         """The tensors of a call one of which is empty, if so are all results.
@@ -501,7 +500,14 @@ def _compiled(
 ) -> Compiled:
     from warploom.compiler.compiled import Compiled  # noqa: PLC0415 (loads every pass)
 
-    return Compiled(kernel, sizes=dict(sizes), pins=dict(pins), positive=positive, warns=warns)
+    return Compiled(
+        kernel,
+        sizes=dict(sizes),
+        pins=dict(pins),
+        positive=positive,
+        warns=warns,
+        liken=warns and not pins,  # an author's
+    )
 
 
 def compiled_or_chosen(request: Request) -> Compiled:
