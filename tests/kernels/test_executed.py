@@ -3,6 +3,7 @@
 import ctypes
 import math
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -257,3 +258,28 @@ def test_erf_as_kernels_compute_it():
     far = (5.0, -9.0, 1e30, -1e30, math.inf, -math.inf)
     assert [erf(x) for x in far] == [1.0, -1.0] * 3
     assert math.isnan(erf(math.nan))
+
+
+ADDED = """
+@wl.kernel
+def kernel(
+    q: wl.In["s", "d"], k: wl.In["t", "d"], dk: wl.Out["t", "d"], dq: wl.Out["s", "d", wl.f32]
+):
+    t = wl.tile(dk, whole="d")
+    ks, acc = k[t], wl.zeros(t, k.d)
+    for s in wl.steps(q.s):
+        qs = q[s]
+        p = ((ks @ qs.T) * 0.1).to(q.dtype)
+        acc += p @ qs
+        dq[s] += p.T @ ks
+    dk[t] = acc
+"""
+
+
+@pytest.mark.parametrize("columns", [40, 64, 72])
+def test_the_loop_adds_columns_that_exist_alone(columns):
+    """A whole axis is padded to the tile of products: what lies past a row is another row's."""
+    one = replace(case(ADDED, s=100, t=150, d=columns), whole={"d": columns})
+    pins = {"s": 64, "t": 128, "reduce_from_registers": True, "consumer_warpgroups": 2}
+    text = emit_kernel(check(one, pins)).text
+    assert "add_pair_f32(" in text

@@ -29,7 +29,7 @@ from warploom.codegen.cuda.tile.work import (
 )
 from warploom.errors import BackendError, KernelError
 from warploom.ir import operations as ops
-from warploom.ir.expr import Binary, Const, Expr, IntExpr, Op, Sym, conjuncts, lift
+from warploom.ir.expr import Binary, Const, Expr, IntExpr, Op, Sym, conjuncts, lift, substitute
 from warploom.ir.mbarrier_dialect import BulkStore, RoleEntry
 from warploom.ir.tile import DType, Store
 from warploom.passes.body import refusal
@@ -125,13 +125,17 @@ def _added(made: ModulePrinter, work: Work) -> _Added:
     store, layout = work.store, work.op.layout
     assert isinstance(store, ops.VectorStore)
     blocks, columns = work.extent("b"), 16 * work.extent("g")
-    instance: Expr = Const(0) if made.module.role("consumer").alternates else INSTANCE
+    role = made.module.role("consumer")
+    alone = role.alternates or role.instances == 1
+    instance: Expr = Const(0) if alone else INSTANCE
+    only: dict[Sym, IntExpr] = {INSTANCE: Const(0)} if alone else {}
     col = 16 * G + 8 * P + LANE % 4 * 2 + Q
-    together = (rows_of(blocks, B, instance), lift(col))
-    apart = (rows_of(0, B, instance), lift(col + columns * instance))
-    if (layout.row, layout.col) not in (together, apart):
+    together = [rows_of(blocks, B, instance), lift(col)]
+    apart = [rows_of(0, B, instance), lift(col + columns * instance)]
+    found = [substitute(x, only) for x in (layout.row, layout.col)]
+    if found not in (together, apart):
         raise work.refused(f"elements at [{layout.row}, {layout.col}]")
-    own = (layout.row, layout.col) == together
+    own = found == together
     rows = [n for n, x in enumerate(store.at) if ROW in axes_of(x)]
     cols = [n for n, x in enumerate(store.at) if COL in axes_of(x)]
     first = first_of(store.at[rows[0]], ROW) if len(rows) == 1 else None
