@@ -17,7 +17,13 @@ EXAMPLES = {
     for section in PAGE.split("\n### ")[1:]
     if BLOCK.search(section)
 }
-MOST_FILES = {"A pointwise function": 2, "A pass": 2, "A kernel": 1, "A command": 2}
+MOST_FILES = {
+    "A pointwise function": 2,
+    "A reduction": 2,
+    "A pass": 2,
+    "A kernel": 1,
+    "A command": 2,
+}
 
 
 def edits(section):

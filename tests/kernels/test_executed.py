@@ -3,10 +3,13 @@
 import ctypes
 import math
 from contextlib import suppress
+from dataclasses import fields, replace
 
+import numpy as np
 import pytest
 
-from tests.host_cuda import NEEDS_COMPILER, built
+from tests.frontend.random_kernels import RandomKernel
+from tests.host_cuda import NEEDS_COMPILER, built, run_case
 from tests.kernels.samples import (
     BLOCK_SCALES,
     DECAY,
@@ -257,3 +260,43 @@ def test_erf_as_kernels_compute_it():
     far = (5.0, -9.0, 1e30, -1e30, math.inf, -math.inf)
     assert [erf(x) for x in far] == [1.0, -1.0] * 3
     assert math.isnan(erf(math.nan))
+
+
+ADDED = """
+@wl.kernel
+def kernel(
+    q: wl.In["s", "d"], k: wl.In["t", "d"], dk: wl.Out["t", "d"], dq: wl.Out["s", "d", wl.f32]
+):
+    t = wl.tile(dk, whole="d")
+    ks, acc = k[t], wl.zeros(t, k.d)
+    for s in wl.steps(q.s):
+        qs = q[s]
+        p = ((ks @ qs.T) * 0.1).to(q.dtype)
+        acc += p @ qs
+        dq[s] += p.T @ ks
+    dk[t] = acc
+"""
+
+
+class WithNan(RandomKernel):
+    """Row 5 of the first input is NaN."""
+
+    def arrays(self):
+        q, *rest = super().arrays()
+        q[5] = np.nan
+        return (q, *rest)
+
+
+@pytest.mark.parametrize("columns", [40, 64, 72])
+def test_the_loop_adds_columns_that_exist_alone(columns):
+    """A whole axis is padded to the tile of products: what lies past a row is another row's, and
+    0 * NaN is no 0.
+    """
+    plain = replace(case(ADDED, s=100, t=150, d=columns), whole={"d": columns})
+    pins = {"s": 64, "t": 128, "reduce_from_registers": True, "consumer_warpgroups": 2}
+    made = check(plain, pins)
+    one = WithNan(**{f.name: getattr(plain, f.name) for f in fields(plain)})
+    (_, found), fault = run_case(one, made.kernel, emit_kernel(made), made.config, seed=0)
+    assert fault is None
+    assert np.isnan(found[5]).all()
+    assert np.isfinite(np.delete(found, 5, 0)).all()

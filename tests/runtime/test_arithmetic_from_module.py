@@ -77,6 +77,11 @@ def mutants(op: ops.VectorOp) -> Iterator[tuple[str, ops.VectorOp]]:
             yield "staged type", replace(op, dtype=OTHER[op.dtype])
         case ops.VectorStore():
             yield "stored type", replace(op, dtype=OTHER[op.dtype])
+            yield "place", replace(op, at=(*op.at[:-1], lift(op.at[-1] + 8)))
+            yield "mask", replace(op, predicate=None)
+        case ops.VectorPut():
+            yield "place in a slot", replace(op, row=lift(op.row + 1))
+            yield "mask", replace(op, predicate=lift(op.predicate & op.predicate))
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -37,7 +37,7 @@ from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgcn.tile import ElementType, element_type
 from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
-from warploom.compiler import amd_pass_list, pass_list
+from warploom.compiler import amd_pass_list, module_source, pass_list
 from warploom.compiler.cubin import compile_source, find_toolchain
 from warploom.errors import BackendError, ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
@@ -68,12 +68,15 @@ def emit_h200_command(
     A cubin is kept only when ptxas kept the schedule: no spills, no serialised products.
 
     A folder that `show KERNEL --dump-passes DIR` wrote is a source too: emission goes on from the
-    role programs there, after they are verified.
+    role programs there, after they are verified. So is the `module.json` in it, or any file that
+    `warploom.ir.to_json` wrote: the code is that of the kernel itself.
 
     Example: warploom emit h200 gemm --tile 128x256x64 -o out
     """
     if pass_list.is_dump(source):
         return _resumed(Path(source), output, build=build)
+    if module_source.is_module(source):
+        return _from_module(Path(source), output, build=build)
     subject = load(source, request)
     text = cuda_text(subject, races=races)
     _make_folder(output)
@@ -113,6 +116,18 @@ def _resumed(folder: Path, output: Path, *, build: bool) -> Answer:
     """Emit what was dumped, from its role programs as they are there now."""
     with working(f"resuming from {folder}"):
         text = pass_list.resume(folder)
+    return _written(folder, text, output, build=build)
+
+
+def _from_module(path: Path, output: Path, *, build: bool) -> Answer:
+    """Emit a kernel module."""
+    with working(f"verifying {path}"):
+        _, text = module_source.emit_module(path.read_text())
+    return _written(path, text, output, build=build)
+
+
+def _written(source: Path, text: str, output: Path, *, build: bool) -> Answer:
+    """Write a source, and its cubin if one is asked for."""
     _make_folder(output)
     built: dict[str, Any] = {"compiler": None, "note": "not compiled, as asked"}
     files: dict[str, str | bytes] = {"kernel.cu": text}
@@ -122,7 +137,7 @@ def _resumed(folder: Path, output: Path, *, build: bool) -> Answer:
     for name, content in files.items():
         write_file(output / name, content)
     paths = [str(output / name) for name in files]
-    lines = [f"{folder}: {len(text.splitlines())} lines of CUDA", f"build: {_words(built)}"]
+    lines = [f"{source}: {len(text.splitlines())} lines of CUDA", f"build: {_words(built)}"]
     report = {"files": paths, "build": built}
     return Answer(lambda: "\n".join([*lines, "wrote " + ", ".join(paths)]), lambda: report)
 

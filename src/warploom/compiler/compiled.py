@@ -41,7 +41,7 @@ from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import TileKernel, Types
 from warploom.interp.dataflow import DataflowReport, require_computed, verify_dataflow
 from warploom.ir.mbarrier_dialect import RolesDocument
-from warploom.ir.module import KernelModule
+from warploom.ir.module import BuildRequest, KernelModule, knob
 from warploom.ir.tile import Kernel, Load, Loop, Store, results
 from warploom.kernels.measured import ORDER, Pins
 from warploom.kernels.registry import is_shipped
@@ -246,7 +246,12 @@ class Compiled:
         """The kernel module for a config."""
         if not self.loops:
             return build_row_module(self.kernel, self.rewritten)
-        return build_module(self.kernel, self.lower(config))
+        asked = BuildRequest(
+            knobs=tuple(knob(name, value) for name, value in config.pins),
+            sizes=tuple(sorted(self.sizes.items())),
+            positive=tuple(sorted(self.positive)),
+        )
+        return replace(build_module(self.kernel, self.lower(config)), request=asked)
 
     @cached_property
     def coverage(self) -> CoverageReport:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from warploom.errors import KernelError
-from warploom.ir.elementwise import BUILTINS as ELEMENTWISE
+from warploom.ir.elementwise import BUILTINS as ELEMENTWISE, REDUCTIONS
 from warploom.ir.tile import Access, DType
 
 f32, bf16, f16 = DType.F32, DType.BF16, DType.F16
@@ -39,7 +39,11 @@ def _docstrings() -> dict[str, str]:
         tree = ast.parse(stub.read())
     found = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
     documented = {f.name: ast.get_docstring(f) or "" for f in found}
-    return documented | {name: row.doc for name, row in ELEMENTWISE.items()}
+    scans = {
+        f"cum{row.name}": f"The {row.noun} of each element and all before it along an axis."
+        for row in REDUCTIONS.values()
+    }
+    return scans | documented | {name: row.doc for name, row in ELEMENTWISE.items()}
 
 
 _DOCSTRINGS = _docstrings()
@@ -99,6 +103,13 @@ def _word(name: str, usage: str) -> Word:
 
 # wl.exp, wl.sin and the other functions of one tile: rows of the table, names of this module.
 globals().update({name: _word(name, f"wl.{name}(x)") for name in ELEMENTWISE})
+# wl.cumsum and the scans of the other reductions.
+globals().update(
+    {
+        name: _word(name, f"wl.{name}(x, axis=1), or wl.{name}(x, axis=1, reverse=True)")
+        for name in (f"cum{row.name}" for row in REDUCTIONS.values())
+    }
+)
 
 tile = _word("tile", 'm, n = wl.tile(out), or b, h, s = wl.tile(out, whole="d")')
 steps = _word("steps", "for k in wl.steps(x.k)")
@@ -118,9 +129,6 @@ philox = _word("philox", "a, b, c, d = wl.philox(seed, offset), 4 x 32 random bi
 uniform = _word("uniform", "wl.uniform(seed, offset), in [0, 1)")
 argmax = _word("argmax", "wl.argmax(x, axis=1), or x.argmax(axis=1)")
 argmin = _word("argmin", "wl.argmin(x, axis=1), or x.argmin(axis=1)")
-cumsum = _word("cumsum", "wl.cumsum(x, axis=1), or wl.cumsum(x, axis=1, reverse=True)")
-cummax = _word("cummax", "wl.cummax(x, axis=1)")
-cummin = _word("cummin", "wl.cummin(x, axis=1)")
 atomic_add = _word("atomic_add", "wl.atomic_add(out[m], x), the same as out[m] += x")
 atomic_max = _word("atomic_max", "wl.atomic_max(out[m], x)")
 atomic_min = _word("atomic_min", "wl.atomic_min(out[m], x)")

@@ -185,17 +185,10 @@ class Run:
         """A reduction along one axis."""
         dims, array = self.values[op.arg]
         axis = [d.var for d in dims].index(op.over)
-        made: Array
-        if op.fn is Fn.ADD:
-            made = np.sum(array, axis=axis)
-            return made
-        ints = array.dtype.kind == "i"
-        least: Any = np.iinfo(np.int32).min if ints else -np.inf
-        most: Any = np.iinfo(np.int32).max if ints else np.inf
-        if op.fn is Fn.MAX:
-            made = np.fmax.reduce(array, axis=axis, initial=least)
-        else:
-            made = np.fmin.reduce(array, axis=axis, initial=most)
+        row = REDUCTIONS[op.fn]
+        first = row.identity_int if array.dtype.kind == "i" else row.identity
+        start = {"initial": first} if first else {}  # sums begin with their first element
+        made: Array = row.numpy(np).reduce(array, axis=axis, **start)
         return made
 
     def scan(self, op: ir.Scan) -> Array:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from warploom.errors import KernelError
+from warploom.ir.elementwise import REDUCTIONS
 from warploom.ir.tile import (
     Dot,
     Fn,
@@ -98,7 +99,7 @@ def _check_store(kernel: Kernel, store: Store, found: _Partial) -> None:
     indexed = any(at.var == found.var for at in store.at)
     if store.add and store.fn is found.fn and not indexed:
         return  # parts of all tiles are combined in memory
-    what = {Fn.ADD: "sum", Fn.MAX: "maximum", Fn.MIN: "minimum", None: "running sum"}[found.fn]
+    what = "running sum" if found.fn is None else REDUCTIONS[found.fn].noun
     axis = kernel.var(found.var).axis
     line = found.made.line
     where = f"{line}: {line.text.strip()}" if line is not None and line.text else str(line or "")

@@ -362,13 +362,17 @@ def functions(where: Callable[[Elementwise], object]) -> frozenset[Fn]:
 class Reduction:
     """A function that joins the elements of an axis, two at a time in any order.
 
-    ``name``: the method of tiles (``x.sum(axis=1)``; ``wl.cumsum`` is its scan). ``identity``: what
-    joins without effect, of floats and of whole numbers. ``cuda``: how two are joined.
+    ``name``: the method of tiles (``x.sum(axis=1)``; ``wl.cumsum`` is its scan), ``noun``: what a
+    message calls its result. ``identity``: what joins without effect, of floats and of whole
+    numbers. ``numpy``: given NumPy, the function that joins two arrays. ``cuda``: how two elements
+    are joined. Gfx950 code joins them by the elementwise function.
     """
 
     name: str
+    noun: str
     identity: float
     identity_int: int
+    numpy: Callable[[Any], Any]
     cuda: str
     cuda_int: str
 
@@ -376,22 +380,28 @@ class Reduction:
 REDUCTIONS: dict[Fn, Reduction] = {
     Fn.ADD: Reduction(
         name="sum",
+        noun="sum",
         identity=0.0,
         identity_int=0,
+        numpy=lambda np: np.add,
         cuda="{0} + {1}",
         cuda_int="(int)((unsigned)({0}) + (unsigned)({1}))",
     ),
     Fn.MAX: Reduction(
         name="max",
+        noun="maximum",
         identity=-math.inf,
         identity_int=-(2**31),
+        numpy=lambda np: np.fmax,
         cuda="fmaxf({0}, {1})",
         cuda_int="max({0}, {1})",
     ),
     Fn.MIN: Reduction(
         name="min",
+        noun="minimum",
         identity=math.inf,
         identity_int=2**31 - 1,
+        numpy=lambda np: np.fmin,
         cuda="fminf({0}, {1})",
         cuda_int="min({0}, {1})",
     ),

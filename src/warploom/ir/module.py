@@ -252,6 +252,52 @@ class WaveFacts:
     stagger_index: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knob:
+    """A choice of the configuration by its name; at most one field has its value."""
+
+    name: str
+    number: int | None = None
+    flag: bool | None = None
+    word: str | None = None
+    numbers: tuple[int, ...] | None = None
+
+    @property
+    def value(self) -> int | bool | str | tuple[int, ...] | None:
+        """What was chosen."""
+        said = (self.flag, self.number, self.word, self.numbers)
+        return next((x for x in said if x is not None), None)
+
+
+def knob(name: str, value: object) -> Knob:
+    """A choice with its value."""
+    match value:
+        case bool():
+            return Knob(name=name, flag=value)
+        case int():
+            return Knob(name=name, number=value)
+        case str():
+            return Knob(name=name, word=value)
+        case tuple():
+            return Knob(name=name, numbers=value)
+        case None:
+            return Knob(name=name)
+        case _:
+            raise TypeError(f"{name}={value!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildRequest:
+    """What the compiler was asked beside the kernel: all knobs of the configuration, the sizes it
+    was compiled for, and the scalars that are known to be positive. Passes make the same of it
+    again.
+    """
+
+    knobs: tuple[Knob, ...]
+    sizes: tuple[tuple[str, int], ...] = ()
+    positive: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class KernelModule:
     """A kernel for one configuration on one target."""
@@ -278,6 +324,7 @@ class KernelModule:
     least_trips: int = 0
     registers: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
     earlier: tuple[LoopFacts, ...] = ()
+    request: BuildRequest | None = None
 
     def __repr__(self) -> str:
         return f"<KernelModule {self.name} on {self.target}>"

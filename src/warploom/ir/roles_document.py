@@ -15,8 +15,9 @@ from warploom.ir import mbarrier_dialect as roles, operations as ops
 from warploom.ir.expr import IntExpr, Sym, SymKind, linear
 from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram, RolesDocument
 from warploom.ir.module import Dialect, KernelModule, Role
+from warploom.ir.operation_table import OPERATIONS
 from warploom.ir.operations import Operation, Statement, StepLoop
-from warploom.ir.rings import NamedBarrier, Side, SlotRead
+from warploom.ir.rings import NamedBarrier
 
 _BASES = {
     "setup": None,
@@ -202,114 +203,8 @@ def _k(iteration: IntExpr, phase: str, path: str) -> int:
     return form.constant
 
 
-def _entry(  # noqa: C901, PLR0911, PLR0912 (one line a kind of operation)
-    op: Operation, phase: str, path: str
-) -> RoleEntry:
-    def k(iteration: IntExpr) -> int:
-        return _k(iteration, phase, path)
-
-    match op:
-        case ops.Wait() if op.side is Side.FULL:
-            return roles.WaitFull(
-                ring=op.ring, k=k(op.iteration), parity=op.parity, reason=op.reason
-            )
-        case ops.Wait():
-            return roles.WaitEmpty(
-                ring=op.ring, k=k(op.iteration), parity=op.parity, reason=op.reason
-            )
-        case ops.Expect():
-            return roles.Expect(ring=op.ring, k=k(op.iteration), bytes=op.bytes, reason=op.reason)
-        case ops.Copy():
-            return roles.Load(
-                op=op.op,
-                ring=op.ring,
-                part=op.part,
-                k=k(op.iteration),
-                bytes=op.bytes,
-                multicast=op.multicast,
-                reason=op.reason,
-            )
-        case ops.ThreadCopy():
-            return roles.Load(
-                op=op.op,
-                ring=op.ring,
-                part=op.part,
-                k=k(op.iteration),
-                bytes=op.bytes,
-                by_threads=True,
-                reason=op.reason,
-            )
-        case ops.Meet():
-            return roles.Compute(
-                op=op.op,
-                k=k(op.iteration),
-                reads=op.reads,
-                writes=op.writes,
-                reason=op.reason,
-            )
-        case ops.Arrive():
-            return roles.Arrive(
-                ring=op.ring,
-                k=k(op.iteration),
-                scope=op.scope,
-                ctas=op.ctas,
-                side=op.side,
-                reason=op.reason,
-            )
-        case ops.MmaFence():
-            return roles.MmaFence(reason=op.reason)
-        case ops.Mma():
-            return roles.Mma(
-                op=op.op,
-                k=k(op.iteration),
-                slots=tuple(
-                    SlotRead(ring=x.ring, part=x.part)
-                    for x in (op.a, op.b)
-                    if isinstance(x, ops.SlotOperand)
-                ),
-                registers=(op.a.array,) if isinstance(op.a, ops.RegisterOperand) else (),
-                accumulator=op.accumulator,
-                accumulate=op.accumulate,
-                reason=op.reason,
-            )
-        case ops.Commit():
-            return roles.Commit(reason=op.reason)
-        case ops.WaitGroup():
-            return roles.WaitGroup(pending=op.pending, reason=op.reason)
-        case ops.Vector():
-            return roles.Compute(
-                op=op.op,
-                k=k(op.iteration),
-                reads=op.reads,
-                writes=op.writes,
-                slots=op.slots,
-                fills=op.fills,
-                fills_slots=op.fills_slots,
-                args=op.args,
-                reason=op.reason,
-            )
-        case ops.ProxyFence():
-            return roles.ProxyFence(reason=op.reason)
-        case ops.ScopeSync():
-            return roles.ScopeSync(scope=op.scope, reason=op.reason)
-        case ops.NamedBarrierOp():
-            kind = roles.NamedSync if op.waits else roles.NamedArrive
-            return kind(barrier=op.barrier, turn=op.turn, instance=op.instance, reason=op.reason)
-        case ops.BulkStore():
-            return roles.BulkStore(
-                op=op.op,
-                source=op.source,
-                scope=op.scope,
-                args=op.args,
-                k=0 if op.iteration is None else k(op.iteration),
-                reduce=op.add,
-                reason=op.reason,
-            )
-        case ops.BulkCommit():
-            return roles.BulkCommit(reason=op.reason)
-        case ops.BulkWait():
-            return roles.BulkWait(pending=op.pending, source_read=op.source_read, reason=op.reason)
-        case ops.ClusterSync():
-            return roles.ClusterSync(reason=op.reason)
-        case _:
-            raise DocumentError(f"{type(op).__name__} is no operation of this dialect", path=path)
+def _entry(op: Operation, phase: str, path: str) -> RoleEntry:
+    row = OPERATIONS.get(type(op))
+    if row is None or row.entry is None:
+        raise DocumentError(f"{type(op).__name__} is no operation of this dialect", path=path)
+    return row.entry(op, lambda iteration: _k(iteration, phase, path))

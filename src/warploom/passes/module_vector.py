@@ -427,7 +427,7 @@ class VectorWork:
         at, inside = write.place(op, stores=True)
         tensor = numbers.kernel.tensor(op.tensor)
         if tensor.blocked:  # whole blocks of rows are added, of which some may not exist
-            inside = self._whole_blocks(op, rows, iteration)
+            inside = [*self._whole_blocks(op, rows, iteration), *numbers.within(op, list(at))]
         write.made.append(
             ops.VectorStore(
                 value=result,

@@ -4,23 +4,37 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from warploom.ir.tile import DType, Fn
+from warploom.ir.elementwise import REDUCTIONS
+from warploom.ir.tile import DType
 
 
 class Outside(StrEnum):
     """What elements past the end are. ``FINITE``: a number that times 0 is 0."""
 
     ZERO = "zero"
+    ONE = "one"
     FINITE = "finite"
     LOWEST = "lowest"
     HIGHEST = "highest"
     UNKNOWN = "unknown"
 
 
-NEUTRAL = {Fn.MAX: Outside.LOWEST, Fn.MIN: Outside.HIGHEST, Fn.ADD: Outside.ZERO}
 LOWEST = float("-inf")
-NUMBERS = {Outside.LOWEST: LOWEST, Outside.HIGHEST: -LOWEST, Outside.ZERO: 0.0}
-WHOLE_NUMBERS = {Outside.LOWEST: -(2**31), Outside.HIGHEST: 2**31 - 1, Outside.ZERO: 0}
+NUMBERS = {
+    Outside.LOWEST: LOWEST,
+    Outside.HIGHEST: -LOWEST,
+    Outside.ZERO: 0.0,
+    Outside.ONE: 1.0,
+}
+WHOLE_NUMBERS = {
+    Outside.LOWEST: -(2**31),
+    Outside.HIGHEST: 2**31 - 1,
+    Outside.ZERO: 0,
+    Outside.ONE: 1,
+}
+NEUTRAL = {
+    fn: next(o for o, n in NUMBERS.items() if n == row.identity) for fn, row in REDUCTIONS.items()
+}
 
 
 def neutral(wanted: Outside, dtype: DType) -> float:

@@ -126,7 +126,7 @@ def rings_of(body: Body, config: KernelConfig, steps: tuple[Step, ...]) -> tuple
         readers = tuple(sorted(_readers(body, op.result.name, steps)))
         if not readers:
             continue
-        products = tuple(r for r in readers if not r.startswith("make_"))
+        products = tuple(sorted(_readers(body, op.result.name, ())))
         if list_of(body, op) is not None:
             gathered.append(_gathered(_slot_tile(body, config, op), op, when))
             continue
@@ -335,7 +335,7 @@ def _readers(body: Body, name: str, steps: tuple[Step, ...]) -> Iterator[str]:
 
 def _multiplied(body: Body, op: Load) -> bool:
     """Whether products read a loaded tile themselves."""
-    return any(not r.startswith("make_") for r in _readers(body, op.result.name, ()))
+    return any(True for _ in _readers(body, op.result.name, ()))
 
 
 def _slot_tile(body: Body, config: KernelConfig, op: Load) -> SlotTile:

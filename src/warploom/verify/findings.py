@@ -169,6 +169,7 @@ class Finding:
     ``trip_count`` is the least checked iteration count that shows it, ``tiles`` the iterations of
     each tile of a run of role programs that does. ``waves`` are the waves (group, member) or agents
     (CTA, instance) of the events. ``line`` is the author's, where the document carries it.
+    ``about``: what a finding without places is about, the same in every run that shows it.
     """
 
     code: Code
@@ -181,6 +182,7 @@ class Finding:
     waves: tuple[WaveId, ...] = ()
     tiles: tuple[int, ...] = ()
     line: str = ""
+    about: tuple[str, ...] = ()
 
     def text(self) -> str:
         """The finding as a few readable lines."""

@@ -38,7 +38,7 @@ from warploom.frontend.parser.grid import tile
 from warploom.frontend.parser.memory import whole_axis
 from warploom.frontend.parser.state import Frame, SizeOf, Symbol, is_static, nearest, shape
 from warploom.frontend.printing import Printed, printed
-from warploom.ir.elementwise import BUILTINS as ELEMENTWISE_BUILTINS
+from warploom.ir.elementwise import BUILTINS as ELEMENTWISE_BUILTINS, REDUCTIONS
 from warploom.ir.tile import (
     Access,
     At,
@@ -104,8 +104,9 @@ BUILTINS: dict[object, str] = {
     builtins.max: "maximum",
     builtins.min: "minimum",
 }
-METHODS = ("to", "sum", "max", "min", "argmax", "argmin", "cumsum", "cummax", "cummin")
-SCANS = {"cumsum": Fn.ADD, "cummax": Fn.MAX, "cummin": Fn.MIN}
+REDUCED = {row.name: fn for fn, row in REDUCTIONS.items()}
+SCANS = {f"cum{name}": fn for name, fn in REDUCED.items()}
+METHODS = ("to", *REDUCED, "argmax", "argmin", *SCANS)
 FILLED = {"new_ones": 1, "new_zeros": 0}  # what functions that join masks begin with
 
 
@@ -553,8 +554,7 @@ class _Method:
         if axis is None and len(self.of.dims) == 2 and self.of.dtype is not DType.BOOL:
             inner = _Method(self.of, self.name).call(replace(call, args=[1], kwargs={}))
             return _Method(inner, self.name).call(replace(call, args=[0], kwargs={}))
-        fn = {"sum": Fn.ADD, "max": Fn.MAX, "min": Fn.MIN}[self.name]
-        return reduce(call.frame, call.node, fn, self.of, axis)
+        return reduce(call.frame, call.node, REDUCED[self.name], self.of, axis)
 
     def _new(self, call: Call) -> Value:
         """``b.new_ones((), dtype=torch.bool)``: a number of the tile's type, or a condition."""

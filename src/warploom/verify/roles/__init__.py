@@ -8,7 +8,6 @@ compute what was declared. It reads the document and nothing else. Which runs de
 before it, so checking each wait by the lap it means is no loss.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -226,4 +225,4 @@ def _identity(finding: Finding) -> tuple[object, ...]:
     where = tuple((p.role, p.phase, p.index) for p in finding.where if isinstance(p, Place))
     if finding.code is Code.EXCHANGE:  # all of an exchange stand at its op
         where = ()
-    return (finding.code, where or re.sub(r"\d+", "#", finding.why))
+    return (finding.code, where or finding.about or finding.why)

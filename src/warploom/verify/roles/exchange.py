@@ -1,6 +1,7 @@
 """Where CTAs meet: at the ops that are declared so, in steps that are in order (``meetings``)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from warploom.ir.dataflow import Across, Exchange, ExchangeStep, Flow
 from warploom.ir.mbarrier_dialect import (
@@ -34,7 +35,8 @@ def check_exchanges(document: RolesDocument, flow: Flow | None) -> Iterator[Find
         parts = exchange.across is not Across.TURNS
         for i, why, fix in judge_exchange(exchange):
             words = why if i is None else f"step {i}, {_words(exchange.steps[i])}: {why}"
-            yield _finding(document, words, fix, _places(document, exchange.role, exchange.op))
+            place = _places(document, exchange.role, exchange.op)
+            yield replace(_finding(document, words, fix, place), about=(exchange.op, why))
         yield from (_after if parts else _in_order)(document, exchange)
 
 

@@ -98,11 +98,18 @@ class Order:
         fix: str,
         *where: Event | int,
         severity: Severity = Severity.RACE,
+        about: tuple[str, ...] = (),
     ) -> Finding:
-        """What is wrong in this run, at some events or nodes."""
+        """What is wrong in this run, at some events or nodes, or ``about`` something."""
         places = tuple((self.told(e) if isinstance(e, int) else e).place() for e in where)
         return Finding(
-            code=code, severity=severity, why=why, fix=fix, where=places, tiles=self.tiles
+            code=code,
+            severity=severity,
+            why=why,
+            fix=fix,
+            where=places,
+            tiles=self.tiles,
+            about=about,
         )
 
     def entry(self, node: int) -> RoleEntry:

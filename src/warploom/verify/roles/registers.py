@@ -141,7 +141,7 @@ def check_coverage(order: Order, agent: Agent) -> Iterator[Finding]:
                 has = f"of a tile that has {1 if once else trips}"
                 why = f"{op} of {agent.role} runs for iterations {found[:8]} {has}"
                 fix = "prologue, kernel and epilogue together run each iteration once"
-                yield order.finding(Code.COVERAGE, why, fix)
+                yield order.finding(Code.COVERAGE, why, fix, about=(agent.role, op))
                 break
 
 

@@ -148,9 +148,10 @@ class ModulePrinter:
         """What the schedule means."""
         return expand(self.schedule)
 
-    def let_line(self, bound: Let, value: IntExpr | None = None) -> str:
+    def let_line(self, bound: Let, value: IntExpr | None = None, *, const: bool = True) -> str:
         """A name for an expression."""
-        return f"const int {self._name(bound.name)} = {self.text(value or bound.value)};"
+        kind = "const int" if const else "int"
+        return f"{kind} {self._name(bound.name)} = {self.text(value or bound.value)};"
 
     def let(self, name: str) -> IntExpr:
         """What a name of the tile loop stands for."""
@@ -179,8 +180,7 @@ class ModulePrinter:
             if x.name in names[:n]:
                 lines.append(self._again(x))
             else:
-                line = self.let_line(x)
-                lines.append(line if x.name in _NAMES else line.removeprefix("const "))
+                lines.append(self.let_line(x, const=x.name in _NAMES))
         return [*lines, f"const int k_tiles = {self.text(self.loop.trips)};"]
 
     def _again(self, bound: Let) -> str:

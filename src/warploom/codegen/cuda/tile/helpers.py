@@ -6,6 +6,7 @@ import re
 
 from warploom.codegen.cuda import ptx
 from warploom.codegen.cuda.tile.number_helpers import NUMBER_HELPERS
+from warploom.ir.elementwise import REDUCTIONS
 
 _CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\s*(?:<[^;(){}]*>)?\s*\(")
 _COORDINATES = "xyzvw"
@@ -106,9 +107,7 @@ TILE_HELPERS: dict[str, str] = {
             f"  return {text.format('__shfl_xor_sync(~0u, x, 2)')};\n}}\n"
         )
         for name, kind, text in (
-            ("max", "float", "fmaxf(x, {})"),
-            ("min", "float", "fminf(x, {})"),
-            ("sum", "float", "x + {}"),
+            *((row.name, "float", row.cuda.format("x", "{}")) for row in REDUCTIONS.values()),
             ("most", "int", "max(x, {})"),
             ("least", "int", "min(x, {})"),
         )

@@ -264,16 +264,13 @@ class Part:
                 refuse_unfaithful(e, self.document, program)
                 if isinstance(e, WaitGroup):
                     owned = owned_by(self.layout, program, phase, i, final.get((phase, i), ()))
-                    call, text = wait_function(e.pending, owned)
+                    wait = wait_function(e.pending, owned)
+                    wait = told_apart(self.layout, program, phase, e, owned, wait)
                 else:
-                    call, text = wait_function(None, summed_after(self.layout, program, phase, i))
-                if text:
-                    self.waits[call.split("(")[0]] = text
-                if isinstance(e, WaitGroup):
-                    call, more = told_apart(self.layout, program, phase, e, owned, call)
-                    self.waits |= more
+                    wait = wait_function(None, summed_after(self.layout, program, phase, i))
+                self.waits |= wait.functions
                 lines += asked if i == early else []
-                lines += [f"// {e.reason}", call] if e.reason else [call]
+                lines += [f"// {e.reason}", wait.call] if e.reason else [wait.call]
             elif isinstance(e, WaitFull) and self.interrupts(entries[i + 1 : i + 2]):
                 between = table.lower(e, site)
             else:

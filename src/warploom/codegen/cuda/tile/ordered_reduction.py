@@ -32,8 +32,8 @@ class _Turn:
         most = context.layout.extent(tile) if cut is not None and cut.bounds else None
         together = turn_rows(extent, context.layout.extent(columns), most)
         here = context.position(rows, iteration)
-        begins = f"if ({iteration} == 0 || {here} % {together} == 0) "
-        ends = f"if ({iteration} == k_tiles - 1 || ({here} + {extent}) % {together} == 0) "
+        begins = f"{iteration} == 0 || {here} % {together} == 0"
+        ends = f"{iteration} == k_tiles - 1 || ({here} + {extent}) % {together} == 0"
         self.begins, self.ends = (begins, ends) if together > extent else ("", "")
         first = f"{here} / {together} * {together}" if together > extent else here
         first += f" + {at * together}" if at else ""
@@ -94,20 +94,28 @@ def consumer_turn(
     if asked_before(context, site.document, site.program, site.phase) is not None:
         steps = steps[1:]
     lines: list[str] = []
+    closes = False
     for step in steps:
         match step.does, step.flag:
             case Does.ADD, _:
                 lines += adds
+                closes = False
             case Does.AWAIT, Counted.OPEN | Counted.GIVEN | Counted.DONE:
-                lines += [f"{turn.begins}{_wait(exchange, step)}", "__syncwarp();"]
+                lines += [f"{_if(turn.begins)}{_wait(exchange, step)}", "__syncwarp();"]
+                closes = False
             case Does.PUBLISH, Counted.DONE:
                 arrive = f"if (lane == 0) mbar_arrive({_barrier(exchange, step.flag)});"
-                lines += ["__syncwarp();", f"{turn.ends}{{", f"  {arrive}", "}"]
+                lines += ["__syncwarp();", f"{_if(turn.ends)}{{", f"  {arrive}", "}"]
+                closes = True
             case _:
                 raise unfaithful_step(exchange, step)
-    if lines[-1] == "}":  # one branch for both: two of them cost 5 % at head dimension 64
+    if closes:  # one branch for both: two of them cost 5 % at head dimension 64
         return [*lines[:-1], "  ++turn;", "}"]
-    return [*lines, f"{turn.ends}++turn;"]
+    return [*lines, f"{_if(turn.ends)}++turn;"]
+
+
+def _if(condition: str) -> str:
+    return f"if ({condition}) " if condition else ""
 
 
 def asked_before(
@@ -151,7 +159,7 @@ def release_tile(context: Context, exchange: Exchange) -> list[str]:
 
 def _each_turn(context: Context, exchange: Exchange, who: Who, when: str) -> list[str]:
     lines = ["for (int k = 0; k < k_tiles; ++k) {"]
-    lines += [f"  {when.replace('if (', 'if (!(', 1).rstrip()}) continue;"] if when else []
+    lines += [f"  if (!({when})) continue;"] if when else []
     for step in _own(exchange, who):
         turn = _Turn(context, _turn_store(context), "k", step.at)
         wide = step.reach is Reach.GPU

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from warploom.codegen.cuda.tile.waits import Owned, wait_function
+from warploom.codegen.cuda.tile.waits import Owned, Wait, wait_function
 from warploom.ir.mbarrier_dialect import (
     Commit,
     Compute,
@@ -103,9 +103,9 @@ def told_apart(
     phase: str,
     e: WaitGroup,
     owned: tuple[Owned, ...],
-    call: str,
-) -> tuple[str, dict[str, str]]:
-    """A wait in a branch that is always taken, and functions it calls by name.
+    wait: Wait,
+) -> Wait:
+    """A wait in a branch that is always taken.
 
     The last one of an unrolled loop: after waits that leave products in flight ptxas takes a
     wait for all of them for one in the middle of a group, and serialises everything; not so
@@ -120,9 +120,12 @@ def told_apart(
     elif phase == "kernel" and tied and len(owned) > 1:
         always, other = f"__all_sync(~0u, {tied}[0][0] > -3.4028235e38f)", [tied]
     else:
-        return call, {}
-    never, text = wait_function(e.pending, tuple(_owned(arrays[n]) for n in other))
-    return f"if ({always}) {call} else {never}", {never.split("(")[0]: text} if text else {}
+        return wait
+    never = wait_function(e.pending, tuple(_owned(arrays[n]) for n in other))
+    return Wait(
+        call=f"if ({always}) {wait.call} else {never.call}",
+        functions=wait.functions | never.functions,
+    )
 
 
 def summed_after(layout: Layout, program: RoleProgram, phase: str, at: int) -> tuple[Owned, ...]:

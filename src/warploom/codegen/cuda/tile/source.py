@@ -31,7 +31,7 @@ from warploom.codegen.cuda.tile.ordered_reduction import (
     turn_barriers,
     turn_bytes,
 )
-from warploom.codegen.cuda.tile.signature import Param, PointerParam
+from warploom.codegen.cuda.tile.signature import MapParam, Param, PointerParam
 from warploom.codegen.cuda.tile.stamps import NAME, StampedRole, stamped_roles
 from warploom.errors import BackendError
 from warploom.ir.dataflow import Across, Exchange
@@ -290,7 +290,7 @@ class _Writer:
         if self.last.layout.config.cta_sync_interval:
             left = f"leave_pace((unsigned*){self.last.context.work()});"
             loop = ["unsigned paces = 0;", *loop, left]
-        maps = [n for n, p in self.params.items() if p.text.startswith("const __grid")]
+        maps = [n for n, p in self.params.items() if isinstance(p, MapParam)]
         return [
             *self.registers("producer"),
             "if (warp == 0 && elect_one()) {",

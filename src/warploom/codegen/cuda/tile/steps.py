@@ -236,8 +236,9 @@ def tile_loop(
     elements = [
         "#pragma unroll",
         f"    for (int e = 0; e < {ELEMENTS}; ++e) {{",
-        *(["      const int i = e / 2 % 2;"] if _uses_row(each) else []),
+        "      const int i = e / 2 % 2;",
         *indent(each, 6),
+        "      (void)i;",
         "    }",
     ]
     return [
@@ -266,10 +267,6 @@ def _cut(work: Work, cut: int) -> list[str]:
         )
     held = f"computed({array.name}[b], {cut});"
     return [f"if (b == 0 && {ELEMENTS} * g == {cut}) {{ {held} landed(); }}"]
-
-
-def _uses_row(lines: list[str]) -> bool:
-    return any("[i]" in line or ", i)" in line for line in lines)
 
 
 def _row_loop(vector: Vector, stores: list[tuple[str, str, str]], blocks: int) -> list[str]:

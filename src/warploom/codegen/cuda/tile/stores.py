@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from warploom.codegen.cuda.legality import exchange_at
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.expressions import written_element
-from warploom.codegen.cuda.tile.from_module import printer
+from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
 from warploom.codegen.cuda.tile.ordered_reduction import consumer_turn
 from warploom.codegen.cuda.tile.row_stores import column_sums, row_store
 from warploom.codegen.cuda.tile.vector import ELEMENTS, Vector, row_scope
-from warploom.codegen.cuda.tile.work import Work
-from warploom.errors import KernelError
+from warploom.codegen.cuda.tile.work import (
+    COL,
+    INSTANCE,
+    LANE,
+    ROW,
+    B,
+    G,
+    P,
+    Q,
+    Work,
+    axes_of,
+    first_of,
+    rows_of,
+)
+from warploom.errors import BackendError, KernelError
 from warploom.ir import operations as ops
+from warploom.ir.expr import Binary, Const, Expr, IntExpr, Op, Sym, conjuncts, lift, substitute
 from warploom.ir.mbarrier_dialect import BulkStore, RoleEntry
 from warploom.ir.tile import DType, Store
 from warploom.passes.body import refusal
 from warploom.passes.kernel_config import BLOCK_COLUMNS, BLOCK_ROWS
 from warploom.passes.smem_budget import is_turned, scattered
-from warploom.passes.smem_layout import LINE_BYTES
-from warploom.passes.smem_ops import by_columns, share_of
 from warploom.passes.tile_order import takes_turns
 from warploom.passes.warp_specialize import store_name, stored
 
@@ -80,31 +94,85 @@ def _put_blocks() -> list[str]:
     ]
 
 
-def _block_address(context: Context, op: Store, iteration: str, row: str, column: str) -> str:
+class _Added(NamedTuple):
+    """Where a warp's elements of a tile are added: ``first`` row and ``column`` of the tile, where
+    rows end, conditions of numbers, and other conditions of elements.
+    """
+
+    store: ops.VectorStore
+    row: int
+    col: int
+    first: str
+    column: str
+    limit: str
+    there: list[str]
+    more: list[IntExpr]
+    across: str
+    down: str
+
+    def block_row(self, block: int) -> str:
+        """The first row of a warp's blocks."""
+        row = f"{self.first} + 16 * warp_in_group"
+        return row + (f" + {64 * block}" if block else "") + self.down
+
+    def exists(self, block: int) -> str:
+        """Whether it exists."""
+        return " && ".join([f"{self.block_row(block)} < {self.limit}", *self.there])
+
+
+def _added(made: ModulePrinter, work: Work) -> _Added:
+    """The places of a store from registers that adds, as the module has them."""
+    store, layout = work.store, work.op.layout
+    assert isinstance(store, ops.VectorStore)
+    blocks, columns = work.extent("b"), 16 * work.extent("g")
+    role = made.module.role("consumer")
+    alone = role.alternates or role.instances == 1
+    instance: Expr = Const(0) if alone else INSTANCE
+    only: dict[Sym, IntExpr] = {INSTANCE: Const(0)} if alone else {}
+    col = 16 * G + 8 * P + LANE % 4 * 2 + Q
+    together = [rows_of(blocks, B, instance), lift(col)]
+    apart = [rows_of(0, B, instance), lift(col + columns * instance)]
+    found = [substitute(x, only) for x in (layout.row, layout.col)]
+    if found not in (together, apart):
+        raise work.refused(f"elements at [{layout.row}, {layout.col}]")
+    own = found == together
+    rows = [n for n, x in enumerate(store.at) if ROW in axes_of(x)]
+    cols = [n for n, x in enumerate(store.at) if COL in axes_of(x)]
+    first = first_of(store.at[rows[0]], ROW) if len(rows) == 1 else None
+    column = first_of(store.at[cols[0]], COL) if len(cols) == 1 else None
+    if first is None or column is None:
+        raise work.refused(f"a sum at {', '.join(map(str, store.at))}")
+    blocked = made.module.tensor(store.tensor).blocked
+    asked = lift(first + ROW // BLOCK_ROWS * BLOCK_ROWS) if blocked else store.at[rows[0]]
+    parts = conjuncts(store.predicate)
+    bounds = [x for x in parts if isinstance(x, Binary) and (x.op, x.a) == (Op.LT, asked)]
+    more = [x for x in parts if axes_of(x) and x not in bounds]
+    if len(bounds) != 1 or (blocked and more):
+        raise work.refused(f"a sum where {store.predicate}")
+    return _Added(
+        store=store,
+        row=rows[0],
+        col=cols[0],
+        first=made.text(first),
+        column=made.text(column),
+        limit=made.text(bounds[0].b),
+        there=made.conditions([x for x in parts if not axes_of(x)]),
+        more=more,
+        across="0" if own else f"{columns} * instance",
+        down=f" + {64 * blocks} * instance" if own else "",
+    )
+
+
+def _block_address(context: Context, added: _Added, row: str, column: str) -> str:
     """Where the block that begins at a row and a column lies."""
-    rows, cols = context.layout.body.values[op.value].vars
-    parts = []
-    for n, at in enumerate(op.at):
-        if at.var == cols:
-            parts.append(f"({context.index(at, iteration)} + {column}) * {BLOCK_ROWS}")
+    tensor, parts = added.store.tensor, []
+    for n, at in enumerate(added.store.at):
+        if n == added.col:
+            parts.append(f"({added.column} + {column}) * {BLOCK_ROWS}")
             continue
-        place = row if at.var == rows else context.index(at, iteration)
-        parts.append(f"({place}) * {context.stride(op.tensor, n)}")
-    return f"{context.pointer(op.tensor)} + ({' + '.join(parts)})"
-
-
-def _block_row(
-    context: Context, op: Store, first: str, block: int, iteration: str
-) -> tuple[str, str]:
-    """The first row of a warp's blocks in a tile from ``first`` on, and whether it exists."""
-    rows = context.layout.body.values[op.value].vars[0]
-    blocks, _ = share_of(context.layout, op)
-    row = f"{first} + 16 * warp_in_group"
-    row += f" + {64 * block}" if block else ""
-    row += "" if by_columns(context.layout, op) else f" + {64 * blocks} * instance"
-    axis = context.kernel.var(rows).axis
-    there = context.within(op, [context.index(a, iteration) if a.value else "" for a in op.at])
-    return row, " && ".join([f"{row} < {context.limit(op.tensor, axis, rows)}", *there])
+        place = row if n == added.row else printer(context).text(at)
+        parts.append(f"({place}) * {context.stride(tensor, n)}")
+    return f"{context.pointer(tensor)} + ({' + '.join(parts)})"
 
 
 def straight_text(
@@ -115,29 +183,26 @@ def straight_text(
     """
     if is_turned(context.layout, op):
         raise _apart(op)
-    value = context.layout.body.values[op.value]
     work = _work(context, entry, site)
     _stored_as(context, op, work)
+    added = _added(printer(context), work)
     vector = Vector(context, work)
     text = vector.value(work.store.value)
-    blocks, columns = work.extent("b"), 16 * work.extent("g")
-    across = f"{columns} * instance" if by_columns(context.layout, op) else "0"
-    blocked = context.kernel.tensor(op.tensor).blocked
+    groups, blocked = work.extent("g"), printer(context).module.tensor(op.tensor).blocked
     lines: list[str] = []
-    first = context.position(value.vars[0], iteration)
-    for b in range(blocks):
-        row, exists = _block_row(context, op, first, b, iteration)
+    for b in range(work.extent("b")):
+        row = added.block_row(b)
         if blocked:
-            place = f"float* to = {_block_address(context, op, iteration, row, across)} + 4 * lane;"
+            place = f"float* to = {_block_address(context, added, row, added.across)} + 4 * lane;"
         else:
-            place = f"const int row = {row} + lane / 4, column = {across} + 2 * (lane % 4);"
+            place = f"const int row = {row} + lane / 4, column = {added.across} + 2 * (lane % 4);"
         lines += [
-            f"if ({exists}) {{",
+            f"if ({added.exists(b)}) {{",
             f"  constexpr int b = {b};",
             *indent(row_scope(vector), 2),
             f"  {place}",
             "#pragma unroll",
-            f"  for (int g = 0; g < {columns // 16}; ++g) {{",
+            f"  for (int g = 0; g < {groups}; ++g) {{",
             "    const int h = 2 * g;",
             *indent(vector.scopes.chunk, 4),
             f"    float y[{ELEMENTS}];",
@@ -146,7 +211,7 @@ def straight_text(
             "      const int i = e / 2 % 2;",
             *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 6),
             "    }",
-            *indent(_ADD_BLOCKS if blocked else _add_each(context, op, iteration), 4),
+            *indent(_ADD_BLOCKS if blocked else _add_each(context, work, added), 4),
             "  }",
             "}",
         ]
@@ -162,18 +227,30 @@ _ADD_BLOCKS = [
 ]
 
 
-def _add_each(context: Context, op: Store, iteration: str) -> list[str]:
-    """Two neighbours of a row at a time."""
-    rows, cols = context.layout.body.values[op.value].vars
-    texts = {rows: "(row + 8 * i)", cols: "(column + 8 * h + 8 * (p / 2))"}
-    indices = [texts[a.var] if a.var in texts else context.index(a, iteration) for a in op.at]
-    there = context.within(op, indices)
+def _add_each(context: Context, work: Work, added: _Added) -> list[str]:
+    """Two neighbours of a row at a time, as many as exist."""
+    made = printer(context)
+    before = {added.store.at[added.row]: "row + 8 * i", added.store.at[added.col]: "at"}
+    tests = [f"row + 8 * i < {added.limit}"]
+    left = ""
+    for part in added.more:
+        if not isinstance(part, Binary) or part.a not in before:
+            raise work.refused(f"a sum where {part}")
+        tests.append(f"{before[part.a]} {part.op} {made.text(part.b)}")
+        if part.a == added.store.at[added.col] and part.op is Op.LT:
+            left = made.text(part.b)
+    if not left:
+        raise work.refused(f"a sum where {added.store.predicate}")
+    named = {added.row: "(row + 8 * i)", added.col: "at"}
+    indices = [named.get(n) or f"({made.text(x)})" for n, x in enumerate(added.store.at)]
+    place = context.place(added.store.tensor, indices)
     return [
         "#pragma unroll",
         "for (int p = 0; p < 4; ++p) {",
         "  const int i = p % 2;",
-        f"  if ({' && '.join([f'row + 8 * i < {context.end_of(rows)}', *there])})",
-        f"    add_global2(&{context.address(op, indices)}, y[2 * p], y[2 * p + 1]);",
+        f"  const int at = {added.column} + column + 8 * h + 8 * (p / 2);",
+        f"  if ({' && '.join(tests)})",
+        f"    add_pair_f32(&{place}, y[2 * p], y[2 * p + 1], {left} - at);",
         "}",
     ]
 
@@ -319,32 +396,38 @@ def _write_pairs(dtype: DType, at: Place) -> list[str]:
     ]
 
 
-def _send_blocks(
-    context: Context, op: Store, block: int, column: int, source: str, iteration: str | None
-) -> list[str]:
+def _send_blocks(context: Context, store: ops.BulkStore, source: str) -> list[str]:
     """A warp's blocks of a chunk lie side by side in memory: one copy takes them."""
-    assert iteration is not None
-    assert op.add
-    columns = share_of(context.layout, op)[1]
-    across = str(column)
-    across += f" + {columns} * instance" if by_columns(context.layout, op) else ""
-    first = context.position(context.layout.body.values[op.value].vars[0], iteration)
-    row, exists = _block_row(context, op, first, block, iteration)
-    to = _block_address(context, op, iteration, row, across)
-    wide = min(LINE_BYTES // 4, columns)
-    bytes_ = wide // BLOCK_COLUMNS * BLOCK_BYTES
+    made = printer(context)
+    found = made.module.map(store.tensor_map)
+    axes = made.module.tensor(found.tensor).axes
+    if not store.add:
+        raise BackendError(f"blocks of {found.tensor} that are not added", where=made.module.name)
+    *outer, row, col = store.at
+    sizes = [context.size_of(found.tensor, x.name) for x in axes]
+    limit = sizes[-2] if store.end is None else made.text(store.end)
+    there = [
+        f"(unsigned)({made.text(x)}) < (unsigned){size}"
+        for x, size in zip(outer, sizes, strict=False)
+        if not isinstance(x, Sym)
+    ]
+    exists = " && ".join([f"{made.text(row)} < {limit}", *there])
+    parts = [
+        f"({made.text(x)}) * {context.stride(found.tensor, n)}" for n, x in enumerate((*outer, row))
+    ]
+    parts.append(f"({made.text(col)}) * {BLOCK_ROWS}")
+    to = f"{context.pointer(found.tensor)} + ({' + '.join(parts)})"
+    bytes_ = found.box[-1] // BLOCK_COLUMNS * BLOCK_BYTES
     return [f"if (lane == 0 && {exists}) bulk_add({to}, {source}, {bytes_});"]
 
 
 def bulk_store(context: Context, op: Store, entry: BulkStore, site: Site, source: str) -> list[str]:
     """The bulk store of a filled chunk: each warp its 16 rows."""
-    tensor = context.kernel.tensor(op.tensor)
-    if tensor.blocked:
-        block, column = entry.args
-        return _send_blocks(context, op, block, column, source, site.iteration(entry.k))
-    made = printer(context)
+    tensor, made = context.kernel.tensor(op.tensor), printer(context)
     store = made.operation(entry, site)
     assert isinstance(store, ops.BulkStore)
+    if tensor.blocked:
+        return _send_blocks(context, store, source)
     found = made.module.map(store.tensor_map)
     name = context.map_of(tensor, found.box, bounded=found.bounded)
     place = made.coordinates(store.at, found, store.end)

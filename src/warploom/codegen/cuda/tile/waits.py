@@ -14,14 +14,22 @@ class Owned:
     registers: int
 
 
-def wait_function(pending: int | None, arrays: tuple[Owned, ...]) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """A call, and the functions that it needs, by name."""
+
+    call: str
+    functions: dict[str, str]
+
+
+def wait_function(pending: int | None, arrays: tuple[Owned, ...]) -> Wait:
     """A wait for products that owns what it waits for: reads cannot move above it.
 
-    Without a number it is the fence before products: writes cannot move below it. Returns the call
-    and the function.
+    Without a number it is the fence before products: writes cannot move below it.
     """
     if not arrays:
-        return "wgmma_fence();" if pending is None else f"wgmma_wait<{pending}>();", ""
+        call = "wgmma_fence();" if pending is None else f"wgmma_wait<{pending}>();"
+        return Wait(call=call, functions={})
     shape = "_".join(f"{a.blocks}x{a.registers}" for a in arrays)
     name = f"wgmma_fence_{shape}" if pending is None else f"wgmma_wait_{pending}_{shape}"
     word = "fence.sync.aligned" if pending is None else f"wait_group.sync.aligned {pending}"
@@ -37,4 +45,4 @@ def wait_function(pending: int | None, arrays: tuple[Owned, ...]) -> tuple[str, 
         f'  asm volatile("wgmma.{word};"\n    : {outputs}\n'
         '    :: "memory");\n}\n'
     )
-    return f"{name}({', '.join(a.name for a in arrays)});", text
+    return Wait(call=f"{name}({', '.join(a.name for a in arrays)});", functions={name: text})

@@ -1,0 +1,83 @@
+"""CUDA of a kernel module in JSON: the code of the kernel that it was made from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+from warploom.compiler.compiled import Compiled
+from warploom.errors import BackendError
+from warploom.ir.module import KernelModule
+from warploom.ir.roles_document import roles_documents
+from warploom.ir.serialize import from_json
+from warploom.targets.h200 import h100, h200
+from warploom.verify.roles import require_clean
+from warploom.verify.roles.composition import require_composed
+
+
+def is_module(source: str) -> bool:
+    """Whether a source names a file that ``ir.to_json`` wrote."""
+    try:
+        data = json.loads(Path(source).read_bytes()) if Path(source).is_file() else None
+    except (OSError, ValueError, RecursionError):  # too long for a path, or no JSON
+        return False
+    return isinstance(data, dict) and "module" in data
+
+
+def emit_module(text: str) -> tuple[KernelModule, str]:
+    """A module from its JSON, and its CUDA: the code of the kernel that it was made from.
+
+    Its programs are verified, and passes make registers and shared memory of the embedded kernel
+    and the knobs once more. A module that says something else than they do is refused
+    (``BackendError``): what no pass made has no layout to be printed with.
+    """
+    module, targets = from_json(text), {"h200": h200, "h100": h100}
+    asked = module.request
+    if asked is None or module.target not in targets:
+        raise BackendError(
+            f"the module {module.name} does not say with which knobs it was made",
+            where=module.name,
+            why="it is of a kernel without a loop, or of another target"
+            if module.target not in targets or not module.storage.rings
+            else "it was written before modules said so",
+            fix="warploom emit h200 KERNEL; show KERNEL --dump-passes DIR writes a new module",
+        )
+    made = Compiled(
+        module.kernel,
+        sizes=dict(asked.sizes),
+        pins={k.name: k.value for k in asked.knobs},
+        positive=asked.positive,
+        target=targets[module.target](),
+    )
+    documents = roles_documents(module)
+    for document in documents:
+        require_clean(document)
+    require_composed(documents)
+    config = made.choices[0].config
+    other = _difference(made.module_of(config), module, "module")
+    if other is not None:
+        raise BackendError(
+            f"{other} is not what passes make of the kernel",
+            where=module.name,
+            why="code is printed for the registers and the shared memory that passes laid out",
+            fix="edit the role programs of a dump: show KERNEL --dump-passes DIR, emit h200 DIR",
+        )
+    return module, made.source_from(documents)
+
+
+def _difference(one: object, other: object, path: str) -> str | None:
+    """The path of the first place in which two values differ."""
+    if one == other:
+        return None
+    if type(one) is type(other) and is_dataclass(one) and not isinstance(one, type):
+        for f in fields(one):
+            found = _difference(getattr(one, f.name), getattr(other, f.name), f"{path}.{f.name}")
+            if found is not None:
+                return found
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        for i, pair in enumerate(zip(one, other, strict=True)):
+            found = _difference(*pair, f"{path}[{i}]")
+            if found is not None:
+                return found
+    return path
