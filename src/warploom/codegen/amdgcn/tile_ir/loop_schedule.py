@@ -668,10 +668,29 @@ def _loops(ops: tuple[ir.Op, ...]) -> Iterator[ir.Loop]:
 def pipelined_plans(
     kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine
 ) -> Iterator[TilePlan]:
-    """Plans to try for pipelined loops, the largest tile first.
-
-    Waves divide both axes of accumulators so that the busiest unit has least to do.
+    """Plans to try for pipelined loops, the largest tile first; those whose vector work has few
+    registers left come last.
     """
+    crowded = []
+    for plan in _largest_first(kernel, pinned, machine):
+        if any(body.crowded for body in _bodies(plan)):
+            crowded.append(plan)
+        else:
+            yield plan
+    yield from crowded
+
+
+def _bodies(plan: TilePlan) -> Iterator[LoopBody]:
+    """Of the loops that can be pipelined."""
+    for loop in _loops(plan.kernel.ops):
+        with suppress(UnscheduledError):
+            yield loop_body(plan, loop)
+
+
+def _largest_first(
+    kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine
+) -> Iterator[TilePlan]:
+    """Waves divide both axes of accumulators so that the busiest unit has least to do."""
     loops = _loops(kernel.ops)
     if not any(isinstance(op, ir.Dot) for loop in loops for op in loop.body):
         return
@@ -716,14 +735,7 @@ def busiest(plan: TilePlan) -> int | None:
     """Cycles an iteration that its busiest unit needs, over all loops; None where none can be
     pipelined.
     """
-    total = 0
-    for loop in _loops(plan.kernel.ops):
-        try:
-            body = loop_body(plan, loop)
-        except UnscheduledError:
-            continue
-        total += max(unit_cycles(plan, body).values())
-    return total or None
+    return sum(max(unit_cycles(plan, body).values()) for body in _bodies(plan)) or None
 
 
 def unit_table(plan: TilePlan) -> str:
