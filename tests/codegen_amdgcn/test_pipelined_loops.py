@@ -223,3 +223,18 @@ def test_why_a_loop_is_not_pipelined():
     program = compile_tile_kernel(made_for(own.listed, "bf16", {}))
     assert any("list of tiles" in why for why in program.not_pipelined)
     assert "not pipelined: " in program.listing()
+
+
+def test_a_pipelined_loop_inside_of_a_loop():
+    """Addresses that are computed anew after it are not used outside of the loop around it."""
+    sizes = {"m": 72, "n": 40, "d": 392, "f": 136}
+    kernel = made_for(own.fused_mlp, "bf16", sizes)
+    program = compile_tile_kernel(kernel, extents={"m": 64, "n": 32, "f": 64, "d": 32})
+    assert len(program.schedules) == 1, program.not_pipelined
+    assert program.gate.exact
+    arrays = random_arrays(kernel, sizes, scale=0.3)
+    for padding, order in ((16, "random"), (3, "forward")):
+        done = try_kernel(
+            kernel, arrays, sizes=sizes, program=program, padding=padding, order=order
+        )
+        assert not done.wrong, (padding, done.wrong)

@@ -95,3 +95,48 @@ def test_the_empty_object_is_one_of_gfx950():
 )
 def test_only_written_out_instructions_need_an_assembler(line, needed):
     assert needs_assembler(line) is needed
+
+
+def sections_of(data):
+    """Contents of the sections of an ELF file by name."""
+    start, count, names = (
+        struct.unpack_from("<Q", data, 0x28)[0],
+        *struct.unpack_from("<HH", data, 0x3C),
+    )
+    rows = [struct.unpack_from("<IIQQQQIIQQ", data, start + 64 * i) for i in range(count)]
+    found = {}
+    for row in rows:
+        at = rows[names][4] + row[0]
+        found[data[at : data.index(b"\0", at)].decode()] = data[row[4] : row[4] + row[5]]
+    return found
+
+
+def small_program(machine="mi355x"):
+    from tests.codegen_amdgcn import tile_kernels as own
+
+    return own.add.compile("f32", target=machine).program
+
+
+@pytest.mark.parametrize("machine", ["mi355x", "mi300x"])
+def test_an_assembled_object_has_the_code_that_was_checked(machine, monkeypatch):
+    """Code, descriptors and metadata are those of LLVM's own object, byte for byte."""
+    program = small_program(machine)
+    if toolchain.find_assembler(program.plan.machine.cpu) is None:
+        pytest.skip("no clang for this chip here")
+    made = program.object()
+    monkeypatch.setattr(toolchain, "assemblers", lambda: iter(()))
+    again = sections_of(program.object())
+    for name in (".text", ".rodata", ".note"):
+        assert sections_of(made)[name] == again[name]
+
+
+def test_an_assembler_is_given_the_text_that_was_checked(monkeypatch):
+    """Where one is at hand LLVM generates code once; without one it does so again."""
+    program, given = small_program(), []
+    assert program.assembly
+    tool = Tool(("clang-of-a-test",), "clang of a test")
+    monkeypatch.setattr(toolchain, "find_assembler", lambda cpu="gfx950": tool)
+    monkeypatch.setattr(toolchain, "assemble", lambda text, cpu: given.append((text, cpu)) or b"x")
+    monkeypatch.setattr(toolchain, "_worker", lambda *_: pytest.fail("LLVM ran again"))
+    assert program.object() == b"x"
+    assert given == [(program.assembly, "gfx950")]

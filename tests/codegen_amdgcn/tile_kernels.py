@@ -212,3 +212,18 @@ def picked_pairs(
 def scattered(x: wl.In["m", "n"], row: wl.In["m", wl.i32], out: wl.Out["s", "n"]):
     m, n = wl.tile("m", "n")
     out[row[m], n] = x[m, n]
+
+
+@wl.kernel
+def fused_mlp(
+    x: wl.In["m", "d"], up: wl.In["f", "d"], down: wl.In["n", "f"], out: wl.Out["m", "n"]
+):
+    """A pipelined loop inside of a loop."""
+    m, n = wl.tile(out)
+    acc = wl.zeros(m, n)
+    for f in wl.steps(up.f):
+        h = wl.zeros(m, f)
+        for d in wl.steps(x.d):
+            h += x[m, d] @ up[f, d].T
+        acc += wl.relu(h).to(x.dtype) @ down[n, f].T
+    out[m, n] = acc

@@ -170,6 +170,12 @@ class LoopBody:
     carried: tuple[CarriedPieces, ...]
     vectors: Mapping[str, AxisMap]
 
+    @property
+    def crowded(self) -> bool:
+        """Whether vector work has few registers left beside the values: such loops mostly spill."""
+        vector = any(op.role is OpRole.VALU_COMPUTE for op in self.ops)
+        return vector and sum(self.sizes.values()) + self.static > MOST_REGISTERS - TEMPORARIES
+
     def described(self) -> tuple[OpDesc, ...]:
         """The ops as a schedule has them."""
         tags = {n: OpTag(i, n) for i, n in enumerate(dict.fromkeys(op.name for op in self.ops))}
@@ -258,8 +264,7 @@ class _Builder:
         if sum(self.sizes[home] for own in carried for home in set(own.homes)) > MOST_HELD:
             raise UnscheduledError("its accumulators do not fit registers")
         needed = sum(self.sizes.values()) + sum(self.static.values())
-        vector = any(op.role is OpRole.VALU_COMPUTE for op in self.ops)
-        if needed > MOST_REGISTERS - (TEMPORARIES if vector else 0):
+        if needed > MOST_REGISTERS:
             raise UnscheduledError(f"its values need {needed} registers of a lane")
         self._rename(carried)
         return LoopBody(

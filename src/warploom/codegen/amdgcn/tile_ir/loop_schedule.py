@@ -7,6 +7,7 @@ written only after the last use of the one before; tiles in LDS have as many as 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -58,11 +59,13 @@ TILES = (  # rows, columns, steps of a tile, waves: the largest first
     (256, 256, 64, 8), (256, 224, 64, 8), (256, 192, 64, 8), (256, 128, 64, 8), (256, 128, 32, 8),
     (128, 256, 64, 8), (128, 128, 64, 8), (128, 64, 64, 8), (64, 64, 64, 4), (64, 64, 32, 4),
 )  # fmt: skip
-VERY_NEAR = 0.01  # above what the busiest unit needs: not worth a further search
+VERY_NEAR = 0.018  # above what the busiest unit needs: not worth a further search
 NEAR = 0.03  # how much busier a unit may be in another division among waves
 TURNS = (2, 1)  # sections of matrix work in an iteration whose waves take turns
 TURN_ORDERS = 64  # orders of such an iteration that are tried
-TURN_TRIPS = 6
+TURN_STEPS = 10  # steps that are simulated of each
+LEAST_TRIPS = 3
+PROMISING = 2  # ways to cut an iteration that are improved
 BARRIER_SETS = 24  # sets of barriers that are compared
 # The heuristic is quick and knows of no registers while it places; the exact solver does.
 FAST = ModuloOptions(exact=ExactUse.NEVER)
@@ -185,27 +188,31 @@ class _InTurns:
         self.storage = _Storage(plan, body, ops, machine)
         self.problem = self.storage.problem(name, lds, None, MAX_COPIES)
         self.timed = self.storage.timed(plan.waves // ping_pong.GROUPS)
-        self.price = interval_cost(machine, trips=TURN_TRIPS, waves=None)
+        copies = min(MAX_COPIES, lds // sum(t.slot_bytes for t in body.transfers))
+        trips = max(LEAST_TRIPS, -(-TURN_STEPS // max(1, copies)))  # each covers so many steps
+        self.price = interval_cost(machine, trips=trips, waves=None)
 
     def best(self) -> LoopSchedule:
-        """The fastest of some orders."""
+        """The fastest of some orders: the most promising beginnings are improved."""
         enough = max(unit_cycles(self.plan, self.body).values()) * (1 + VERY_NEAR)
-        found: list[tuple[float, ping_pong.Turns, int]] = []
-        for parts in TURNS:
-            for reads in (ping_pong.VECTOR, ping_pong.MATRIX):
-                first = ping_pong.first_turns(self.problem, self.timed, parts, reads)
-                ways = ping_pong.ahead_of(self.problem, first, self.timed)
-                ahead = next((a for a in ways if self.cost(first, a) < inf), None)
-                if ahead is None:
-                    continue
-                own, cycles = ping_pong.improved(
-                    first, partial(self.cost, ahead=ahead), TURN_ORDERS, enough
-                )
-                found.append((cycles, own, ahead))
-        made = None
-        if found:
-            _, turns, ahead = min(found, key=lambda each: each[0])
-            made = self.document(turns, ahead)
+        begun: list[tuple[float, int, ping_pong.Turns, int]] = []
+        for parts, reads in itertools.product(TURNS, (ping_pong.VECTOR, ping_pong.MATRIX)):
+            first = ping_pong.first_turns(self.problem, self.timed, parts, reads)
+            for ahead in ping_pong.ahead_of(self.problem, first, self.timed):
+                cycles = self.cost(first, ahead)
+                if cycles < inf:
+                    begun.append((cycles, len(begun), first, ahead))
+                    break
+        best: tuple[float, ping_pong.Turns, int] | None = None
+        for _, _, first, ahead in sorted(begun)[:PROMISING]:
+            own, cycles = ping_pong.improved(
+                first, partial(self.cost, ahead=ahead), TURN_ORDERS, enough
+            )
+            if best is None or cycles < best[0]:
+                best = cycles, own, ahead
+            if cycles <= enough:
+                break
+        made = None if best is None else self.document(best[1], best[2])
         if made is None:
             raise UnscheduledError("its work has no sections in which waves take turns")
         return _guard(self.plan, made[1], self.body, made[0], 1)
@@ -661,10 +668,29 @@ def _loops(ops: tuple[ir.Op, ...]) -> Iterator[ir.Loop]:
 def pipelined_plans(
     kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine
 ) -> Iterator[TilePlan]:
-    """Plans to try for pipelined loops, the largest tile first.
-
-    Waves divide both axes of accumulators so that the busiest unit has least to do.
+    """Plans to try for pipelined loops, the largest tile first; those whose vector work has few
+    registers left come last.
     """
+    crowded = []
+    for plan in _largest_first(kernel, pinned, machine):
+        if any(body.crowded for body in _bodies(plan)):
+            crowded.append(plan)
+        else:
+            yield plan
+    yield from crowded
+
+
+def _bodies(plan: TilePlan) -> Iterator[LoopBody]:
+    """Of the loops that can be pipelined."""
+    for loop in _loops(plan.kernel.ops):
+        with suppress(UnscheduledError):
+            yield loop_body(plan, loop)
+
+
+def _largest_first(
+    kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine
+) -> Iterator[TilePlan]:
+    """Waves divide both axes of accumulators so that the busiest unit has least to do."""
     loops = _loops(kernel.ops)
     if not any(isinstance(op, ir.Dot) for loop in loops for op in loop.body):
         return
@@ -709,14 +735,7 @@ def busiest(plan: TilePlan) -> int | None:
     """Cycles an iteration that its busiest unit needs, over all loops; None where none can be
     pipelined.
     """
-    total = 0
-    for loop in _loops(plan.kernel.ops):
-        try:
-            body = loop_body(plan, loop)
-        except UnscheduledError:
-            continue
-        total += max(unit_cycles(plan, body).values())
-    return total or None
+    return sum(max(unit_cycles(plan, body).values()) for body in _bodies(plan)) or None
 
 
 def unit_table(plan: TilePlan) -> str:

@@ -447,6 +447,7 @@ class Lowering:
             made = self._emit_loop(op, now, first, end, step, span, ahead)
             if state.touched <= head:
                 state.touched = head
+                state.section = saved.state.section  # what one inside computed is not known here
                 return made
             head |= state.touched
             self._restore(saved)

@@ -112,7 +112,7 @@ class TileProgram:
 
     def object(self) -> bytes:
         """The relocatable object."""
-        return compile_object(self.lowered.ir, cpu=self.plan.machine.cpu)
+        return compile_object(self.lowered.ir, self.assembly, self.plan.machine.cpu)
 
     def sidecar(self) -> dict[str, Any]:
         """What a launcher needs, as JSON-ready values."""

@@ -24,7 +24,10 @@ from warploom.errors import BackendError, MissingExtraError
 
 TIMEOUT = 300
 _WORKER = Path(__file__).with_name("worker.py")
-_TARGET = ("--target=amdgcn-amd-amdhsa", "-mcpu=gfx950")
+_NEWEST = {  # an instruction that an assembler of this chip knows
+    "gfx950": "v_mfma_f32_16x16x32_bf16 a[0:3], v[0:3], v[4:7], a[0:3]",
+    "gfx942": "v_mfma_f32_16x16x16_bf16 a[0:3], v[0:1], v[2:3], a[0:3]",
+}
 _WRITTEN_OUT = re.compile(r'asm (?:sideeffect )?"[^"]')
 
 
@@ -49,19 +52,25 @@ def compile_ir(ir: str, cpu: str = "gfx950") -> CompiledKernel:
     return CompiledKernel(**result)
 
 
+def _target(cpu: str) -> tuple[str, ...]:
+    return "--target=amdgcn-amd-amdhsa", f"-mcpu={cpu}"
+
+
 def needs_assembler(ir: str) -> bool:
     """Whether a module holds instructions that are written out as assembly."""
     return _WRITTEN_OUT.search(ir) is not None
 
 
 def compile_object(ir: str, assembly: str | None = None, cpu: str = "gfx950") -> bytes:
-    """Compile to a relocatable object, the same way; by a clang where LLVM cannot.
-
-    ``assembly``: the module's assembly, if it is known already.
+    """A relocatable object: of ``assembly``, the module's text that was checked, where an assembler
+    is at hand. Else LLVM generates the same code a second time, which takes as long as the first;
+    for instructions that are written out it cannot.
     """
     if needs_assembler(ir):
-        require_assembler()
-        return assemble(assembly if assembly is not None else compile_ir(ir).assembly)
+        require_assembler(cpu)
+        return assemble(assembly if assembly is not None else compile_ir(ir, cpu).assembly, cpu)
+    if assembly is not None and find_assembler(cpu) is not None:
+        return assemble(assembly, cpu)
     return base64.b64decode(_worker(ir, "object", cpu)["object"])
 
 
@@ -73,9 +82,9 @@ class Tool:
     name: str
 
 
-def find_assembler() -> Tool | None:
-    """The first clang that assembles for gfx950: ROCm's, one on the path, or ziglang's."""
-    return next((tool for tool in assemblers() if _assembles(tool)), None)
+def find_assembler(cpu: str = "gfx950") -> Tool | None:
+    """The first clang that assembles for a chip: ROCm's, one on the path, or ziglang's."""
+    return next((tool for tool in assemblers() if _assembles(tool, cpu)), None)
 
 
 def assemblers() -> Iterator[Tool]:
@@ -88,9 +97,9 @@ def assemblers() -> Iterator[Tool]:
 
 
 @cache
-def _assembles(tool: Tool) -> bool:
-    line = "v_mfma_f32_16x16x32_bf16 a[0:3], v[0:3], v[4:7], a[0:3]\n"
-    command = [*tool.command, *_TARGET, "-c", "-x", "assembler", "-", "-o", os.devnull]
+def _assembles(tool: Tool, cpu: str) -> bool:
+    line = _NEWEST.get(cpu, "s_endpgm") + "\n"
+    command = [*tool.command, *_target(cpu), "-c", "-x", "assembler", "-", "-o", os.devnull]
     try:
         done = subprocess.run(
             command, input=line.encode(), capture_output=True, timeout=60, check=False
@@ -100,9 +109,9 @@ def _assembles(tool: Tool) -> bool:
     return done.returncode == 0
 
 
-def require_assembler() -> Tool:
+def require_assembler(cpu: str = "gfx950") -> Tool:
     """The assembler; ``BackendError`` with what to do where there is none."""
-    found = find_assembler()
+    found = find_assembler(cpu)
     if found is None:
         raise BackendError(
             "this kernel needs an assembler for gfx950, and none was found",
@@ -114,13 +123,13 @@ def require_assembler() -> Tool:
     return found
 
 
-def assemble(assembly: str) -> bytes:
+def assemble(assembly: str, cpu: str = "gfx950") -> bytes:
     """Assemble a kernel's source to a relocatable object."""
-    tool = require_assembler()
+    tool = require_assembler(cpu)
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "kernel.s"), Path(folder, "kernel.o")
         source.write_text(assembly)
-        command = [*tool.command, *_TARGET, "-c", str(source), "-o", str(target)]
+        command = [*tool.command, *_target(cpu), "-c", str(source), "-o", str(target)]
         done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False)
         if done.returncode or not target.exists():
             reason = _reason(done.stderr.decode(errors="replace"))
