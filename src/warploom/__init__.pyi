@@ -105,6 +105,7 @@ from warploom.frontend.builtins import (
     where as where,
     zeros as zeros,
 )
+from warploom.frontend.inline import inline as inline
 from warploom.frontend.tile_kernel import kernel as kernel
 from warploom.ir import (
     KernelShape as KernelShape,

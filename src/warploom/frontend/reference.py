@@ -138,7 +138,10 @@ class Run:
             case ir.Pointwise():
                 args = [self.over(a, op.result.dims) for a in op.args]
                 shape = tuple(self.length(d) for d in op.result.dims)
-                made = args[0] if op.fn is Fn.CAST else FUNCTIONS[op.fn](*args)
+                if op.code is not None:
+                    made = np.asarray(op.code.meaning(*args))
+                else:
+                    made = args[0] if op.fn is Fn.CAST else FUNCTIONS[op.fn](*args)
                 return np.broadcast_to(made, shape)
             case ir.Reduce():
                 return self.reduce(op)

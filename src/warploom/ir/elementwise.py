@@ -60,6 +60,7 @@ class Fn(StrEnum):
     AND = "and"
     OR = "or"
     NOT = "not"
+    INLINE = "inline"
 
 
 class Domain(StrEnum):
@@ -319,6 +320,7 @@ _OPERATORS = (
         cuda="fmaxf({}, {})", cuda_int="max({}, {})", gfx950="maxnum.f32",
     ),
     Elementwise(fn=Fn.CAST, cost=ALU, finite=True),
+    Elementwise(fn=Fn.INLINE, cost=Cost(alu=4)),  # of the author: see ``ir.tile.Inline``
     Elementwise(
         fn=Fn.WHERE, cost=ALU, finite=True, numpy=lambda np: np.where, cuda="({} ? {} : {})",
     ),

@@ -12,8 +12,8 @@ the last one its tail.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from warploom.ir.types import (
@@ -133,12 +133,32 @@ class Transpose:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Inline:
+    """A function of elements that its author wrote for the targets, and its meaning in NumPy.
+
+    ``params``: names and types (f32, i32) of its arguments; the code has their names in braces, and
+    that of the result as ``{out}``. ``c``: an expression of CUDA C++.
+    """
+
+    name: str
+    params: tuple[tuple[str, DType], ...]
+    result: DType
+    meaning: Callable[..., Any] = field(repr=False)
+    ptx: str = ""
+    c: str = ""
+    amdgcn: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pointwise:
-    """A function of values element by element; shapes broadcast by variable."""
+    """A function of values element by element; shapes broadcast by variable. ``code``: of
+    ``Fn.INLINE``, what it is.
+    """
 
     result: Value
     fn: Fn
     args: tuple[str, ...]
+    code: Inline | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

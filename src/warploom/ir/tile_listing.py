@@ -118,6 +118,8 @@ def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of o
             return f" {_INFIX[op.fn]} ".join(op.args)
         case ir.Pointwise() if op.fn is Fn.CAST:
             return f"{op.args[0]} to {op.result.dtype}"
+        case ir.Pointwise(code=ir.Inline(name=name)):
+            return f"{name}({', '.join(op.args)})"
         case ir.Pointwise():
             return f"{op.fn}({', '.join(op.args)})"
         case ir.Given():

@@ -101,6 +101,13 @@ def _refuse_whole_sums(kernel: Kernel) -> None:
 
 def _refuse_scans(kernel: Kernel) -> None:
     for op in walk(kernel.ops):
+        if isinstance(op, Pointwise) and op.code is not None:
+            raise refusal(
+                f"inline function '{op.code.name}' in a pipelined kernel",
+                op.result.line,
+                why="what it computes past the edges of a tensor is not known",
+                fix="words of the language",
+            )
         if isinstance(op, Scan):
             raise refusal(
                 f"a running {'sum' if op.fn is Fn.ADD else f'{op.fn}imum'} along '{op.over}' beside"

@@ -17,7 +17,7 @@ from warploom.ir.tile import DType, Fn, Kernel, Line, Op, Walk, operands, result
 
 ELEMENTS = {DType.BF16: ElementType.BF16, DType.F16: ElementType.FP16, DType.E4M3: ElementType.FP8}
 STORED = (DType.F32, DType.BF16, DType.F16, DType.E4M3)
-NOT_LOWERED = frozenset({Fn.FLOORDIV, Fn.MOD})
+NOT_LOWERED = frozenset({Fn.FLOORDIV, Fn.MOD, Fn.INLINE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

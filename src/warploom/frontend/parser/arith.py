@@ -180,18 +180,30 @@ def _made(
             s if s.name in frame.build.unsigned else value_of(frame, node, s, w)
             for s, w in zip(symbols, wants, strict=True)
         ]
-        return _emitted(frame, node, fn, values, wants)
+        return emitted(frame, node, fn, values, wants)
     values = [value_of(frame, node, s, w) for s, w in zip(symbols, wants, strict=True)]
-    return _emitted(frame, node, fn, values, wants)
+    return emitted(frame, node, fn, values, wants)
 
 
-def _emitted(
-    frame: Frame, node: ast.AST, fn: Fn, values: list[ir.Value], wants: list[DType]
+def emitted(
+    frame: Frame,
+    node: ast.AST,
+    fn: Fn,
+    values: list[ir.Value],
+    wants: list[DType],
+    code: ir.Inline | None = None,
 ) -> ir.Value:
+    """The operation on values that have the types it takes; the last type is the result's."""
     dims, values, free = frame.broadcast(node, values)
     dtype = DType.BOOL if fn in COMPARISONS | LOGIC else wants[-1]
     made = frame.build.new(
-        ir.Pointwise, dims, dtype, frame.line(node), fn=fn, args=tuple(v.name for v in values)
+        ir.Pointwise,
+        dims,
+        dtype,
+        frame.line(node),
+        fn=fn,
+        args=tuple(v.name for v in values),
+        code=code,
     )
     if free:
         frame.build.free.add(made.name)

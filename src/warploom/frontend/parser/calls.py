@@ -13,8 +13,10 @@ from typing import Any, NoReturn
 from warploom.errors import KernelError, KernelSyntaxError, KernelTypeError
 from warploom.frontend.builtins import WORDS, Word
 from warploom.frontend.closures import Lifted
+from warploom.frontend.inline import InlineFunction
 from warploom.frontend.parser.arith import (
     cast,
+    emitted,
     joined,
     known,
     number_of,
@@ -47,6 +49,7 @@ from warploom.ir.tile import (
     DType,
     Fn,
     Indices,
+    Inline,
     Scan,
     Store,
     Tensor,
@@ -125,6 +128,8 @@ def call(
         function = WORDS[BUILTINS[function]]
     if isinstance(function, Word):
         return _word(made, function)
+    if isinstance(function, InlineFunction):
+        return _inline(made, function.code)
     if isinstance(function, _Method):
         return function.call(made)
     if not callable(function):
@@ -134,6 +139,26 @@ def call(
         fix = "index tensors with [ ]; a choice that is None needs 'if ... is not None:'"
         made.fail(f"{what} is called", "only functions can be called", fix)
     return _python(made, function) if made.is_static else _alike_or_inlined(made, function)
+
+
+def _inline(call: Call, code: Inline) -> Value:
+    """A function of elements that its author wrote for the targets."""
+    if call.kwargs or len(call.args) != len(code.params):
+        names = ", ".join(n for n, _ in code.params)
+        what = f"'{code.name}' takes {len(code.params)} arguments, {len(call.args)} are given"
+        call.fail(what, "its signature says so", f"{code.name}({names})")
+    values = []
+    for (name, kind), arg in zip(code.params, call.args, strict=True):
+        value = call.value(arg, kind if isinstance(known(call.frame, arg), int | float) else None)
+        own = call.frame.build.kind(value)
+        if own is not kind and not (kind is DType.F32 and own.is_float):
+            call.fail(
+                f"'{name}' of '{code.name}' is {kind}, given is {own}",
+                "code for a target takes registers of one type",
+                f".to(wl.{kind})",
+            )
+        values.append(cast(call.frame, call.node, value, kind))
+    return emitted(call.frame, call.node, Fn.INLINE, values, [code.result], code=code)
 
 
 CONTAINERS = (enumerate, zip, reversed, len, tuple, list, sum)

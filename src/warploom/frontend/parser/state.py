@@ -301,6 +301,7 @@ class Frame(Mistakes):
                     line,
                     fn=op.fn,
                     args=tuple(a.name for a in args),
+                    code=op.code,
                 )
             case ir.Broadcast():
                 made = self.build.new(ir.Broadcast, dims, value.dtype, line, arg=op.arg)

@@ -58,7 +58,7 @@ def _folded(
     args = [made.get(a) for a in op.args]
     if op.fn is Fn.CAST:
         return _cast(op, args[0], values)
-    if all(isinstance(a, Const) for a in args):
+    if op.code is None and all(isinstance(a, Const) for a in args):
         number = _number(op, [a.value for a in args if isinstance(a, Const)])
         return Const(result=op.result, value=number) if number is not None else op
     keep = _kept([a.value if isinstance(a, Const) else None for a in args], op.fn)

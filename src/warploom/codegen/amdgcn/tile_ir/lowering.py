@@ -21,6 +21,7 @@ from warploom.codegen.amdgcn.tile_ir.numbers import (
     WHOLE,
     build_vector,
     convert,
+    inline,
     memory_type,
     narrow_vector,
     number,
@@ -260,6 +261,12 @@ class Lowering:
                 for i in range(0, count, 2)
             }
             return packed(layout, DType.F32, pairs)
+        if op.code is not None:
+            made = [
+                inline(self.text, op, [self.element(a, i) for a in args], kinds)
+                for i in range(count)
+            ]
+            return scalars(layout, op.result.dtype, made)
         names = [
             pointwise(self.text, op.fn, [self.element(a, i) for a in args], kinds, op.result.dtype)
             for i in range(len(places(layout)))

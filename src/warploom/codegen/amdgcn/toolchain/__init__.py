@@ -115,10 +115,11 @@ def require_assembler(cpu: str = "gfx950") -> Tool:
     if found is None:
         raise BackendError(
             "this kernel needs an assembler for gfx950, and none was found",
-            why="its accumulators fill a whole register file, so their matrix instructions are "
-            "written out with the accumulator in place, and llvmlite cannot assemble those",
-            fix="pip install ziglang (the clang of ziglang), or use the 32x32 matrix "
-            "instruction: mma 32x32x16, for fp8 32x32x64",
+            why="it has instructions that are written out, which llvmlite cannot assemble: inline "
+            "functions of its author, or matrix instructions whose accumulators fill a register "
+            "file",
+            fix="pip install ziglang (the clang of ziglang); without inline functions use the "
+            "32x32 matrix instruction: mma 32x32x16, for fp8 32x32x64",
         )
     return found
 

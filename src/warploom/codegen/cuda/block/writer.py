@@ -12,6 +12,7 @@ from warploom.codegen.cuda.block.plan import AxisLayout, BlockPlan, OperandTile
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.expressions import COMBINE, IDENTITY, number, pointwise, wrapped
 from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.inline import definitions, name_of
 from warploom.codegen.cuda.tile.signature import (
     C_TYPES,
     Param,
@@ -114,6 +115,8 @@ class Writer:
             ]
         )
         wgmma = "\n".join(self.functions.values())
+        written_in = definitions(self.plan.kernel.ops)
+        wgmma = "\n".join(part for part in (wgmma, written_in) if part)
         parts = [ptx.TYPES, helpers_for(text), wgmma, text + "\n"]
         return Source(
             text="\n".join(parts),
@@ -409,6 +412,8 @@ class Writer:
         """A function of elements."""
         args = [self.at(a, context) for a in op.args]
         types = [self.plan.values[a].dtype for a in op.args]
+        if op.code is not None:
+            return f"{name_of(op.code, op.result.line)}({', '.join(args)})"
         if op.fn is Fn.CAST:
             return convert(args[0], op.result.dtype, types[0])
         if op.result.dtype is DType.I32 and op.fn in WRAPPED:

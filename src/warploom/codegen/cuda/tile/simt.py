@@ -20,6 +20,7 @@ from warploom.codegen.cuda.tile.expressions import (
     wrapped,
 )
 from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.inline import definitions, name_of
 from warploom.codegen.cuda.tile.signature import (
     C_TYPES,
     Param,
@@ -146,7 +147,8 @@ class _Writer:
                 "}",
             ]
         )
-        parts = [ptx.TYPES, helpers_for(text), text + "\n"]
+        written_in = definitions(self.kernel.ops)
+        parts = [ptx.TYPES, helpers_for(text), *([written_in] if written_in else []), text + "\n"]
         return Source(
             text="\n".join(parts),
             entry=ENTRY,
@@ -513,6 +515,8 @@ class _Writer:
         args = [self.at(a) for a in op.args]
         types = [self.values[a].dtype for a in op.args]
         whole = op.result.dtype is DType.I32
+        if op.code is not None:
+            return f"{name_of(op.code, op.result.line)}({', '.join(args)})"
         if op.fn is Fn.CAST:
             return convert(args[0], op.result.dtype, types[0])
         if whole and op.fn in WRAPPED:
