@@ -160,7 +160,7 @@ def _ahead(context: Context) -> int:
 
 def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
     """A sum over the parts in their order; loads of several quads are on their way at once."""
-    if array.registers > FEW_REGISTERS:
+    if array.registers > FEW_REGISTERS or _crowded(context):
         return _summed_in_a_loop(context, array, at, apart)
     split, quads = context.layout.config.split_k, quads_text(array)
     ahead = max(1, _ahead(context) // (split - 1))  # its own is at hand
@@ -186,6 +186,13 @@ def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
             lines.append("    }")
         lines.append("  }")
     return [*lines, "}"]
+
+
+def _crowded(context: Context) -> bool:
+    """Whether several arrays meet at once: ptxas puts the loads of all of them before all sums."""
+    arrays = [a for a in met_arrays(context.layout) if a.form is Form.TILE]
+    others = context.layout.config.split_k - 1
+    return len(arrays) > 1 and others * sum(a.registers for a in arrays) > MOST_REGISTERS
 
 
 def _summed_in_a_loop(context: Context, array: Array, at: int, apart: int) -> list[str]:
