@@ -9,14 +9,18 @@ import hashlib
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from warploom.autotune.joint_book import SCHEMA, Book
 from warploom.autotune.ranks import rank_correlation
+from warploom.autotune.spread import spread
 from warploom.autotune.tiles import Shape, Trial, schedule, shapes
 from warploom.compiler.code_digest import fingerprint
 from warploom.compiler.compiled import Compiled
+from warploom.compiler.disk_cache import default_cache, digest
 from warploom.errors import ConfigError, WarploomError
 from warploom.ir.tile import Walk
 from warploom.passes.heuristics import ASSUMED, ASSUMED_UNITS
@@ -98,13 +102,19 @@ def search_tiles(
     options: JointOptions | None = None,
     store: Path | str | None = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
+    folder: Path | None = None,
 ) -> JointResult:
     """The best choices for a kernel and its sizes.
 
     ``measure`` gives the milliseconds of a config; what it raises makes the trial useless, not the
-    search. Ctrl-C ends the search with what is known.
+    search. Ctrl-C ends the search with what is known. Through an ``executor`` (a Dask cluster's)
+    workers measure a batch side by side; each keeps what it measured in the content-addressed cache
+    (``folder``; the usual one), so that a worker that dies loses nothing that was measured.
     """
-    return _Search(compiled, measure, options or JointOptions(), store, progress).run()
+    search = _Search(compiled, measure, options or JointOptions(), store, progress)
+    search.executor, search.folder = executor, folder or default_cache()
+    return search.run()
 
 
 class _Search:
@@ -122,6 +132,8 @@ class _Search:
         known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
         self.sizes = known | compiled.sizes
         self.tell = progress or (lambda said: None)
+        self.executor: Executor | None = None
+        self.folder = default_cache()
         self.begun = time.monotonic()
         self.book = Book(store, self._key())
         self.trials: dict[str, Trial] = {}
@@ -204,21 +216,26 @@ class _Search:
             batch = self.next_batch(min(left, self.options.batch))
             if not batch or self.out_of_time():
                 return
-            for trial in batch:
-                self.book.measured(trial.name, *self.one(trial))
+            for name, took, error in self.measured(batch, "first"):
+                self.book.measured(name, took, error)
         self.stopped = "as many measured as asked for"
 
-    def one(self, trial: Trial) -> tuple[float | None, str]:
-        """Milliseconds of a trial, or why there are none."""
+    def measured(
+        self, trials: Sequence[Trial], turn: str
+    ) -> Iterator[tuple[str, float | None, str]]:
+        """Milliseconds of trials, or why there are none, as they are known.
+
+        ``turn`` tells apart times of one trial that are to be taken anew.
+        """
         assert self.measure is not None
-        try:
-            took = float(self.measure(trial.config))
-        except WarploomError as error:
-            return None, error.what
-        except Exception as error:
-            return None, f"{type(error).__name__}: {error}"
-        self.tell(f"{trial.name}: {took:.4f} ms")
-        return took, ""
+        names = {digest(self.book.key, t.name, turn): t.name for t in trials}
+        tasks = {key: self.trials[name].config for key, name in names.items()}
+        folder = self.folder if self.executor is not None else None
+        work = partial(_safely, self.measure)
+        for key, (took, error) in spread(work, tasks, executor=self.executor, folder=folder):
+            if took is not None:
+                self.tell(f"{names[key]}: {took:.4f} ms")
+            yield names[key], took, error
 
     def next_batch(self, size: int) -> list[Trial]:
         """The ones the simulator likes best, and a quarter spread over the rest."""
@@ -238,8 +255,8 @@ class _Search:
             return
         found: dict[str, list[float]] = {n: [] for n in best}
         for n in range(self.options.rounds):
-            for name in best[n % len(best) :] + best[: n % len(best)]:
-                took, _ = self.one(self.trials[name])
+            rotated = best[n % len(best) :] + best[: n % len(best)]
+            for name, took, _ in self.measured([self.trials[x] for x in rotated], f"final {n}"):
                 found[name] += [] if took is None else [took]
         for name, several in found.items():
             if several:
@@ -263,6 +280,16 @@ class _Search:
             stopped=self.stopped,
             seconds=time.monotonic() - self.begun,
         )
+
+
+def _safely(measure: Measure, config: KernelConfig) -> tuple[float | None, str]:
+    """Milliseconds, or why there are none; in any process."""
+    try:
+        return float(measure(config)), ""
+    except WarploomError as error:
+        return None, error.what
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}"
 
 
 def _rank(row: Row) -> tuple[int, float, str]:

@@ -8,7 +8,7 @@ import itertools
 import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.resources import files
@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from warploom.autotune.journal import Lines
+from warploom.autotune.spread import spread
+from warploom.compiler.code_digest import fingerprint
+from warploom.compiler.disk_cache import digest
 from warploom.errors import WarploomError, WarploomWarning
 from warploom.ir.schedule_ops import OpRole
 from warploom.pipeline.amd_target.geometry import KernelGeometry
@@ -176,15 +179,19 @@ def explore(
     executor: Executor | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
+    store: Path | str | None = None,
 ) -> list[Outcome]:
-    """Evaluate every point, cached ones without work; the result is in the sweep's order."""
+    """Evaluate every point, cached ones without work; the result is in the sweep's order.
+
+    ``store``: a folder of the content-addressed cache in which workers keep what they find.
+    """
     points = list(sweep.points() if isinstance(sweep, Sweep) else sweep)
     found = {p: known for p in points if cache and (known := cache.get(p))}
     missing = [p for p in points if p not in found]
     done = len(points) - len(missing)
     tell = progress or (lambda done, total: None)
     tell(done, len(points))
-    for outcome in _evaluated(missing, executor):
+    for outcome in _evaluated(missing, executor, store):
         found[outcome.point] = outcome
         if cache:
             cache.add(outcome)
@@ -193,23 +200,21 @@ def explore(
     return [found[p] for p in points]
 
 
-def _evaluated(points: Sequence[Point], executor: Executor | None) -> Iterable[Outcome]:
-    if executor is None:
+def _evaluated(
+    points: Sequence[Point], executor: Executor | None, store: Path | str | None
+) -> Iterable[Outcome]:
+    if executor is None and store is None:
         yield from map(evaluate, points)
         return
-    futures: list[Future[Outcome]] = [executor.submit(evaluate, p) for p in points]
-    try:
-        for future in _completed(futures):
-            yield future.result()
-    except BaseException:
-        for future in futures:
-            future.cancel()
-        raise
+    code = fingerprint("warploom.pipeline", "warploom.sim", "warploom.verify", "warploom.sync")
+    tasks = {digest(code, point.key()): point for point in points}
+    for _, found in spread(_as_json, tasks, executor=executor, folder=store):
+        yield outcome_from_json(found)
 
 
-def _completed(futures: Sequence[Future[Outcome]]) -> Iterable[Future[Outcome]]:
-    """Futures as they finish; other executors' futures may only be waited for in order."""
-    return as_completed(futures) if all(isinstance(f, Future) for f in futures) else futures
+def _as_json(point: Point) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(asdict(evaluate(point))))
+    return found
 
 
 def ranked(outcomes: Iterable[Outcome]) -> list[Outcome]:

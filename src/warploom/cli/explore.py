@@ -30,6 +30,7 @@ from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, columns, require_ending, working, wrapped, write_file
 from warploom.cli.source import load, look_up
 from warploom.cli.subject import Subject
+from warploom.compiler.disk_cache import default_cache
 from warploom.errors import ConfigError, MissingExtraError, WarploomError
 from warploom.passes.heuristics import choose
 from warploom.pipeline.config.pipeline import SchedulingStrategy
@@ -177,7 +178,10 @@ def explore_command(
         def tell(done: int, total: int) -> None:
             change(f"sweeping, {done} of {total} configurations")
 
-        outcomes = ranked(explore(space, executor=executor, cache=Cache(cache), progress=tell))
+        kept = default_cache() if dask is not None else None  # by whoever evaluates
+        outcomes = ranked(
+            explore(space, executor=executor, cache=Cache(cache), progress=tell, store=kept)
+        )
     if csv is not None:
         write_file(csv, to_csv(outcomes))
     if html is not None:

@@ -31,6 +31,7 @@ from warploom.modulo.sequence import Program, as_result, downhill, tightened
 from warploom.modulo.validate import validate
 
 NODES_BESIDE_OPS = 2
+GLANCE = 0.1  # work at each interval on the way up to a first schedule
 SCANNED = 2000  # intervals that are refuted one by one, at the most
 
 
@@ -312,13 +313,24 @@ class _Search:
         """Steps 1, 2, 4, ... upward with the heuristic; with everything when steps are large."""
         ii, step = min(max(self.low, 2), self.top), 1
         while self.high is None:
-            hard = step >= self.low or ii >= self.top or self.attempter.small()
-            outcome = self.attempter.full(ii) if hard else self.attempter.quick(ii)
+            last = step >= self.low or ii >= self.top
+            hard = last or self.attempter.small()
+            asker = self.attempter if last else self._glancing()
+            outcome = asker.full(ii) if hard else self.attempter.quick(ii)
             if self._take(ii, outcome):
                 return
             if ii >= self.top:
                 raise self._nothing_found(outcome)
             ii, step = min(ii + step, self.top), step * 2
+
+    def _glancing(self) -> Attempter:
+        """Who looks for a first schedule where one near the bound will do: a proof at every step
+        on the way up may cost more than all that follows.
+        """
+        if not self.options.gap:
+            return self.attempter
+        work = min(GLANCE, self.options.prove_work)
+        return replace(self.attempter, options=replace(self.options, prove_work=work))
 
     def _scan(self, first: int) -> None:
         """Where a refuted II says nothing of others: find by bisection, prove II by II.
