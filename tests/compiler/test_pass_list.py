@@ -86,3 +86,10 @@ def test_each_loop_of_a_tile_goes_through_all_passes():
     _, records = pass_list.trace(made, made.choices[0].config)
     loops = {r.state.number for r in records}
     assert [r.of for r in records] == list(LOOP_PASSES) * len(loops)
+
+
+def test_a_dump_for_a_target_of_ones_own_is_refused_by_name(dumped):
+    path = dumped / "passes.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"target": "mine"}))
+    with pytest.raises(DocumentError, match="target 'mine' is none that ships"):
+        pass_list.resume(dumped)

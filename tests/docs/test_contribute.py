@@ -22,6 +22,7 @@ MOST_FILES = {
     "A reduction": 2,
     "A pass": 2,
     "A kernel": 1,
+    "A target": 1,
     "A command": 2,
 }
 

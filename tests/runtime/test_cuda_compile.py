@@ -199,7 +199,7 @@ def test_ptxas_messages_that_void_the_schedule_are_errors(code):
     report = build.read_log(f"ptxas info : ({code}) Potential Performance Loss")
     assert report.messages
     with pytest.raises(BackendError, match="did not keep the schedule"):
-        build._judge(report)
+        build._require_schedule(report)
 
 
 def test_log_facts():
@@ -207,7 +207,7 @@ def test_log_facts():
     report = build.read_log(log)
     assert (report.registers, report.spill_bytes) == (168, 16)
     with pytest.raises(BackendError, match="did not keep the schedule"):
-        build._judge(report)
+        build._require_schedule(report)
 
 
 def disassembler():

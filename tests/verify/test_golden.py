@@ -112,9 +112,9 @@ def test_the_deciding_trip_counts_really_decide():
 
 def verify_exactly(document, n):
     """Race and timing findings of one trip count, without the argument for all of them."""
+    from warploom.verify.counter_schedules import _Court
+    from warploom.verify.events import read_text
     from warploom.verify.findings import Assumptions, Limits
-    from warploom.verify.judge import _Court
-    from warploom.verify.text import read_text
 
     court = _Court(text=read_text(document), assumptions=Assumptions())
     court.try_all(range(n, n + 1), Limits())

@@ -25,9 +25,8 @@ from warploom.cli.screen import Answer, wrapped
 from warploom.errors import ConfigError, WarploomError
 from warploom.ir.machine_costs import MachineCosts
 from warploom.pipeline.config.target import TargetProfile
-from warploom.targets.described import SHIPPED
 from warploom.targets.figures import Figure, figures_of
-from warploom.targets.h200 import HopperTarget, h100, h200
+from warploom.targets.h200 import HOPPER, HopperTarget
 from warploom.targets.mi300x import mi300x
 from warploom.targets.mi355x import mi355x
 from warploom.targets.seed_model import seed_model
@@ -110,13 +109,13 @@ def find_target(spec: str) -> Target | None:
     """The target a spec names; None stands for the chip itself, priced by tile."""
     if spec == CHIP:
         return None
-    if spec in SHIPPED:
-        return SHIPPED[spec]()
+    if spec in HOPPER:
+        return HOPPER[spec]()
     if ":" not in spec:
         raise ConfigError(
             f"there is no target {spec!r}",
             where="--target",
-            fix=f"{', '.join((*SHIPPED, CHIP))}, or file.py:object",
+            fix=f"{', '.join((*HOPPER, CHIP))}, or file.py:object",
         )
     found = user_object(spec)
     if not isinstance(found, Target):
@@ -138,7 +137,7 @@ def hopper(spec: str, target: Target | None) -> HopperTarget:
         f"{spec} is a Hopper kernel, the target is {getattr(target, 'name', CHIP)}",
         where="--target",
         why="role programs are priced by a HopperTarget",
-        fix="h200, h100, or one made with dataclasses.replace in a file of yours",
+        fix=f"{', '.join(HOPPER)}, or one made with dataclasses.replace in a file of yours",
     )
 
 
@@ -156,9 +155,7 @@ def machine(spec: str, target: Target | None) -> MachineCosts | None:
     return target
 
 
-TARGETS = {
-    "h200": h200, "h100": h100, "mi355x": mi355x, "mi300x": mi300x, "seed": seed_model,
-}  # fmt: skip
+TARGETS = {**HOPPER, "mi355x": mi355x, "mi300x": mi300x, "seed": seed_model}
 
 
 def costs_command(

@@ -56,7 +56,7 @@ from warploom.passes.row_module import build_row_module
 from warploom.passes.unroll import unrolled
 from warploom.report import CodeReport
 from warploom.runtime.tuning import recall
-from warploom.targets.h200 import HopperTarget, h100, h200
+from warploom.targets.h200 import HOPPER, HopperTarget, h200
 from warploom.verify.coverage import CoverageReport, require_covered, verify_coverage
 from warploom.verify.findings import Report
 from warploom.verify.roles import require_clean
@@ -68,7 +68,6 @@ if TYPE_CHECKING:  # loaded where they are used: most processes need none of the
 MOST_TRIED = 8
 MOST_LIKENED = 2  # configurations of a similar kernel that are tried before the model's
 MOST_BLOCKS = 3  # plans of the block lowering whose machine code is looked at
-_HOPPER = {"h200": h200, "h100": h100}
 SOLVE = ModuloOptions(
     find_work=4.0, prove_work=4.0, optimise_work=0.3, work=16.0, gap=0.01, gap_work=1.0
 )
@@ -569,8 +568,8 @@ def compile_kernel(
     tile_kernel.check_names(
         "positive", positive, tile_kernel.signature.scalars, "scalars of the kernel"
     )
-    if isinstance(target, str) and target in _HOPPER:
-        target = _HOPPER[target]()
+    if isinstance(target, str) and target in HOPPER:
+        target = HOPPER[target]()
     if target is not None and not isinstance(target, HopperTarget):
         return _compile_amd(tile_kernel, types, target, sizes, constants, without)
     wanted = tile_kernel.spell(types, without)
@@ -612,7 +611,7 @@ def _compile_amd(
         raise ConfigError(
             f"a {type(target).__name__} is no Hopper target",
             where="target",
-            fix="'h200', 'h100', 'mi355x', 'mi300x', or a HopperTarget by dataclasses.replace",
+            fix=f"{', '.join((*HOPPER, *MACHINES))}, or a HopperTarget by dataclasses.replace",
         )
     kernel = tile_kernel.value_for(tile_kernel.spell(types, without), sizes, constants, without)
     check_pins(kernel, tile_kernel.pins)

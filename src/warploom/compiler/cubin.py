@@ -124,7 +124,7 @@ def compile_source(
         found = Cubin(data=data, toolchain=toolchain, report=read_log(log))
         kept.put("cubin", key, json.dumps({"log": log}).encode() + b"\n" + data)
     if checked:
-        _judge(found.report)
+        _require_schedule(found.report)
     return found
 
 
@@ -230,7 +230,7 @@ def announced(what: str) -> Iterator[None]:
         print(f"warploom: {what}: done in {took:.1f} s", file=sys.stderr)
 
 
-def _judge(report: BuildReport) -> None:
+def _require_schedule(report: BuildReport) -> None:
     if not report.kept:
         spilled = [f"{report.spill_bytes} bytes of registers spilled"] if report.spill_bytes else []
         raise BackendError(

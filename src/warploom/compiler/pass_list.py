@@ -225,7 +225,7 @@ def resume(folder: Path) -> str:
     They are verified first (``VerificationError``): nothing unproven is printed.
     """
     from warploom.compiler.compiled import Compiled  # noqa: PLC0415 (it lists these passes)
-    from warploom.targets.h200 import h100, h200  # noqa: PLC0415
+    from warploom.targets.h200 import HOPPER  # noqa: PLC0415
 
     try:
         state = json.loads((folder / "passes.json").read_text())
@@ -246,7 +246,14 @@ def resume(folder: Path) -> str:
         )
     if state.get("schema") != SCHEMA:
         raise DocumentError(f"schema {state.get('schema')!r}", path="passes.json", fix=SCHEMA)
-    target = {"h200": h200, "h100": h100}[state["target"]]()
+    if state["target"] not in HOPPER:
+        raise DocumentError(
+            f"target {state['target']!r} is none that ships",
+            path="passes.json",
+            why="figures of a target of your own are not in a dump",
+            fix=f"dump it again for one of {', '.join(HOPPER)}",
+        )
+    target = HOPPER[state["target"]]()
     pins = {n: tuple(v) if isinstance(v, list) else v for n, v in state["config"].items()}
     made = Compiled(
         module.kernel,

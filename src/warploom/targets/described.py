@@ -10,17 +10,16 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from warploom.errors import ConfigError
-from warploom.targets.h200 import HopperTarget, h100, h200
+from warploom.targets.h200 import HOPPER, HopperTarget
 
-SHIPPED = {"h200": h200, "h100": h100}
 BASE = "is"
 
 
 def differences(target: HopperTarget) -> tuple[tuple[str, str], ...]:
     """Dotted names of figures with their values; nothing for a shipped part itself."""
-    if target.name in SHIPPED and SHIPPED[target.name]() == target:
+    if target.name in HOPPER and HOPPER[target.name]() == target:
         return ()
-    found = [(name, tuple(_changes(target, part()))) for name, part in SHIPPED.items()]
+    found = [(name, tuple(_changes(target, part()))) for name, part in HOPPER.items()]
     name, changes = min(found, key=lambda item: len(item[1]))
     return ((BASE, name), *changes)
 
@@ -28,12 +27,14 @@ def differences(target: HopperTarget) -> tuple[tuple[str, str], ...]:
 def described(name: str, words: Sequence[tuple[str, str]]) -> HopperTarget | None:
     """The target of that name and those differences; None where it is not known."""
     if not words:
-        return SHIPPED[name]() if name in SHIPPED else None
+        return HOPPER[name]() if name in HOPPER else None
     given = dict(words)
     base = given.pop(BASE, "")
-    if base not in SHIPPED:
-        raise ConfigError(f"target {name!r} is no {base!r}", where="machine", fix="h200, or h100")
-    target = SHIPPED[base]()
+    if base not in HOPPER:
+        raise ConfigError(
+            f"target {name!r} is no {base!r}", where="machine", fix=", or ".join(HOPPER)
+        )
+    target = HOPPER[base]()
     for path, value in given.items():
         target = _with(target, path.split("."), path, value)
     return replace(target, name=name)
@@ -49,7 +50,7 @@ def _changes(mine: Any, base: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _with(value: Any, names: list[str], path: str, text: str) -> Any:  # noqa: ANN401
-    """The value with one figure changed; a figure it does not have is told."""
+    """The value with one figure changed; a figure it does not have is refused."""
     first, *rest = names
     if not is_dataclass(value) or first not in {f.name for f in fields(value)}:
         raise ConfigError(f"a target has no figure {path!r}", where="machine")

@@ -15,6 +15,7 @@ the second objective, joules per FLOP and per byte moved.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from warploom.errors import CostModelError
@@ -308,3 +309,7 @@ def h100() -> HopperTarget:
         dram_bytes_per_s=3.35e12,
         limits=replace(base.limits, l2_bytes=50 * 1024 * 1024),
     )
+
+
+HOPPER: dict[str, Callable[[], HopperTarget]] = {"h200": h200, "h100": h100}
+"""The parts that commands and ``compile(target=...)`` know by name."""

@@ -5,7 +5,7 @@ block builder and no wait derivation, so its verdict shares no assumption with h
 made. ``witness`` turns a finding into a concrete interleaving.
 """
 
+from warploom.verify.counter_schedules import verify
 from warploom.verify.findings import Assumptions, Code, Finding, Limits, Report, Severity
-from warploom.verify.judge import verify
 from warploom.verify.report import exit_code, verify_file
 from warploom.verify.witness import witness

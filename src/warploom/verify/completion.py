@@ -18,8 +18,8 @@ from warploom.ir import RegisterWaits
 from warploom.ir.counter_dialect import Queue
 from warploom.ir.schedule_ops import Phase
 from warploom.verify.dataflow import NOTHING, Flow, Program, trace, unroll
+from warploom.verify.events import Item, Kind, Text
 from warploom.verify.findings import Assumptions
-from warploom.verify.text import Item, Kind, Text
 
 NEVER = 1 << 60
 

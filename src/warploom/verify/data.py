@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from warploom.ir import WaveId
 from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Key, When
 from warploom.verify.dataflow import NOTHING
+from warploom.verify.events import Item, Kind, Slot, Text
 from warploom.verify.explain import NO_EVENT, event, register_name
 from warploom.verify.findings import Code, Event, Finding, Severity
 from warploom.verify.races import Run
-from warploom.verify.text import Item, Kind, Slot, Text
 
 Accumulator = tuple[int, int]
 _ANY_WAVE = (WaveId(0, 0),)

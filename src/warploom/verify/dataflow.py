@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from warploom.ir.counter_dialect import Queue
 from warploom.ir.schedule_ops import Phase
-from warploom.verify.text import Item, Kind, Register, Slot, Text
+from warploom.verify.events import Item, Kind, Register, Slot, Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,9 @@ from bisect import bisect_left, bisect_right
 from warploom.ir.schedule_ops import Phase
 from warploom.verify.completion import NEVER
 from warploom.verify.dataflow import Program
+from warploom.verify.events import Item, Kind, Register, Slot
 from warploom.verify.findings import Code, Event, Finding, Severity
 from warploom.verify.races import Conflict, Run
-from warploom.verify.text import Item, Kind, Register, Slot
 
 NO_EVENT = Event(Phase.EPILOGUE, 0, 0, "end of program")
 

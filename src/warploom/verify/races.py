@@ -12,8 +12,8 @@ from itertools import pairwise
 from warploom.ir import RegisterWaits, WaveId
 from warploom.verify.completion import NEVER, Completion, complete
 from warploom.verify.dataflow import NOTHING, Flow, Program, trace, unroll
+from warploom.verify.events import Item, Kind, Register, Text
 from warploom.verify.findings import Assumptions, Code
-from warploom.verify.text import Item, Kind, Register, Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

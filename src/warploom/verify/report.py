@@ -15,8 +15,8 @@ from warploom.ir import read_schedule
 from warploom.ir.counter_dialect import ScheduleDocument
 from warploom.ir.format1 import MAX_TEXT
 from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.verify.counter_schedules import verify
 from warploom.verify.findings import Assumptions, Report, report_to_json
-from warploom.verify.judge import verify
 from warploom.verify.roles import verify_roles
 
 MAX_LENGTHS = 256

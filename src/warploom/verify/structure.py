@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from warploom.ir import WaveId
 from warploom.ir.counter_dialect import Queue
 from warploom.verify.dataflow import Program
+from warploom.verify.events import Item, Kind, Text
 from warploom.verify.explain import NO_EVENT, channel_name, event
 from warploom.verify.findings import Code, Event, Finding, Limits, Severity
-from warploom.verify.text import Item, Kind, Text
 
 
 def find_deadlock(program: Program) -> Iterator[Finding]:

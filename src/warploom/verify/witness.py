@@ -9,12 +9,12 @@ from warploom.errors import ConfigError
 from warploom.ir import Point, ScheduleDocument, Step, StepKind, WaveId, Witness
 from warploom.ir.format1 import AnyGiven, counter_document_of
 from warploom.ir.schedule_ops import Phase
+from warploom.verify.counter_schedules import verify
 from warploom.verify.dataflow import NOTHING, Program
+from warploom.verify.events import Kind, Text, read_text
 from warploom.verify.explain import event
 from warploom.verify.findings import Assumptions, Code, Event, Finding, Place, Severity
-from warploom.verify.judge import verify
 from warploom.verify.races import Run, analyse, first_sure_write, register_rules, sure_load
-from warploom.verify.text import Kind, Text, read_text
 
 _TIMING_FREE = (Code.TOKEN, Code.WAR_REG, Code.COVERAGE, Code.DEADLOCK)
 

@@ -4,7 +4,7 @@ gfx950 computes with the OCP formats, gfx942 with the FNUZ ones (no negative zer
 an exponent bias one higher).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,6 +134,3 @@ def fp8_name(short: str, target: str) -> str:
     """The format that ``fp8`` or ``bf8`` means on a target."""
     name = "e4m3" if short == "fp8" else "e5m2"
     return name if target == "gfx950" else f"{name}fnuz"
-
-
-Convert = Callable[[Floats], Codes]

@@ -197,14 +197,6 @@ class Journal:
             if several and any(a.kind != "r" for a in touched):
                 yield from _pairs(touched, region)
 
-    def written_bytes(self, region: Region) -> NDArray[np.bool_]:
-        """Which bytes of a region somebody wrote."""
-        found = np.zeros(region.stop - region.start, np.bool_)
-        for a in self.accesses:
-            if a.kind != "r" and region.start <= int(a.at[0]) < region.stop:
-                found[(a.at[:, None] + np.arange(a.size) - region.start).ravel()] = True
-        return found
-
 
 def _lines(access: Access) -> range:
     """Lines of the scalar cache that a scalar access touches."""

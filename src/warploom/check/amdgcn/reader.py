@@ -6,7 +6,7 @@ It reads what LLVM prints (for any front end) and what people write by hand: sym
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -883,16 +883,3 @@ def _arguments(metadata: Mapping[str, Any]) -> tuple[Argument, ...] | None:
             )
         )
     return tuple(found)
-
-
-def all_registers(text: str) -> Iterator[tuple[str, int]]:
-    """Every register an operand names, one by one."""
-    for match in re.finditer(r"\b([vsa])(?:\[(\d+):(\d+)\]|(\d+)\b)", text):
-        if match[4] is not None:
-            yield match[1], int(match[4])
-        else:
-            for index in range(int(match[2]), min(int(match[3]), 511) + 1):
-                yield match[1], index
-    for match in re.finditer(r"\bvcc(_lo|_hi)?\b", text):
-        for index in {"_lo": (106,), "_hi": (107,)}.get(match[1] or "", (106, 107)):
-            yield "s", index

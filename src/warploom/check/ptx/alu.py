@@ -207,10 +207,6 @@ def _mul_high(a: Array, b: Array) -> Array:
     return np.array(out, np.uint64).view(a.dtype)
 
 
-def _wrap(op: Callable[..., Array]) -> Callable[..., Array]:
-    return op
-
-
 _INT2: dict[str, Callable[[Array, Array], Array]] = {
     "add": np.add, "sub": np.subtract, "min": np.minimum, "max": np.maximum,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,

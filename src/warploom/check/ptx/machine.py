@@ -27,7 +27,6 @@ from warploom.check.ptx.parse import (
     Not,
     Operand,
     Pair,
-    Reg,
     Special,
     Sym,
     Variable,
@@ -1000,11 +999,6 @@ class MachineBase:
 
 class Machine(MachineBase):
     """Placeholder for type annotations; the whole machine is ``whole.Whole``."""
-
-
-def active_reg(op: Operand) -> Reg | None:
-    """The register of an operand, if it is one."""
-    return op if isinstance(op, Reg) else None
 
 
 def constant(op: Operand) -> int | None:

@@ -16,7 +16,6 @@ Op = Callable[..., Value]
 Number = Any  # a value of the kernel, or a known whole number
 WORD, HALF = 2**32, 2**31
 FLIP = -HALF  # exclusive or with it turns the unsigned order into the signed one
-ORDERED = (Fn.LT, Fn.LE, Fn.GT, Fn.GE)
 
 
 def bits(number: int) -> int:

@@ -151,11 +151,6 @@ class DeclarativeSchedule(PipelineSchedule):
             body.extend(pingpong_half(half, depth))
         return body.done()
 
-    @staticmethod
-    def _logical_half(half: int, depth: int = 2) -> list[OpDesc]:
-        """The documented op table: the 12 logical ops of one K-partition."""
-        return pingpong_half(half, depth).done()
-
     def build_body(self) -> list[OpDesc]:
         """Priced ops in MMA-block order."""
         priced = annotate_ops(self.declare_ops(), self.target.cost_model)

@@ -34,7 +34,7 @@ from warploom.ir.mbarrier_dialect import (
 )
 from warploom.ir.rings import Per
 from warploom.verify.findings import Code, Finding
-from warploom.verify.flow.judge import check_flow, flow_tiles
+from warploom.verify.flow.operands import check_flow, flow_tiles
 
 _ROWS, _MOST_PIECES = 64, 64
 _GEMM = {"mma", "convert_c", "store_c"}

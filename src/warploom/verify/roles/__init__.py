@@ -81,47 +81,47 @@ def verify_roles(
     if runs.sequences:
         _keep(found, check_exchanges(document, flow))
         _keep(found, check_flow(document, flow) if flow else check_uses(document))
-    judged = 0
+    verified = 0
     if runs.joined and not found:
-        joined = [next(_judge(build_order(document, tiles)), None) for tiles in runs.joined]
-        judged = 0 if any(joined) else len(joined)
-    if not judged:
-        judged = _judge_all(document, runs.sequences, found)
+        joined = [next(_findings_of(build_order(document, tiles)), None) for tiles in runs.joined]
+        verified = 0 if any(joined) else len(joined)
+    if not verified:
+        verified = _verify_sequences(document, runs.sequences, found)
     if runs.alone:
-        _keep(found, _judge_alone(events_of(document, runs.alone)))
+        _keep(found, _findings_alone(events_of(document, runs.alone)))
     if runs.open and not any(f.severity is Severity.RACE for f in found.values()):
         notes += (runs.open,)
     least = document.minimum_trips
     proven = f">= {least}" if least else "all"
     if sequences is not None or runs.open:
-        proven = scope or _tried(runs.sequences[:judged])
+        proven = scope or _tried(runs.sequences[:verified])
     return Report(
         name=document.name,
         findings=tuple(_with_line(document, f) for f in found.values()),
         trips_proven=proven,
         depth=window_of(document),
-        sequences=judged,
+        sequences=verified,
         not_judged=notes,
         assumes=_assumed(document, flow),
     )
 
 
-def _judge_all(
+def _verify_sequences(
     document: RolesDocument,
     sequences: Iterable[tuple[int, ...]],
     found: dict[tuple[object, ...], Finding],
 ) -> int:
     """Check runs until the verdict stands and some more show nothing new; how many they were."""
-    judged = quiet = 0
+    verified = quiet = 0
     for tiles in sequences:
         known = len(found)
-        _keep(found, _judge(build_order(document, tiles)))
-        judged += 1
+        _keep(found, _findings_of(build_order(document, tiles)))
+        verified += 1
         quiet = 0 if len(found) > known else quiet + 1
         stands = any(f.severity is Severity.RACE for f in found.values())
         if len(found) > MAX_FINDINGS or (stands and quiet > MORE_RUNS):
             break
-    return judged
+    return verified
 
 
 def _tried(sequences: tuple[tuple[int, ...], ...]) -> str:
@@ -194,7 +194,7 @@ def require_clean(document: RolesDocument) -> Report:
     return report
 
 
-def _judge(order: Order) -> Iterator[Finding]:
+def _findings_of(order: Order) -> Iterator[Finding]:
     """What one run shows. All CTAs run the same programs and reach one another alike, so what
     happens in the first, and to it, is checked for all.
     """
@@ -202,7 +202,7 @@ def _judge(order: Order) -> Iterator[Finding]:
     yield from barriers.check_counts(order)
     uses = slots.accesses(order)
     yield from slots.check_parts(order, uses)
-    yield from _judge_alone(order)
+    yield from _findings_alone(order)
     yield from barriers.check_deadlock(order)
     if not order.blocked:
         yield from barriers.check_waits(order)
@@ -212,7 +212,7 @@ def _judge(order: Order) -> Iterator[Finding]:
         yield from named.check_exit(order)
 
 
-def _judge_alone(order: Order) -> Iterator[Finding]:
+def _findings_alone(order: Order) -> Iterator[Finding]:
     """What each agent does by itself, in program order."""
     for agent in alike(order.document):
         yield from registers.check_registers(order, agent)

@@ -24,7 +24,7 @@ from warploom.codegen.amdgcn.tile_ir.layout import (
 from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
 from warploom.errors import WarploomError
 from warploom.ir import tile as ir
-from warploom.ir.tile import DType, Kernel, Op, Value, Walk, is_number, operands, results, walk
+from warploom.ir.tile import Kernel, Op, Value, Walk, is_number, operands, results, walk
 from warploom.passes.body import body_of
 from warploom.passes.fuse import fuse
 from warploom.passes.loop_bounds import Cut, cut_of
@@ -278,8 +278,3 @@ def _without_products(kernel: Kernel, pinned: Mapping[str, int]) -> dict[str, in
         fits = 1 << max(0, (budget // largest).bit_length() - 1)
         found[name] = max(1, min(usual, fits))
     return found
-
-
-def element_bits(dtype: DType) -> int:
-    """Bits in memory; numbers of 4 bits have no tensors of their own here."""
-    return dtype.bits

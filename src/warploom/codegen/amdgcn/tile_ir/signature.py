@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from warploom.ir.tile import Access, DType, Kernel, Tensor, Walk
+from warploom.ir.tile import Access, Kernel, Tensor, Walk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,3 @@ class Signature:
     def scalar(self, parameter: str) -> str:
         """The argument with a scalar."""
         return self._named("scalar", parameter)
-
-    def memory_types(self) -> dict[str, DType]:
-        """Element types by tensor."""
-        return {t.name: t.dtype for t in self.kernel.tensors}

@@ -13,6 +13,7 @@ from warploom.ir.schedule_ops import Phase
 from warploom.verify import structure
 from warploom.verify.completion import NEVER, dependence_depth, loads_follow_the_loop
 from warploom.verify.data import find_data_errors, find_flow_errors, looks_back
+from warploom.verify.events import Item, Kind, Text, beyond, read_text
 from warploom.verify.explain import event, explain
 from warploom.verify.findings import (
     FLOW_DECLARED,
@@ -26,7 +27,6 @@ from warploom.verify.findings import (
 )
 from warploom.verify.races import Conflict, Run, analyse, find_conflicts
 from warploom.verify.roles import verify_roles
-from warploom.verify.text import Item, Kind, Text, beyond, read_text
 
 MAX_EVENTS = 600_000
 MAX_FINDINGS = 250
