@@ -75,6 +75,8 @@ def mutants(op: ops.VectorOp) -> Iterator[tuple[str, ops.VectorOp]]:
             yield "register that is set", replace(op, register=lift(1))
         case ops.VectorStage():
             yield "staged type", replace(op, dtype=OTHER[op.dtype])
+            yield "staged row", replace(op, row=lift(op.row + 1))
+            yield "staged column", replace(op, col=lift(op.col + 2))
         case ops.VectorStore():
             yield "stored type", replace(op, dtype=OTHER[op.dtype])
             yield "place", replace(op, at=(*op.at[:-1], lift(op.at[-1] + 8)))

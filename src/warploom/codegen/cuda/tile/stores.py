@@ -15,11 +15,13 @@ from warploom.codegen.cuda.tile.row_stores import column_sums, row_store
 from warploom.codegen.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.codegen.cuda.tile.work import (
     COL,
+    HALF,
     INSTANCE,
     LANE,
     ROW,
     B,
     G,
+    J,
     P,
     Q,
     Work,
@@ -51,6 +53,9 @@ def fill_text(context: Context, op: Store) -> tuple[list[str], list[str]]:
     work = made.work(f"fill_{stored(context.layout, op)}")
     stage = work.store
     dtype = _stored_as(context, op, work)
+    place = (lift(LANE // 4 + 8 * HALF), lift(16 * J + 8 * P + LANE % 4 * 2 + Q))
+    if not isinstance(stage, ops.VectorStage) or (stage.row, stage.col) != place:
+        raise work.refused("another place in a staging copy")
     vector = Vector(context, work, looping=op in context.layout.body.loop.body)
     wide = dtype is DType.F32
     blocked = context.kernel.tensor(op.tensor).blocked
