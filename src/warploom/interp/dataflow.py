@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from warploom.errors import VerificationError, WarploomError
 from warploom.frontend.reference import reference
 from warploom.interp.arithmetic import unrounded
 from warploom.interp.run import run_module
+from warploom.interp.timing import TooLongError
 from warploom.ir.expr import IntExpr, Select, Sym, SymKind, evaluate, inlined, linear, rewrite
 from warploom.ir.module import KernelModule
 from warploom.ir.tile import Kernel, Load, Loop, Store, operands, results, walk
@@ -38,7 +40,8 @@ REWRITES = (
 )
 NEAR = 1e-9  # of the largest element
 CLASSES = 6
-MOST_ELEMENTS = 1 << 22  # of all inputs together
+MOST_ELEMENTS = 1 << 22  # of all tensors together
+MOST_OPERATIONS = 100_000  # of all roles of all CTAs
 SMS = (1, 3, 132)
 
 
@@ -116,6 +119,13 @@ def require_computed(module: KernelModule) -> DataflowReport:
     return report
 
 
+def _check_elements(kernel: Kernel, sizes: Mapping[str, int]) -> None:
+    """``NotJudgedError`` before anything is made that is too large."""
+    elements = sum(prod(-(-sizes[a.name] // a.per) + 1 for a in t.axes) for t in kernel.tensors)
+    if elements > MOST_ELEMENTS:
+        raise NotJudgedError(f"tensors of {elements:,} elements are too many to execute here")
+
+
 def _wanted(
     kernel: Kernel,
     arrays: Mapping[str, Any],
@@ -124,9 +134,6 @@ def _wanted(
     initial: Mapping[str, Any],
 ) -> Any:  # noqa: ANN401 (an array, or several)
     """What the author's kernel computes."""
-    elements = sum(int(np.prod(np.shape(a))) for a in arrays.values())
-    if elements > MOST_ELEMENTS:
-        raise NotJudgedError(f"inputs of {elements:,} elements are too many to execute here")
     try:
         with np.errstate(all="ignore"):
             return reference(
@@ -139,6 +146,7 @@ def _wanted(
 def _difference(module: KernelModule, sizes: Mapping[str, int], timing: str, seed: int) -> str:
     """What differs for these sizes; empty where nothing does."""
     kernel = module.kernel
+    _check_elements(kernel, sizes)
     arrays, scalars = drawn_inputs(kernel, sizes, np.random.default_rng(seed))
     outputs = [t.name for t in kernel.tensors if t.access is Access.OUT]
     known = {a.name for t in kernel.tensors if t.name in arrays for a in t.axes if a.per == 1}
@@ -162,7 +170,10 @@ def _difference(module: KernelModule, sizes: Mapping[str, int], timing: str, see
                 timing=timing,
                 seed=seed,
                 sms=SMS[seed % len(SMS)],
+                most=MOST_OPERATIONS,
             )
+    except TooLongError as error:
+        raise NotJudgedError(str(error)) from error
     except WarploomError as error:
         return f"the program cannot be executed: {error}"
     for name in outputs:
