@@ -13,7 +13,7 @@ from warploom.ir.limits import COPY_UNIT
 from warploom.ir.module import Dialect, KernelModule
 from warploom.ir.operations import StepLoop
 from warploom.ir.roles_document import roles_documents
-from warploom.ir.tile import results, walk
+from warploom.ir.tile import Kernel, results, walk
 from warploom.ir.types import Access
 from warploom.verify.coverage import verify_coverage
 from warploom.verify.coverage.report import CoverageReport
@@ -180,15 +180,7 @@ def _check_signature(module: KernelModule) -> None:
     foreign = next((v.axis for v in module.kernel.vars if v.axis not in axes), None)
     if foreign is not None:
         raise DocumentError(f"no tensor has an axis {foreign!r}", path="$.module.kernel.vars")
-    named = {v.name for v in module.kernel.vars}
-    for op in walk(module.kernel.ops):
-        for value in results(op):
-            lost = next((d.var for d in value.dims if d.var not in named), None)
-            if lost is not None:
-                raise DocumentError(
-                    f"the value {value.name!r} has an axis of no variable: {lost!r}",
-                    path="$.module.kernel.ops",
-                )
+    _check_values(module.kernel)
     block = sum(-(-r.threads // 32) * 32 * r.instances for r in module.roles)
     if not block <= module.launch.block <= MOST_THREADS:
         raise DocumentError(
@@ -208,6 +200,19 @@ def _check_signature(module: KernelModule) -> None:
             path="$.module.launch.shared_bytes",
             fix=f"{held} to {SHARED_BYTES}",
         )
+
+
+def _check_values(kernel: Kernel) -> None:
+    """Values have axes of variables that exist."""
+    named = {v.name for v in kernel.vars}
+    for op in walk(kernel.ops):
+        for value in results(op):
+            lost = next((d.var for d in value.dims if d.var not in named), None)
+            if lost is not None:
+                raise DocumentError(
+                    f"the value {value.name!r} has an axis of no variable: {lost!r}",
+                    path="$.kernel.ops",
+                )
 
 
 def _numbers(value: Any) -> Any:  # noqa: ANN401 (any part of a module)
