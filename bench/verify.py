@@ -3,8 +3,8 @@
 Writes bench/results/verify.md. Run: ``python bench/verify.py`` in the repository root (a minute or
 two: every race finding's witness is executed). ``python bench/verify.py FOLDER`` measures the times
 of the kernels again, of schedules that ``bench/role_mutants.py --write FOLDER`` wrote: no solver.
-``python bench/verify.py --modules`` writes bench/results/verify_modules.md: the CPU time of the three
-verifications that every compilation runs, of every shipped kernel, each in a process of its own.
+``python bench/verify.py --modules`` writes bench/results/verify_modules.md: CPU time of the three
+verifications that every compilation runs, of every shipped kernel, each in its own process.
 """
 
 import datetime
