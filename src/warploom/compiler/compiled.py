@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from warploom.codegen.cuda.tile.simt_layout import has_products
 from warploom.codegen.cuda.tile.source import Source, emit_kernel
@@ -276,8 +276,8 @@ class Compiled:
         from warploom.runtime.check_launch import executed  # noqa: PLC0415 (it launches this class)
 
         def run(
-            arrays: Mapping[str, object], scalars: Mapping[str, float], sizes: Mapping[str, int]
-        ) -> Mapping[str, object]:
+            arrays: Mapping[str, Any], scalars: Mapping[str, float], sizes: Mapping[str, int]
+        ) -> Mapping[str, Any]:
             code = emitted, source, config
             return executed(
                 self.kernel, code, arrays, scalars, sizes, budget=MOST_EXECUTED, clean=False

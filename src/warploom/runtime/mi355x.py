@@ -47,6 +47,7 @@ from warploom.verify import Report, verify
 
 MOST_EXECUTED = 4_000_000  # instructions of all waves, where code is compared with its kernel
 
+
 @dataclass(frozen=True)
 class CompiledMi355x:
     """A kernel's value and its gfx950 code. ``extents``: tiles and steps that were asked for;
@@ -95,9 +96,16 @@ class CompiledMi355x:
         def run(
             arrays: Mapping[str, Any], scalars: Mapping[str, float], sizes: Mapping[str, int]
         ) -> Mapping[str, Any]:
-            given = {"sizes": sizes, "initial": added, "max_steps": MOST_EXECUTED}
             try:
-                return execute(made.assembly, sidecar, arrays, scalars, **given).outputs
+                return execute(
+                    made.assembly,
+                    sidecar,
+                    arrays,
+                    scalars,
+                    sizes=sizes,
+                    initial=added,
+                    max_steps=MOST_EXECUTED,
+                ).outputs
             except NotExecutedError as error:
                 raise BackendError(error.what, why=error.why) from error
 
