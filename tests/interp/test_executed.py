@@ -122,8 +122,8 @@ def test_code_for_mi355x_is_compared(name, monkeypatch):
     right, wrong, sizes = PAIRS[name]
     sizes = dict.fromkeys(sizes, 16)
     made = right.compile("bf16", sizes=sizes, target="mi355x")
-    assert made.dataflow.verdict == "clean", made.dataflow
-    assert executed.HOW in str(made.dataflow)
+    assert made.executed.verdict == "clean", made.executed
+    assert executed.HOW in str(made.executed)
     made = right.compile("bf16", sizes=sizes, target="mi355x")
     instead = wrong.compile("bf16", sizes=sizes, target="mi355x").program
     monkeypatch.setattr(mi355x, "compile_tile_kernel", lambda *_, **__: instead)
@@ -133,9 +133,9 @@ def test_code_for_mi355x_is_compared(name, monkeypatch):
 
 def test_a_verdict_is_kept_and_one_of_wrong_code_is_not(monkeypatch):
     made = scaled.compile("bf16", sizes={"n": 16}, target="mi355x")
-    assert made.dataflow.verdict == "clean"
+    assert made.executed.verdict == "clean"
     monkeypatch.setattr(mi355x, "verify_executed", None)  # it is asked no more
-    assert scaled.compile("bf16", sizes={"n": 16}, target="mi355x").dataflow.verdict == "clean"
+    assert scaled.compile("bf16", sizes={"n": 16}, target="mi355x").executed.verdict == "clean"
     asked = []
     wrong = executed.DataflowReport(module="x", tried=(), findings=("wrong",))
     for _ in range(2):

@@ -169,7 +169,7 @@ def _on_amd(
     for n, document in enumerate(made.documents, 1):
         name = f"{source}, loop {n}" if len(made.documents) > 1 else source
         yield FileVerdict(file=name, report=verify_document(document, trips)), document
-    report = ModuleReport(name=f"{made.kernel.name} on {chip}", dataflow=made.dataflow)
+    report = ModuleReport(name=f"{made.kernel.name} on {chip}", dataflow=made.executed)
     yield FileVerdict(file=f"{source}, code", report=report), None
 
 

@@ -272,7 +272,12 @@ class Compiled:
         return self._executed(self.launched(built), built.source, built.config)
 
     def _executed(self, emitted: Kernel, source: Source, config: KernelConfig) -> DataflowReport:
-        """Whether code that no module is printed to computes the kernel, executed once."""
+        """Whether code that no module is printed to computes the kernel, executed once.
+
+        Of tensors in blocks, which the machine has no layout for, the module of rows is compared.
+        """
+        if any(t.blocked for t in self.kernel.tensors):
+            return require_computed(build_row_module(self.kernel, self.rewritten))
         from warploom.runtime.check_launch import executed  # noqa: PLC0415 (it launches this class)
 
         def run(

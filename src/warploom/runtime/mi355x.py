@@ -81,8 +81,10 @@ class CompiledMi355x:
         return made
 
     @property
-    def dataflow(self) -> DataflowReport:
-        """Whether the machine code computes the author's kernel, executed on drawn inputs."""
+    def executed(self) -> DataflowReport:
+        """What every compilation runs: the machine code, executed once on drawn inputs of one size
+        class, against the author's kernel (``dataflow``: for several).
+        """
         return self._executed(self.program)
 
     def _executed(self, made: TileProgram) -> DataflowReport:
