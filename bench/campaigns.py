@@ -115,6 +115,9 @@ def oracle(kind: str) -> Callable[[int], list[str]]:
 
 def worded(found: str) -> str:
     """A line of results, as it is counted: failures whole, refusals without numbers."""
+    wrong = "does not compute it" in found or "is wrong:" in found or "is not proven" in found
+    if found.startswith("refused") and wrong:  # a verifier stopped what a pass made
+        return f"WRONG {found}"
     if found.startswith("refused"):
         return re.sub(r"'[^']*'|\d+", "_", found)[:90]
     return found if found == "right" else "WRONG " + found
