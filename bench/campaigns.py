@@ -37,10 +37,13 @@ import re
 import signal
 import sys
 import tarfile
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -66,8 +69,12 @@ if find_spec("pytest") is None:
 
 SAMPLED = ("sequences", "attacks", "larger")
 """Campaigns whose runs are some of all: what they do not show may be wrong all the same."""
-HANG = 60  # seconds of one seed, after which it counts as skipped
+HANG = 60  # seconds of one seed, after which it counts as skipped; the solver stops before
+WORK = {"find_work": 0.6, "prove_work": 0.1, "optimise_work": 0.1, "gap_work": 0.1, "work": 1.5}
+"""What the solver may spend on an order, in its own units, the same on every machine: an order
+need not be the best one to be right or wrong."""
 MARGIN = 45  # seconds before the end, after which nobody is waited for
+TELL = 60  # seconds between lines of progress
 SPENT = 20  # seconds of a range, after which the rest of it is another range
 
 
@@ -108,6 +115,9 @@ def oracle(kind: str) -> Callable[[int], list[str]]:
 
 def worded(found: str) -> str:
     """A line of results, as it is counted: failures whole, refusals without numbers."""
+    wrong = "does not compute it" in found or "is wrong:" in found or "is not proven" in found
+    if found.startswith("refused") and wrong:  # a verifier stopped what a pass made
+        return f"WRONG {found}"
     if found.startswith("refused"):
         return re.sub(r"'[^']*'|\d+", "_", found)[:90]
     return found if found == "right" else "WRONG " + found
@@ -183,7 +193,9 @@ def judge_range(name: str, first: int, last: int, until: float) -> dict[str, obj
     counts: Counter[str] = Counter()
     failures: list[list[object]] = []
     start, seed = time.time(), first
+    note = Path(tempfile.gettempdir()) / f"campaign-{os.getpid()}"
     while seed < last and time.time() < min(until, start + SPENT):
+        note.write_text(f"{name} {seed}")
         try:
             with limited(HANG):
                 found = judge(seed)
@@ -196,6 +208,7 @@ def judge_range(name: str, first: int, last: int, until: float) -> dict[str, obj
             failures += [[seed, one]] if failed else []
             counts[one.partition(":")[0][:40] if failed else one] += 1
         seed += 1
+    note.unlink(missing_ok=True)
     return {
         "campaign": name,
         "first": first,
@@ -207,8 +220,11 @@ def judge_range(name: str, first: int, last: int, until: float) -> dict[str, obj
 
 
 def quiet() -> None:
-    """Workers print nothing, and keep what they schedule for one another."""
+    """Workers print nothing, keep what they schedule for one another, and search orders briefly."""
+    from warploom.compiler import compiled
+
     os.environ["WARPLOOM_QUIET"] = "1"
+    compiled.SOLVE = replace(compiled.SOLVE, **WORK)
     with Path(os.devnull).open("w") as nothing:
         os.dup2(nothing.fileno(), 2)
 
@@ -249,37 +265,118 @@ class Queue:
         return None
 
 
+Span = tuple[str, int, int]
+
+
+class Pool:
+    """Workers; where one dies, its seed is a failure and all ranges go on with others."""
+
+    def __init__(self, jobs: int, until: float) -> None:
+        self.jobs, self.until = jobs, until
+        self.running: dict[Future[dict[str, object]], Span] = {}
+        self.again: list[Span] = []
+        self.dead: list[tuple[Span, dict[str, object]]] = []
+        self.made = ProcessPoolExecutor(jobs, initializer=quiet)
+
+    def submit(self, span: Span) -> None:
+        try:
+            self.running[self.made.submit(judge_range, *span, self.until)] = span
+        except BrokenProcessPool:
+            self.broken(span)
+
+    def finished(self, seconds: float) -> list[tuple[Span, dict[str, object]]]:
+        """What is done; empty where nobody is at work any more, or is given up."""
+        done, _ = wait(self.running, timeout=max(0.0, seconds), return_when=FIRST_COMPLETED)
+        found = []
+        for future in done:
+            if future in self.running:  # else of workers that are gone
+                span = self.running.pop(future)
+                try:
+                    found.append((span, future.result()))
+                except BrokenProcessPool:
+                    self.broken(span)
+        found += self.dead
+        self.dead = []
+        return found
+
+    def broken(self, span: Span) -> None:
+        """New workers; who died had noted its seed."""
+        spans = [span, *self.running.values()]
+        workers = list((self.made._processes or {}).values())
+        lost = set()
+        for process in workers:  # the others are told to end
+            process.join(2)
+            note = noted(process.pid or 0)
+            if process.exitcode not in (None, 0, -signal.SIGTERM) and note:
+                lost.add(note)
+        self.close()
+        self.running.clear()
+        self.made = ProcessPoolExecutor(self.jobs, initializer=quiet)
+        for name, first, last in spans:
+            at = next((s for n, s in lost if n == name and first <= s < last), None)
+            parts = [(first, last)] if at is None else [(first, at), (at + 1, last)]
+            self.again += [(name, *p) for p in parts if p[0] < p[1]]
+            if at is not None:
+                self.dead.append(((name, at, at + 1), died(name, at)))
+
+    def close(self) -> None:
+        workers = list((self.made._processes or {}).values())
+        self.made.shutdown(wait=False, cancel_futures=True)
+        for process in workers:
+            process.kill()
+
+
+def noted(pid: int) -> tuple[str, int] | None:
+    """The seed that a worker was at."""
+    try:
+        name, seed = (Path(tempfile.gettempdir()) / f"campaign-{pid}").read_text().split()
+    except (OSError, ValueError):
+        return None
+    return name, int(seed)
+
+
+def died(name: str, seed: int) -> dict[str, object]:
+    said = "RAW worker died"
+    counts, failures = {said: 1}, [[seed, said]]
+    return {
+        "campaign": name,
+        "first": seed,
+        "last": seed + 1,
+        "seconds": 0,
+        "counts": counts,
+        "failures": failures,
+    }
+
+
 def run(folder: Path, jobs: int, seconds: float, only: list[str], commit: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     until = time.time() + max(1.0, seconds - MARGIN)
-    queue, running = Queue(folder, only or CAMPAIGNS), {}
-    pool = ProcessPoolExecutor(jobs, initializer=quiet)
-
-    def submit(name: str, span: tuple[int, int]) -> None:
-        running[pool.submit(judge_range, name, *span, until)] = (name, span)
-
+    queue, pool = Queue(folder, only or CAMPAIGNS), Pool(jobs, until)
+    told, seeds, failed = time.time(), 0, 0
     try:
         while True:
-            while len(running) < 2 * jobs and time.time() < until:
+            while len(pool.running) < 2 * jobs and time.time() < until:
+                if pool.again:
+                    pool.submit(pool.again.pop())
+                    continue
                 more = queue.next()
                 if more is None:
                     break
-                submit(*more)
-            left = until + MARGIN / 2 - time.time()
-            done, _ = wait(running, timeout=max(0.0, left), return_when=FIRST_COMPLETED)
-            if not done:  # nothing is left, or who is still at work is given up
-                break
-            for future in done:
-                name, (first, last) = running.pop(future)
-                line = future.result()
+                pool.submit((more[0], *more[1]))
+            done = pool.finished(until + MARGIN / 2 - time.time())
+            if not done and not (pool.again and time.time() < until):
+                break  # nothing is left, or who is still at work is given up
+            for (name, _, last), line in done:
                 keep(folder, line | {"commit": commit})
-                if first < line["last"] < last and time.time() < until:
-                    submit(name, (line["last"], last))
+                seeds += line["last"] - line["first"]
+                failed += len(line["failures"])
+                if line["last"] < last and line["last"] > line["first"] and time.time() < until:
+                    pool.submit((name, line["last"], last))
+            if time.time() - told > TELL:
+                told = time.time()
+                print(f"{seeds:,} seeds, {failed} failures, {until - told:.0f} s left", flush=True)
     finally:
-        workers = list(pool._processes.values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in workers:
-            process.kill()
+        pool.close()
     table(folder)
 
 

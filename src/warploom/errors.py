@@ -99,6 +99,10 @@ class DocumentError(WarploomError):
         self.path = path
 
 
+class TooLargeError(DocumentError):
+    """A document is more than a verdict may take; nothing is said of what it holds."""
+
+
 class SimulationError(WarploomError):
     """A schedule cannot be run to its end: rows wait for ever, or the run is too long."""
 

@@ -192,8 +192,8 @@ def test_a_kernel_without_a_pipelined_loop(tmp_path):
     assert done.returncode == 2
     assert "warploom emulate" in done.stderr
     done = warploom("verify", source, "--target", "mi355x")
-    assert done.returncode == 2
-    assert "list of tiles" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "executed as machine code" in " ".join(done.stdout.split())
 
 
 @pytest.mark.slow

@@ -149,7 +149,7 @@ def test_very_many_trip_counts_are_refused(tmp_path):
     path.write_text(json.dumps(GEMM))
     verdict = verify_file(path, range(1, 20_001))
     assert verdict.to_json()["verdict"] == "malformed"
-    assert verify_file(path, range(5_000, 5_001)).to_json()["verdict"] == "malformed"
+    assert verify_file(path, range(5_000, 5_001)).to_json()["verdict"] == "not judged"
     assert verify_file(path, range(90, 92)).to_json()["verdict"] == "clean"
 
 

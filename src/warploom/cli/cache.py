@@ -15,6 +15,7 @@ from warploom.errors import ConfigError
 MEANING = {
     "binary": "what a launch needs of a built kernel",
     "cubin": "machine code",
+    "executed": "verdicts on machine code that was executed",
     "order": "solved schedules",
     "refusal": "configurations without a schedule",
     "source": "emitted and proven CUDA sources",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -22,8 +23,16 @@ from warploom.cli.screen import (
     write,
     write_file,
 )
-from warploom.errors import ConfigError, DocumentError, SyncError, WarploomError
+from warploom.errors import (
+    ConfigError,
+    DocumentError,
+    KernelError,
+    SyncError,
+    TooLargeError,
+    WarploomError,
+)
 from warploom.ir import read_schedule
+from warploom.ir.format1 import MAX_TEXT
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.verify import Report, witness
 from warploom.verify.report import (
@@ -37,9 +46,13 @@ from warploom.verify.report import (
 from warploom.verify.roles import verify_roles
 
 if TYPE_CHECKING:
+    from warploom.cli.kernels import NamedKernel
     from warploom.cli.subject import Document, Subject
+    from warploom.interp.module_report import ModuleReport
     from warploom.sync.counters import Repair
 
+MODULE = re.compile(rb'\s*\{\s*"format"\s*:')  # documents of format 1 begin otherwise
+AMD = ("mi355x", "mi300x")
 LONGEST = 24  # iterations of a run that a witness is looked for in
 
 
@@ -75,9 +88,10 @@ def verify_command(
         str | None, typer.Option(metavar="MxNxK", help="Of a tile kernel: its tile.")
     ] = None,
 ) -> None:  # fmt: skip
-    """Verify schedules for every timing and trip count.
+    """Verify schedules for every timing and trip count; kernels and modules also for what they
+    compute.
 
-    Exit code 0: no race in any of them. 1: findings. 2: some document is malformed.
+    Exit code 0: all are clean. 1: findings. 2: some document is malformed or not judged.
 
     Example: warploom verify fourwave mine.json
     """
@@ -97,7 +111,7 @@ def verify_command(
                     say(f"{verdict.file}: {verdict.error}", err=True)
                 continue
             say(render(verdict, form.value))
-            if shown and verdict.report is not None and document is not None:
+            if shown and isinstance(verdict.report, Report) and document is not None:
                 say(_witness(document, verdict.report))
         verdicts += [verdict for verdict, _ in verified]
     raise typer.Exit(exit_code(verdicts))
@@ -108,21 +122,111 @@ def _verdicts(
 ) -> Iterator[tuple[FileVerdict, Document | None]]:
     """A verdict a loop, with the document it is of where a witness is to be shown."""
     if source.endswith(".json"):
+        module = _module_file(source)
+        if module is not None:
+            yield module, None
+            return
         found = verify_file(source, trips)
         again = shown and found.report is not None
         yield found, read_schedule(Path(source).read_bytes()) if again else None
         return
+    from warploom.cli.kernels import NamedKernel
     from warploom.cli.knobs import Request
-    from warploom.cli.source import load  # compilers and kernels: a document needs neither
+    from warploom.cli.source import derived, look_up  # a document needs no compiler
 
+    request = Request(target=target, tile=tile)
     try:
-        loops = load(source, Request(target=target, tile=tile)).loops
+        if target in AMD:
+            named = look_up(source, replace(request, target=None, tile=None))
+            if isinstance(named, NamedKernel):
+                yield from _on_amd(named, source, target, tile, trips)
+                return
+        named = look_up(source, request)
+        if isinstance(named, NamedKernel) and not _pipelined(named):
+            yield FileVerdict(file=source, report=_executed(named)), None
+            return
+        loops = derived(named, source).loops
     except DocumentError as error:
         yield FileVerdict(file=source, error=str(error)), None
         return
     for part in loops:
         name = f"{source}, loop {part.loop}" if part.loop else source
         yield FileVerdict(file=name, report=verify_document(part.document, trips)), part.document
+    if isinstance(named, NamedKernel) and trips is None:
+        yield FileVerdict(file=f"{source}, module", report=_module_report(named)), None
+
+
+def _on_amd(
+    named: NamedKernel, source: str, chip: str, tile: str | None, trips: range | None
+) -> Iterator[tuple[FileVerdict, Document | None]]:
+    """The schedules of pipelined loops, and what the machine code computes."""
+    from warploom.cli.kernels import tile_extents
+    from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
+    from warploom.interp.module_report import ModuleReport
+    from warploom.runtime.mi355x import CompiledMi355x
+
+    made = CompiledMi355x(named.compiled.kernel, tile_extents(named, tile), MACHINES[chip])
+    for n, document in enumerate(made.documents, 1):
+        name = f"{source}, loop {n}" if len(made.documents) > 1 else source
+        yield FileVerdict(file=name, report=verify_document(document, trips)), document
+    report = ModuleReport(name=f"{made.kernel.name} on {chip}", dataflow=made.executed)
+    yield FileVerdict(file=f"{source}, code", report=report), None
+
+
+def _module_file(source: str) -> FileVerdict | None:
+    """The verdict on a file that holds a module; None for any other file."""
+    try:
+        data = Path(source).read_bytes()
+    except (OSError, ValueError):
+        return None
+    if len(data) > MAX_TEXT or MODULE.match(data[:80]) is None:
+        return None
+    from warploom.interp.module_report import verify_module
+    from warploom.ir.serialize import from_json
+
+    try:
+        return FileVerdict(file=source, report=verify_module(from_json(data)))
+    except WarploomError as error:
+        large = isinstance(error, TooLargeError)
+        return FileVerdict(file=source, error=str(error), too_large=large)
+    except (MemoryError, RecursionError):
+        return FileVerdict(file=source, error="the module is too large to judge", too_large=True)
+
+
+def _module_report(named: NamedKernel) -> ModuleReport:
+    """Indices, trip counts, stores and values of the module that is printed."""
+    from warploom.interp.dataflow import compile_sizes, verify_dataflow
+    from warploom.interp.module_report import ModuleReport
+    from warploom.passes.build_module import build_module
+    from warploom.verify.coverage import verify_coverage
+
+    module = build_module(named.compiled.kernel, named.lowered)
+    return ModuleReport(
+        name=module.name,
+        coverage=verify_coverage(module),
+        dataflow=verify_dataflow(module, sizes_tried=[compile_sizes(module)]),
+    )
+
+
+def _pipelined(named: NamedKernel) -> bool:
+    """Whether a kernel has a schedule: it has products, and they can be pipelined."""
+    made = named.compiled
+    if made.without_products() is not None:
+        return False
+    try:
+        _ = named.lowered
+    except KernelError as error:
+        with suppress(KernelError):
+            return next(made.block_sources(error), None) is None
+    return True
+
+
+def _executed(named: NamedKernel) -> ModuleReport:
+    """A kernel without a schedule: its code is executed and compared."""
+    from warploom.interp.module_report import ModuleReport
+
+    made = named.compiled
+    return ModuleReport(name=made.kernel.name, dataflow=made.dataflow)
 
 
 def _witness(document: Document, report: Report) -> str:

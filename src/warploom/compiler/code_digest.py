@@ -18,6 +18,7 @@ SHAPING = (  # what turns a kernel into code, and what proves it
     "warploom.interp",
     "warploom.codegen.cuda",
 )
+EXECUTING = ("warploom.frontend", "warploom.ir", "warploom.interp", "warploom.check")
 CHOOSING = (
     "warploom.kernels",
     "warploom.compiler",

@@ -14,10 +14,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from warploom.codegen.cuda.tile.source import Source
-from warploom.compiler.code_digest import fingerprint
+from warploom.compiler.code_digest import EXECUTING, fingerprint
 from warploom.compiler.disk_cache import digest, disk_cache
 from warploom.compiler.json_values import params_data, read_value
 from warploom.errors import SchedulingError, WarploomError
+from warploom.interp.dataflow import DataflowReport
 from warploom.ir.tile import Kernel
 from warploom.modulo.check import check_result
 from warploom.modulo.clock import WORK
@@ -113,6 +114,27 @@ def recall_refusal(
         return SchedulingError(said["what"], **parts) if said else None
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def verdict_of(
+    kernel: Kernel, code: str, sizes: object, decide: Callable[[], DataflowReport]
+) -> DataflowReport:
+    """Whether code computes a kernel: decided before by the same verifier, or now.
+
+    What is wrong is never kept: whoever asks again sees it happen again.
+    """
+    key = digest(fingerprint(*EXECUTING), repr(kernel), code, sizes)
+    data = disk_cache().get("executed", key)
+    try:
+        if data is not None:
+            found: DataflowReport = read_value(DataflowReport, json.loads(data))
+            return found
+    except (ValueError, KeyError, TypeError):
+        pass  # damaged: decided again
+    report = decide()
+    if not report.findings:
+        disk_cache().put("executed", key, json.dumps(asdict(report)).encode())
+    return report
 
 
 def _key(kernel: Kernel, config: KernelConfig, target: HopperTarget, *, stamps: bool) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from warploom.codegen.cuda.tile.simt_layout import has_products
 from warploom.codegen.cuda.tile.source import Source, emit_kernel
@@ -24,6 +24,7 @@ from warploom.compiler.compile_cache import (
     keep_source,
     recall_refusal,
     recall_source,
+    verdict_of,
 )
 from warploom.compiler.cubin import Cubin, SpillWarning, announced, compile_source, ptx_of, sass_of
 from warploom.compiler.pricing import priced, role_costs
@@ -40,6 +41,7 @@ from warploom.errors import (
 from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import TileKernel, Types
 from warploom.interp.dataflow import DataflowReport, require_computed, verify_dataflow
+from warploom.interp.executed import executed_sizes, require_executed, verify_executed
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.module import BuildRequest, KernelModule, knob
 from warploom.ir.tile import Kernel, Load, Loop, Store, results
@@ -67,6 +69,7 @@ if TYPE_CHECKING:  # loaded where they are used: most processes need none of the
 
 MOST_TRIED = 8
 MOST_LIKENED = 2  # configurations of a similar kernel that are tried before the model's
+MOST_EXECUTED = 1_000_000  # instructions of all warps, where code is compared with its kernel
 MOST_BLOCKS = 3  # plans of the block lowering whose machine code is looked at
 SOLVE = ModuloOptions(
     find_work=4.0, prove_work=4.0, optimise_work=0.3, work=16.0, gap=0.01, gap_work=1.0
@@ -259,8 +262,40 @@ class Compiled:
 
     @cached_property
     def dataflow(self) -> DataflowReport:
-        """Whether the module computes the author's kernel, on random elements; takes seconds."""
-        return verify_dataflow(self.module)
+        """Whether what runs computes the author's kernel: a module on random elements, for six
+        size classes; code that no module is printed to, as machine code.
+        """
+        built = self.built
+        if built.config.consumer_warpgroups:
+            return verify_dataflow(self.module)
+        return self._executed(self.launched(built), built.source, built.config)
+
+    def _executed(self, emitted: Kernel, source: Source, config: KernelConfig) -> DataflowReport:
+        """Whether code that no module is printed to computes the kernel, executed once.
+
+        Of tensors in blocks, which the machine has no layout for, the module of rows is compared.
+        """
+        if any(t.blocked for t in self.kernel.tensors):
+            return require_computed(build_row_module(self.kernel, self.rewritten))
+        from warploom.runtime.check_launch import executed  # noqa: PLC0415 (it launches this class)
+
+        def run(
+            arrays: Mapping[str, Any], scalars: Mapping[str, float], sizes: Mapping[str, int]
+        ) -> Mapping[str, Any]:
+            code = emitted, source, config
+            return executed(
+                self.kernel, code, arrays, scalars, sizes, budget=MOST_EXECUTED, clean=False
+            )
+
+        extents = dict(config.tile)
+        sizes = executed_sizes(self.kernel, extents, self.sizes)
+        name = f"{self.kernel.name} {config.name}"
+        return verdict_of(
+            self.kernel,
+            source.text,
+            sizes,
+            lambda: verify_executed(self.kernel, name, run, sizes, extents),
+        )
 
     @property
     def loops(self) -> bool:
@@ -396,13 +431,15 @@ class Compiled:
             return self._build_block(error)
 
     def _build_block(self, refused: Exception) -> Built:
-        spilled: list[Built] = []
-        for _, source, config in islice(self.block_sources(refused), MOST_BLOCKS):
+        spilled: list[tuple[Built, Kernel]] = []
+        for emitted, source, config in islice(self.block_sources(refused), MOST_BLOCKS):
             made = self._built(config, source)
             if made.cubin.report.kept:
+                require_executed(self._executed(emitted, source, config), self.kernel)
                 return made
-            spilled.append(made)
-        least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
+            spilled.append((made, emitted))
+        least, emitted = min(spilled, key=lambda b: b[0].cubin.report.spill_bytes)
+        require_executed(self._executed(emitted, least.source, least.config), self.kernel)
         self._warn_of_spills(least)
         return least
 
@@ -457,6 +494,8 @@ class Compiled:
             return None
         source, config = found
         cubin = compile_source(source.text, name=self.kernel.name, checked=False)
+        emitted = self.simplified if source.any_alignment else self.rewritten
+        require_executed(self._executed(emitted, source, config), self.kernel)
         return Built(config=config, source=source, cubin=cubin)
 
     def without_products(self) -> tuple[Source, KernelConfig] | None:

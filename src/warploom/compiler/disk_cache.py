@@ -30,7 +30,9 @@ from typing import Any, Protocol
 from warploom.errors import CacheWarning, ConfigError, MissingExtraError
 
 FORMAT = b"warploom-cache 1"
-KINDS = ("binary", "cubin", "order", "refusal", "source", "trial", "tuned", "visits")
+KINDS = (
+    *("binary", "cubin", "executed", "order", "refusal", "source", "trial", "tuned", "visits"),
+)
 FOLDER, REMOTE, SECRET = "WARPLOOM_CACHE", "WARPLOOM_CACHE_REMOTE", "WARPLOOM_CACHE_KEY"
 Sign = Callable[[bytes], str]
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH

@@ -185,6 +185,8 @@ class WaveRun:
     def _run(self, body: tuple[Statement, ...]) -> Step:
         for op in body:
             if isinstance(op, StepLoop):
+                if not op.body:
+                    continue
                 first, last = (evaluate(x, self.values) for x in (op.start, op.stop))
                 for t in range(first, last):
                     self.values[T_STEP] = t

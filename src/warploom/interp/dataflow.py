@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from warploom.errors import VerificationError, WarploomError
 from warploom.frontend.reference import reference
 from warploom.interp.arithmetic import unrounded
 from warploom.interp.run import run_module
+from warploom.interp.timing import TooLongError
 from warploom.ir.expr import IntExpr, Select, Sym, SymKind, evaluate, inlined, linear, rewrite
 from warploom.ir.module import KernelModule
 from warploom.ir.tile import Kernel, Load, Loop, Store, operands, results, walk
@@ -38,7 +40,8 @@ REWRITES = (
 )
 NEAR = 1e-9  # of the largest element
 CLASSES = 6
-MOST_ELEMENTS = 1 << 22  # of all inputs together
+MOST_ELEMENTS = 1 << 22  # of all tensors together
+MOST_OPERATIONS = 100_000  # of all roles of all CTAs
 SMS = (1, 3, 132)
 
 
@@ -52,6 +55,7 @@ class DataflowReport:
     tried: tuple[tuple[tuple[str, int], ...], ...]
     findings: tuple[str, ...]
     not_judged: str = ""
+    how: str = "on random elements, unrounded"
 
     @property
     def verdict(self) -> str:
@@ -62,7 +66,8 @@ class DataflowReport:
         lines = [f"dataflow of {self.module}: {self.verdict}"]
         if self.not_judged:
             return "\n".join([*lines, f"  {self.not_judged}"])
-        lines.append(f"  {len(self.tried)} size classes, on random elements, unrounded")
+        at = "; ".join(", ".join(f"{a}={n}" for a, n in sizes) for sizes in self.tried)
+        lines.append(f"  {len(self.tried)} size classes ({at}), {self.how}")
         lines += [f"  allowed: {x}" for x in REWRITES]
         return "\n".join([*lines, *(f"  wrong: {f}" for f in self.findings)])
 
@@ -114,6 +119,13 @@ def require_computed(module: KernelModule) -> DataflowReport:
     return report
 
 
+def _check_elements(kernel: Kernel, sizes: Mapping[str, int]) -> None:
+    """``NotJudgedError`` before anything is made that is too large."""
+    elements = sum(prod(-(-sizes[a.name] // a.per) + 1 for a in t.axes) for t in kernel.tensors)
+    if elements > MOST_ELEMENTS:
+        raise NotJudgedError(f"tensors of {elements:,} elements are too many to execute here")
+
+
 def _wanted(
     kernel: Kernel,
     arrays: Mapping[str, Any],
@@ -122,9 +134,6 @@ def _wanted(
     initial: Mapping[str, Any],
 ) -> Any:  # noqa: ANN401 (an array, or several)
     """What the author's kernel computes."""
-    elements = sum(int(np.prod(np.shape(a))) for a in arrays.values())
-    if elements > MOST_ELEMENTS:
-        raise NotJudgedError(f"inputs of {elements:,} elements are too many to execute here")
     try:
         with np.errstate(all="ignore"):
             return reference(
@@ -136,16 +145,9 @@ def _wanted(
 
 def _difference(module: KernelModule, sizes: Mapping[str, int], timing: str, seed: int) -> str:
     """What differs for these sizes; empty where nothing does."""
-    kernel, rng = module.kernel, np.random.default_rng(seed)
-    arrays = {
-        t.name: _drawn(kernel, t.name, sizes, rng)
-        for t in kernel.tensors
-        if t.access is not Access.OUT
-    }
-    scalars = {
-        p.name: float(rng.uniform(0.3, 1.7)) if p.dtype is DType.F32 else int(rng.integers(1, 4))
-        for p in kernel.parameters
-    }
+    kernel = module.kernel
+    _check_elements(kernel, sizes)
+    arrays, scalars = drawn_inputs(kernel, sizes, np.random.default_rng(seed))
     outputs = [t.name for t in kernel.tensors if t.access is Access.OUT]
     known = {a.name for t in kernel.tensors if t.name in arrays for a in t.axes if a.per == 1}
     more = {a: n for a, n in sizes.items() if a not in known}
@@ -168,7 +170,10 @@ def _difference(module: KernelModule, sizes: Mapping[str, int], timing: str, see
                 timing=timing,
                 seed=seed,
                 sms=SMS[seed % len(SMS)],
+                most=MOST_OPERATIONS,
             )
+    except TooLongError as error:
+        raise NotJudgedError(str(error)) from error
     except WarploomError as error:
         return f"the program cannot be executed: {error}"
     for name in outputs:
@@ -218,7 +223,7 @@ def size_classes(  # noqa: C901 (one line a kind of axis)
     for n in range(count):
         unit = units[n % len(units)]
         sizes: dict[str, int] = {}
-        for axis in _axes(kernel):
+        for axis in axes_of(kernel):
             if axis.size is not None:
                 sizes[axis.name] = axis.size
             elif axis.name in whole:
@@ -233,7 +238,7 @@ def size_classes(  # noqa: C901 (one line a kind of axis)
                 sizes[axis.name] = pers[axis.name] * unit
             else:
                 sizes[axis.name] = unit
-        for axis_name in _gathered(kernel):
+        for axis_name in gathered_axes(kernel):
             if axis_name not in extents and axis_name not in whole:
                 sizes[axis_name] = int(rng.integers(5, 40))
         yield _ordered(module, sizes)
@@ -247,7 +252,7 @@ def compile_sizes(module: KernelModule) -> dict[str, int]:
     (sizes,) = size_classes(module, 1, 0)
     steps = {kernel.var(loop.var).axis for loop in kernel.loops}
     tiled = [a for a in tiles.schedule.axes if a.extent > 1]
-    fixed = {a.name for a in _axes(kernel) if a.size is not None}
+    fixed = {a.name for a in axes_of(kernel) if a.size is not None}
     fixed |= {v.axis for v in kernel.vars if v.walk is Walk.WHOLE and v.extent}
     units = sizes.keys() & {a.axis for a in tiles.schedule.axes if a.extent == 1} - fixed
     for axis in units:
@@ -281,7 +286,8 @@ def _nth(choices: tuple[int, ...], n: int, before: Mapping[str, int]) -> int:
     return choices[(n + len(before)) % len(choices)]
 
 
-def _axes(kernel: Kernel) -> list[Axis]:
+def axes_of(kernel: Kernel) -> list[Axis]:
+    """The axes of a kernel's tensors, each once."""
     found: dict[str, Axis] = {}
     for t in kernel.tensors:
         for a in t.axes:
@@ -308,7 +314,7 @@ def _forwards(node: IntExpr) -> IntExpr | None:
     return None
 
 
-def _gathered(kernel: Kernel) -> Iterator[str]:
+def gathered_axes(kernel: Kernel) -> Iterator[str]:
     """Axes of which rows are picked by number."""
     made = {v.name: v for op in walk(kernel.ops) for v in results(op)}
     for op in walk(kernel.ops):
@@ -320,6 +326,22 @@ def _gathered(kernel: Kernel) -> Iterator[str]:
 
 
 # Inputs.
+
+
+def drawn_inputs(
+    kernel: Kernel, sizes: Mapping[str, int], rng: np.random.Generator
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """Inputs and scalars: random elements, and integers that mean something."""
+    arrays = {
+        t.name: _drawn(kernel, t.name, sizes, rng)
+        for t in kernel.tensors
+        if t.access is not Access.OUT
+    }
+    scalars = {
+        p.name: float(rng.uniform(0.3, 1.7)) if p.dtype is DType.F32 else int(rng.integers(1, 4))
+        for p in kernel.parameters
+    }
+    return arrays, scalars
 
 
 def _drawn(  # noqa: C901, PLR0911 (one line a kind of tensor)

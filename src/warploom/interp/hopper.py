@@ -422,6 +422,8 @@ class RoleRun:
             if self.ended:
                 return
             if isinstance(op, StepLoop):
+                if not op.body:
+                    continue
                 for t in range(self._number(op.start), self._number(op.stop)):
                     self.values[T_STEP] = t
                     yield from self._run(op.body)

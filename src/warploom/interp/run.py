@@ -33,6 +33,7 @@ def run_module(
     sms: int = 132,
     initial: Mapping[str, Any] | None = None,
     visits: Callable[[int], tuple[int, ...]] | None = None,
+    most: int | None = None,
 ) -> dict[str, Array]:
     """The outputs of a launch, by name.
 
@@ -47,6 +48,7 @@ def run_module(
         initial: what outputs that are added to hold before; 0 where not given.
         visits: of a listed tile schedule, the list of a launch with so many CTAs; else CTAs take
             tiles in turn.
+        most: operations of all agents; ``TooLongError`` beyond.
     """
     memory, lengths = bind(module, arrays, sizes or {})
     for tensor in module.tensors:
@@ -62,7 +64,7 @@ def run_module(
         raise InterpreterError(
             f"scalars {', '.join(sorted(missing))} are not given", fix="give each by name"
         )
-    scheduler = Scheduler(timing, seed)
+    scheduler = Scheduler(timing, seed, most=most)
     values = {Sym(SymKind.SIZE, n): v for n, v in lengths.items()}
     for condition in module.launch.requires:
         if not evaluate(condition, values):

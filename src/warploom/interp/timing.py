@@ -64,6 +64,10 @@ class Event:
             self.run()
 
 
+class TooLongError(InterpreterError):
+    """An execution takes more operations than it may."""
+
+
 @dataclass
 class Scheduler:
     """Runs agents and events to their end under a timing."""
@@ -72,11 +76,22 @@ class Scheduler:
     seed: int
     agents: list[Agent] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    most: int | None = None  # steps of all agents together
+    taken: int = 0
 
     def __post_init__(self) -> None:
         if self.timing not in TIMINGS:
             raise ConfigError(f"timing={self.timing!r}", fix=", ".join(TIMINGS))
         self._random = random.Random(self.seed)
+
+    def _count(self) -> None:
+        self.taken += 1
+        if self.most is not None and self.taken > self.most:
+            raise TooLongError(
+                f"more than {self.most} operations",
+                why="the sizes are too large to execute here, or a loop does not end",
+                fix="smaller tiles, or fewer of them",
+            )
 
     def add(self, run: Callable[[], None], *, may_be_early: bool = False) -> Event:
         """Something that completes by itself from now on."""
@@ -103,6 +118,7 @@ class Scheduler:
             ready = [a for a in self.agents if a.can_run()]
             if not ready and not self.events:
                 break
+            self._count()
             self._one(ready)
         self._finish()
         return None
@@ -127,6 +143,7 @@ class Scheduler:
             moved = False
             for agent in self.agents:
                 if agent.can_run():
+                    self._count()
                     agent.step()
                     moved = True
             if not moved:

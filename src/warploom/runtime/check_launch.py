@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.axioms import resolve
+from warploom.check.formats import decode, encode
 from warploom.check.launch import Launch, Param, Tensor, TensorMap
+from warploom.check.ptx.check import check_ptx
 from warploom.codegen.cuda.tile.signature import (
     MapParam,
     OrderParam,
@@ -22,16 +25,22 @@ from warploom.codegen.cuda.tile.signature import (
     StrideParam,
     WorkParam,
 )
+from warploom.codegen.cuda.tile.source import Source
 from warploom.compiler.binary import Binary
 from warploom.compiler.compiled import Compiled
-from warploom.compiler.described import binary_of
-from warploom.errors import BackendError
-from warploom.ir.tile import Access, DType
+from warploom.compiler.cubin import ptx_of
+from warploom.compiler.described import binary_of, described
+from warploom.errors import BackendError, InterpreterError
+from warploom.frontend.pointwise import rounded
+from warploom.ir.tile import Access, DType, Kernel, Store, walk
+from warploom.passes.kernel_config import KernelConfig
 from warploom.runtime.layout import Layout, map_geometry
 
 _ELEMENTS = {DType.BOOL: "u8", DType.I4: "u8"}
 _SPANS = {0: "none", 32: "32B", 64: "64B", 128: "128B"}
 WORK, ORDER = "work_memory", "tile_order"
+MOST_INSTRUCTIONS = 200_000_000  # of all warps of a launch
+UNWRITTEN = {DType.I32: -(2**31), DType.I8: -128}
 
 
 def launch_of(
@@ -146,3 +155,71 @@ def _param(  # noqa: PLR0911 (one case a kind of parameter)
             )
             return Param(kind="pointer", tensor=ORDER)
     raise BackendError(f"a parameter of kind {type(p).__name__}", where="launch_of")
+
+
+def executed(
+    kernel: Kernel,
+    emitted: tuple[Kernel, Source, KernelConfig],
+    arrays: Mapping[str, NDArray[Any]],
+    scalars: Mapping[str, float],
+    sizes: Mapping[str, int],
+    *,
+    order: str = "forward",
+    seed: int = 0,
+    budget: int = MOST_INSTRUCTIONS,
+    clean: bool = True,
+) -> dict[str, NDArray[Any]]:
+    """What the CUDA of a kernel without a pipeline computes: its PTX, executed warp by warp.
+
+    ``arrays``: inputs, and what outputs hold before, as the kernel orders their axes. ``clean``:
+    a finding of the checker is an ``InterpreterError``, too.
+    """
+    binary = described(*emitted, b"")
+    source = emitted[1]
+    contents, shapes = {}, {}
+    for t in kernel.tensors:
+        starts = t.access is Access.STARTS
+        shapes[t.name] = tuple(-(-sizes[a.name] // a.per) + starts for a in t.axes)
+        given = arrays.get(t.name)
+        kind = "u8" if t.dtype is DType.BOOL else t.dtype.value
+        if given is not None:
+            values = np.broadcast_to(np.asarray(given), shapes[t.name])
+            contents[t.name] = encode(rounded(np.asarray(values), t.dtype), kind)
+        else:
+            added = any(
+                isinstance(op, Store) and op.add and op.tensor == t.name for op in walk(kernel.ops)
+            )
+            empty: float = np.nan if t.dtype.is_float else UNWRITTEN.get(t.dtype, 0)
+            contents[t.name] = encode(np.full(shapes[t.name], 0 if added else empty), kind)
+    outputs = {t.name for t in kernel.tensors if t.access is Access.OUT}
+    found: dict[str, Any] = {}
+    if binary.grid.tiles(sizes) and any(np.prod(shapes[n]) for n in outputs):
+        launch = launch_of_binary(binary, sizes, scalars=scalars, contents=contents)
+        report = check_ptx(
+            ptx_of(source.text),
+            launch,
+            axioms=resolve(None),
+            seed=seed,
+            orders=(order,),
+            budget=budget,
+            outputs=found,
+        )
+        if clean and not report.clean:
+            raise InterpreterError(
+                f"the machine code of kernel {kernel.name} is {report.verdict.value}",
+                why=report.text()[:2000],
+            )
+        if report.unsupported:
+            raise BackendError("the machine code is not executed whole", why=report.unsupported)
+    made = {}
+    for t in kernel.tensors:
+        if t.name in outputs:
+            kind = "u8" if t.dtype is DType.BOOL else t.dtype.value
+            array = found[t.name] if t.name in found else decode(contents[t.name], kind)
+            array = np.asarray(array).reshape(shapes[t.name])
+            if t.dtype.is_float:
+                array = array.astype(np.float32)
+            elif t.dtype is DType.BOOL:
+                array = array != 0
+            made[t.name] = array
+    return made

@@ -15,29 +15,23 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from warploom.axioms import resolve
-from warploom.check.formats import decode, encode
-from warploom.check.ptx.check import check_ptx
 from warploom.codegen.amdgcn.module import module_of_kernel
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.codegen.cuda.tile.simt_layout import has_products
 from warploom.codegen.cuda.tile.source import Source
 from warploom.compiler.compiled import MOST_TRIED, Compiled
-from warploom.compiler.cubin import ptx_of
-from warploom.compiler.described import described
 from warploom.compiler.similar import similar_pins
 from warploom.compiler.tuned import tuned_pins
 from warploom.errors import (
     BackendError,
     ConfigError,
     GeometryError,
-    InterpreterError,
     KernelCallError,
     KernelError,
     OrderError,
     SchedulingError,
 )
-from warploom.frontend.pointwise import as_declared, as_stored, rounded
+from warploom.frontend.pointwise import as_declared, as_stored
 from warploom.frontend.printing import Printed, printing
 from warploom.frontend.signature import MISSING
 from warploom.frontend.simplify import simplify
@@ -51,13 +45,11 @@ from warploom.passes.build_module import build_module
 from warploom.passes.kernel_config import KernelConfig
 from warploom.passes.row_module import build_row_module
 from warploom.passes.tile_order import visit_list
-from warploom.runtime.check_launch import launch_of_binary
+from warploom.runtime.check_launch import executed
 from warploom.runtime.interpreting import KINDS, TARGETS, Interpreting
 from warploom.runtime.mi355x import CompiledMi355x, extents_of
 from warploom.runtime.tuning import recall
 
-MOST_INSTRUCTIONS = 200_000_000  # of all warps of a launch
-UNWRITTEN = {DType.I32: -(2**31), DType.I8: -128}
 _ORDERS = {"in_order": "forward", "random": "random", "adversarial": "reverse"}
 
 
@@ -208,12 +200,12 @@ def execute(
     else:
         threads = _thread_code(kernel, tuple(sizes), _frozen(pins))
         if threads is not None:
-            return _ptx(kernel, *threads, arrays, scalars, lengths, state)
+            return _ptx(kernel, threads, arrays, scalars, lengths, state)
         try:
             module, visits = module_for(kernel, sizes, pins, positive)
         except (GeometryError, KernelError, SchedulingError) as error:
             found = _block_code(kernel, dict(sizes), pins, error)
-            return _ptx(kernel, *found, arrays, scalars, lengths, state)
+            return _ptx(kernel, found, arrays, scalars, lengths, state)
     own = {t.name: tuple(a.name for a in t.axes) for t in module.tensors}
     held = {n: x.in_order(own[n]) for n, x in arrays.items() if n in own}
     inputs = {t.name for t in module.tensors if t.access != "out"}
@@ -270,62 +262,18 @@ def _block_code(
 
 def _ptx(
     kernel: Kernel,
-    emitted: Kernel,
-    source: Source,
-    config: KernelConfig,
+    emitted: tuple[Kernel, Source, KernelConfig],
     arrays: Mapping[str, Named],
     scalars: Mapping[str, float],
     lengths: Mapping[str, int],
     state: Interpreting,
 ) -> dict[str, Named]:
     """What the CUDA of a kernel without a pipeline computes: its PTX, executed warp by warp."""
-    binary = described(emitted, source, config, b"")
     own = {t.name: tuple(a.name for a in t.axes) for t in kernel.tensors}
-    contents, shapes = {}, {}
-    for t in kernel.tensors:
-        starts = t.access is Access.STARTS
-        shapes[t.name] = tuple(-(-lengths[a.name] // a.per) + starts for a in t.axes)
-        given = arrays.get(t.name)
-        kind = "u8" if t.dtype is DType.BOOL else t.dtype.value
-        if given is not None:
-            values = np.broadcast_to(np.asarray(given.in_order(own[t.name])), shapes[t.name])
-            contents[t.name] = encode(rounded(np.asarray(values), t.dtype), kind)
-        else:
-            added = any(
-                isinstance(op, Store) and op.add and op.tensor == t.name for op in walk(kernel.ops)
-            )
-            empty: float = np.nan if t.dtype.is_float else UNWRITTEN.get(t.dtype, 0)
-            contents[t.name] = encode(np.full(shapes[t.name], 0 if added else empty), kind)
-    outputs = {t.name for t in kernel.tensors if t.access is Access.OUT}
-    found: dict[str, Any] = {}
-    if binary.grid.tiles(lengths) and any(np.prod(shapes[n]) for n in outputs):
-        launch = launch_of_binary(binary, lengths, scalars=scalars, contents=contents)
-        report = check_ptx(
-            ptx_of(source.text),
-            launch,
-            axioms=resolve(None),
-            seed=state.seed,
-            orders=(_ORDERS[state.timing],),
-            budget=MOST_INSTRUCTIONS,
-            outputs=found,
-        )
-        if not report.clean:
-            raise InterpreterError(
-                f"the machine code of kernel {kernel.name} is {report.verdict.value}",
-                why=report.text()[:2000],
-            )
-    made = {}
-    for t in kernel.tensors:
-        if t.name in outputs:
-            kind = "u8" if t.dtype is DType.BOOL else t.dtype.value
-            array = found[t.name] if t.name in found else decode(contents[t.name], kind)
-            array = np.asarray(array).reshape(shapes[t.name])
-            if t.dtype.is_float:
-                array = array.astype(np.float32)
-            elif t.dtype is DType.BOOL:
-                array = array != 0
-            made[t.name] = Named(array, own[t.name])
-    return made
+    held = {n: np.asarray(x.in_order(own[n])) for n, x in arrays.items() if n in own}
+    order = _ORDERS[state.timing]
+    made = executed(kernel, emitted, held, scalars, lengths, order=order, seed=state.seed)
+    return {n: Named(x, own[n]) for n, x in made.items()}
 
 
 @lru_cache(maxsize=64)

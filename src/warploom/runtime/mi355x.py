@@ -15,25 +15,37 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from warploom.check.amdgcn import check_amdgcn
 from warploom.codegen.amdgcn.tile_ir import TileProgram, compile_tile_kernel, grid_of
-from warploom.codegen.amdgcn.tile_ir.execute import Executed, execute, launch_of, shape_of
+from warploom.codegen.amdgcn.tile_ir.execute import (
+    Executed,
+    NotExecutedError,
+    execute,
+    launch_of,
+    shape_of,
+)
 from warploom.codegen.amdgcn.tile_ir.host import host_source
 from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME
 from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_ir.values import ValuesReport, verify_values
 from warploom.codegen.amdgcn.toolchain import find_linker, link_code_object
 from warploom.compiler import amd_pass_list
+from warploom.compiler.compile_cache import verdict_of
 from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.frontend.simplify import simplify
+from warploom.interp.dataflow import DataflowReport
+from warploom.interp.executed import executed_sizes, require_executed, verify_executed
 from warploom.ir import ScheduleDocument, write_schedule
-from warploom.ir.tile import Access, DType, Kernel
+from warploom.ir.tile import Access, DType, Kernel, Store, walk
 from warploom.report import CodeReport
 from warploom.runtime.hip import HipKernel
 from warploom.runtime.tensors import ROCM_DEVICES, TensorView, allocator, stream_of, view_of
 from warploom.verify import Report, verify
+
+MOST_EXECUTED = 4_000_000  # instructions of all waves, where code is compared with its kernel
 
 
 @dataclass(frozen=True)
@@ -61,10 +73,52 @@ class CompiledMi355x:
 
     @cached_property
     def program(self) -> TileProgram:
-        """The compiled kernel."""
+        """The compiled kernel; ``VerificationError`` where its code computes something else."""
         if self.given is not None:
             return self.given
-        return compile_tile_kernel(self.kernel, extents=self.extents, machine=self.machine)
+        made = compile_tile_kernel(self.kernel, extents=self.extents, machine=self.machine)
+        require_executed(self._executed(made), self.kernel)
+        return made
+
+    @property
+    def executed(self) -> DataflowReport:
+        """What every compilation runs: the machine code, executed once on drawn inputs of one size
+        class, against the author's kernel (``dataflow``: for several).
+        """
+        return self._executed(self.program)
+
+    def _executed(self, made: TileProgram) -> DataflowReport:
+        sidecar = made.sidecar()
+        added = {
+            op.tensor: np.zeros(1)
+            for op in walk(self.kernel.ops)
+            if isinstance(op, Store) and op.add
+        }
+
+        def run(
+            arrays: Mapping[str, Any], scalars: Mapping[str, float], sizes: Mapping[str, int]
+        ) -> Mapping[str, Any]:
+            try:
+                return execute(
+                    made.assembly,
+                    sidecar,
+                    arrays,
+                    scalars,
+                    sizes=sizes,
+                    initial=added,
+                    max_steps=MOST_EXECUTED,
+                ).outputs
+            except NotExecutedError as error:
+                raise BackendError(error.what, why=error.why) from error
+
+        sizes = executed_sizes(self.kernel, made.plan.extents, sidecar["fixed_sizes"])
+        name = f"{self.kernel.name} on {self.machine.name}"
+        return verdict_of(
+            self.kernel,
+            made.assembly,
+            sizes,
+            lambda: verify_executed(self.kernel, name, run, sizes, made.plan.extents),
+        )
 
     @property
     def documents(self) -> tuple[ScheduleDocument, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from warploom import axioms
-from warploom.errors import ConfigError, DocumentError
+from warploom.errors import ConfigError, TooLargeError
 from warploom.ir.counter_dialect import Queue, RegisterWaits
 from warploom.ir.format1 import AnyGiven, document_of
 from warploom.ir.mbarrier_dialect import RolesDocument
@@ -131,7 +131,7 @@ def _check_size(text: Text, counts: Iterable[int]) -> None:
     for count in counts:
         size += fixed + count * len(text.kernel)
         if size > MAX_EVENTS:
-            raise DocumentError(
+            raise TooLargeError(
                 "the schedule is too large to judge",
                 why=f"unrolling it takes more than {MAX_EVENTS} events",
                 fix="judge fewer trip counts; without --trips a few decide all of them",

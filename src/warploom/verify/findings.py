@@ -261,6 +261,10 @@ class Report(Pictured):
         notes += [f"assumes: {note}" for note in self.assumes]
         return "\n".join([head, *notes, *(f.text() for f in self.findings), *more])
 
+    def to_json(self) -> dict[str, Any]:
+        """Verdict, proven trip counts and findings as JSON-ready values."""
+        return report_to_json(self)
+
     def __str__(self) -> str:
         return self.text()
 

@@ -1,28 +1,43 @@
 """Checking files: many documents in, one verdict each, and the exit code that sums them up.
 
-Exit codes: 0 no document has a race, for all trip counts; 1 some document has; 2 some document is
-malformed. A malformed document never keeps the others from being checked.
+Verdicts and exit codes are those of ``check`` (``warploom.report.Verdict``): 0 all are clean; 1
+some document has a finding; 2 some is malformed, too large, or not judged. A malformed document
+never keeps the others from being checked.
 """
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from warploom.errors import ConfigError, DocumentError, WarploomError
+from warploom.errors import ConfigError, DocumentError, TooLargeError, WarploomError
 from warploom.ir import read_schedule
 from warploom.ir.counter_dialect import ScheduleDocument
 from warploom.ir.format1 import MAX_TEXT
 from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.report import Verdict
 from warploom.verify.counter_schedules import verify
-from warploom.verify.findings import Assumptions, Report, report_to_json
+from warploom.verify.findings import Assumptions, Report
 from warploom.verify.roles import verify_roles
 
 MAX_LENGTHS = 256
 """Tile lengths of a role program that are checked one by one."""
 _TILES = 3  # of one length, one after the other
-EXIT_CLEAN, EXIT_RACE, EXIT_MALFORMED = 0, 1, 2
+
+
+class Judged(Protocol):
+    """A report: of a schedule, or of a whole module."""
+
+    @property
+    def verdict(self) -> str:
+        """One of ``warploom.report.Verdict``."""
+
+    def text(self) -> str:
+        """Readable lines."""
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,32 +45,39 @@ class FileVerdict:
     """The verdict on one file: a report, or the error that made it impossible."""
 
     file: str
-    report: Report | None = None
+    report: Judged | None = None
     error: str = ""
+    too_large: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is said of the file."""
+        if self.report is None:
+            return Verdict.NOT_JUDGED if self.too_large else Verdict.MALFORMED
+        return Verdict(self.report.verdict)
 
     @property
     def exit_code(self) -> int:
         """The exit code this file alone would give."""
-        if self.report is None:
-            return EXIT_MALFORMED
-        return EXIT_RACE if self.report.verdict in ("race", "not judged") else EXIT_CLEAN
+        return self.verdict.exit_code
 
     def to_json(self) -> dict[str, Any]:
         """The verdict in its documented form."""
         if self.report is None:
             return {
                 "file": self.file,
-                "verdict": "malformed",
+                "verdict": self.verdict.value,
                 "trips_proven": None,
                 "assumes": [],
                 "findings": [],
             }
-        return {"file": self.file, **report_to_json(self.report)}
+        return {"file": self.file, **self.report.to_json()}
 
     def text(self) -> str:
         """The verdict as readable lines."""
-        body = f"malformed\n{self.error}" if self.report is None else self.report.text()
-        return f"{self.file}: {body}"
+        if self.report is None:
+            return f"{self.file}: {self.verdict.value}\n{self.error}"
+        return f"{self.file}: {self.report.text()}"
 
 
 def verify_file(path: str | Path, trips: range | None = None) -> FileVerdict:
@@ -64,6 +86,8 @@ def verify_file(path: str | Path, trips: range | None = None) -> FileVerdict:
     try:
         document = read_schedule(_read(Path(path)))
         return FileVerdict(file=name, report=verify_document(document, trips))
+    except TooLargeError as error:
+        return FileVerdict(file=name, error=str(error), too_large=True)
     except WarploomError as error:
         return FileVerdict(file=name, error=str(error))
     except OSError as error:
@@ -71,7 +95,7 @@ def verify_file(path: str | Path, trips: range | None = None) -> FileVerdict:
     except ValueError as error:
         return FileVerdict(file=name, error=f"cannot read {name}: {error}")
     except (MemoryError, RecursionError):
-        return FileVerdict(file=name, error="the document is too large to judge")
+        return FileVerdict(file=name, error="the document is too large to judge", too_large=True)
 
 
 def verify_document(
@@ -119,7 +143,7 @@ def _read(path: Path) -> bytes:
 
 def exit_code(verdicts: Iterable[FileVerdict]) -> int:
     """The exit code for all files together."""
-    return max((v.exit_code for v in verdicts), default=EXIT_CLEAN)
+    return max((v.exit_code for v in verdicts), default=0)
 
 
 def render(verdict: FileVerdict, form: str) -> str:

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from warploom.ir import operations as ops
 from warploom.ir.expr import Apply, Function, IntExpr, Sym, SymKind, evaluate, nodes
-from warploom.ir.module import KernelModule, Outside, Role, TensorMap
+from warploom.ir.module import KernelModule, Outside, Role, TensorArg, TensorMap
 from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.rings import Per
 from warploom.ir.tile_schedule import CTA, CTAS, SMS, TILE, VISIT, expand, let
@@ -458,17 +458,48 @@ class _Run:
         for warp in range(role.threads // LANES):
             own = {**tile.values, WARP: warp}
             at = [evaluate(x, own, tile.functions) for x in op.at]
-            grids = np.meshgrid(
-                *(a + np.arange(n) for a, n in zip(at, tensor_map.box, strict=True)),
-                indexing="ij",
-            )
-            shape = tuple(n for n in tensor_map.box if n > 1) or (1,)
-            flat = [g.reshape(shape) for g in grids]
-            inside = np.ones(shape, bool)
-            for g, axis in zip(flat, tensor.axes, strict=True):
-                inside &= (g >= 0) & (g < self.sizes[axis.name])
-            held = {n: p[warp].reshape(shape) for n, p in places.items()}
-            self._count(tensor.name, [g[inside] for g in flat], held, inside, order, where)
+            box = tensor_map.box
+            cuts = [
+                slice(max(0, -a), max(0, -a, min(n, self.sizes[axis.name] - a)))
+                for a, n, axis in zip(at, box, tensor.axes, strict=True)
+            ]  # what lies outside is dropped
+            own_part = {n: p[warp].reshape(box)[tuple(cuts)] for n, p in places.items()}
+            self._count_box(tensor, at, cuts, own_part, order, where)
+
+    def _count_box(
+        self,
+        tensor: TensorArg,
+        at: list[int],
+        cuts: list[slice],
+        places: dict[str, Any],
+        order: tuple[int, ...],
+        where: str,
+    ) -> None:
+        """A box of neighbouring elements is stored, as ``_count`` counts single ones."""
+        region = tuple(slice(a + c.start, a + c.stop) for a, c in zip(at, cuts, strict=True))
+        counted, orders = self.stored[tensor.name][region], self.order[tensor.name][region]
+        for n, (axis, along) in enumerate(zip(tensor.axes, region, strict=True)):
+            if axis.name in places:
+                shape = [1] * len(region)
+                shape[n] = -1
+                if np.any(places[axis.name] != np.arange(along.start, along.stop).reshape(shape)):
+                    self._misplaced(tensor.name, axis.name, where)
+        mark = hash(order) | 1
+        if np.any((orders != 0) & (orders != mark)):
+            self._orders_differ(tensor.name, where)
+        orders[...] = mark
+        counted += 1
+
+    def _misplaced(self, name: str, axis: str, where: str) -> NoReturn:
+        raise WrongError(
+            f"a store to '{name}' puts a sum at another place of '{axis}' than it was computed for",
+            where,
+        )
+
+    def _orders_differ(self, name: str, where: str) -> NoReturn:
+        raise WrongError(
+            f"elements of '{name}' are stored twice, summed in different orders", where
+        )
 
     def _store(
         self,
@@ -498,17 +529,11 @@ class _Run:
             if axis.name in places and np.any(
                 np.broadcast_to(places[axis.name], inside.shape)[inside] != place
             ):
-                raise WrongError(
-                    f"a store to '{name}' puts a sum at another place of '{axis.name}'"
-                    " than it was computed for",
-                    where,
-                )
+                self._misplaced(name, axis.name, where)
         mark = hash(order) | 1
         before = orders[tuple(at)]
         if np.any((before != 0) & (before != mark)):
-            raise WrongError(
-                f"elements of '{name}' are stored twice, summed in different orders", where
-            )
+            self._orders_differ(name, where)
         orders[tuple(at)] = mark
         np.add.at(counted, tuple(at), 1)
 

@@ -110,7 +110,9 @@ def check_alignment(document: RolesDocument) -> Iterator[Finding]:
     address; a smaller part has rows of its own kind.
     """
     every = [e for p in document.programs for _, row in p.phases() for e in row]
-    copied = {(e.ring, e.part) for e in every if isinstance(e, roles.Load)}
+    copies = [e for e in every if isinstance(e, roles.Load)]
+    copied = {(e.ring, e.part) for e in copies}
+    shares = {(e.ring, e.part): e.bytes for e in copies if e.multicast > 1}
     factors = {(s.ring, s.part) for e in every if isinstance(e, roles.Mma) for s in e.slots}
     for ring in document.rings:
         for part in ring.parts:
@@ -118,6 +120,8 @@ def check_alignment(document: RolesDocument) -> Iterator[Finding]:
             tile = place in factors and part.bytes >= SWIZZLE_ATOM
             unit = SWIZZLE_ATOM if tile else COPY_START if place in copied else 1
             starts = [part.offset + slot * ring.slot_stride for slot in range(min(ring.depth, 2))]
+            share = shares.get(place, 0)  # the next CTA's begins behind the first
+            starts += [part.offset + share] if share else []
             odd = next((at for at in starts if at % unit), None)
             if odd is not None:
                 who = "products read it there" if tile else "tensor copies begin there"
@@ -126,7 +130,7 @@ def check_alignment(document: RolesDocument) -> Iterator[Finding]:
                     code=Code.ALIGNMENT,
                     why=f"{why}, no whole {unit} bytes: {who}",
                     fix=f"a stride of {-(-ring.slot_bytes // unit) * unit} bytes from slot to "
-                    f"slot, and offsets that are multiples of {unit}",
+                    f"slot; offsets, and shares of a multicast, that are multiples of {unit}",
                 )
 
 

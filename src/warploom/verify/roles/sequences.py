@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from warploom.errors import DocumentError
+from warploom.errors import TooLargeError
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.rings import Per
 from warploom.verify.agents import work_of
@@ -175,7 +175,7 @@ def check_budget(
 ) -> None:
     """``DocumentError`` where these runs are too long to check; ``times``: work of an event."""
     if not _fits(document, sequences, times):
-        raise DocumentError(
+        raise TooLargeError(
             "the schedule is too large to judge",
             why=f"a run takes more than {MAX_RUN} events, or all together {MAX_EVENTS}",
             fix="fewer slots, shorter lists; or judge given trip counts",

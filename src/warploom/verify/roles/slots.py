@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from warploom.errors import DocumentError
+from warploom.errors import TooLargeError
 from warploom.ir.mbarrier_dialect import Compute, Load, Mma, ProxyFence
 from warploom.ir.rings import Part
 from warploom.verify.agents import Agent, describe
@@ -37,7 +37,7 @@ def check_slots(order: Order, uses: Uses) -> Iterator[Finding]:
         for ring, part, use in uses
     }
     if sum(_pairs(use, before[key]) for key, use in uses.items()) > MAX_PAIRS:
-        raise DocumentError(
+        raise TooLargeError(
             "the schedule is too large to judge",
             why=f"more than {MAX_PAIRS} pairs of accesses meet in slots",
             fix="fewer entries that touch the same part of a slot",

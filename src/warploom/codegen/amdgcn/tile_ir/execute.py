@@ -33,6 +33,13 @@ class ExecutionError(WarploomError):
     """The machine code did something wrong, or something that depends on timing."""
 
 
+class NotExecutedError(ExecutionError):
+    """The machine does not know an instruction, or the launch is too long for it."""
+
+
+MAX_STEPS = 200_000_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executed:
     """Results by output, and how many instructions ran."""
@@ -52,6 +59,7 @@ def execute(
     padding: int = 0,
     order: str = "forward",
     seed: int = 0,
+    max_steps: int = MAX_STEPS,
 ) -> Executed:
     """Run a launch. ``padding``: elements between rows; ``order``: how waves take turns."""
     tensors = {t["name"]: t for t in sidecar["tensors"]}
@@ -64,7 +72,7 @@ def execute(
     contents: Mapping[str, NDArray[np.uint8]] = {}
     steps = 0
     if launch is not None:
-        contents, steps = run_launch(assembly, launch, order, seed)
+        contents, steps = run_launch(assembly, launch, order, seed, max_steps=max_steps)
     found = {}
     for name in outputs:
         strides, count = strides_of(shapes[name], padding)
@@ -138,7 +146,12 @@ def _kind(tensor: Mapping[str, Any]) -> str:
 
 
 def run_launch(
-    assembly: str, launch: Launch, order: str = "forward", seed: int = 0
+    assembly: str,
+    launch: Launch,
+    order: str = "forward",
+    seed: int = 0,
+    *,
+    max_steps: int = MAX_STEPS,
 ) -> tuple[dict[str, NDArray[np.uint8]], int]:
     """Memory after a launch, by tensor, and the instructions that ran."""
     try:
@@ -147,12 +160,13 @@ def run_launch(
         block = block_of(kernel, launch)
         arguments, _ = pack_arguments(kernel, launch, addresses, block)
         findings = Findings(launch.described())
-        settings = Settings(axioms={}, order=order, seed=seed, max_steps=200_000_000)
+        settings = Settings(axioms={}, order=order, seed=seed, max_steps=max_steps)
         machine = Machine(kernel, memory, settings, findings)
         machine.run(make_groups(kernel, launch, block, memory, arguments))
         machine.finish(machine.unordered(), dead=False)
     except CheckError as error:
-        raise ExecutionError(error.what, where=error.where, why=error.why, fix=error.fix) from None
+        parts = {"where": error.where, "why": error.why, "fix": error.fix}
+        raise NotExecutedError(error.what, **parts) from None
     bad = [f for f in findings.all() if not f.axiom]
     if bad:
         raise ExecutionError(f"{bad[0].kind.value}: {bad[0].code}", why=bad[0].why, fix=bad[0].fix)

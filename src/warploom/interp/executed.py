@@ -1,0 +1,209 @@
+"""Verify dataflow of machine code: executed on drawn inputs, it gives what the author wrote.
+
+Where code is not printed from a module (threads that share tiles by themselves, programs of a whole
+CTA, MI355X), nothing symbolic stands between the author's kernel and the machine code. So the code
+itself is executed, by the machine of ``check``, and compared with the kernel as it was parsed and
+before any pass, for sizes with ragged ends. Values are rounded as their types say; an index, a
+mask, a store or an operand that is wrong changes results by far more than rounding does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from warploom.errors import BackendError, CheckError, VerificationError, WarploomError
+from warploom.frontend.pointwise import rounded
+from warploom.frontend.reference import reference
+from warploom.interp.dataflow import (
+    DataflowReport,
+    NotJudgedError,
+    axes_of,
+    drawn_inputs,
+    gathered_axes,
+)
+from warploom.ir.tile import Kernel, Store, operands, results, walk
+from warploom.ir.types import Access, DType, Walk
+
+HOW = "executed as machine code, and compared with the author's kernel"
+LIMITS = {DType.F32: 1e-2, DType.F16: 1e-2, DType.BF16: 2e-2}  # of the largest element
+COARSE = 0.2  # of types with fewer bits
+FEW = 0.01  # of elements, where a comparison of rounded numbers decides
+MOST_ELEMENTS = 1 << 19
+SEEDS = (0, 1)
+"""What differs for one draw only is a comparison of two numbers that rounding makes equal."""
+Run = Callable[[Mapping[str, Any], Mapping[str, float], Mapping[str, int]], Mapping[str, Any]]
+
+
+def verify_executed(
+    kernel: Kernel,
+    name: str,
+    run: Run,
+    sizes_tried: Iterable[Mapping[str, int]],
+    extents: Mapping[str, int] | None = None,
+) -> DataflowReport:
+    """Whether code computes a kernel; ``run`` executes it on inputs, scalars and sizes.
+
+    Of the sizes the first that the code takes are tried: a tensor map refuses some rows.
+    ``extents``: of steps; what an author does once a step depends on them.
+    """
+    why = "no sizes to execute"
+    for sizes in sizes_tried:
+        tried = tuple(sorted(sizes.items()))
+        try:
+            wrong = ""
+            for seed in SEEDS:
+                found = _difference(kernel, run, sizes, extents or {}, seed)
+                wrong = found and (wrong or found)
+                if not found:
+                    break
+        except NotJudgedError as error:
+            why = str(error)
+            continue
+        at = ", ".join(f"{a}={n}" for a, n in tried)
+        findings = (f"{wrong} ({at})",) if wrong else ()
+        return DataflowReport(module=name, tried=(tried,), findings=findings, how=HOW)
+    return DataflowReport(module=name, tried=(), findings=(), not_judged=why, how=HOW)
+
+
+def require_executed(report: DataflowReport, kernel: Kernel) -> DataflowReport:
+    """``VerificationError`` for code that does not compute its kernel."""
+    if report.findings:
+        raise VerificationError(
+            f"the code of {kernel.name} does not compute it: {report.findings[0]}",
+            where=str(kernel.line or kernel.name),
+            why="executed on drawn inputs, its results differ from those of the kernel as written",
+            fix="report it with the kernel and the sizes",
+            report=report,
+        )
+    return report
+
+
+def executed_sizes(
+    kernel: Kernel, extents: Mapping[str, int], known: Mapping[str, int]
+) -> list[dict[str, int]]:
+    """Sizes to execute: a tile of rows and one more, ragged columns and steps, two of each unit;
+    and the same in whole 16 elements, for what needs aligned rows.
+
+    ``extents``: of tiles and steps by variable; ``known``: sizes of axes that are held whole.
+    """
+    walks = {v.axis: v for v in kernel.vars}
+    pers: dict[str, int] = {}
+    for a in (a for t in kernel.tensors for a in t.axes if a.per > 1):
+        pers[a.name] = int(np.lcm(pers.get(a.name, 1), a.per))
+    gathered = set(gathered_axes(kernel))
+    ragged: dict[str, int] = {}
+    free: set[str] = set()
+    rows = 0
+    for axis in axes_of(kernel):
+        v = walks.get(axis.name)
+        if axis.size is not None:
+            ragged[axis.name] = axis.size
+        elif v is not None and v.walk is Walk.WHOLE:
+            ragged[axis.name] = v.extent or known.get(axis.name, 24)
+        elif v is not None and v.walk in (Walk.TILE, Walk.STEP):
+            extent = max(1, extents.get(v.name) or v.extent or extents.get(axis.name, 16))
+            more = 2 * extent + 3 if v.walk is Walk.STEP else extent + 1 - 2 * min(rows, 1)
+            rows += v.walk is Walk.TILE
+            ragged[axis.name] = max(1, more)
+            free.add(axis.name)
+        elif axis.name in gathered:
+            ragged[axis.name] = known.get(axis.name, 19) if axis.name in known else 19
+        else:
+            ragged[axis.name] = 2 if axis.name not in known else min(2, max(1, known[axis.name]))
+        per = pers.get(axis.name, 1)
+        ragged[axis.name] = -(-ragged[axis.name] // per) * per
+    whole = {a: -(-n // 16) * 16 if a in free else n for a, n in ragged.items()}
+    one = {a: n if a in free or a in gathered or n != 2 else 1 for a, n in whole.items()}
+    return [ragged, whole, one]
+
+
+def _difference(
+    kernel: Kernel, run: Run, sizes: Mapping[str, int], extents: Mapping[str, int], seed: int
+) -> str:
+    """What differs for these sizes; empty where nothing does."""
+    arrays, scalars = drawn_inputs(kernel, sizes, np.random.default_rng(seed))
+    if sum(int(np.prod(np.shape(a))) for a in arrays.values()) > MOST_ELEMENTS:
+        raise NotJudgedError("its smallest sizes have too many elements to execute here")
+    types = {t.name: t.dtype for t in kernel.tensors}
+    arrays = {n: rounded(np.asarray(a), types[n]) for n, a in arrays.items()}
+    scalars = {n: float(np.float32(x)) if isinstance(x, float) else x for n, x in scalars.items()}
+    given = {a.name for t in kernel.tensors if t.name in arrays for a in t.axes if a.per == 1}
+    more = {a: n for a, n in sizes.items() if a not in given}
+    outputs = [t for t in kernel.tensors if t.access is Access.OUT]
+    added = {op.tensor for op in walk(kernel.ops) if isinstance(op, Store) and op.add}
+    before = {t.name: np.nan for t in outputs if t.name not in added and t.dtype.is_float}
+    steps = [v for v in kernel.vars if v.walk is Walk.STEP]
+    try:
+        with np.errstate(all="ignore"):
+            wanted = reference(
+                kernel,
+                tuple(arrays.values()),
+                scalars,
+                exact=False,
+                extents={v.name: extents[v.name] for v in steps if v.name in extents},
+                sizes=more,
+                initial=before,
+            )
+    except (WarploomError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise NotJudgedError(f"the kernel cannot be evaluated on drawn inputs: {error}") from error
+    try:
+        found = run(arrays, scalars, sizes)
+    except (BackendError, CheckError) as error:
+        raise NotJudgedError(f"the code cannot be executed here: {error}") from error
+    except WarploomError as error:
+        return f"the code fails: {error}"
+    few, made = _compares(kernel), _stored_floats(kernel)
+    for t, right in zip(outputs, wanted if isinstance(wanted, tuple) else (wanted,), strict=True):
+        if t.name not in found:
+            return f"output '{t.name}' is not computed"
+        limit = LIMITS.get(t.dtype, COARSE) if t.dtype.is_float else 0.0
+        by_one = 1.0 if t.name in made and not t.dtype.is_float else 0.0
+        wrong = _compared(t.name, found[t.name], right, (limit, by_one), few=few)
+        if wrong:
+            return wrong
+    return ""
+
+
+def _compares(kernel: Kernel) -> bool:
+    """Whether results may jump where rounding moves a number a little."""
+    floats = {v.name: v.dtype.is_float for op in walk(kernel.ops) for v in results(op)}
+    return any(
+        not floats.get(v.name, True) and any(floats.get(o, False) for o in operands(op))
+        for op in walk(kernel.ops)
+        for v in results(op)
+    )
+
+
+def _stored_floats(kernel: Kernel) -> set[str]:
+    """Outputs whose elements are rounded when they are stored: a half may go either way."""
+    floats = {v.name for op in walk(kernel.ops) for v in results(op) if v.dtype.is_float}
+    return {op.tensor for op in walk(kernel.ops) if isinstance(op, Store) and op.value in floats}
+
+
+def _compared(
+    name: str,
+    found: Any,  # noqa: ANN401 (arrays)
+    right: Any,  # noqa: ANN401
+    limits: tuple[float, float],
+    *,
+    few: bool,
+) -> str:
+    """The first element that differs by more than rounding; ``few`` may, where numbers jump.
+
+    ``limits``: of the largest element, and in itself.
+    """
+    mine, theirs = np.asarray(found, np.float64), np.asarray(right, np.float64)
+    if mine.shape != theirs.shape:
+        return f"'{name}' has shape {mine.shape}, the author's kernel gives {theirs.shape}"
+    size = float(np.abs(theirs[np.isfinite(theirs)]).max(initial=1e-6))
+    same = (mine == theirs) | (np.isnan(mine) & np.isnan(theirs))
+    with np.errstate(all="ignore"):
+        near = np.abs(mine - theirs) <= limits[0] * size + limits[1]
+    wrong = ~(same | near)
+    if not wrong.any() or (few and wrong.mean() <= FEW):
+        return ""
+    at = tuple(int(x[0]) for x in np.nonzero(wrong))
+    return f"element {at} of '{name}' is {mine[at]:.6g}, the author's kernel gives {theirs[at]:.6g}"
