@@ -79,14 +79,19 @@ def main() -> None:
     reader.add_argument("--write", action="store_true")
     reader.add_argument("names", nargs="*")
     given = reader.parse_args()
+    names = given.names or list(KERNELS)
+    wanted = [(n, ()) for n in names] + [(n, pins) for n in names for pins in CLASSES.get(n, [])]
     lines = []
-    for name in given.names or list(KERNELS):
-        for pins in [(), *CLASSES.get(name, [])]:
-            for line in rows(name, pins):
-                print(line, flush=True)
-                lines.append(line)
-    if not given.write:
-        return
+    for done, (name, pins) in enumerate(wanted, 1):
+        for line in rows(name, pins):
+            print(line, flush=True)
+            lines.append(line)
+        if given.write:
+            OUT.write_text(page(lines, f"{done} of {len(wanted)}"))
+
+
+def page(lines: list[str], done: str) -> str:
+    """The table so far."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
     ).stdout.strip()
@@ -94,14 +99,14 @@ def main() -> None:
     head = [
         "# Own machine code under `check`",
         "",
-        f"`python bench/check_own.py --write`, {datetime.date.today()}, {commit}. Processor",
-        "time includes compilation. All outputs are compared with the kernel's reference.",
-        f"{verdicts.count('clean')} of {len(lines)} launches are clean.",
+        f"`python bench/check_own.py --write`, {datetime.date.today()}, {commit}, {done}",
+        "configurations. Processor time includes compilation. All outputs are compared with the",
+        f"kernel's reference. {verdicts.count('clean')} of {len(lines)} launches are clean.",
         "",
         "| kernel | choices | launch | verdict | findings and notes | seconds |",
         "|---|---|---|---|---|---|",
     ]
-    OUT.write_text("\n".join([*head, *lines]) + "\n")
+    return "\n".join([*head, *lines]) + "\n"
 
 
 if __name__ == "__main__":
