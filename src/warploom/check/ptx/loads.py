@@ -553,7 +553,7 @@ class Loads(MachineBase):
         *,
         replace: bool = False,
     ) -> None:
-        """A strong write publishes what its thread knows; where nobody can look, nothing is kept."""
+        """A strong write publishes what its thread knows; nothing is kept where nobody looks."""
         clocks = g.warp.cta.cluster.clocks
         for i, at in enumerate(start.tolist() if self.observers else ()):
             one = g.threads[i : i + 1]
