@@ -4,6 +4,7 @@
 #   FOLDER/triton/bin/python bench/foreign/triton_kernels.py OUT
 #   FOLDER/triton/bin/python bench/foreign/gluon_kernels.py OUT
 #   FOLDER/tilelang/bin/python bench/foreign/tilelang_kernels.py OUT    (needs nvcc)
+#   triton_more.py and tilelang_more.py in the same way
 #   FOLDER/cute/bin/python bench/foreign/cute_kernels.py OUT
 #   python bench/foreign/run.py OUT --json results.json
 set -eu

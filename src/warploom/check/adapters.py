@@ -452,6 +452,8 @@ class _CuteHost:
                 "kind": _CUTE_SCALARS[kind],
                 "value": self._argument(value) if found is None else found,
             }
+        elif kind == "!cute.fast_divmod_divisor<32>":
+            yield _divisor(self._number(self.makers[value].operands[0]))
         elif "sm90.mma<" in kind:
             yield {"kind": "u8", "value": 0}  # whether products add, before anything sets it
         elif "?" in kind:
@@ -479,12 +481,16 @@ class _CuteHost:
         given = self._argument(made.operands[0])
         if len(_layout(made.takes[0])[0]) != len(given["shape"]):
             raise ValueError(f"a tensor map over modes within modes: {made.takes[0]}")
-        coordinate = [_axis(b) for b in _layout(made.gives[1])[1]]  # of each mode
+        # Of each mode; a mode of one element has no coordinate of its own.
+        coordinate = [-1 if b == "0" else _axis(b) for b in _layout(made.gives[1])[1]]
+        if any(at < 0 and n != 1 for at, n in zip(coordinate, given["shape"], strict=True)):
+            raise ValueError(f"a tensor map that does not step along a mode: {made.gives[1]}")
         rank = 1 + max(coordinate)
         size = SIZES[given["dtype"]]
         dims, strides, box = [1] * rank, [size] * rank, [1] * rank
         for extent, step, at in zip(given["shape"], _steps(given), coordinate, strict=True):
-            dims[at], strides[at] = extent, step * size
+            if at >= 0:
+                dims[at], strides[at] = extent, step * size
         basis = kind[kind.index("tma_gbasis") :].split('"')[1]
         for side, mode in zip(*_sides(basis), strict=True):
             box[coordinate[_axis(mode)]] *= int(side)
@@ -505,6 +511,21 @@ class _CuteHost:
             "interleave": "none",
             "oob": "zero",
         }
+
+
+def _divisor(number: int | None) -> dict[str, Any]:
+    """A divisor that the host prepares: quotients by a high product, a sum and two shifts."""
+    if number is None or number < 1:
+        raise ValueError(f"a divisor of {number}")
+    bits = (number - 1).bit_length()
+    factor = (1 << 32) * ((1 << bits) - number) // number + 1
+    fields = [
+        {"offset": 0, "kind": "u32", "value": number},
+        {"offset": 4, "kind": "u32", "value": factor & 0xFFFFFFFF},
+        {"offset": 8, "kind": "u8", "value": min(bits, 1)},
+        {"offset": 9, "kind": "u8", "value": max(bits - 1, 0)},
+    ]
+    return {"kind": "struct", "bytes": 12, "fields": fields}
 
 
 def _steps(given: Mapping[str, Any]) -> list[int]:

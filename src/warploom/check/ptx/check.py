@@ -301,7 +301,7 @@ def _compare(
         for name, raw in launch.initial(seed).items()
     }
     given = {n: v for n, v in before.items() if launch.tensors[n].role != "out"}
-    expected = against(**given)
+    expected = called(against, given)
     have = _outputs(machine, launch)
     if not isinstance(expected, Mapping):
         if len(have) != 1:
@@ -315,6 +315,18 @@ def _compare(
         if name not in have:
             raise CheckError(f"against returned {name!r}, which is no output", where="against")
         difference(name, have[name], np.asarray(value), launch.tensors[name].dtype, findings, order)
+
+
+def called(against: Callable[..., Any], given: Mapping[str, Array]) -> Any:  # noqa: ANN401
+    """What the author's function returns; what it raises is an error of the input."""
+    try:
+        return against(**given)
+    except Exception as error:
+        raise CheckError(
+            f"against raised {type(error).__name__}: {str(error)[:200]}",
+            where="against",
+            why=f"it was called with {', '.join(f'{n} {v.shape}' for n, v in given.items())}",
+        ) from error
 
 
 def difference(

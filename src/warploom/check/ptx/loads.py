@@ -553,9 +553,9 @@ class Loads(MachineBase):
         *,
         replace: bool = False,
     ) -> None:
-        """A strong write publishes what its thread knows."""
+        """A strong write publishes what its thread knows; nothing is kept where nobody looks."""
         clocks = g.warp.cta.cluster.clocks
-        for i, at in enumerate(start.tolist()):
+        for i, at in enumerate(start.tolist() if self.observers else ()):
             one = g.threads[i : i + 1]
             stamp = clocks.stamp(one)
             key = (memory.name, at)

@@ -260,6 +260,7 @@ class MachineBase:
         self.grid_waits = any(
             i.parts[0] == "griddepcontrol" and "wait" in i.parts for i in program.instrs
         )
+        self.observers = any(map(_observes, program.instrs))
         self.boxes: dict[Any, tuple[Array, Array]] = {}
         self.observed: dict[tuple[str, int, int, int], int] = {}
         self.names: dict[str, tuple[str, int]] = {}  # symbol -> space, address
@@ -995,6 +996,14 @@ class MachineBase:
                 why="the launch is too long, or a loop does not end",
                 fix="choose a smaller launch, or raise the budget",
             )
+
+
+def _observes(instr: Instr) -> bool:
+    """Whether an instruction can take part in the order that strong writes make."""
+    head = instr.parts[0]
+    if head == "ld":
+        return any(p in ("relaxed", "acquire", "volatile", "mmio") for p in instr.parts)
+    return head == "atom" or (head == "fence" and "proxy" in instr.parts)
 
 
 class Machine(MachineBase):
