@@ -342,3 +342,24 @@ def test_one_wave_releases_what_the_others_stored(wait, release, order, verdict)
     )
     report = verdict_of(body, grid=2, axioms={"cu_order": order})
     assert report.verdict is verdict, str(report)
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        ("\ts_dcache_inv\n", Verdict.CLEAN),
+        ("", Verdict.RACE),
+    ],
+)
+def test_a_scalar_load_of_a_line_that_its_cache_may_still_hold(between, expected):
+    """The first load brings the line in; the store does not change it there."""
+    load = "\ts_load_dword s{}, s[6:7], 0x0\n\ts_waitcnt lgkmcnt(0)\n"
+    body = (
+        load.format(12) + "\tv_mov_b32_e32 v9, 0\n\tv_mov_b32_e32 v4, 7\n"
+        "\tglobal_store_dword v9, v4, s[6:7]\n\ts_waitcnt vmcnt(0)\n" + between + load.format(13)
+        + "\tv_mov_b32_e32 v4, s13\n\tglobal_store_dword v1, v4, s[6:7] offset:1024\n"
+    )  # fmt: skip
+    report = verdict_of(body, threads=64)
+    assert report.verdict is expected, report.text()
+    without = body.replace(load.format(12), "", 1).replace(between, "", 1)
+    assert verdict_of(without, threads=64).verdict is Verdict.CLEAN  # nothing is in the cache

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from warploom.axioms import resolve
-from warploom.check.amdgcn import check_amdgcn
+from warploom.check.amdgcn import check_amdgcn, read_kernel
+from warploom.check.amdgcn.uses import is_dma
 from warploom.check.launch import Launch
 
 FOLDER = Path(__file__).parents[2] / "bench" / "syncbench" / "amd"
@@ -51,3 +52,18 @@ def test_the_files_are_what_the_script_writes(tmp_path, monkeypatch):
     assert made
     for path in made:
         assert (tmp_path / path).read_text() == (FOLDER / path).read_text(), path
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_verdict_without_vm_order_is_what_a_run_without_it_says(name):
+    """Every file with LDS-DMA names the axiom and gives both verdicts."""
+    text = (FOLDER / name / "fixed.s").read_text()
+    uses_dma = any(is_dma(i) for i in read_kernel(text).instructions)
+    said = [a for a in verdict(name, "fixed").assumes if a.startswith("vm_order")]
+    assert bool(said) is uses_dma
+    if not uses_dma:
+        return
+    launch = Launch.read(FOLDER / name / "launch.json")
+    off = check_amdgcn(text, launch, axioms=resolve({"vm_order": False})).verdict.value
+    word = "the same" if off == "clean" else off
+    assert said[0].endswith(f"Turned off, the verdict is {word}.")
