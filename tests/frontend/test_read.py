@@ -379,3 +379,29 @@ def test_what_vectors_make_takes_the_order_a_product_needs():
     k, n = np.arange(70)[:, None], np.arange(5)
     made = products_of_signs.reference(x, types="bf16", sizes={"n": 5})
     close(made, x @ np.where((k & n) % 2, -1.0, 1.0))
+
+
+@wl.kernel
+def over_three_axes(x: wl.In["b", "s", "c"], out: wl.Out["b", "c"]):
+    b, c = wl.tile(out)
+    acc = wl.zeros(b, c)
+    for s in wl.steps(x.s):
+        acc += x[b, s, c].sum(axis=1)
+    out[b, c] = acc
+
+
+@wl.kernel
+def over_two_axes(x: wl.In["b", "s", "c"], out: wl.Out["b", "c"]):
+    b, c = wl.tile(out, unit="b")
+    acc = wl.zeros(c)
+    for s in wl.steps(x.s):
+        acc += x[b, s, c].sum(axis=0)
+    out[b, c] = acc
+
+
+def test_a_tile_of_three_axes_is_told_what_to_walk():
+    with pytest.raises(wl.KernelShapeError, match=r"over \(b, s, c\)") as found:
+        over_three_axes.specialise({"x": "f32", "out": "f32"})
+    assert "wl.tile(..., unit='b')" in found.value.fix
+    x = normal(2, 3, 4)
+    close(over_two_axes.reference(x, types="f32"), x.sum(1))

@@ -142,3 +142,29 @@ def test_a_cta_touches_no_byte_that_it_need_not(name):
     )
     assert sum(report.figures["bytes_per_cta"].values()) == least
     assert sum(report.figures["bytes"].values()) < 2 * least
+
+
+@wl.kernel
+def until_a_shared_number(
+    x: wl.In["b", "m", "n"], w: wl.In["b", "n", wl.i32], k: wl.In["m", "k"], out: wl.Out["b", "m"]
+):
+    b, m = wl.tile(out, unit="b")
+    last = w[b, :].max()
+    acc = x[b, m, :].sum(axis=1)
+    for i in wl.steps(k.k, 8, until=last):
+        acc += k[m, i].sum(axis=1)
+    out[b, m] = acc
+
+
+@hc.NEEDS_COMPILER
+@pytest.mark.parametrize("m", [1, 3])
+def test_threads_without_rows_agree_on_bounds(m):
+    """They meet the others at barriers of the loop, whose end is made of what all rows share."""
+    rng = np.random.default_rng(m)
+    x, k = rng.integers(-4, 5, (4, m, 600)), rng.integers(-4, 5, (m, 50))
+    w = np.array([[40], [7], [0], [33]]) - rng.integers(0, 3, (4, 600))
+    sizes = {"b": 4, "m": m, "n": 600, "k": 50}
+    given = {"x": x, "w": w, "k": k}
+    got = executed(until_a_shared_number, "f32", sizes, given, grid=1)
+    sums = [k[:, : max(0, w[b].max())].sum(1) for b in range(4)]
+    np.testing.assert_array_equal(got, x.sum(2) + np.stack(sums))

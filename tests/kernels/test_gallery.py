@@ -14,7 +14,7 @@ QUICK = ("layer_norm", "column_sum", "transpose", "greatest", "sample", "welford
 # The PTX of the router moves accumulators in flight; the assembler inserts waits.
 REFUSED: tuple[str, ...] = ()
 UNCLEAN = (*REFUSED, "router")
-QUICK_HOST = ("batch_norm", "clip_loss", "lora_rank12", "route_top8")
+QUICK_HOST = ("gptq_gemm", "batch_norm", "clip_loss", "lora_rank12", "route_top8")
 HOST = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from warploom.codegen.cuda.tile.simt_layout import has_products
 from warploom.codegen.cuda.tile.source import Source, emit_kernel
+from warploom.codegen.cuda.tile.work import UnprintableError
 from warploom.compiler.compile_cache import (
     cached_schedule,
     keep_refusal,
@@ -427,7 +428,7 @@ class Compiled:
             return found
         try:
             return self._build_pipelined()
-        except (GeometryError, KernelError, SchedulingError) as error:
+        except (GeometryError, KernelError, SchedulingError, UnprintableError) as error:
             return self._build_block(error)
 
     def _build_block(self, refused: Exception) -> Built:

@@ -69,12 +69,22 @@ def places(
         frame.wrong_shape(
             node,
             f"a tile of '{tensor.name}' over ({', '.join(names)})",
-            why="a tile has at most two axes, all different; the last two of wl.tile are "
-            "cut into tiles, only those before them are walked one element at a time",
-            fix="give wl.tile this axis before two others, one of them whole where there is no "
-            "other: b, m = wl.tile('b', 'm', 'n', whole='n')",
+            why="a tile has at most two axes, all different; the last two of wl.tile are cut into "
+            "tiles, those before them and units are walked one element at a time",
+            fix=_fewer_axes(frame, names),
         )
     return tuple(at), tuple(dims)
+
+
+def _fewer_axes(frame: Frame, names: list[str]) -> str:
+    """How an access of too many axes loses one: tiles of the grid become units."""
+    walked = [frame.build.vars[n] for n in names]
+    tiled = [v.axis for v in walked if v.walk is Walk.TILE]
+    if tiled:
+        return f"walk '{tiled[0]}' one element at a time: wl.tile(..., unit='{tiled[0]}')"
+    steps = [v.axis for v in walked if v.walk is Walk.STEP]
+    axis = (steps or [v.axis for v in walked])[0]
+    return f"walk '{axis}' one element at a time: for {axis} in wl.steps(x.{axis}, 1):"
 
 
 def _place(

@@ -111,8 +111,20 @@ class _Writer:
                 self.order[op.result.name] = i
         self.uses = count_uses(self.kernel.ops)
         self.partial: dict[str, tuple[str, ...]] = {}  # carried values collected by each thread
+        self.only_rows = self.guarding_rows()
+
+    def guarding_rows(self) -> ThreadAxis | None:
+        """The rows of tiles whose absence lets threads leave out what all rows share.
+
+        None where something is summed up of what rows share alone: loops end by such numbers, for
+        all threads at once. Loops along rows have elements of their own.
+        """
         rows = [a for a in self.layout.axes.values() if not a.columns]
-        self.only_rows = rows[0] if len(rows) == 1 else None
+        if len(rows) != 1 or self.kernel.var(rows[0].var).walk is not Walk.TILE:
+            return None
+        sums = (op for op in walk(self.kernel.ops) if isinstance(op, Reduce))
+        alone = any(rows[0].var not in self.values[op.arg].vars for op in sums)
+        return None if alone or self.layout.groups == 1 else rows[0]
 
     @property
     def grouped(self) -> str | None:
@@ -821,10 +833,8 @@ class _Writer:
         whose threads store such a value for all of them, is always there.
         """
         axis = self.only_rows
-        if axis is None or axis.var in names or self.layout.groups == 1:
+        if axis is None or axis.var in names:
             return []
-        if self.kernel.var(axis.var).walk is not Walk.TILE:
-            return []  # not everywhere: loops along rows have elements of their own
         return [f"own_{axis.var} < end_{axis.var}"]
 
     def vars_of(self, at: tuple[At, ...]) -> tuple[str, ...]:

@@ -69,6 +69,10 @@ class Fact(NamedTuple):
     small: bool = False
 
 
+class UnprintableError(BackendError):
+    """A pipelined form whose elements have no text; the kernel may have another form."""
+
+
 @dataclass(frozen=True)
 class Work:
     """One vector operation in terms of the running iteration; ``block``: the one of its rows, where
@@ -139,9 +143,9 @@ class Work:
             return
         raise self.refused(f"register {register or self.op.layout.register} of {array.name}")
 
-    def refused(self, what: str) -> BackendError:
+    def refused(self, what: str) -> UnprintableError:
         """What the printed loops cannot express."""
-        return BackendError(
+        return UnprintableError(
             f"{what} in {self.op.op}",
             where=self.module.name,
             why="elements of a thread are printed for the layout of wgmma accumulators",
