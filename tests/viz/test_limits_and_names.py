@@ -16,6 +16,7 @@ from warploom.viz.bottleneck import bottleneck, runs_ahead, stalls_of
 from warploom.viz.html import timeline_html
 from warploom.viz.panels import EntryLine, marked_code
 from warploom.viz.scene import steady_window
+from warploom.viz.svg import timeline_svg
 
 from ..cli.runner import warploom
 from .browser import opened, settled, started
@@ -354,3 +355,13 @@ def test_a_comparison_of_long_names_fits_a_phone(browser, tmp_path):
     shown, messages = opened(browser, page, width=390, height=800)
     assert shown.evaluate("document.documentElement.scrollWidth") <= 390
     assert messages == []
+
+
+def test_a_long_headline_of_an_svg_fits_its_picture(browser, tmp_path):
+    _, sim, pace = run_of("attention")
+    page = tmp_path / "attention.svg"
+    page.write_text(timeline_svg(sim, width=900, pace=pace))
+    shown, _ = opened(browser, page, width=1500, height=900)
+    ends = "[...document.querySelectorAll('text.h')].map(t => t.getBBox().x + t.getBBox().width)"
+    wide = float(re.search(r'<svg[^>]* width="([\d.]+)"', page.read_text())[1])
+    assert all(end <= wide for end in shown.evaluate(ends))

@@ -12,7 +12,7 @@ from warploom.errors import ConfigError
 from warploom.ir.dataflow import Flow
 from warploom.ir.machine_costs import MachineCosts
 from warploom.ir.schedule_ops import DepEdge, OpDesc, Phase, ScheduleEntry
-from warploom.ir.validation import integer, judge, numbers
+from warploom.ir.validation import check_fields, integer, numbers
 
 SCHEMA = "warploom.schedule/1"
 
@@ -70,7 +70,7 @@ class Protocol:
 
     def __post_init__(self) -> None:
         one = dict.fromkeys(("groups", "waves_per_group", "k_tiles_per_iteration"), (1, None))
-        judge(self, bounds=one)
+        check_fields(self, bounds=one)
         if self.stagger_index is not None:
             integer(self.stagger_index, "stagger_index", "Protocol", least=0)
 
@@ -117,7 +117,7 @@ class KernelShape:
     def __post_init__(self) -> None:
         numbers(self.tile, 3, "tile", "KernelShape", least=1)
         numbers(self.mma, 3, "mma", "KernelShape", least=1)
-        judge(self)
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

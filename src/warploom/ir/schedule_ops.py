@@ -14,7 +14,7 @@ from enum import Enum, IntEnum
 from typing import Any
 
 from warploom.ir.dataflow import FlowOperand, Key
-from warploom.ir.validation import all_of, instance, integer, judge, member
+from warploom.ir.validation import all_of, check_fields, instance, integer, member
 
 
 class ResourceKind(Enum):
@@ -357,7 +357,7 @@ class ScheduleEntry:
     reason: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        judge(self)
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +373,7 @@ class DepEdge:
     loop_distance: int = 0
 
     def __post_init__(self) -> None:
-        judge(self, least=None)
+        check_fields(self, least=None)
 
     @classmethod
     def flow(cls, producer: int, consumer: int, loop_distance: int = 0) -> DepEdge:

@@ -52,7 +52,7 @@ def integer(
         )
 
 
-def judge(
+def check_fields(
     record: object,
     *,
     least: int | None = 0,

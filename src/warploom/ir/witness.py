@@ -1,7 +1,7 @@
 """``Witness``: one concrete interleaving of a schedule document, as data, as JSON and as text.
 
 A verifier that says "this can go wrong" writes a witness; a machine that shares no code with that
-judge runs it and shows the wrong numbers. What a step means, exactly:
+verifier runs it and shows the wrong numbers. What a step means, exactly:
 
 **The machine.** It runs the waves named in ``waves`` and no others; each writes its own share of
 every slot. Every wave runs the document's program for ``trip_count`` iterations under the

@@ -40,7 +40,7 @@ FAR = 1024  # iterations of a CTA in which they drift apart
 SIDE = 4  # of the squares of tiles that neighbours take
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 CLUSTERS = (2,)  # CTAs that fetch together: of four, a tenth of the SMs stays empty
-ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes nobody told
+ASSUMED, ASSUMED_UNITS = 4096, 16  # sizes of axes that are not stated
 ROOMY = 128  # elements of an axis that leave all extents to choose from
 ALTERNATE = 2  # consumers that take tiles in turn
 

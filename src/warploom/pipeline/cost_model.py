@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from warploom.errors import CostModelError
 from warploom.ir.schedule_ops import MAX_KERNEL_TAG, OpDesc, OpRole, ResourceKind, tag_name
-from warploom.ir.validation import all_of, instance, integer, judge
+from warploom.ir.validation import all_of, check_fields, instance, integer
 from warploom.pipeline.body import Pipe
 
 
@@ -23,7 +23,7 @@ class OpCost:
     vgpr_kill: int = 0
 
     def __post_init__(self) -> None:
-        judge(self, error=CostModelError)
+        check_fields(self, error=CostModelError)
 
     @classmethod
     def none(cls) -> OpCost:

@@ -98,6 +98,7 @@ def _attributes(attrs: dict[str, str]) -> str:
 LEFT, RIGHT, TOP = 158.0, 16.0, 74.0
 LANE, TRACK, GAP, BAND_GAP, PHASE = 15.0, 7.0, 3.0, 14.0, 13.0
 MIN_WIDTH, CHAR = 400, 5.6
+HEAD, BOLD = 13.0, 8.0  # pixels of the headline, and of one of its letters
 
 _STYLE = (
     "text{font:10px system-ui,-apple-system,'Segoe UI',sans-serif;fill:#222}"
@@ -136,7 +137,10 @@ class _Painter:
         self.y = TOP
 
     def paint(self) -> str:
-        self.out.text(12, 22, headline(self.scene), "h")
+        words = headline(self.scene)
+        fits = (self.width - 24) / (BOLD * len(words))  # a long one is written smaller, never cut
+        small = {} if fits >= 1 else {"style": f"font-size:{HEAD * fits:.1f}px"}
+        self.out.text(12, 22, words, "h", **small)
         self._ruler()
         for band in self.scene.bands:
             self._band(band)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from warploom.ir.schedule_ops import OpRole, ResourceKind
-from warploom.ir.validation import integer, judge
+from warploom.ir.validation import check_fields, integer
 from warploom.pipeline.config.pipeline import (
     BlockSizing,
     FragOrder,
@@ -168,4 +168,4 @@ class AMDScheduleHints:
     b_loads_per_thread: int
 
     def __post_init__(self) -> None:
-        judge(self)
+        check_fields(self)

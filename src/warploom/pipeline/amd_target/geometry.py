@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from warploom.errors import ConfigError, GeometryError
 from warploom.ir.counter_dialect import KernelShape
-from warploom.ir.validation import boolean, instance, integer, judge
+from warploom.ir.validation import boolean, check_fields, instance, integer
 from warploom.pipeline.amd_target.cost import mi355x_target
 from warploom.pipeline.config.target import TargetProfile
 
@@ -47,7 +47,7 @@ class KernelGeometry:
     element: str = ""
 
     def __post_init__(self) -> None:
-        judge(self, least=1, bounds=_STATED_ELSEWHERE, error=GeometryError)
+        check_fields(self, least=1, bounds=_STATED_ELSEWHERE, error=GeometryError)
         where = f"tile {self.tile}, MMA {self.mma}, {self.elem_bytes} bytes an element"
         _require(
             self.simd_width * self.elem_bytes == 16,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from warploom.errors import ProgramError, StructureError
 from warploom.ir.schedule_ops import OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
-from warploom.ir.validation import all_of, instance, integer, judge
+from warploom.ir.validation import all_of, check_fields, instance, integer
 from warploom.pipeline.block_expand.spec import MMABlockSpec
 from warploom.pipeline.body import EntryBuilder
 from warploom.pipeline.config.pipeline import PipelineConfig
@@ -24,7 +24,7 @@ class PipelineProgram:
     to_the_letter: bool = False  # waits and layout as the reference has them, gaps included
 
     def __post_init__(self) -> None:
-        judge(self)
+        check_fields(self)
         instance(self.explicit_blocks, (tuple, list), "explicit_blocks", "PipelineProgram")
         for i, ops in enumerate(self.explicit_blocks):
             all_of(ops, OpDesc, f"explicit_blocks[{i}]", "PipelineProgram")

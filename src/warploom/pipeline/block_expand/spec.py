@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from warploom.errors import ProgramError
 from warploom.ir.schedule_ops import OpDesc, Phase, ScheduleEntry
-from warploom.ir.validation import boolean, instance, judge
+from warploom.ir.validation import boolean, check_fields, instance
 from warploom.pipeline.body import EntryBuilder
 from warploom.pipeline.sync.marks import derived
 
@@ -53,7 +53,7 @@ class MMABlockSpec:
     stated: frozenset[str] = frozenset()  # flags above that an author asked for
 
     def __post_init__(self) -> None:
-        judge(self)
+        check_fields(self)
         if len(self.more_global_loads) != len(self.more_global_prefetch):
             raise ProgramError(
                 f"more_global_prefetch has {len(self.more_global_prefetch)} flags for "

@@ -8,7 +8,7 @@ from enum import Enum
 
 from warploom.errors import ConfigError
 from warploom.ir.schedule_ops import OpDesc, OpRole
-from warploom.ir.validation import judge
+from warploom.ir.validation import check_fields
 
 
 def field_docs(cls: type) -> dict[str, str]:
@@ -48,7 +48,7 @@ class LoopCarriedSpec:
     selector: int
 
     def __post_init__(self) -> None:
-        judge(self)
+        check_fields(self)
 
     @classmethod
     def fragment_zero(cls) -> LoopCarriedSpec:
@@ -73,7 +73,7 @@ class BlockSizing:
     max_globals: int = 0
 
     def __post_init__(self) -> None:
-        judge(self)
+        check_fields(self)
 
     @classmethod
     def default_2x2(cls) -> BlockSizing:
@@ -93,7 +93,7 @@ class FragOrder:
     b_before_a: bool
 
     def __post_init__(self) -> None:
-        judge(self)
+        check_fields(self)
 
     @classmethod
     def b_first(cls) -> FragOrder:
@@ -115,7 +115,7 @@ class WarpStaggerRule:
     fixed_amount: int
 
     def __post_init__(self) -> None:
-        judge(self, why={"fixed_amount": "it is the index of a prologue entry"})
+        check_fields(self, why={"fixed_amount": "it is the index of a prologue entry"})
 
     @classmethod
     def none(cls) -> WarpStaggerRule:
@@ -187,7 +187,7 @@ class PipelineConfig:
     def __post_init__(self) -> None:
         why = {"depth": "every buffer of the ring holds a whole tile of shared memory"}
         fields = dict.fromkeys(("ch0_match_field", "ch1_match_field"), (None, None))
-        judge(self, bounds={"depth": (0, MAX_DEPTH), **fields}, why=why)
+        check_fields(self, bounds={"depth": (0, MAX_DEPTH), **fields}, why=why)
         for name in ("ch0_match_field", "ch1_match_field"):
             if getattr(self, name) not in (0, 1):
                 raise ConfigError(

@@ -18,7 +18,7 @@ from typing import ClassVar, Self
 
 from warploom.errors import NoEffectWarning
 from warploom.ir.schedule_ops import OpDesc, OpRole
-from warploom.ir.validation import judge
+from warploom.ir.validation import check_fields
 from warploom.pipeline.config.pipeline import PipelineConfig, SchedulingStrategy
 from warploom.pipeline.sync.marks import SyncPolicy, derived
 
@@ -86,7 +86,7 @@ class ScheduleConfig:
     wrap_waits_with_sched_barrier: bool = False
 
     def __post_init__(self) -> None:
-        judge(self, why=_WHY)
+        check_fields(self, why=_WHY)
 
     @classmethod
     def from_strategies(
@@ -170,7 +170,7 @@ class _Bundle:
     _OTHER_NAMES: ClassVar[dict[str, str]] = {}
 
     def __post_init__(self) -> None:
-        judge(self)
+        check_fields(self)
 
     @classmethod
     def default(cls) -> Self:

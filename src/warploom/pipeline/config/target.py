@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warploom.ir.machine_costs import MachineCosts
-from warploom.ir.validation import instance, judge
+from warploom.ir.validation import check_fields, instance
 from warploom.pipeline.config.pipeline import PipelineConfig
 from warploom.pipeline.cost_model import TargetCostModel
 
@@ -26,6 +26,6 @@ class TargetProfile:
     machine: MachineCosts | None = None
 
     def __post_init__(self) -> None:
-        judge(self)
+        check_fields(self)
         if self.machine is not None:
             instance(self.machine, MachineCosts, "machine", "TargetProfile")

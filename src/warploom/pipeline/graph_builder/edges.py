@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from warploom.errors import GraphError
 from warploom.ir.schedule_ops import DepEdge, DepKind, KOffsetKind, OpDesc, OpRole
-from warploom.ir.validation import all_of, instance, integer, judge
+from warploom.ir.validation import all_of, check_fields, instance, integer
 from warploom.pipeline.config.pipeline import PipelineConfig
 from warploom.pipeline.graph_builder.named import check_names, is_named, named_edges
 
@@ -58,7 +58,7 @@ class EdgeRule:
     first_match_only: bool = False
 
     def __post_init__(self) -> None:
-        judge(self, least=-1, bounds=_BOUNDS)
+        check_fields(self, least=-1, bounds=_BOUNDS)
 
 
 _LOAD, _STORE, _FRAG = OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE, OpRole.FRAGMENT_LOAD

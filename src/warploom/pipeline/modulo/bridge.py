@@ -30,7 +30,7 @@ class Lds(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuloRequest:
-    """What a compilation with ``SchedulingStrategy.MODULO`` may be told beyond its configs.
+    """What a compilation with ``SchedulingStrategy.MODULO`` takes beyond its configs.
 
     ``lds``: a slot per K-partition, or one ring over all partitions (more depths are possible).
     ``smem_budget`` counts in units of ``occupancies.buffer_bytes``. ``peeled`` iterations beyond

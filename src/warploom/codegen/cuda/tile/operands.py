@@ -120,7 +120,7 @@ def _copy(context: Context, entry: LoadEntry, site: Site) -> Copy:
 
 
 def _policy(found: TensorMap) -> str:
-    """What the L2 is told of a copy."""
+    """The L2 hint of a copy."""
     words = {"evict_last": "policy_keep", "evict_first": "policy_pass"}
     return f", {words[found.l2]}" if found.l2 else ""
 

@@ -1,4 +1,4 @@
-"""Random runs, each with its own quick and slow agents, and the order that went wrong, told.
+"""Random runs, each with its own quick and slow agents, and the order that went wrong, in words.
 
 A run follows from its tile lengths and its seed, so a witness can be run again: ``replay`` ends in
 the same fault, or the document was repaired.
@@ -108,7 +108,7 @@ def first_fault(
 
 
 SEEDS = range(150)
-SHOWN = 14  # the last events of a run that are told
+SHOWN = 14  # the last events of a run that are shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
