@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from warploom.check.amdgcn import check_amdgcn
+from warploom.check.amdgcn import check, check_amdgcn
 from warploom.check.launch import Launch
 from warploom.report import Verdict
 
@@ -89,3 +89,21 @@ def test_preloaded_arguments_behind_the_end_read_zero():
     )
     text = assembled("").replace(".amdhsa_user_sgpr_count 2", more)
     assert check_amdgcn(text, small_launch()).verdict is Verdict.CLEAN
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "\ts_branch .Lx\n",
+        "\ts_add_u32 s12, s12, 1\n\ts_branch .Lx\n",
+        "\tds_write_b32 v1, v1\n\ts_branch .Lx\n",
+        "\tglobal_store_dword v1, v1, s[6:7]\n\ts_branch .Lx\n",
+    ],
+)
+def test_endless_loops_are_given_up(loop, monkeypatch):
+    """In steps, or in accesses: each access to memory is kept until the end."""
+    monkeypatch.setattr(check, "MAX_ACCESSES", 2_000)
+    text = assembled("\ts_mov_b32 s12, 0\n.Lx:\n" + loop)
+    report = check_amdgcn(text, small_launch(), max_steps=10_000)
+    assert report.verdict in (Verdict.UNSUPPORTED, Verdict.DEADLOCK)
+    assert report.figures["instructions"] < 50_000

@@ -27,6 +27,8 @@ from warploom.report import AddressRange, CodeFinding, CodeReport, Verdict
 
 Against = Callable[..., Any]
 MAX_WAVES = 4096
+MAX_STEPS = 5_000_000  # seconds, not minutes, until an endless loop is given up
+MAX_ACCESSES = 250_000
 TOLERANCE = {"f32": 1e-4, "f64": 1e-9, "f16": 4e-3, "bf16": 2e-2, "e4m3": 0.13, "e5m2": 0.26}
 
 
@@ -39,7 +41,7 @@ def check_amdgcn(
     entry: str = "",
     seed: int = 0,
     file: str = "<source>",
-    max_steps: int = 20_000_000,
+    max_steps: int = MAX_STEPS,
     schedules: tuple[str, ...] = (),
     tolerance: float | None = None,
 ) -> CodeReport:
@@ -152,7 +154,11 @@ class _Check:
         arguments, assumed = pack_arguments(self.kernel, self.launch, addresses, self.block)
         findings = Findings(self.launch.described())
         settings = Settings(
-            axioms=self.axioms, order=order, seed=self.seed, max_steps=self.max_steps
+            axioms=self.axioms,
+            order=order,
+            seed=self.seed,
+            max_steps=self.max_steps,
+            max_accesses=MAX_ACCESSES,
         )
         groups = make_groups(self.kernel, self.launch, self.block, memory, arguments)
         if any(is_dma(i) for i in self.kernel.instructions):

@@ -60,7 +60,7 @@ CODE = 0x0000_7B00_0000_0000  # where the code stands, for those who ask
 CODE_STEP = 4  # bytes an instruction, whatever its encoding
 COMPLETE = -1  # minus a wave: its marks of operations that are complete, written back or not
 _ORDER = re.compile(r"(forward|reverse|shuffled|random|starve\d{0,4})$")
-SLICE = 100_000  # instructions a workgroup runs before others get their turn
+SLICE = 20_000  # instructions a workgroup runs before others get their turn
 
 
 @dataclass(slots=True)
@@ -75,6 +75,7 @@ class Settings:
     order: str = "forward"
     seed: int = 0
     max_steps: int = 20_000_000
+    max_accesses: int = 10_000_000  # to global memory; each is kept until the end
 
 
 @dataclass(slots=True)
@@ -207,7 +208,7 @@ class Machine:
                     return
                 continue
             for wave in self._ordered(ready, turn):
-                limit = self._limit()
+                limit = max(1, min(self._limit(), self.settings.max_steps - self.steps + 1))
                 ran = self._advance(wave, limit)
                 budget -= ran
                 self.steps += ran
@@ -841,6 +842,11 @@ class Machine:
         """Record one access to global memory."""
         if kind != "r":
             self._changes += 1
+        if len(self.journal.accesses) >= self.settings.max_accesses:
+            raise UnsupportedError(
+                f"the launch makes more than {self.settings.max_accesses} accesses to memory",
+                fix="a smaller launch",
+            )
         w.accesses += not scalar
         known = w.vm.log if not scalar else w.lgkm.log
         access = Access(
