@@ -32,6 +32,7 @@ sys.path.insert(0, str(ROOT))
 from bench.lib.compile_cases import CASES, WANTED  # noqa: E402
 
 LIMIT = 300
+BELOW = "## What is behind it"
 TRITON = {f"Triton, {name}": name for name in ("GEMM", "SwiGLU", "attention")}
 EXPONENTS = {  # growth from the first case to the second, twice as many ops
     "ops of an epilogue": (
@@ -197,8 +198,10 @@ def main():
         print(f"{found['cases'][name]['cpu_s']:8.2f} s  {name}  {found['cases'][name]}", flush=True)
         if args.out:
             args.out.write_text(json.dumps(found, indent=1) + "\n")
-    if args.markdown:
-        args.markdown.write_text(markdown(found))
+    if args.markdown:  # what somebody wrote below the table stays
+        old = args.markdown.read_text() if args.markdown.exists() else ""
+        at = old.find(BELOW)
+        args.markdown.write_text(markdown(found) + ("\n" + old[at:] if at >= 0 else ""))
 
 
 if __name__ == "__main__":
