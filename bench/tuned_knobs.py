@@ -27,6 +27,14 @@ TYPES = {
     "int4_gemm": {"x": "bf16", "out": "bf16"},
     "fp8_gemm": {"x": "bf16", "w": "e4m3", "out": "bf16"},
 }
+FOLLOWS = (
+    "What is done with it: a kernel that no table knows, but that does the same to tiles as a",
+    "shipped one, takes the whole entry of that one first (`warploom.compiler.similar`),",
+    "also knobs that no model predicts: `tile_prefetch`, `full_wait_after`, `deferred_mmas`,",
+    "`cta_sync_interval`, `reserved_registers`, `zero_init_accumulators`. Issue times (`schedule`)",
+    "are of one loop; another gets its own. Kernels that are like none get the model's choices:",
+    "where the model has 0 hits, a few entries of one family are all there is to learn from.",
+)
 NOT_PREDICTED = {"schedule"}
 
 
@@ -101,6 +109,7 @@ def main():
         else:
             found = (rows[k, s] for s in ("entries", "model", "neighbour", "either"))
             lines.append(f"| {k} | " + " | ".join(map(str, found)) + " |")
+    lines += ["", *FOLLOWS]
     text = "\n".join(lines) + "\n"
     print(text)
     if args.out:

@@ -43,7 +43,8 @@ def none_of(modules, *names):
 
 def test_the_public_functions_load_no_pass_and_no_numpy():
     modules, _ = loaded("import warploom; warploom.gemm; warploom.attention; warploom.swiglu")
-    none_of(modules, *HEAVY, *PASSES)
+    none_of(modules, *HEAVY, *PASSES, "importlib.metadata")
+    assert len({m for m in modules if m.startswith("warploom")}) <= 110
 
 
 def test_importing_the_package_loads_next_to_nothing():

@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from warploom.codegen.cuda.tile.source import Source
@@ -49,6 +48,8 @@ def cached_schedule(
 
 @cache
 def _solver() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow)
+
     try:
         return version("ortools")
     except PackageNotFoundError:  # not there, or unpacked by hand

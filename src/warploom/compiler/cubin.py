@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +166,8 @@ def find_nvdisasm() -> str | None:
     """The disassembler: of a CUDA toolkit on the PATH, or of the package on PyPI."""
     if (found := shutil.which("nvdisasm")) is not None:
         return found
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 (slow)
+
     try:
         files = distribution("nvidia-cuda-nvdisasm").files or ()
     except PackageNotFoundError:
