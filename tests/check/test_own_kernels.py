@@ -58,6 +58,13 @@ def test_sums_are_cleared_before_the_fence_of_their_products():
     assert report.verdict is Verdict.CLEAN, report.text()
 
 
+def test_a_tensor_map_that_starts_before_its_tensor():
+    """Rows of a page are counted from the end: the launch has to place the map accordingly."""
+    _needs_compiler()
+    for report in check_kernel(_kernel("paged"), "paged", None, [], {}):
+        assert report.verdict is Verdict.CLEAN, report.text()
+
+
 @pytest.mark.parametrize("d", [64, 128, 256])
 def test_nothing_reads_registers_that_a_product_holds(d):
     sizes = f"h=1,g=1,t=128,s=128,d={d},i=1"

@@ -126,6 +126,7 @@ def _param(  # noqa: PLR0911 (one case a kind of parameter)
                     box=found.box,
                     element=tensors[p.tensor].dtype,
                     swizzle=_SPANS[p.span],
+                    offset=-found.ahead,  # what is counted from the end starts before the tensor
                 ),
             )
         case PointerParam():
