@@ -437,8 +437,30 @@ def added(d: Draw) -> Written:
     return Written("added", text, types, {"m": m, "n": n, "k": k}, arrays, {"alpha": 0.5})
 
 
+def nested(d: Draw) -> Written:
+    """A loop inside a loop beside products: a program of a whole CTA, which is not pipelined."""
+    m, f, k, e = d.size(70), d.size(130), d.size(130), d.choice((16, 32, 64))
+    act = d.choice(("wl.relu(u)", "wl.silu(u)", "u * 0.5", "wl.tanh(u) * alpha"))
+    text = source(
+        'x: wl.In["m", "k"], up: wl.In["f", "k"], down: wl.In["e", "f"], bias: wl.In["e", wl.f32],'
+        ' out: wl.Out["m", "e"], *, alpha: float',
+        'm = wl.tile(out, whole="e")',
+        "acc = wl.zeros(m, down.e)",
+        "for f in wl.steps(up.f, 64):",
+        "    u = wl.zeros(m, f)",
+        "    for k in wl.steps(x.k):",
+        "        u += x[m, k] @ up[f, k].T",
+        f"    acc += ({act}).to(x.dtype) @ down[:, f].T",
+        f"out[m] = acc * alpha + {d.mixed(['bias[:]', 'acc * 0.1'], 2)}",
+    )
+    arrays = {"x": d.array(m, k), "up": d.array(f, k), "down": d.array(e, f)}
+    arrays |= {"bias": d.array(e, kind="f32")}
+    types = {**dict.fromkeys(("x", "up", "down"), d.kind), "out": d.choice((d.kind, "f32"))}
+    return Written("nested", text, types, {"m": m, "f": f, "k": k, "e": e}, arrays, {"alpha": 0.5})
+
+
 FORMS = (row_kernel, tile_kernel, integers, integer_steps, listed, bounded, placed, several,
-         grouped, parted, added)  # fmt: skip
+         grouped, parted, added, nested)  # fmt: skip
 
 
 def random_source(seed: int) -> Written:

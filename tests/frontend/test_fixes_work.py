@@ -98,6 +98,7 @@ FIXED = {
     "too few arguments": ("wl.maximum(", tail("out[m, n] = wl.maximum(acc, 1.0)")),
     "strange argument": ("wl.exp(", tail("out[m, n] = wl.exp(acc * 0.01)")),
     "bits of a float": (".to(wl.i32)", tail("out[m, n] = acc + (acc.to(wl.i32) >> 4)")),
+    "type called": (".to(wl.f32)", tail("out[m, n] = acc.to(wl.f32)")),
     "gelu": ('approximate="tanh"', tail('out[m, n] = wl.gelu(acc, approximate="tanh")')),
     "store twice": ("store the final value once", tail("out[m, n] = acc * 2")),
     "= and +=": ("use one of them", tail("out[m, n] += acc")),

@@ -174,6 +174,7 @@ KINDS = [
     ("too few arguments", loop("acc += wl.maximum(acc)  # here"), "arguments, 1"),
     ("strange argument", loop("acc += wl.exp(acc, base=2)  # here"), "no argument 'base'"),
     ("tile called", loop("acc += acc(1)  # here"), "is called"),
+    ("type called", tail("out[m, n] = wl.f32(acc)  # here"), "is called"),
     ("None called", loop("acc += choice(acc)  # here"), "is not None"),
     ("NumPy on a tile", loop("acc += np.cumprod(acc)  # here"), "cannot be applied"),
     ("math on a tile", loop("acc += math.gamma(acc)  # here"), "cannot be applied"),

@@ -88,3 +88,28 @@ def test_torch_calls_and_ops() -> None:
     assert isinstance(found, torch.Tensor)
     assert torch.equal(found, right)
     assert torch.allclose(op.float(), right, rtol=2**-7)
+
+
+def test_a_block_that_is_entered_by_hand_lasts_until_it_is_left():
+    """Nobody holds what was entered: it must not end by itself."""
+    import gc
+
+    a = np.ones((3, 8), np.float32)
+    entered = warploom.interpreting(types="bf16")
+    entered.__enter__()
+    try:
+        warploom.interpreting(types="bf16", seed=1).__enter__()
+        gc.collect()
+        assert (warploom.gemm(a, a.T) == 8).all()
+    finally:
+        entered.__exit__(None, None, None)
+
+
+def test_a_function_can_be_interpreted_as_a_whole():
+    @warploom.interpreting(types="bf16")
+    def product(x):
+        return warploom.gemm(x, x.T)
+
+    assert (product(np.ones((3, 8), np.float32)) == 8).all()
+    with pytest.raises(BackendError):
+        warploom.gemm(np.ones((3, 8), np.float32), np.ones((8, 3), np.float32))

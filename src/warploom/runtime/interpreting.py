@@ -10,9 +10,8 @@ a GPU would run. ``WARPLOOM_INTERPRET=1`` does the same for a whole process.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import ContextDecorator
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,14 +60,30 @@ def active() -> Interpreting | None:
     return found
 
 
-@contextmanager
+class _Inside(ContextDecorator):
+    """A block, or a function, in which calls are interpreted.
+
+    No generator: one that nobody holds any more would end the block when it is collected.
+    """
+
+    def __init__(self, state: Interpreting) -> None:
+        self._state = state
+        self._before: list[Token[Interpreting | None]] = []
+
+    def __enter__(self) -> None:
+        self._before.append(_STATE.set(self._state))
+
+    def __exit__(self, *_: object) -> None:
+        _STATE.reset(self._before.pop())
+
+
 def interpreting(
     *,
     target: str = "h200",
     types: str | DType | None = None,
     timing: str = "adversarial",
     seed: int = 0,
-) -> Iterator[None]:
+) -> _Inside:
     """Execute public calls and kernels on the CPU, by the interpreter.
 
     Args:
@@ -89,11 +104,7 @@ def interpreting(
     except ValueError:
         known = ", ".join(d.value for d in DType if d.is_float)
         raise ConfigError(f"types={types!r}", where="interpreting", fix=known) from None
-    token = _STATE.set(Interpreting(target, kind, timing, seed))
-    try:
-        yield
-    finally:
-        _STATE.reset(token)
+    return _Inside(Interpreting(target, kind, timing, seed))
 
 
 def layout_of(tensor: Any, name: str, state: Interpreting) -> Layout:  # noqa: ANN401

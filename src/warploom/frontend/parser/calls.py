@@ -133,12 +133,18 @@ def call(
     if isinstance(function, _Method):
         return function.call(made)
     if not callable(function):
-        what = f"a {type(function).__name__}"
-        if isinstance(function, Value):
-            what = f"a tile of shape {shape(function)}"
-        fix = "index tensors with [ ]; a choice that is None needs 'if ... is not None:'"
-        made.fail(f"{what} is called", "only functions can be called", fix)
+        _not_callable(made, function)
     return _python(made, function) if made.is_static else _alike_or_inlined(made, function)
+
+
+def _not_callable(call: Call, function: object) -> NoReturn:
+    what = f"a {type(function).__name__}"
+    fix = "index tensors with [ ]; a choice that is None needs 'if ... is not None:'"
+    if isinstance(function, Value):
+        what = f"a tile of shape {shape(function)}"
+    if isinstance(function, DType):
+        what, fix = f"the type wl.{function.value}", f"a value converts by .to(wl.{function.value})"
+    call.fail(f"{what} is called", "only functions can be called", fix)
 
 
 def _inline(call: Call, code: Inline) -> Value:
