@@ -13,7 +13,7 @@ from warploom.codegen.amdgcn.tile_ir.execute import execute
 from warploom.errors import ConfigError
 from warploom.frontend.pointwise import rounded
 from warploom.ir import tile as ir
-from warploom.ir.tile import Access, DType, Kernel, results, walk
+from warploom.ir.tile import Access, DType, Kernel, Walk, results, walk
 
 # What rounding and the hardware's functions allow, relative to the largest result; and what values
 # that are rounded on the way allow, since one at a tie may fall to either side.
@@ -49,7 +49,7 @@ def random_case(
             continue
         shape = [-(-lengths[a.name] // a.per) for a in tensor.axes]
         if tensor.access is Access.STARTS:
-            rows = kernel.var(kernel.grid.vars[1]).axis if kernel.grid.kind == "groups" else ""
+            rows = _grouped_axis(kernel)
             most = lengths.get(_offsets_of(kernel, tensor.name) or rows, 0)
             found[tensor.name] = np.sort(rng.integers(0, most + 1, shape[0] + 1))
             found[tensor.name][[0, -1]] = 0, most
@@ -62,6 +62,12 @@ def random_case(
             found[tensor.name] = rng.integers(0, max(1, indexed.get(tensor.name, 4)), shape)
     scalars = {p.name: NUMBER if p.dtype.is_float else 1 for p in kernel.parameters}
     return Case(inputs=found, scalars=scalars, sizes=dict(lengths))
+
+
+def _grouped_axis(kernel: Kernel) -> str:
+    """The axis whose rows the groups of a grid share: the first that is cut into tiles."""
+    walked = [kernel.var(v) for v in kernel.grid.vars if kernel.grid.kind == "groups"]
+    return next((v.axis for v in walked if v.walk is Walk.TILE), "")
 
 
 def _offsets_of(kernel: Kernel, name: str) -> str | None:
