@@ -99,7 +99,7 @@ def page(lines: list[str], done: str) -> str:
     head = [
         "# Own machine code under `check`",
         "",
-        f"`python bench/check_own.py --write`, {datetime.date.today()}, {commit}, {done}",
+        f"`python bench/check_own.py --write`, {datetime.date.today()}, commit {commit}, {done}",
         "configurations. Processor time includes compilation. All outputs are compared with the",
         f"kernel's reference. {verdicts.count('clean')} of {len(lines)} launches are clean.",
         "",

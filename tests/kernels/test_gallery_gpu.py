@@ -30,6 +30,8 @@ TYPES = {
     DType.E5M2: "float8_e5m2",
     DType.I32: "int32",
     DType.I8: "int8",
+    DType.U32: "uint32",
+    DType.U8: "uint8",
     DType.BOOL: "bool",
 }
 

@@ -12,6 +12,7 @@ import pytest
 
 import warploom
 from warploom.errors import BackendError
+from warploom.ir.tile import DType
 from warploom.runtime import guarded_calls as known, runner as module, tensors, tuning as tune
 from warploom.runtime.plan import MisalignedError
 from warploom.runtime.runner import RefusedError, Runner
@@ -168,7 +169,7 @@ def test_tensors_of_other_libraries_share_plans(cuda):
             }
 
     fake = cuda()
-    kinds = tuple(replace(t, dtype="f16") for t in BINARY.tensors)
+    kinds = tuple(replace(t, dtype=DType.F16) for t in BINARY.tensors)
     family = Family(replace(BINARY, tensors=kinds))
     run = Runner(NAMES, family)
     for _ in range(3):

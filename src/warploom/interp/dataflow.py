@@ -371,6 +371,10 @@ def _drawn(  # noqa: C901, PLR0911 (one line a kind of tensor)
     if tensor.dtype is not DType.I32:
         return rng.integers(-8, 8, shape)
     axis = _indexed(kernel, name)
+    if axis is not None and scatters(kernel, name):
+        # No element twice: of several stores to one element any may be the last.
+        count = int(np.prod(shape))
+        return rng.permutation(max(count, sizes[axis]))[:count].reshape(shape)
     if axis is not None:
         return rng.integers(0, max(1, sizes[axis]), shape)
     bounded = _bounded(kernel, name)
@@ -407,6 +411,16 @@ def _indexed(kernel: Kernel, name: str) -> str | None:
                 if at.value is not None and at.value in made:
                     return axis.name
     return None
+
+
+def scatters(kernel: Kernel, name: str) -> list[Store]:
+    """Stores that overwrite elements which a tensor of integers numbers."""
+    made = _reaches(kernel, name)
+    return [
+        op
+        for op in walk(kernel.ops)
+        if isinstance(op, Store) and not op.add and any(at.value in made for at in op.at)
+    ]
 
 
 def _bounded(kernel: Kernel, name: str) -> str | None:
