@@ -19,7 +19,7 @@ kernel small
   grid   tiles of out: m
   # 3: s = wl.zeros(m)
   v0: f32 = 0.0
-  s: f32[m] = spread(v0)
+  s: f32[m] = broadcast(v0)
   # 4: for k in wl.steps(x.k, 32):
   for k:
     s_in: f32[m] = s first, then s_1

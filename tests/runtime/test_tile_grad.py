@@ -217,7 +217,8 @@ def test_block_scales(tmp_path):
     )
     assert verify_roles(made.document).clean
     source = emit_kernel(made)
-    assert "load_shared1(smem + RING_V2_V3_V6" in source.text  # scales of rows arrive by copies
+    # Scales of rows arrive by copies.
+    assert "load_shared1(smem + PART_RING_V2_V3_V6" in source.text
     assert "read_make_acc_1_v7 = load_shared1(" in source.text  # that of the weights too
     said = compiled(source, tmp_path)
     assert "0 bytes spill stores" in said

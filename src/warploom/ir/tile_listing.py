@@ -100,7 +100,7 @@ def _right(op: Op) -> str:  # noqa: C901, PLR0911, PLR0912 (one line a kind of o
         case ir.Whole():
             return f"{op.var} is whole"
         case ir.Broadcast():
-            return f"spread({op.arg})"
+            return f"broadcast({op.arg})"
         case ir.Load():
             past = ", 0 past the end" if op.bounded else f", 0 from {op.end}" if op.end else ""
             return f"{op.tensor}[{_at(op.at)}]{past}"

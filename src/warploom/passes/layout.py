@@ -38,7 +38,14 @@ from warploom.passes.body import Body, made_by, other_extent, refusal
 from warploom.passes.fuse import Step
 from warploom.passes.kernel_config import KernelConfig
 from warploom.passes.register_coalescing import homes_of
-from warploom.passes.smem_layout import MOST_COLUMNS, SlotRing, SlotTile, filled_rings, rings_of
+from warploom.passes.smem_layout import (
+    MOST_COLUMNS,
+    SlotRing,
+    SlotTile,
+    distinct,
+    filled_rings,
+    rings_of,
+)
 from warploom.passes.unroll import adds_products
 from warploom.targets.h200 import WGMMA_ROWS
 
@@ -157,7 +164,7 @@ def lay_out(body: Body, config: KernelConfig, steps: tuple[Step, ...]) -> Layout
         steps=steps,
         arrays=arrays,
         homes=tuple(homes.items()),
-        rings=(*rings_of(body, config, steps), *filled_rings(body, config)),
+        rings=distinct((*rings_of(body, config, steps), *filled_rings(body, config))),
         forms=tuple(forms.items()),
     )
     _check_products(layout)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from warploom.ir.dataflow import When
@@ -316,6 +316,20 @@ def _merged(groups: dict[_Key, list[SlotTile]]) -> dict[_Key, list[SlotTile]]:
         shared = [k for k in out if k[0] == per_tile and set(k[1]) & set(readers)]
         out.setdefault(shared[0] if shared else key, []).extend(tiles)
     return out
+
+
+def distinct(rings: tuple[SlotRing, ...]) -> tuple[SlotRing, ...]:
+    """The rings by different names, case apart: of tiles ``p_q, r`` and ``p, q_r`` one is made."""
+    taken: set[str] = set()
+    out = []
+    for ring in rings:
+        name, n = ring.name, 0
+        while name.lower() in taken:
+            n += 1
+            name = f"{ring.name}_{n}"
+        taken.add(name.lower())
+        out.append(ring if name == ring.name else replace(ring, name=name))
+    return tuple(out)
 
 
 def _ring_name(tiles: list[SlotTile]) -> str:

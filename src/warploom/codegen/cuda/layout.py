@@ -60,6 +60,11 @@ def slot_stride(ring: RoleRing) -> int:
     return -(-ring.slot_stride // ATOM) * ATOM
 
 
+def part_constant(ring: str, part: str) -> str:
+    """Where a part begins: a constant that is none of a ring's, whatever the part is called."""
+    return f"PART_{ring.upper()}_{part.upper()}"
+
+
 def constants(document: RolesDocument) -> list[str]:
     """The layout as C++ constants, named after rings, parts and buffers."""
     layout = layout_of(document)
@@ -72,7 +77,8 @@ def constants(document: RolesDocument) -> list[str]:
             f"constexpr uint32_t {name}_SLOT = {slot_stride(ring)};",
         ]
         lines += [
-            f"constexpr uint32_t {name}_{p.name.upper()} = {starts[ring.name] + p.offset};"
+            f"constexpr uint32_t {part_constant(ring.name, p.name)} = "
+            f"{starts[ring.name] + p.offset};"
             for p in ring.parts
         ]
         lines += [

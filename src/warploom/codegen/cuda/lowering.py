@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+from warploom.codegen.cuda.layout import part_constant
 from warploom.codegen.cuda.legality import group_barrier, refuse_unfaithful
 from warploom.codegen.cuda.roles import number
 from warploom.errors import BackendError
@@ -65,7 +66,7 @@ class Site:
     def part(self, ring: str, part: str, k: int) -> str:
         """The shared address of a part of the slot."""
         name = ring.upper()
-        return f"smem + {name}_{part.upper()} + {self.slot(ring, k)} * {name}_SLOT"
+        return f"smem + {part_constant(ring, part)} + {self.slot(ring, k)} * {name}_SLOT"
 
     def barrier(self, ring: str, which: str, k: int) -> str:
         """The shared address of the slot's ``full`` or ``empty`` barrier."""

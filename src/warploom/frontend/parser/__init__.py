@@ -40,7 +40,7 @@ def read(
     assert isinstance(source.tree, ast.FunctionDef)
     run(frame, source.tree.body)
     _check_end(frame)
-    names = {was: build.fresh(title) for was, title in build.titles.items()}
+    names = build.final_names()
     ops = tuple(titled(op, names) for op in build.scopes[0])
     kernel = Kernel(
         name=source.tree.name,

@@ -79,6 +79,8 @@ class Builder:
     running: ir.Value | None = None  # the condition under which a tile goes on, or stores
     count: int = 0
     titles: dict[str, str] = field(default_factory=dict)
+    lowered: set[str] = field(default_factory=set)  # names with a hint, in lower case
+    unnamed: set[str] = field(default_factory=set)  # names that were given without a hint
     stores: dict[str, list[Any]] = field(default_factory=dict)
     inline: Callable[..., Symbol] | None = None
     without: frozenset[str] = frozenset()
@@ -89,11 +91,14 @@ class Builder:
             while f"v{self.count}" in self.names:
                 self.count += 1
             name = f"v{self.count}"
+            self.unnamed.add(name)
         else:
+            # Names that differ in case alone would be one constant of the emitted code.
             name, n = hint, 0
-            while name in self.names:
+            while name in self.names or name.lower() in self.lowered:
                 n += 1
                 name = f"{hint}_{n}"
+            self.lowered.add(name.lower())
         self.names.add(name)
         return name
 
@@ -154,8 +159,12 @@ class Builder:
 
     def call(self, value: ir.Value, name: str) -> None:
         """Remember what the author calls a value; the first name stays."""
-        if _is_temporary(value.name) and not isinstance(self.made.get(value.name), SHARED):
+        if value.name in self.unnamed and not isinstance(self.made.get(value.name), SHARED):
             self.titles.setdefault(value.name, name)
+
+    def final_names(self) -> dict[str, str]:
+        """The author's names for values that were numbered."""
+        return {was: self.fresh(title) for was, title in self.titles.items()}
 
     def whole_var(self, axis: str) -> ir.Var:
         """The variable that stands for all of an axis of known size."""
@@ -164,10 +173,6 @@ class Builder:
             var = ir.Var(name=name, axis=axis, walk=Walk.WHOLE, extent=self.sizes[axis])
             self.whole[axis] = self.vars[name] = var
         return self.whole[axis]
-
-
-def _is_temporary(name: str) -> bool:
-    return name[0] == "v" and name[1:].isdigit()
 
 
 def _as(number: float, dtype: DType) -> float | int | bool:
