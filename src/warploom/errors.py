@@ -28,6 +28,16 @@ class WarploomError(Exception):
         return made
 
 
+def cannot_read(path: object, error: OSError | UnicodeError) -> str:
+    """What is said of every file that cannot be read, by every command and function."""
+    reason = "not a text file" if isinstance(error, UnicodeError) else error.strerror or str(error)
+    return f"cannot read {path}: {reason}"
+
+
+class FileError(WarploomError):
+    """A file that was named cannot be read."""
+
+
 class ConfigError(WarploomError):
     """A configuration value or combination of values is impossible."""
 

@@ -17,6 +17,7 @@ MISSING = [
     ("check-isa", "none.s"),
     ("emulate", "none.s"),
     ("run", "none.py:x"),
+    ("check", "none.ptx"),
 ]
 
 
@@ -49,6 +50,19 @@ def test_an_ending_that_is_not_written_is_refused(words, tmp_path):
     assert done.returncode == 2
     assert "end" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_choice_of_a_kernel_is_set_alike_in_every_command():
+    said = warploom("show", "attention", "--set", "causal=true", "--after", "parse").stdout
+    assert said == warploom("show", "attention@causal=true", "--after", "parse").stdout
+    for words, why in (
+        (("show", "fourwave", "--set", "causal=true"), "--set is of tile kernels"),
+        (("timeline", "attention", "--set", "cause=true"), "it has no 'cause'"),
+        (("graph", "gemm", "--set", "act"), "says nothing"),
+    ):
+        done = warploom(*words)
+        assert done.returncode == 2
+        assert why in done.stderr
 
 
 def test_types_have_their_usual_names_in_every_command():

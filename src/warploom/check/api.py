@@ -10,7 +10,7 @@ from typing import Any
 
 from warploom.axioms import resolve
 from warploom.check.launch import Launch
-from warploom.errors import CheckError, UnsupportedCodeError, WarploomError
+from warploom.errors import CheckError, UnsupportedCodeError, WarploomError, cannot_read
 from warploom.report import CodeReport
 
 MAX_FILE = 64 << 20
@@ -39,9 +39,9 @@ def check(
     where there is one output). ``axioms`` sets axioms by name. What cannot be read or is not
     modelled is a report as well (``malformed``, ``unsupported``), never an exception.
     """
-    name, began = "<source>", time.perf_counter()
+    name, began = name_of(source), time.perf_counter()
     try:
-        text, name = read_source(source)
+        text = read_source(source)
         made = read_launch(launch)
         settings = resolve(axioms)
         kind = kind_of(text, name)
@@ -86,17 +86,22 @@ def check(
     return report
 
 
-def read_source(source: str | Path) -> tuple[str, str]:
-    """The text of machine code and the name of its file; a text of several lines is itself."""
+def name_of(source: str | Path) -> str:
+    """The name reports use: the file's, or that it was given as text (of several lines)."""
+    return "<source>" if isinstance(source, str) and "\n" in source else str(source)
+
+
+def read_source(source: str | Path) -> str:
+    """The text of machine code; a text of several lines is itself."""
     if isinstance(source, str) and "\n" in source:
-        return source, "<source>"
+        return source
     path = Path(source)
     try:
         if path.stat().st_size > MAX_FILE:
             raise CheckError(f"the file is larger than {MAX_FILE} bytes", where=str(path))
-        return path.read_bytes().decode("utf-8", "replace"), str(path)
+        return path.read_bytes().decode("utf-8", "replace")
     except OSError as error:
-        raise CheckError(f"the file cannot be read: {error}", where=str(path)) from None
+        raise CheckError(cannot_read(path, error)) from None
 
 
 def read_launch(launch: Launch | Mapping[str, Any] | str | Path | None) -> Launch:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from warploom.check.formats import SIZES, Array, encode
-from warploom.errors import CheckError
+from warploom.errors import CheckError, cannot_read
 
 SCALARS = {
     "u32": 4, "i32": 4, "u64": 8, "i64": 8, "f32": 4, "f16": 2, "bf16": 2, "u8": 1, "f64": 8,
@@ -185,7 +185,7 @@ class Launch:
                 )
             text = found.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise CheckError(f"the launch file cannot be read: {error}", where=str(path)) from None
+            raise CheckError(cannot_read(path, error)) from None
         return cls.parse(text)
 
     @classmethod

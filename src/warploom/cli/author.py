@@ -22,7 +22,7 @@ from typing import Annotated, Any
 import typer
 
 from warploom.cli.screen import Answer, wrapped
-from warploom.errors import ConfigError, WarploomError
+from warploom.errors import ConfigError, FileError, WarploomError, cannot_read
 from warploom.ir.machine_costs import MachineCosts
 from warploom.pipeline.config.target import TargetProfile
 from warploom.targets.figures import Figure, figures_of
@@ -36,7 +36,8 @@ def user_object(spec: str) -> Any:  # noqa: ANN401 (the user's own object)
     """The object a spec names, not called."""
     place, _, name = spec.rpartition(":")
     if place.endswith(".py") and not Path(place).is_file():
-        raise ConfigError(f"cannot read {place}: {os.strerror(errno.ENOENT)}", where=spec)
+        missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        raise FileError(cannot_read(place, missing))
     module = _guarded(
         lambda: _import_file(Path(place)) if place.endswith(".py") else _import_module(place),
         f"{place} cannot be imported",

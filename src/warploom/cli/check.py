@@ -119,7 +119,7 @@ def _repair(
     try:
         made = Launch.read(launch)
         made = replace(made, entry=entry) if entry else made
-        text, name = read_source(Path(files[0]))
+        text, name = read_source(Path(files[0])), files[0]
         if Path(files[0]).suffix.lower() == ".ptx":
             fixed = repair_ptx(text, made, axioms=resolve(axioms), file=name)
             if fixed is None:

@@ -201,7 +201,7 @@ def _words(built: dict[str, Any]) -> str:
 FOLDER = Path("kernel")
 
 
-@with_request(without=("target", "knobs"))
+@with_request(without=("target", "set", "knobs"))
 def emit_gfx950_command(
     source: Annotated[
         str | None,
@@ -270,7 +270,7 @@ def emit_gfx950_command(
     return replace(answer, data=lambda: answer.data() | {"hip": verdict}) if hip else answer
 
 
-@with_request(without=("target", "sync", "knobs"))
+@with_request(without=("target", "sync", "set", "knobs"))
 def emit_gfx942_command(
     source: Annotated[
         str,

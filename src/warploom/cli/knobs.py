@@ -34,6 +34,7 @@ class Request:
     sync: SyncPolicy | None = None
     on_race: OnRace = "report"
     target: str | None = None
+    settings: tuple[str, ...] = ()  # choices and whole sizes of a kernel, as NAME=VALUE
 
     @property
     def changes_order(self) -> bool:
@@ -123,9 +124,12 @@ HelpKnobs = Annotated[
 def with_request(*, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
     """Give a command the options that say how its source is made; it receives a ``request``.
 
-    ``without``: those of ``tile``, ``dtype``, ``target``, ``sync`` and ``knobs`` it does not take.
+    ``without``: those of ``tile``, ``dtype``, ``target``, ``sync``, ``set`` and ``knobs`` it does
+    not take.
     """
     options = [option(name, kind) for name, kind in _REQUEST.items() if name not in without]
+    if "set" not in without:
+        options.append(option("given_settings", ChoiceOption, []))
     if "knobs" not in without:
         options += [option("help_knobs", HelpKnobs, False), *_options()]
 
@@ -140,6 +144,7 @@ def with_request(*, without: tuple[str, ...] = ()) -> Callable[[Command], Comman
             request = Request(
                 knobs={n: v for n, v in knobs.items() if v is not None},
                 sync=None if sync is None else SyncPolicy[sync.name],
+                settings=tuple(given.pop("given_settings", ())),
                 **given,
             )
             return command(**values, request=request)
@@ -174,6 +179,10 @@ ShapeOption = Annotated[
 SetOption = Annotated[
     list[str],
     typer.Option("--set", metavar="NAME=VALUE", help="A scalar or choice of the kernel."),
+]
+ChoiceOption = Annotated[
+    list[str],
+    typer.Option("--set", metavar="NAME=VALUE", help="A kernel's choice or size: causal=true."),
 ]
 TargetOption = Annotated[
     str | None,

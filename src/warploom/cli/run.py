@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TRIPS = 3
 
 
-@with_request(without=("target",))
+@with_request(without=("target", "set"))
 def run_command(
     source: SpecArgument,
     shape: ShapeOption = None,
@@ -333,7 +333,7 @@ def _text(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-@with_request(without=("target", "sync", "knobs"))
+@with_request(without=("target", "sync", "set", "knobs"))
 def bench_command(
     source: SpecArgument,
     shape: ShapeOption = None,

@@ -19,7 +19,7 @@ from typing import Annotated, Any, TextIO, TypeVar
 
 import typer
 
-from warploom.errors import BackendError, ConfigError
+from warploom.errors import BackendError, ConfigError, FileError, cannot_read
 
 _CODES = {
     "title": "1",
@@ -297,8 +297,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise BackendError(f"cannot read {path}: {reason}") from None
+        raise FileError(cannot_read(path, error)) from None
 
 
 def write_file(path: Path, text: str | bytes) -> None:

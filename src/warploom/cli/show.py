@@ -21,7 +21,7 @@ from warploom.cli.screen import (
     wrapped,
     write_file,
 )
-from warploom.cli.source import kernel_of_spec, load, look_up
+from warploom.cli.source import kernel_of_spec, load, look_up, with_settings
 from warploom.cli.subject import Subject
 from warploom.compiler import pass_list
 from warploom.errors import ConfigError
@@ -110,8 +110,11 @@ def _on_amd(
     from warploom.runtime.mi355x import CompiledMi355x
 
     machine = MACHINES.get(str(request.target))
-    named = kernel_of_spec(source, str(request.dtype or "bf16")) if machine is not None else None
-    if machine is None or named is None:
+    if machine is None:
+        return None
+    source = with_settings(source, request)
+    named = kernel_of_spec(source, str(request.dtype or "bf16"))
+    if named is None:
         return None
     made = CompiledMi355x(named.compiled.kernel, tile_extents(named, request.tile), machine)
     with working(f"compiling {named.tile_kernel.name}"):

@@ -31,7 +31,7 @@ from warploom.cli.kernels import (
 from warploom.cli.knobs import Request
 from warploom.cli.screen import working
 from warploom.cli.subject import Document, Subject
-from warploom.errors import ConfigError, DocumentError
+from warploom.errors import ConfigError, DocumentError, FileError, cannot_read
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir import ScheduleDocument, read_schedule
 from warploom.ir.mbarrier_dialect import RolesDocument
@@ -72,12 +72,28 @@ def derived(found: Subject | NamedKernel, spec: str) -> Subject:
 
 def look_up(spec: str, request: Request) -> Subject | NamedKernel:
     """What a spec names; a kernel is not scheduled yet."""
+    spec = with_settings(spec, request)
     found = _look_up(spec, request)
     if isinstance(found, NamedKernel) and request.changes_order:
         raise ConfigError(
             "knobs and --sync are of counter schedules", where=spec, fix="leave them out"
         )
     return found if request.target is None else _on_target(found, spec, request.target)
+
+
+def with_settings(spec: str, request: Request) -> str:
+    """The spec with what ``--set`` says of its kernel, as ``attention@causal=true`` says it."""
+    if not request.settings:
+        return spec
+    name, at, _ = spec.partition("@")
+    if name in SCHEDULES or name == STDIN or name.endswith(".json"):
+        raise ConfigError(
+            "--set is of tile kernels",
+            where=spec,
+            why="a document is compiled already, and a schedule has knobs",
+            fix="leave it out; --help-knobs lists the knobs of schedules",
+        )
+    return f"{spec}{',' if at else '@'}{','.join(request.settings)}"
 
 
 def _on_target(found: Subject | NamedKernel, spec: str, name: str) -> Subject | NamedKernel:
@@ -257,7 +273,7 @@ def read_document(spec: str) -> Document:
     try:
         text = sys.stdin.buffer.read() if spec == STDIN else Path(spec).read_bytes()
     except OSError as error:
-        raise DocumentError(f"cannot read {name}: {error.strerror}", path="") from None
+        raise FileError(cannot_read(name, error)) from None
     try:
         return read_schedule(text)
     except DocumentError as error:

@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from warploom.errors import ConfigError, DocumentError, TooLargeError, WarploomError
+from warploom.errors import (
+    ConfigError,
+    DocumentError,
+    TooLargeError,
+    WarploomError,
+    cannot_read,
+)
 from warploom.ir import read_schedule
 from warploom.ir.counter_dialect import ScheduleDocument
 from warploom.ir.format1 import MAX_TEXT
@@ -91,7 +97,7 @@ def verify_file(path: str | Path, trips: range | None = None) -> FileVerdict:
     except WarploomError as error:
         return FileVerdict(file=name, error=str(error))
     except OSError as error:
-        return FileVerdict(file=name, error=f"cannot read {name}: {error.strerror or error}")
+        return FileVerdict(file=name, error=cannot_read(name, error))
     except ValueError as error:
         return FileVerdict(file=name, error=f"cannot read {name}: {error}")
     except (MemoryError, RecursionError):
