@@ -73,7 +73,13 @@ MOST_LIKENED = 2  # configurations of a similar kernel that are tried before the
 MOST_EXECUTED = 1_000_000  # instructions of all warps, where code is compared with its kernel
 MOST_BLOCKS = 3  # plans of the block lowering whose machine code is looked at
 SOLVE = ModuloOptions(
-    find_work=4.0, prove_work=4.0, optimise_work=0.3, work=16.0, gap=0.01, gap_work=1.0
+    find_work=4.0,
+    prove_work=4.0,
+    optimise_work=0.3,
+    work=16.0,
+    gap=0.01,
+    gap_work=1.0,
+    explain=False,
 )
 RESERVED_BYTES = 1024  # of shared memory, for the system, in every CTA
 MOST_THREADS, MOST_CTAS = 2048, 32  # of an SM

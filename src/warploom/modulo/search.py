@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.errors import SchedulingError
-from warploom.modulo.attempt import Attempter, Open, Outcome, Refuted
+from warploom.modulo.attempt import ASKING, Attempter, Open, Outcome, Refuted
 from warploom.modulo.bounds.energy import MAX_NODES, energetic_bound
 from warploom.modulo.bounds.paths import Cycle, Paths, rec_mii
 from warploom.modulo.bounds.plain import deciding_interval, is_monotone, never, plain_bound
@@ -167,7 +167,8 @@ class _Search:
         """Search; a time limit or an interrupt ends it with the best so far, if there is one."""
         try:
             self._find_ii()
-            if self.low == self.high and self.limit.kind is LimitKind.SEARCH:
+            searched = self.low == self.high and self.limit.kind is LimitKind.SEARCH
+            if searched and self.options.explain:
                 self.limit = explain_refusal(self.attempter, self.low - 1)
         except KeyboardInterrupt as stop:
             if self.best is None and not self._any_schedule(in_time=True):
@@ -335,13 +336,18 @@ class _Search:
     def _scan(self, first: int) -> None:
         """Where a refuted II says nothing of others: find by bisection, prove II by II.
 
-        The proof may cost as much work as a question; what is left open then stays unproven.
+        The proof may cost as much work as a question; what is left open then stays unproven. Where
+        a gap is allowed, a proof that cannot end is not begun.
         """
-        refuted = self._look(first)
+        refuted, options = self._look(first), self.options
         last: Outcome = Refuted(self.limit)
-        budget = self.attempter.deadline.spent + self.options.prove_work
+        work = min(options.gap_work, options.prove_work) if options.gap else options.prove_work
+        budget = self.attempter.deadline.spent + work
+        if options.gap and self.high is not None and (self.high - first) * ASKING > work:
+            return
         for ii in range(first, max(first, self.top) + 1):
             far, spent = ii - first > SCANNED, self.attempter.deadline.spent > budget
+            far |= spent and options.gap > 0
             if self.high is not None and (ii >= self.high or spent or far):
                 return
             if far:
@@ -366,7 +372,7 @@ class _Search:
             self._take_found(ii, self.attempter.full(ii) if hard else self.attempter.quick(ii))
             ii, step = min(ii + step, self.top), step * 2
         at = first
-        while self.high is not None and at < self.high:
+        while self.high is not None and self.high - at > self.options.gap * at:
             mid, asker = (at + self.high) // 2, self._asker()
             if asker is None:
                 return refuted
