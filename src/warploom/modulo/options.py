@@ -31,8 +31,9 @@ class ModuloOptions:
     which may differ from run to run.
 
     ``gap``: a schedule whose II exceeds the bound by at most this share is good enough: after
-    ``gap_work`` more for a better one, or a proof, it is taken. The result says the bound. Where an
-    II says nothing of others, no more than ``gap_work`` goes into a proof interval by interval.
+    ``gap_work`` more for a better one, or a proof, it is taken; any other after twice as much. The
+    result says the bound. Where an II says nothing of others, no more than ``gap_work`` goes into a
+    proof interval by interval.
 
     ``explain``: where search refuted the II below, ask what blocks it, one relaxation after the
     other. That may cost more questions than the schedule itself.

@@ -32,6 +32,7 @@ from warploom.modulo.validate import validate
 
 NODES_BESIDE_OPS = 2
 GLANCE = 0.1  # work at each interval on the way up to a first schedule
+FAR = 2  # times the work within the gap, for a schedule that is not
 SCANNED = 2000  # intervals that are refuted one by one, at the most
 
 
@@ -107,7 +108,8 @@ class _Search:
         self.low = 1
         self.high: int | None = None
         self.best: Incumbent | None = None
-        self.close_from: float | None = None  # work spent when the gap was reached
+        self.found_from: float | None = None  # work spent when there was a first schedule
+        self.close_from: float | None = None  # and when the gap was reached
         self.limit = Limit(kind=LimitKind.TRIVIAL, text="II cannot be less than one cycle")
         self.top = deciding_interval(self.system)
         deadline = Deadline(options.seconds, options.work)
@@ -264,16 +266,21 @@ class _Search:
         self._step_down()
 
     def _asker(self) -> Attempter | None:
-        """Who tries a lesser II; None when the schedule at hand is good enough."""
+        """Who tries a lesser II; None when the schedule at hand is good enough, or when it has
+        stayed the best for as much work as is due.
+        """
         options, worked = self.options, self.attempter.deadline.worked
-        far = self.high is None or self.high - self.low > options.gap * self.low
-        if far or not options.gap:
+        if self.high is None or not options.gap:
             return self.attempter
-        if self.close_from is None:
-            self.close_from = worked
-        left = options.gap_work - (worked - self.close_from)
+        near = self.high - self.low <= options.gap * self.low
+        self.found_from = worked if self.found_from is None else self.found_from
+        left = FAR * options.gap_work - (worked - self.found_from)
+        if near:
+            self.close_from = worked if self.close_from is None else self.close_from
+            left = min(left, options.gap_work - (worked - self.close_from))
         if left <= 0:
-            self.say(f"II {self.high} is within {options.gap:.0%} of the bound {self.low}: taken")
+            where = f"within {options.gap:.0%} of" if near else "not far above"
+            self.say(f"II {self.high} is {where} the bound {self.low}: taken")
             return None
         less = {n: min(getattr(options, n), left) for n in ("find_work", "prove_work")}
         return replace(self.attempter, options=replace(options, **less))

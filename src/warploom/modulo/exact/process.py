@@ -80,17 +80,17 @@ class ChildSolver:
                 return known
             try:
                 answer = self._answer(request)
-                if answer.final:
-                    while len(self._known) >= MOST_KNOWN:
-                        del self._known[next(iter(self._known))]
-                    self._known[key] = answer
-                return answer
             except (OSError, EOFError, pickle.UnpicklingError):
                 self.close()
                 return CpAnswer(status=UNKNOWN.status, note="the solver process died")
             except BaseException:
                 self.close()  # an answer still to come must not meet the next question
                 raise
+            if answer.final:
+                while len(self._known) >= MOST_KNOWN:
+                    del self._known[next(iter(self._known))]
+                self._known[key] = answer
+            return answer
 
     def _answer(self, request: CpRequest) -> CpAnswer:
         child = self._running()

@@ -67,7 +67,6 @@ class CpAnswer:
         """True when a schedule came back."""
         return self.status in (CpStatus.FOUND, CpStatus.OPTIMAL)
 
-
     @property
     def final(self) -> bool:
         """True when more work would answer the same."""
