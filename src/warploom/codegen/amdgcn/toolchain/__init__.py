@@ -33,23 +33,29 @@ _WRITTEN_OUT = re.compile(r'asm (?:sideeffect )?"[^"]')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledKernel:
-    """Assembly text and the versions that made it."""
+    """Assembly text and the versions that made it; with it the object, where it was asked for."""
 
     assembly: str
     llvm: str
     llvmlite: str
+    code: bytes | None = None
 
 
-def compile_ir(ir: str, cpu: str = "gfx950") -> CompiledKernel:
-    """Compile to assembly in a subprocess. Raises ``BackendError`` with LLVM's own message."""
-    result = _worker(ir, "assembly", cpu)
+def compile_ir(ir: str, cpu: str = "gfx950", *, to_object: bool = False) -> CompiledKernel:
+    """Compile to assembly in a subprocess. Raises ``BackendError`` with LLVM's own message.
+
+    ``to_object``: where LLVM has to write the object as well, it does so in the same process.
+    """
+    both = to_object and not needs_assembler(ir) and find_assembler(cpu) is None
+    result = _worker(ir, "assembly+object" if both else "assembly", cpu)
+    code = base64.b64decode(result.pop("object")) if both else None
     match = re.search(r"([\w.]+)@gotpcrel", result["assembly"])
     if match:
         raise BackendError(
             f"LLVM does not know the intrinsic {match[1]!r}; it emitted a call",
             fix="install a newer llvmlite",
         )
-    return CompiledKernel(**result)
+    return CompiledKernel(**result, code=code)
 
 
 def _target(cpu: str) -> tuple[str, ...]:
