@@ -16,7 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warploom.codegen.cuda.tile.simt_layout import has_products
+from warploom.passes.simt_layout import has_products
+from warploom.codegen.cuda.threads import emit_threads
 from warploom.codegen.cuda.tile.source import Source, emit_kernel
 from warploom.codegen.cuda.tile.work import UnprintableError
 from warploom.compiler.compile_cache import (
@@ -41,7 +42,12 @@ from warploom.errors import (
 )
 from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import TileKernel, Types
-from warploom.interp.dataflow import DataflowReport, require_computed, verify_dataflow
+from warploom.interp.dataflow import (
+    DataflowReport,
+    require_clean_dataflow,
+    require_computed,
+    verify_dataflow,
+)
 from warploom.interp.executed import executed_sizes, require_executed, verify_executed
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.module import BuildRequest, KernelModule, knob
@@ -56,6 +62,7 @@ from warploom.passes.heuristics import Choice, check_pins, choose
 from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.passes.rewrites import rewrite
 from warploom.passes.row_module import build_row_module
+from warploom.passes.thread_module import build_thread_module
 from warploom.passes.unroll import unrolled
 from warploom.report import CodeReport
 from warploom.runtime.tuning import recall
@@ -241,12 +248,26 @@ class Compiled:
     @cached_property
     def module(self) -> KernelModule:
         """The kernel module of the config that is built; ``KernelError`` where there is none."""
+        if self._runs_threads():
+            return self.thread_module
         if not self.loops:
             return build_row_module(self.kernel, self.rewritten)
         return build_module(self.kernel, self.lowered)
 
+    @cached_property
+    def thread_module(self) -> KernelModule:
+        """The module of a kernel without matrix products, whose threads run one program."""
+        return build_thread_module(self.kernel, self.simplified, self.sizes, self.pins)
+
+    def _runs_threads(self) -> bool:
+        """Whether what runs is printed from a thread program."""
+        found = self.without_products()
+        return found is not None and found[0].any_alignment
+
     def module_of(self, config: KernelConfig) -> KernelModule:
         """The kernel module for a config."""
+        if not config.consumer_warpgroups and self._runs_threads():
+            return self.thread_module
         if not self.loops:
             return build_row_module(self.kernel, self.rewritten)
         asked = BuildRequest(
@@ -267,7 +288,7 @@ class Compiled:
         size classes; code that no module is printed to, as machine code.
         """
         built = self.built
-        if built.config.consumer_warpgroups:
+        if built.config.consumer_warpgroups or built.source.any_alignment:
             return verify_dataflow(self.module)
         return self._executed(self.launched(built), built.source, built.config)
 
@@ -495,11 +516,28 @@ class Compiled:
             return None
         source, config = found
         cubin = compile_source(source.text, name=self.kernel.name, checked=False)
-        emitted = self.simplified if source.any_alignment else self.rewritten
-        require_executed(self._executed(emitted, source, config), self.kernel)
+        if source.any_alignment:
+            self._require_threads(source)
+        else:
+            require_executed(self._executed(self.rewritten, source, config), self.kernel)
         return Built(config=config, source=source, cubin=cubin)
 
+    def _require_threads(self, source: Source) -> None:
+        """The thread program is verified; its verdict is kept, and that of every text once."""
+        module = self.thread_module
+        require_covered(module)
+        sizes = [dict(module.request.sizes)] if module.request is not None else []
+        report = verdict_of(
+            self.kernel, source.text, sizes, lambda: verify_dataflow(module, classes=1)
+        )
+        require_clean_dataflow(report, module)
+
     def without_products(self) -> tuple[Source, KernelConfig] | None:
+        """The source of a kernel without matrix products, and the extents of its tiles."""
+        return self._without_products
+
+    @cached_property
+    def _without_products(self) -> tuple[Source, KernelConfig] | None:
         """A kernel without matrix products has no schedule: threads hold elements of its tiles.
 
         None where it has products, where the author pinned choices of the pipelined form, or where
@@ -512,21 +550,20 @@ class Compiled:
         if looped and set(self.pins) - {v.name for v in kernel.vars}:
             return None
         from warploom.codegen.cuda.tile.elementwise import emit_plain, rows_of  # noqa: PLC0415
-        from warploom.codegen.cuda.tile.simt import emit_simt  # noqa: PLC0415
 
         check_pins(kernel, self.pins)
         if not looped and not _gathers(kernel):
-            try:
+            with suppress(KernelError):
                 source, extents = emit_plain(self.rewritten), rows_of(self.rewritten)
-            except KernelError:
-                source, extents = emit_simt(kernel, self.sizes, self.pins)
-        else:
-            try:
-                source, extents = emit_simt(kernel, self.sizes, self.pins)
-            except KernelError:
-                if not looped:
-                    raise
-                return None
+                return source, config_of(kernel, consumer_warpgroups=0, **extents)
+        try:
+            source = emit_threads(self.thread_module)
+        except KernelError:
+            if not looped:
+                raise
+            return None
+        assert self.thread_module.threads is not None
+        extents = dict(self.thread_module.threads.extents)
         return source, config_of(kernel, consumer_warpgroups=0, **extents)
 
     def build(self, config: KernelConfig, *, stamps: bool = False) -> Built:

@@ -10,11 +10,13 @@ import numpy as np
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import Array, floating, round_to
 from warploom.interp.hopper import Launch
+from warploom.interp.threads import Stores, run_threads
 from warploom.interp.timing import Scheduler
 from warploom.ir import operations as ops
 from warploom.ir.expr import Sym, SymKind, evaluate
 from warploom.ir.module import Dialect, KernelModule, TensorArg
 from warploom.ir.operations import StepLoop
+from warploom.ir.threads import Merge, statements
 from warploom.ir.tile_schedule import SMS, expand
 from warploom.ir.types import DType
 
@@ -34,6 +36,7 @@ def run_module(
     initial: Mapping[str, Any] | None = None,
     visits: Callable[[int], tuple[int, ...]] | None = None,
     most: int | None = None,
+    observe: Callable[[Mapping[str, Stores]], None] | None = None,
 ) -> dict[str, Array]:
     """The outputs of a launch, by name.
 
@@ -49,6 +52,7 @@ def run_module(
         visits: of a listed tile schedule, the list of a launch with so many CTAs; else CTAs take
             tiles in turn.
         most: operations of all agents; ``TooLongError`` beyond.
+        observe: gets, of a thread program, who stored the elements of every output.
     """
     memory, lengths = bind(module, arrays, sizes or {})
     for tensor in module.tensors:
@@ -74,6 +78,13 @@ def run_module(
                 fix="pad that axis with zeros",
             )
     grid = evaluate(module.launch.grid, {**values, SMS: sms})
+    if module.threads is not None:
+        stores = run_threads(
+            module, memory, lengths, given, grid, timing=timing, seed=seed, most=most
+        )
+        if observe is not None:
+            observe(stores)
+        return {t.name: memory[t.name] for t in module.tensors if t.access == "out"}
     if module.dialect is Dialect.MBARRIER:
         listed = any(r.tiles.schedule.listed for r in module.roles)
         order: tuple[int, ...] = ()
@@ -133,6 +144,8 @@ def _added(module: KernelModule) -> set[str]:
     """Tensors that the kernel adds to."""
     maps = {m.name: m.tensor for m in module.maps}
     found: set[str] = set()
+    if module.threads is not None:
+        found |= {s.tensor for s in statements(module.threads.body) if isinstance(s, Merge)}
     for role in module.roles:
         bodies = [role.tiles.body, *(p.body for p in role.earlier)]
         for statement in (s for body in bodies for s in body):

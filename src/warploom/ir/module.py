@@ -16,6 +16,7 @@ from warploom.ir.expr import Function, IntExpr
 from warploom.ir.mbarrier_dialect import ProofRecord
 from warploom.ir.operations import Statement
 from warploom.ir.rings import NamedBarrier, RoleRing, StagingBuffer
+from warploom.ir.threads import ThreadProgram
 from warploom.ir.tile import Kernel
 from warploom.ir.tile_schedule import Let, TileSchedule
 from warploom.ir.types import Axis, DType
@@ -300,7 +301,11 @@ class BuildRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class KernelModule:
-    """A kernel for one configuration on one target."""
+    """A kernel for one configuration on one target.
+
+    Its programs are those of ``roles``; or ``threads``, the one program of all threads of a block,
+    which such a module has alone.
+    """
 
     name: str
     target: str
@@ -325,6 +330,7 @@ class KernelModule:
     registers: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
     earlier: tuple[LoopFacts, ...] = ()
     request: BuildRequest | None = None
+    threads: ThreadProgram | None = None
 
     def __repr__(self) -> str:
         return f"<KernelModule {self.name} on {self.target}>"

@@ -17,7 +17,7 @@ import numpy as np
 
 from warploom.codegen.amdgcn.module import module_of_kernel
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
-from warploom.codegen.cuda.tile.simt_layout import has_products
+from warploom.passes.simt_layout import has_products
 from warploom.codegen.cuda.tile.source import Source
 from warploom.compiler.compiled import MOST_TRIED, Compiled
 from warploom.compiler.similar import similar_pins

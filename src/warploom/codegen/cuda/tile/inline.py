@@ -32,10 +32,11 @@ def definitions(ops: Iterable[Op]) -> str:
         for op in walk(tuple(ops))
         if isinstance(op, Pointwise) and op.code is not None
     }
-    return "\n".join(_definition(name, code) for name, code in found.items())
+    return "\n".join(definition(name, code) for name, code in found.items())
 
 
-def _definition(name: str, code: Inline) -> str:
+def definition(name: str, code: Inline) -> str:
+    """The function of that name."""
     result = C_TYPE[code.result]
     head = f"static __device__ __forceinline__ {result} {name}("
     head += ", ".join(f"{C_TYPE[kind]} {param}" for param, kind in code.params) + ") {"
