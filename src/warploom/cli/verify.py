@@ -226,6 +226,11 @@ def _executed(named: NamedKernel) -> ModuleReport:
     from warploom.interp.module_report import ModuleReport
 
     made = named.compiled
+    found = made.without_products()
+    if found is not None and found[0].any_alignment:
+        from warploom.interp.module_report import verify_module
+
+        return verify_module(made.module)
     return ModuleReport(name=made.kernel.name, dataflow=made.dataflow)
 
 

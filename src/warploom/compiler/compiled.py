@@ -16,7 +16,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warploom.passes.simt_layout import has_products
 from warploom.codegen.cuda.threads import emit_threads
 from warploom.codegen.cuda.tile.source import Source, emit_kernel
 from warploom.codegen.cuda.tile.work import UnprintableError
@@ -51,7 +50,7 @@ from warploom.interp.dataflow import (
 from warploom.interp.executed import executed_sizes, require_executed, verify_executed
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.module import BuildRequest, KernelModule, knob
-from warploom.ir.tile import Kernel, Load, Loop, Store, results
+from warploom.ir.tile import Kernel, Load, Loop, Pointwise, Store, results, walk
 from warploom.kernels.measured import ORDER, Pins
 from warploom.kernels.registry import is_shipped
 from warploom.modulo import ModuloOptions
@@ -62,6 +61,7 @@ from warploom.passes.heuristics import Choice, check_pins, choose
 from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.passes.rewrites import rewrite
 from warploom.passes.row_module import build_row_module
+from warploom.passes.simt_layout import has_products
 from warploom.passes.thread_module import build_thread_module
 from warploom.passes.unroll import unrolled
 from warploom.report import CodeReport
@@ -288,7 +288,7 @@ class Compiled:
         size classes; code that no module is printed to, as machine code.
         """
         built = self.built
-        if built.config.consumer_warpgroups or built.source.any_alignment:
+        if built.config.consumer_warpgroups or self._runs_threads():
             return verify_dataflow(self.module)
         return self._executed(self.launched(built), built.source, built.config)
 
@@ -321,8 +321,9 @@ class Compiled:
 
     @property
     def loops(self) -> bool:
-        """Whether the kernel has a loop."""
-        return any(isinstance(op, Loop) for op in self.rewritten.ops)
+        """Whether the kernel has a loop that is pipelined; threads run other loops as they are."""
+        looped = any(isinstance(op, Loop) for op in self.rewritten.ops)
+        return looped and not self._runs_threads()
 
     @property
     def document(self) -> RolesDocument:
@@ -516,21 +517,23 @@ class Compiled:
             return None
         source, config = found
         cubin = compile_source(source.text, name=self.kernel.name, checked=False)
-        if source.any_alignment:
-            self._require_threads(source)
-        else:
-            require_executed(self._executed(self.rewritten, source, config), self.kernel)
+        launched = self.simplified if source.any_alignment else self.rewritten
+        # Of code that authors wrote themselves, the module knows the meaning alone.
+        if not source.any_alignment or not self._verified_threads(source) or _has_code(self.kernel):
+            require_executed(self._executed(launched, source, config), self.kernel)
         return Built(config=config, source=source, cubin=cubin)
 
-    def _require_threads(self, source: Source) -> None:
-        """The thread program is verified; its verdict is kept, and that of every text once."""
+    def _verified_threads(self, source: Source) -> bool:
+        """Whether the thread program was judged; ``VerificationError`` where it is wrong. The
+        verdict is kept.
+        """
         module = self.thread_module
         require_covered(module)
         sizes = [dict(module.request.sizes)] if module.request is not None else []
         report = verdict_of(
             self.kernel, source.text, sizes, lambda: verify_dataflow(module, classes=1)
         )
-        require_clean_dataflow(report, module)
+        return not require_clean_dataflow(report, module).not_judged
 
     def without_products(self) -> tuple[Source, KernelConfig] | None:
         """The source of a kernel without matrix products, and the extents of its tiles."""
@@ -620,6 +623,11 @@ class Compiled:
 def block_form(kernel: Kernel) -> Kernel:
     """A kernel as the block lowering takes it."""
     return simplify(split_f32_products(kernel), without=("exp2",))
+
+
+def _has_code(kernel: Kernel) -> bool:
+    """Whether authors wrote functions for the target."""
+    return any(isinstance(op, Pointwise) and op.code is not None for op in walk(kernel.ops))
 
 
 def _gathers(kernel: Kernel) -> bool:

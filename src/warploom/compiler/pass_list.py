@@ -237,6 +237,10 @@ def resume(folder: Path) -> str:
             why=str(error).replace(str(folder), folder.name),
             fix="warploom show KERNEL --dump-passes DIR writes them",
         ) from error
+    if module.threads is not None:
+        from warploom.compiler.module_source import emit_verified  # noqa: PLC0415
+
+        return emit_verified(module)
     if not (folder / "programs.loop0.json").is_file():
         raise DocumentError(
             f"{folder.name} holds no role programs",

@@ -112,9 +112,7 @@ def require_computed(module: KernelModule) -> DataflowReport:
     compilation runs: one size class, on random elements.
     """
     tried = [] if module.threads is not None else [compile_sizes(module)]
-    return require_clean_dataflow(
-        verify_dataflow(module, classes=1, sizes_tried=tried), module
-    )
+    return require_clean_dataflow(verify_dataflow(module, classes=1, sizes_tried=tried), module)
 
 
 def require_clean_dataflow(report: DataflowReport, module: KernelModule) -> DataflowReport:

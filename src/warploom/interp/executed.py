@@ -133,7 +133,7 @@ def executed_sizes(
     return [ragged, whole, one]
 
 
-def _difference(
+def _difference(  # noqa: C901 (one check after the other)
     kernel: Kernel,
     run: Run,
     sizes: Mapping[str, int],

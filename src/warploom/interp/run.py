@@ -24,7 +24,7 @@ LEAST = -(2**31)
 BLOCK_ROWS = 16
 
 
-def run_module(
+def run_module(  # noqa: C901 (one check after the other)
     module: KernelModule,
     arrays: Mapping[str, Any],
     scalars: Mapping[str, float] | None = None,

@@ -27,7 +27,8 @@ from warploom.ir.tile_schedule import SMS
 from warploom.ir.types import Walk
 
 HOW = "on random elements, unrounded; every access, barrier and store of the threads checked"
-MOST_STATEMENTS = 200_000
+MOST_STATEMENTS = 1_000_000
+MOST_MORE = 6_000  # of the second size class of a compilation; with more it is left out
 FEW_SMS, MANY_SMS = 3, 1 << 40
 
 
@@ -44,6 +45,7 @@ def verify_threads(
     program, kernel = module.threads, module.kernel
     assert program is not None
     sizes = list(sizes_tried) or list(islice(size_classes(module), classes + 1))
+    compiling = not sizes_tried and classes == 1
     once = stored_once(kernel)
 
     def run(
@@ -62,7 +64,7 @@ def verify_threads(
                     sizes=lengths,
                     timing=timing,
                     sms=FEW_SMS,
-                    most=MOST_STATEMENTS,
+                    most=MOST_MORE if compiling and lengths == sizes[-1] else MOST_STATEMENTS,
                     observe=observe,
                 )
         except TooLongError as error:

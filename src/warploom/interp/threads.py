@@ -88,10 +88,7 @@ def run_threads(
     if timing == "random":
         rng.shuffle(ctas)
         together = rng.randint(1, together)
-    even = {
-        t.name: timing == "in_order" or rng.random() < 0.5
-        for t in module.tensors
-    }
+    even = {t.name: timing == "in_order" or rng.random() < 0.5 for t in module.tensors}
     stores = {
         t.name: Stores(
             np.zeros(memory[t.name].shape, np.int64),
@@ -191,6 +188,8 @@ class _Threads:
         self.shared = _SharedMemory(len(ctas), max(1, module.launch.shared_bytes))
         self.loops: list[_Jumps] = []
         self.line: Line | None = None
+        self.asked: Array | None = None
+        self.answer = False
 
     def fail(self, what: str, why: str, fix: str) -> InterpreterError:
         where = str(self.line) if self.line is not None else self.module.name
@@ -200,12 +199,21 @@ class _Threads:
 
     def run(self, body: Sequence[Statement], mask: Array) -> Array:
         """Execute statements; the threads that come to their end."""
+        before = None
         for statement in body:
-            if not mask.any():
-                return mask
+            if mask is not before:
+                if not mask.any():
+                    return mask
+                before = mask
             self.budget.spend()
             mask = self.step(statement, mask)
         return mask
+
+    def full(self, mask: Array) -> bool:
+        """Whether all threads are there; asked again and again of the same ones."""
+        if mask is not self.asked:
+            self.asked, self.answer = mask, bool(mask.all())
+        return self.answer
 
     def step(self, s: Statement, mask: Array) -> Array:  # noqa: C901, PLR0912 (a case a kind)
         match s:
@@ -247,7 +255,7 @@ class _Threads:
                 mask = self.run(s.body, mask)
             case ir.If():
                 taken = self.term(s.condition, mask)
-                if np.ndim(taken) == 0:
+                if _one(taken):
                     mask = self.run(s.body if taken else s.otherwise, mask)
                 else:
                     yes, no = mask & taken, mask & ~taken
@@ -268,22 +276,23 @@ class _Threads:
             goes: Any = True
             if s.running is not None:
                 goes = self.term(s.running, active)
-            inside = active & goes if np.ndim(goes) else (active if goes else np.zeros_like(mask))
+            inside = active & goes if not _one(goes) else active if goes else active & False
             if inside.any():
                 goes = self.registers[s.counter] < self.term(s.end, inside)
-                inside = inside & goes if np.ndim(goes) else inside if goes else inside & False
-            done, active = done | (active & ~inside), inside
+                inside = inside & goes if not _one(goes) else inside if goes else inside & False
+            if inside is not active:
+                done, active = done | (active & ~inside), inside
             if not active.any():
                 break
-            jumps.turned[:] = False
             active = self.run(s.body, active)
             if jumps.jumps:
                 active = active | jumps.turned
-            if not active.any():
-                break
+                jumps.turned[:] = False
+                if not active.any():
+                    break
             step = self.term(s.step, active)
             later = self.registers[s.counter] + step
-            whole = np.ndim(later) == 0 or not (mask & ~active).any()
+            whole = active is mask or not (mask & ~active).any()
             before = self.registers[s.counter]
             self.registers[s.counter] = later if whole else np.where(active, later, before)
         self.loops.pop()
@@ -308,22 +317,25 @@ class _Threads:
         return value
 
     def assign(self, name: str, index: Any, value: Any, mask: Array) -> None:  # noqa: ANN401
-        full = mask.all()
+        full = self.full(mask)
         if index is None:
             before = self.registers[name]
             self.registers[name] = value if full else np.where(mask, value, before)
             return
         array = self.registers[name]
         self.check_register(name, index, array, mask)
-        if np.ndim(index) == 0:
-            array[int(index)] = value if full else np.where(mask, value, array[int(index)])
+        if _one(index):
+            if full:
+                array[int(index)] = value
+            else:
+                np.copyto(array[int(index)], value, where=mask, casting="unsafe")
         else:
             where = np.nonzero(mask)[0]
             array[np.broadcast_to(index, mask.shape)[where], where] = _picked(value, where)
 
     def check_register(self, name: str, index: Any, array: Array, mask: Array) -> None:  # noqa: ANN401
-        outside = (np.asarray(index) < 0) | (np.asarray(index) >= len(array))
-        if np.any(outside & mask if np.ndim(outside) else outside):
+        outside = (index < 0) | (index >= len(array))
+        if outside if _one(outside) else (outside & mask).any():
             raise self.fail(
                 f"register {name}[{int(np.max(index))}] of {len(array)}",
                 "registers are numbered from 0 to their count",
@@ -382,13 +394,14 @@ class _Threads:
                 "the store before it in the module",
             )
         self.race((wrote == epoch) & (memory.writer[slots, at] != me), t.view, "written and read")
+        before = memory.reader[slots, at]
         new = memory.read[slots, at] != epoch
-        memory.reader[slots, at] = np.where(
-            new | (memory.reader[slots, at] == me), me, SEVERAL
-        )
+        memory.reader[slots, at] = np.where(new | (before == me), me, SEVERAL)
         memory.read[slots, at] = epoch
-        mixed = (memory.reader[slots, at] != me) & (memory.reader[slots, at] != SEVERAL)
-        memory.reader[slots[mixed], at[mixed]] = SEVERAL
+        last = memory.reader[slots, at]
+        mixed = (last != me) & (last != SEVERAL)
+        if mixed.any():
+            memory.reader[slots[mixed], at[mixed]] = SEVERAL
         dtype = self.views[t.view].dtype
         kind = floating() if dtype.is_float else bool if dtype is DType.BOOL else np.int64
         found = np.zeros(self.lanes, kind)
@@ -493,7 +506,7 @@ class _Threads:
     def register(self, name: str, index: Any, mask: Array) -> Any:  # noqa: ANN401
         array = self.registers[name]
         self.check_register(name, index, array, mask)
-        if np.ndim(index) == 0:
+        if _one(index):
             return array[int(index)].copy()
         return array[np.clip(np.broadcast_to(index, mask.shape), 0, len(array) - 1), self.every]
 
@@ -549,12 +562,7 @@ class _Threads:
                 value = self.term(t.arg, mask)
                 return value != 0 if t.dtype is DType.BOOL else value
             case ir.Encode():
-                value = np.asarray(self.term(t.arg, mask))
-                if t.dtype is DType.I8:  # the lower byte
-                    return (value.astype(np.int64) + 128 & 255) - 128
-                if t.dtype is DType.BOOL:
-                    return (value != 0).astype(np.int64)
-                return round_to(value, t.dtype)
+                return _encoded(np.asarray(self.term(t.arg, mask)), t.dtype)
             case ir.Memory():
                 return self.load(t.tensor, [self.term(x, mask) for x in t.at], mask)
             case ir.Shared():
@@ -566,10 +574,10 @@ class _Threads:
             case _:
                 raise AssertionError(t)
 
-    def arith(self, t: ir.Arith, mask: Array) -> Any:  # noqa: ANN401, PLR0911
+    def arith(self, t: ir.Arith, mask: Array) -> Any:  # noqa: ANN401, C901, PLR0911
         a = self.term(t.a, mask)
         if t.op in (Op.AND, Op.OR):
-            if np.ndim(a) == 0:
+            if _one(a):
                 if bool(a) is (t.op is Op.OR):
                     return bool(a)
                 return self.term(t.b, mask)
@@ -581,14 +589,14 @@ class _Threads:
         b = self.term(t.b, mask)
         if t.op in _ARITH:
             return _ARITH[t.op](a, b)
-        zero = np.equal(b, 0)
-        if np.any(zero & mask if np.ndim(zero) else zero):
+        zero = b == 0
+        if zero if _one(zero) else (zero & mask).any():
             raise self.fail("a division by zero", "an index has no value", "the divisor")
-        if np.ndim(b):
+        if not _one(b):
             b = np.where(zero, 1, b)
         if t.op is Op.FLOOR_DIV:
             return np.floor_divide(a, b)
-        if np.ndim(a) == 0 and np.ndim(b) == 0:
+        if _one(a) and _one(b):
             quotient: Any = abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1)
         else:
             quotient = np.abs(a) // np.abs(b)
@@ -598,7 +606,7 @@ class _Threads:
 
     def choose(self, t: ir.Choose, mask: Array) -> Any:  # noqa: ANN401
         taken = self.term(t.condition, mask)
-        if np.ndim(taken) == 0:
+        if _one(taken):
             return self.term(t.then if taken else t.otherwise, mask)
         yes, no = mask & taken, mask & ~taken
         then = self.term(t.then, yes) if yes.any() else None
@@ -634,6 +642,18 @@ class _Threads:
         size = max(1, self.types[t.tensor].bits // 8)
         rows = _strides(shape)[:-1]
         return self.even[t.tensor] and all(s * size % t.bytes == 0 for s in rows)
+
+
+def _encoded(value: Array, dtype: DType) -> Array:
+    """A number as an element of memory: of whole ones the lower byte."""
+    if dtype is DType.I8:
+        return (value.astype(np.int64) + 128 & 255) - 128
+    return (value != 0).astype(np.int64) if dtype is DType.BOOL else round_to(value, dtype)
+
+
+def _one(value: Any) -> bool:  # noqa: ANN401 (numbers or arrays)
+    """Whether a number is the same for all threads."""
+    return not isinstance(value, np.ndarray) or value.ndim == 0
 
 
 def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:

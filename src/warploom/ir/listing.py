@@ -15,6 +15,7 @@ from warploom.ir.module import (
 )
 from warploom.ir.operation_table import OPERATIONS, text
 from warploom.ir.operations import Statement, StepLoop
+from warploom.ir.thread_listing import thread_lines
 
 
 def listing(module: KernelModule) -> str:
@@ -43,6 +44,7 @@ def _lines(module: KernelModule) -> Iterator[str]:
     yield from _storage(module)
     for role in module.roles:
         yield from _role(module, role)
+    yield from thread_lines(module)
 
 
 def _tensor(t: TensorArg) -> str:

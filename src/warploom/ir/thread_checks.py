@@ -22,7 +22,7 @@ WARP = 32
 MAX_SHARED = 232_448  # bytes of a CTA on Hopper
 MAX_STATEMENTS = 200_000
 MAX_REGISTERS = 4096  # of one array
-WIDTHS = (2, 4, 8, 16, 32, 64)
+WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 VECTOR_BITS = 8, 512
 MEMORY = frozenset(
     (DType.F32, DType.BF16, DType.F16, DType.E4M3, DType.E5M2, DType.I32, DType.I8, DType.BOOL)
@@ -267,7 +267,7 @@ class _Checker:
         dtype = self.element(tensor, at, path)
         bits = width * dtype.bits
         wrong = found.dtype is not dtype or width not in WIDTHS or width > found.count
-        wrong = wrong or not 16 <= bits <= VECTOR_BITS[1]
+        wrong = wrong or not VECTOR_BITS[0] <= bits <= VECTOR_BITS[1]
         _refuse(wrong, f"{width} elements of {dtype} as {found.dtype}", path)
         self.whole(index, f"{path}.index")
 
@@ -300,7 +300,7 @@ class _Checker:
             found[id(term)] = self.own(term, [found[id(p)] for p in ir.parts(term)], path)
         return found[id(root)]
 
-    def own(  # noqa: C901, PLR0911, PLR0912 (one case a kind)
+    def own(  # noqa: C901, PLR0911, PLR0912, PLR0915 (one case a kind)
         self, t: Term, of: list[tuple[DType, bool]], path: str
     ) -> tuple[DType, bool]:
         types = [dtype for dtype, _ in of]

@@ -486,7 +486,7 @@ def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
                 yield from statements(statement.otherwise)
 
 
-def terms_of(statement: Statement) -> tuple[Term, ...]:
+def terms_of(statement: Statement) -> tuple[Term, ...]:  # noqa: PLR0911 (one line a kind)
     """The terms of a statement itself, not of those inside it."""
     match statement:
         case Declare():
@@ -513,7 +513,7 @@ def _some(term: Term | None) -> tuple[Term, ...]:
     return () if term is None else (term,)
 
 
-def parts(term: Term) -> tuple[Term, ...]:
+def parts(term: Term) -> tuple[Term, ...]:  # noqa: PLR0911 (one line a kind)
     """The terms that a term is made of."""
     match term:
         case Arith() | Join():
@@ -578,7 +578,7 @@ def assigned(body: tuple[Statement, ...]) -> frozenset[int]:
 Types = dict[str, tuple[DType, bool]]
 
 
-def type_of(term: Term, registers: Types) -> DType:
+def type_of(term: Term, registers: Types) -> DType:  # noqa: C901, PLR0911 (one line a kind)
     """The type of a number; ``registers``: what names were declared as."""
     match term:
         case Number() | Given() | Function() | Join() | Convert() | Decode() | Encode():

@@ -759,9 +759,7 @@ class _Writer:
             last = 0 if op.reverse else (near - 1) * apart
             own = THREAD % WARP // (near * apart) * (near * apart) + last
             own = own + THREAD % apart if apart > 1 else own
-            lines.append(
-                Assign(name="whole", value=ir.Shuffle(ir.Exchange.LANE, running, own))
-            )
+            lines.append(Assign(name="whole", value=ir.Shuffle(ir.Exchange.LANE, running, own)))
         lines += [
             Assign(name="first", value=joined(before, first)),
             unrolled(
@@ -1333,9 +1331,7 @@ class _Writer:
                         [
                             If(
                                 condition=some,
-                                body=(
-                                    Write(tensor=tensor.name, at=single, value=Reg(label, J)),
-                                ),
+                                body=(Write(tensor=tensor.name, at=single, value=Reg(label, J)),),
                             )
                         ],
                     ),
@@ -1356,7 +1352,7 @@ class _Writer:
         threads, pieces = self.layout.threads, row.extent // vector
         kind = DType.F32 if tensor.dtype.is_float else DType.I32
         view = self.shared(kind, column.extent * (row.extent + PAD))
-        i, r, c, first, near = Reg("i"), Reg("r"), Reg("c"), Reg("first"), Reg("whole")
+        i, c, first, near = Reg("i"), Reg("c"), Reg("first"), Reg("whole")
         made = Shared(MEET, c * (row.extent + PAD) + first + J)
         inside = [Reg("wide"), pos(row.var) + first + vector <= Reg(f"end_{row.var}"), *there]
         return [

@@ -115,7 +115,7 @@ class _Printer:
     def lines(self, body: Sequence[Statement]) -> list[str]:
         return [line for statement in body for line in self.statement(statement)]
 
-    def statement(self, s: Statement) -> list[str]:  # noqa: C901, PLR0911 (one case a kind)
+    def statement(self, s: Statement) -> list[str]:  # noqa: C901, PLR0911, PLR0912 (a case a kind)
         match s:
             case ir.Author():
                 self.line = s.line

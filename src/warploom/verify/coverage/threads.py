@@ -1,0 +1,724 @@
+"""Coverage of thread programs: what holds of them for all sizes, by argument over their text.
+
+Three arguments, each of which may not reach; then the claim says so, and the program is judged by
+execution (``verify_dataflow``), which checks every access, barrier and store for its size classes.
+
+*Barriers*: a number is *shared* if it is the same for all threads of a CTA: sizes, scalars, the
+number of the CTA, elements of inputs at shared places, and what is computed of these under shared
+conditions. A barrier or shuffle under shared conditions alone is reached by all threads or none.
+
+*Bounds*: what is known at an access are the conditions around it and what was said of registers as
+they were declared. A coordinate is inside if it is not negative, as a sum or product of such
+numbers, and a known condition says that it is below the length of its axis, or below something that
+was declared as no more than that.
+
+*Tiles*: the loop over tiles takes every number below a product of counts once, and divides it by
+one count after the other; so every combination of tiles is taken once. Inside a tile the places of
+a store are numbers of the thread and of loops with known ends, which are enumerated: no place comes
+twice, and together they are the tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.ir import threads as ir
+from warploom.ir.expr import Op
+from warploom.ir.module import KernelModule, TensorArg
+from warploom.ir.thread_checks import check_threads
+from warploom.ir.threads import Statement, Term, ThreadProgram
+from warploom.ir.types import Axis, DType, Walk
+from warploom.verify.coverage.report import Claim, CoverageReport, How
+
+EXECUTED = "not decided here; verify_dataflow executes it and checks it for its size classes"
+MOST_PLACES = 1 << 22
+Array = npt.NDArray[np.int64]
+
+
+def verify_thread_coverage(module: KernelModule) -> CoverageReport:
+    """The verdict on a thread program: claims alone; what is wrong is found by execution."""
+    check_threads(module)
+    program = module.threads
+    assert program is not None
+    claims = [_barriers(module, program), *_bounds(module, program), *_stores(module, program)]
+    return CoverageReport(module=module.name, claims=tuple(claims), findings=())
+
+
+# Barriers.
+
+
+def _barriers(module: KernelModule, program: ThreadProgram) -> Claim:
+    meetings = [s for s in ir.statements(program.body) if isinstance(s, ir.Barrier)]
+    shared = _Shared(module)
+    what = f"all threads of a CTA reach each of {len(meetings)} barriers, of a warp each shuffle"
+    if shared.holds(program.body):
+        return Claim(what=what, how=How.ALL, argument="every condition around them is shared")
+    return Claim(what=what, how=How.NOT, argument=f"{shared.why}: {EXECUTED}")
+
+
+class _Shared:
+    """Which registers differ between threads: the least set that the program allows."""
+
+    def __init__(self, module: KernelModule) -> None:
+        self.inputs = {t.name for t in module.tensors if t.access != "out"}
+        self.own: set[str] = set()  # registers that differ
+        self.why = ""
+
+    def holds(self, body: Sequence[Statement]) -> bool:
+        while True:
+            before = len(self.own)
+            self.good = True
+            self.body(body, own=False)
+            if len(self.own) == before:
+                return self.good
+
+    def differs(self, term: Term) -> bool:
+        for node in ir.nodes(term):
+            match node:
+                case ir.Place(of=ir.Here.THREAD) | ir.Shuffle():
+                    return True
+                case ir.Reg() if node.name in self.own:
+                    return True
+                case ir.Memory() if node.tensor not in self.inputs:
+                    return True
+        return False
+
+    def body(self, body: Sequence[Statement], *, own: bool) -> bool:
+        """``own``: whether threads are there for reasons of their own; whether they are after it,
+        because some jumped away.
+        """
+        for s in body:
+            own = self.statement(s, own=own) or own
+        return own
+
+    def statement(self, s: Statement, *, own: bool) -> bool:  # noqa: C901 (a case a kind)
+        meets = isinstance(s, ir.Barrier) or any(
+            isinstance(n, ir.Shuffle) for t in ir.terms_of(s) for n in ir.nodes(t)
+        )
+        if meets and own:
+            self.good, self.why = False, "a barrier or shuffle stands under a thread's condition"
+        match s:
+            case ir.Declare() | ir.Assign():
+                if s.value is not None and (own or self.differs(s.value)):
+                    self.own.add(s.name)
+                if isinstance(s, ir.Assign) and s.index is not None and self.differs(s.index):
+                    self.own.add(s.name)
+            case ir.Fetch():
+                if own or self.differs(s.index) or any(self.differs(x) for x in s.at):
+                    self.own.add(s.into)
+            case ir.Break() | ir.Continue():
+                return own
+            case ir.Scope():
+                return self.body(s.body, own=own)
+            case ir.If():
+                inside = own or self.differs(s.condition)
+                one = self.body(s.body, own=inside)
+                two = self.body(s.otherwise, own=inside)
+                return (inside and not own and (_jumps(s.body) or _jumps(s.otherwise))) or (
+                    not inside and (one or two)
+                )  # fmt: skip
+            case ir.For():
+                ends = [s.end, s.step, *([s.first] if s.first else [])]
+                ends += [s.running] if s.running else []
+                inside = own or any(self.differs(t) for t in ends)
+                if inside:
+                    self.own.add(s.counter)
+                if self.body(s.body, own=inside) and not inside:
+                    # Threads leave turns one by one: the next turn is not begun by all.
+                    self.own.add(s.counter)
+                    self.body(s.body, own=True)
+                return False
+        return False
+
+
+def _jumps(body: Sequence[Statement]) -> bool:
+    """Whether a jump leaves these statements."""
+    for s in body:
+        match s:
+            case ir.Break() | ir.Continue():
+                return True
+            case ir.Scope() if _jumps(s.body):
+                return True
+            case ir.If() if _jumps(s.body) or _jumps(s.otherwise):
+                return True
+    return False
+
+
+# Bounds.
+
+
+@dataclass
+class _Known:
+    """What holds at a place of the program."""
+
+    conditions: list[Term] = field(default_factory=list)
+    natural: set[str] = field(default_factory=set)  # registers that are not negative
+    below: dict[str, list[Term]] = field(default_factory=dict)  # registers less than these
+    most: dict[str, list[Term]] = field(default_factory=dict)  # no more than these
+    same: dict[str, Term] = field(default_factory=dict)  # other names of a register
+
+    def copy(self) -> _Known:
+        return _Known(
+            list(self.conditions), set(self.natural), dict(self.below), dict(self.most),
+            dict(self.same),
+        )  # fmt: skip
+
+    def forget(self, names: set[str]) -> None:
+        self.natural -= names
+        for table in (self.below, self.most, self.same):
+            for name in names & set(table):
+                del table[name]
+        self.same = {n: t for n, t in self.same.items() if not names & set(_registers(t))}
+        self.conditions = [t for t in self.conditions if not names & set(_registers(t))]
+        for facts in (self.below, self.most):
+            for name, terms in list(facts.items()):
+                facts[name] = [t for t in terms if not names & set(_registers(t))]
+
+
+def _bounds(module: KernelModule, program: ThreadProgram) -> Iterator[Claim]:
+    found = _Bounds(module)
+    found.body(program.body, _Known())
+    proven = [t for t in found.seen if t not in found.open]
+    if proven:
+        yield Claim(
+            what=f"accesses are in bounds: {', '.join(proven)}",
+            how=How.ALL,
+            argument="conditions around each say so",
+        )
+    if found.open:
+        yield Claim(
+            what=f"accesses are in bounds: {', '.join(found.open)}",
+            how=How.NOT,
+            argument=EXECUTED,
+        )
+
+
+class _Bounds:
+    def __init__(self, module: KernelModule) -> None:
+        self.module = module
+        self.tensors = {t.name: t for t in module.tensors}
+        self.whole = {
+            v.axis: v.extent for v in module.kernel.vars if v.walk is Walk.WHOLE and v.extent
+        }
+        self.seen: dict[str, None] = {}
+        self.open: dict[str, None] = {}
+
+    def body(self, body: Sequence[Statement], known: _Known) -> None:
+        for s in body:
+            self.statement(s, known)
+
+    def statement(self, s: Statement, known: _Known) -> None:  # noqa: C901, PLR0912 (a case a kind)
+        for term in ir.terms_of(s):
+            self.reads(term, known)
+        match s:
+            case ir.Declare() if s.value is not None and not s.dtype.is_float:
+                known.forget({s.name})
+                self.learn(s.name, s.value, known)
+            case ir.Declare():
+                known.forget({s.name})
+            case ir.Assign() if s.index is None:
+                known.forget({s.name})
+                if not _names(s.value, s.name):
+                    self.learn(s.name, s.value, known)
+            case ir.Fetch() | ir.Send():
+                self.access(s.tensor, s.at, s.width, known)
+            case ir.Write() | ir.Merge():
+                self.access(s.tensor, s.at, 1, known)
+            case ir.Scope():
+                self.body(s.body, known)
+            case ir.If():
+                inside, other = known.copy(), known.copy()
+                inside.conditions += _conjuncts(s.condition)
+                self.body(s.body, inside)
+                if isinstance(s.condition, ir.Not):
+                    other.conditions += _conjuncts(s.condition.arg)
+                self.body(s.otherwise, other)
+                known.forget(_assigned(s.body) | _assigned(s.otherwise))
+                if _leaves(s.body) and not s.otherwise:
+                    known.conditions += _refuted(s.condition)
+            case ir.For():
+                known.forget(_assigned(s.body) | {s.counter})
+                inside = known.copy()
+                forward = self.natural(s.step, known)
+                if s.first is not None and forward and self.natural(s.first, known):
+                    inside.natural.add(s.counter)
+                if not {s.counter} & _assigned(s.body):
+                    inside.conditions.append(ir.Arith(Op.LT, ir.Reg(s.counter), s.end))
+                self.body(s.body, inside)
+
+    def learn(self, name: str, value: Term, known: _Known) -> None:
+        """What a register's value says of it."""
+        own = self.resolved(value, known)
+        if self.natural(own, known):
+            known.natural.add(name)
+        known.most[name] = [own, *_least_of(own)]
+        bare = own.arg if isinstance(own, ir.Convert) else own
+        if isinstance(bare, ir.Arith) and bare.op is Op.MOD:
+            count = bare.b.arg if isinstance(bare.b, ir.Convert) else bare.b
+            known.below[name] = [count]
+        if isinstance(own, ir.Reg) and own.index is None:
+            known.same[name] = own
+
+    def resolved(self, term: Term, known: _Known) -> Term:
+        """A term with other names of a register replaced."""
+        match term:
+            case ir.Reg() if term.index is None:
+                return known.same.get(term.name, term)
+            case ir.Arith():
+                a, b = self.resolved(term.a, known), self.resolved(term.b, known)
+                return ir.Arith(term.op, a, b)
+            case _:
+                return term
+
+    def natural(self, term: Term, known: _Known) -> bool:  # noqa: PLR0911 (a case a kind)
+        """Whether a number is not negative."""
+        match term:
+            case ir.Number():
+                return bool(term.value >= 0)
+            case ir.Length() | ir.Place():
+                return True
+            case ir.Reg() if term.index is None and term.name in known.natural:
+                return True
+            case ir.Arith(op=Op.ADD | Op.MUL | Op.DIV | Op.MIN):
+                return self.natural(term.a, known) and self.natural(term.b, known)
+            case ir.Arith(op=Op.MOD):
+                return self.natural(term.a, known)
+            case ir.Arith(op=Op.MAX):
+                return self.natural(term.a, known) or self.natural(term.b, known)
+            case ir.Convert(dtype=DType.U32):
+                return True
+            case ir.Convert(dtype=DType.I32, arg=ir.Arith(op=Op.MOD, b=ir.Convert()) as rest):
+                assert isinstance(rest.b, ir.Convert)
+                return self.natural(rest.b.arg, known)  # below a number that has a sign
+        said = self.resolved(term, known)
+        return any(
+            (isinstance(c, ir.Within) and self.resolved(c.index, known) == said)
+            or (
+                isinstance(c, ir.Arith)
+                and c.op is Op.GE
+                and c.b == ir.whole(0)
+                and self.resolved(c.a, known) == said
+            )
+            for c in known.conditions
+        )
+
+    def reads(self, term: Term, known: _Known) -> None:
+        """The accesses of a term, under the conditions in front of each."""
+        match term:
+            case ir.Choose():
+                self.reads(term.condition, known)
+                inside = known.copy()
+                inside.conditions += _conjuncts(term.condition)
+                self.reads(term.then, inside)
+                self.reads(term.otherwise, known)
+            case ir.Arith(op=Op.AND):
+                self.reads(term.a, known)
+                inside = known.copy()
+                inside.conditions += _conjuncts(term.a)
+                self.reads(term.b, inside)
+            case _:
+                for part in ir.parts(term):
+                    self.reads(part, known)
+                if isinstance(term, ir.Memory):
+                    self.access(term.tensor, term.at, 1, known)
+
+    def access(self, tensor: str, at: tuple[Term, ...], width: int, known: _Known) -> None:
+        found = self.tensors[tensor]
+        self.seen.setdefault(tensor)
+        for n, x in enumerate(at):
+            last = n == len(at) - 1
+            if not self.natural(x, known) or not self.inside(
+                x, width if last else 1, found, n, known
+            ):
+                self.open.setdefault(tensor)
+
+    def inside(self, x: Term, width: int, tensor: TensorArg, n: int, known: _Known) -> bool:
+        """Whether a coordinate, and those next to it, lie below the end of an axis."""
+        axis = tensor.axes[n]
+        end: Term = ir.Length(axis.name)
+        if axis.per > 1:
+            if isinstance(x, ir.Arith) and x.op is Op.DIV and x.b == ir.whole(axis.per):
+                return width == 1 and self.less(x.a, 1, end, known)
+            end = (end + (axis.per - 1)) // axis.per
+        if tensor.access == "starts":
+            end = end + 1
+            if isinstance(x, ir.Arith) and x.op is Op.ADD and x.b == ir.whole(1):
+                if self.less(x.a, width, ir.Length(axis.name), known):
+                    return True
+            elif self.less(x, width, ir.Length(axis.name), known):
+                return True
+        return self.less(x, width, end, known)
+
+    def less(self, x: Term, width: int, end: Term, known: _Known) -> bool:
+        said = self.resolved(x, known)
+        if isinstance(said, ir.Number) and isinstance(end, ir.Length):
+            whole = self.whole.get(end.axis)
+            return whole is not None and int(said.value) + width <= whole
+        if isinstance(said, ir.Reg) and width == 1:
+            bounds = known.below.get(said.name, [])
+            if any(self.no_more(b, end, known) for b in bounds):
+                return True
+            if any(m != said and self.less(m, 1, end, known)
+                   for m in known.most.get(said.name, ()) if isinstance(m, ir.Reg)):  # fmt: skip
+                return True
+        return any(self.says(c, said, width, end, known) for c in known.conditions)
+
+    def says(self, c: Term, x: Term, width: int, end: Term, known: _Known) -> bool:
+        """Whether a condition says that ``x + width`` is no more than ``end``."""
+        match c:
+            case ir.Within() if width == 1:
+                same = self.resolved(c.index, known) == x
+                return same and self.no_more(c.length, end, known)
+            case ir.Arith(op=Op.LT) if width == 1:
+                return self.resolved(c.a, known) == x and self.no_more(c.b, end, known)
+            case ir.Arith(op=Op.LE, a=ir.Arith(op=Op.ADD, b=ir.Number())):
+                assert isinstance(c.a, ir.Arith)
+                assert isinstance(c.a.b, ir.Number)
+                same = self.resolved(c.a.a, known) == x and int(c.a.b.value) >= width
+                return same and self.no_more(c.b, end, known)
+        return False
+
+    def no_more(self, e: Term, end: Term, known: _Known, depth: int = 0) -> bool:
+        """Whether ``e`` is at most ``end``."""
+        if e == end:
+            return True
+        if isinstance(e, ir.Number) and isinstance(end, ir.Length):
+            whole = self.whole.get(end.axis)
+            return whole is not None and int(e.value) <= whole
+        if isinstance(e, ir.Reg) and e.index is None and depth < 8:
+            return any(
+                m != e and self.no_more(m, end, known, depth + 1)
+                for m in known.most.get(e.name, ())
+            )
+        return any(self.no_more(m, end, known, depth + 1) for m in _least_of(e)) if depth < 8 else (
+            False
+        )  # fmt: skip
+
+
+def _least_of(term: Term) -> list[Term]:
+    """What a least number is no more than."""
+    return [term.a, term.b] if isinstance(term, ir.Arith) and term.op is Op.MIN else []
+
+
+def _conjuncts(term: Term) -> list[Term]:
+    if isinstance(term, ir.Arith) and term.op is Op.AND:
+        return [*_conjuncts(term.a), *_conjuncts(term.b)]
+    return [term]
+
+
+def _refuted(term: Term) -> list[Term]:
+    """What holds where a condition does not, of those that end a turn."""
+    if isinstance(term, ir.Arith) and term.op is Op.OR:
+        return [*_refuted(term.a), *_refuted(term.b)]
+    if isinstance(term, ir.Arith) and term.op is Op.LT:
+        return [ir.Arith(Op.GE, term.a, term.b)]
+    if isinstance(term, ir.Arith) and term.op is Op.GE:
+        return [ir.Arith(Op.LT, term.a, term.b)]
+    return []
+
+
+def _leaves(body: Sequence[Statement]) -> bool:
+    return bool(body) and isinstance(body[-1], ir.Break | ir.Continue)
+
+
+def _registers(term: Term) -> Iterator[str]:
+    return (n.name for n in ir.nodes(term) if isinstance(n, ir.Reg))
+
+
+def _names(term: Term, name: str) -> bool:
+    return name in _registers(term)
+
+
+def _assigned(body: Sequence[Statement]) -> set[str]:
+    """Registers that statements change or declare anew."""
+    found: set[str] = set()
+    for s in ir.statements(tuple(body)):
+        match s:
+            case ir.Assign() | ir.Declare():
+                found.add(s.name)
+            case ir.For():
+                found.add(s.counter)
+            case ir.Fetch():
+                found.add(s.into)
+    return found
+
+
+# Tiles and stores.
+
+
+def _stores(module: KernelModule, program: ThreadProgram) -> Iterator[Claim]:
+    loop = _tile_loop(program)
+    what = "every tile of the grid is taken once"
+    if loop is None or not _takes_every_tile(module, program, loop):
+        yield Claim(what=what, how=How.NOT, argument=EXECUTED)
+        return
+    yield Claim(what=what, how=How.ALL, argument="its number is divided by one count after another")
+    proven: dict[str, bool] = {}
+    for tensor, full in _Places(module, program).sites(loop.body):
+        proven[tensor] = proven.get(tensor, True) and full
+    whole = [t for t, full in proven.items() if full]
+    rest = [t for t, full in proven.items() if not full]
+    if whole:
+        yield Claim(
+            what=f"each element of a tile is stored once: {', '.join(whole)}",
+            how=How.ALL,
+            argument="places inside a tile are enumerated; where it ends, fewer are stored",
+        )
+    if rest:
+        yield Claim(
+            what=f"each element is stored once: {', '.join(rest)}",
+            how=How.NOT,
+            argument=EXECUTED,
+        )
+
+
+def _tile_loop(program: ThreadProgram) -> ir.For | None:
+    loops = [s for s in program.body if isinstance(s, ir.For)]
+    if len(loops) != 1:
+        return None
+    (loop,) = loops
+    own = (ir.Place(ir.Here.CTA), ir.Place(ir.Here.CTAS))
+    return loop if (loop.first, loop.step) == own and loop.running is None else None
+
+
+def _takes_every_tile(  # noqa: C901 (one statement after the other)
+    module: KernelModule, program: ThreadProgram, loop: ir.For
+) -> bool:
+    """Whether the number of a tile is taken apart by the counts whose product ends the loop."""
+    if module.kernel.grid.order or module.kernel.grid.kind != "tiles":
+        return False
+    ends = {s.name: s.value for s in program.body if isinstance(s, ir.Declare)}
+    total = ends.get(loop.end.name) if isinstance(loop.end, ir.Reg) else None
+    counts: list[Term] = []
+    rest = ""
+    taken: dict[str, int] = {}
+    for s in loop.body:
+        match s:
+            case ir.Declare(value=ir.Reg(name=loop.counter), dtype=DType.U32):
+                rest = s.name
+            case ir.Declare(value=ir.Term() as value) if rest and _names(value, rest):
+                place = _place_of(value, rest)
+                if place is None:
+                    return False
+                count, extent = place
+                counts.append(count)
+                taken[s.name] = extent
+            case ir.Assign() if s.name == rest:
+                if not counts or s.value != ir.Arith(Op.DIV, ir.Reg(rest), counts[-1]):
+                    return False
+    if total is None or len(counts) != len(module.kernel.grid.vars):
+        return False
+    made: Term = counts[0] if counts else ir.Number(1, DType.U32)
+    for count in counts[1:]:
+        made = made * count
+    if made != total:
+        return False
+    return all(_covers(module, c, e) for c, e in zip(counts, taken.values(), strict=True))
+
+
+def _place_of(value: Term, rest: str) -> tuple[Term, int] | None:
+    """``(int)(rest % count) * extent``."""
+    extent = 1
+    if isinstance(value, ir.Arith) and value.op is Op.MUL and isinstance(value.b, ir.Number):
+        value, extent = value.a, int(value.b.value)
+    inner: Term = value.arg if isinstance(value, ir.Convert) else value
+    if isinstance(inner, ir.Arith) and inner.op is Op.MOD and inner.a == ir.Reg(rest):
+        return inner.b, extent
+    return None
+
+
+def _covers(module: KernelModule, count: Term, extent: int) -> bool:
+    """Whether so many tiles of an extent cover an axis."""
+    inner = count.arg if isinstance(count, ir.Convert) else count
+    return any(
+        inner == ((length + (extent - 1)) // extent if extent > 1 else length)
+        for length in (ir.Length(module.kernel.var(n).axis) for n in module.kernel.grid.vars)
+    )
+
+
+class _Places:
+    """The places of stores inside a tile: numbers of the thread and of loops with known ends."""
+
+    def __init__(self, module: KernelModule, program: ThreadProgram) -> None:
+        self.module, self.program = module, program
+        extents = dict(program.extents)
+        self.tiles: dict[str, int] = {}
+        for n in module.kernel.grid.vars:
+            self.tiles[f"pos_{n}"] = extents.get(n, module.kernel.var(n).extent or 1)
+
+    def sites(self, body: Sequence[Statement]) -> Iterator[tuple[str, bool]]:
+        """Every store, and whether it fills its tile, each element once."""
+        threads = np.arange(self.program.threads, dtype=np.int64)
+        values: dict[str, Array] = {}
+        for s in self.program.body:
+            if isinstance(s, ir.Declare) and s.value is not None:
+                found = self.number(s.value, {}, threads)
+                if found is not None:
+                    values[s.name] = found
+        yield from self.walk(body, values, threads, np.ones_like(threads))
+
+    def walk(  # noqa: C901 (a case a kind)
+        self, body: Sequence[Statement], values: dict[str, Array], tid: Array, there: Array | None
+    ) -> Iterator[tuple[str, bool]]:
+        for s in body:
+            match s:
+                case ir.Declare() if s.value is not None and not s.count:
+                    values.pop(s.name, None)
+                    own = self.origin(s)
+                    found = own if own is not None else self.number(s.value, values, tid)
+                    if found is not None:
+                        values[s.name] = found
+                case ir.Assign() if s.index is None:
+                    values.pop(s.name, None)
+                    found = self.number(s.value, values, tid)
+                    if found is not None:
+                        values[s.name] = found
+                case ir.Scope():
+                    yield from self.walk(s.body, values, tid, there)
+                case ir.If():
+                    some = self.some(s, values, tid, there)
+                    yield from self.walk(s.body, dict(values), tid, some)
+                    yield from self.walk(s.otherwise, dict(values), tid, there)
+                case ir.For():
+                    yield from self.loop(s, values, tid, there)
+                case ir.Write():
+                    yield s.tensor, self.fills(s.tensor, s.at, 1, values, tid, there)
+                case ir.Send():
+                    yield s.tensor, self.fills(s.tensor, s.at, s.width, values, tid, there)
+                case ir.Merge():
+                    yield s.tensor, False
+
+    def origin(self, s: ir.Declare) -> Array | None:
+        """Where a tile stands: from there places are counted."""
+        if s.name not in self.tiles or not any(isinstance(n, ir.Convert) for n in ir.nodes(
+            s.value or ir.whole(0)
+        )):  # fmt: skip
+            return None
+        return np.zeros(1, np.int64)
+
+    def some(
+        self, s: ir.If, values: dict[str, Array], tid: Array, there: Array | None
+    ) -> Array | None:
+        """The threads that a condition lets through: those that it names; ends of axes let all
+        through that exist.
+        """
+        for c in _conjuncts(s.condition):
+            if isinstance(c, ir.Reg | ir.Aligned) or (
+                isinstance(c, ir.Arith) and c.op in (Op.LT, Op.LE) and isinstance(c.b, ir.Reg)
+            ):
+                continue  # which way it is stored, and where a tile ends
+            made = self.number(c, values, tid)
+            if made is None or there is None:
+                return None
+            there = there * (made != 0)
+        return there
+
+    def loop(
+        self, s: ir.For, values: dict[str, Array], tid: Array, there: Array | None
+    ) -> Iterator[tuple[str, bool]]:
+        first, end, step = (
+            self.number(t, values, tid) if t is not None else None for t in (s.first, s.end, s.step)
+        )
+        counted = first is not None and end is not None and step is not None
+        one = counted and s.running is None and all(x is not None and x.size == 1 for x in
+                                                     (first, end, step))  # fmt: skip
+        inside = dict(values)
+        for name in _assigned(s.body) | {s.counter}:
+            inside.pop(name, None)
+        if not one or there is None:
+            yield from self.walk(s.body, inside, tid, None)
+            return
+        assert first is not None
+        assert end is not None
+        assert step is not None
+        turns = np.arange(int(first.item()), int(end.item()), max(1, int(step.item())))
+        rank = max([x.ndim for x in values.values()], default=1)
+        shape = (len(turns), *([1] * rank))
+        inside[s.counter] = turns.astype(np.int64).reshape(shape)
+        yield from self.walk(s.body, inside, tid, there)
+
+    def fills(
+        self,
+        tensor: str,
+        at: tuple[Term, ...],
+        width: int,
+        values: dict[str, Array],
+        tid: Array,
+        there: Array | None,
+    ) -> bool:
+        """Whether the places of a store are its tile, each once."""
+        found = [self.number(x, values, tid) for x in at]
+        if there is None or any(x is None for x in found):
+            return False
+        places = [x for x in found if x is not None]
+        if width > 1:
+            places = [p[np.newaxis] if p.ndim else p for p in places]
+            more = np.arange(width, dtype=np.int64)
+            rank = max(p.ndim for p in places)
+            places[-1] = places[-1] + more.reshape(width, *([1] * (rank - 1)))
+        shape = np.broadcast_shapes(there.shape, *(p.shape for p in places))
+        loops = [x.shape for x in values.values()]
+        shape = np.broadcast_shapes(shape, *(s for s in loops if len(s) > 1))
+        if np.prod(shape) > MOST_PLACES:
+            return False
+        extents = [self.extent(x, a.name) for x, a in zip(at, self.axes(tensor), strict=True)]
+        if any(e is None for e in extents):
+            return False
+        sizes = [e for e in extents if e is not None]
+        key = np.zeros(shape, np.int64)
+        inside = np.broadcast_to(there, shape) != 0
+        for place, size in zip(places, sizes, strict=True):
+            key = key * size + place
+            inside &= np.broadcast_to((place >= 0) & (place < size), shape)
+        taken = np.sort(key[inside])
+        whole = int(np.prod(sizes))
+        return len(taken) == whole and bool((taken == np.arange(whole)).all())
+
+    def axes(self, tensor: str) -> tuple[Axis, ...]:
+        return self.module.tensor(tensor).axes
+
+    def extent(self, x: Term, axis: str) -> int | None:
+        """How many elements of an axis a tile has."""
+        for v in self.module.kernel.vars:
+            if v.axis == axis and v.name in self.module.kernel.grid.vars:
+                return self.tiles[f"pos_{v.name}"]
+            if v.axis == axis and v.walk is Walk.WHOLE:
+                return v.extent
+        return None
+
+    def number(  # noqa: PLR0911 (a case a kind)
+        self, t: Term, values: Mapping[str, Array], tid: Array
+    ) -> Array | None:
+        """A number of the thread and of loops; None for any other."""
+        match t:
+            case ir.Number() if not t.dtype.is_float:
+                return np.full(1, int(t.value), np.int64)
+            case ir.Place(of=ir.Here.THREAD):
+                return tid
+            case ir.Reg() if t.index is None:
+                return values.get(t.name)
+            case ir.Arith() if t.op in _NUMBERS:
+                a, b = self.number(t.a, values, tid), self.number(t.b, values, tid)
+                if a is None or b is None or (t.op in (Op.DIV, Op.MOD) and (b <= 0).any()):
+                    return None
+                if t.op in (Op.DIV, Op.MOD) and (a < 0).any():
+                    return None
+                made: Array = _NUMBERS[t.op](a, b).astype(np.int64)
+                return made
+        return None
+
+
+_NUMBERS = {
+    Op.ADD: np.add,
+    Op.SUB: np.subtract,
+    Op.MUL: np.multiply,
+    Op.DIV: np.floor_divide,
+    Op.MOD: np.mod,
+    Op.EQ: np.equal,
+    Op.LT: np.less,
+    Op.GE: np.greater_equal,
+}
