@@ -37,6 +37,7 @@ def run_module(  # noqa: C901 (one check after the other)
     visits: Callable[[int], tuple[int, ...]] | None = None,
     most: int | None = None,
     observe: Callable[[Mapping[str, Stores]], None] | None = None,
+    rows: bool | None = None,
 ) -> dict[str, Array]:
     """The outputs of a launch, by name.
 
@@ -53,6 +54,7 @@ def run_module(  # noqa: C901 (one check after the other)
             tiles in turn.
         most: operations of all agents; ``TooLongError`` beyond.
         observe: gets, of a thread program, who stored the elements of every output.
+        rows: of a thread program, whether rows of all tensors begin at whole vectors, or of none.
     """
     memory, lengths = bind(module, arrays, sizes or {})
     for tensor in module.tensors:
@@ -80,7 +82,7 @@ def run_module(  # noqa: C901 (one check after the other)
     grid = evaluate(module.launch.grid, {**values, SMS: sms})
     if module.threads is not None:
         stores = run_threads(
-            module, memory, lengths, given, grid, timing=timing, seed=seed, most=most
+            module, memory, lengths, given, grid, timing=timing, seed=seed, most=most, rows=rows
         )
         if observe is not None:
             observe(stores)

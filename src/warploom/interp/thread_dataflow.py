@@ -29,7 +29,8 @@ from warploom.ir.types import Walk
 HOW = "on random elements, unrounded; every access, barrier and store of the threads checked"
 MOST_STATEMENTS = 1_000_000
 MOST_MORE = 6_000  # of the second size class of a compilation; with more it is left out
-FEW_SMS, MANY_SMS = 3, 1 << 40
+MANY_SMS = 1 << 40
+MORE = 6  # elements; no whole vector
 
 
 def verify_threads(
@@ -46,6 +47,7 @@ def verify_threads(
     assert program is not None
     sizes = list(sizes_tried) or list(islice(size_classes(module), classes + 1))
     compiling = not sizes_tried and classes == 1
+    rows: dict[tuple[int, ...], bool] = {}  # of every other class they begin at whole vectors
     once = stored_once(kernel)
 
     def run(
@@ -63,9 +65,10 @@ def verify_threads(
                     scalars,
                     sizes=lengths,
                     timing=timing,
-                    sms=FEW_SMS,
+                    sms=1 + 2 * (lengths != sizes[0]),  # one CTA takes one tile after the other
                     most=MOST_MORE if compiling and lengths == sizes[-1] else MOST_STATEMENTS,
                     observe=observe,
+                    rows=rows.setdefault(tuple(lengths.values()), len(rows) % 2 == 1),
                 )
         except TooLongError as error:
             raise NotJudgedError(str(error)) from error
@@ -76,21 +79,31 @@ def verify_threads(
 
 
 def size_classes(module: KernelModule) -> Iterator[dict[str, int]]:
-    """Sizes that differ in what happens at edges: ragged, whole, one; then one off a tile, of a
-    single element, and none.
+    """Sizes that differ in what happens at edges: twice ragged, few; then one off a tile,
+    a tile, a single element, and none.
     """
     program, kernel = module.threads, module.kernel
     assert program is not None
     known = dict(module.request.sizes) if module.request is not None else {}
     extents = dict(program.extents)
-    ragged, whole, one = executed_sizes(kernel, extents, known)
-    yield from (_listed(module, x) for x in (ragged, whole, one))
+    ragged, _, one = executed_sizes(kernel, extents, known)
+    yield _listed(module, ragged)
+    yield _listed(module, _longer(module, ragged))
+    yield _listed(module, one)
     walked = {v.axis: v for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)}
     for change in (lambda e: max(1, e - 1), lambda e: e, lambda _: 1, lambda _: 0):
         sizes = dict(ragged)
         for axis, v in walked.items():
             sizes[axis] = change(extents.get(v.name, v.extent or 16))
         yield _listed(module, sizes)
+
+
+def _longer(module: KernelModule, ragged: Mapping[str, int]) -> dict[str, int]:
+    """The same with other ends."""
+    kernel = module.kernel
+    walked = {v.axis for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)}
+    pers = {a.name for t in kernel.tensors for a in t.axes if a.per > 1 or a.size is not None}
+    return {a: n + MORE * (a in walked - pers) for a, n in ragged.items()}
 
 
 def _listed(module: KernelModule, sizes: dict[str, int]) -> dict[str, int]:

@@ -7,8 +7,8 @@ a CTA do not reach, a shuffle without all threads of a warp, shared memory that 
 between two barriers, one of them writing, or that nobody wrote.
 
 ``in_order`` runs CTAs by their numbers, ``random`` in a random order, ``adversarial`` all together.
-Rows begin at addresses as even as sizes allow; where the timing is not ``in_order``, some tensors
-say that they do not, so that both ways of moving them are executed.
+Rows begin at whole vectors, with elements of nobody between them; where the timing is not
+``in_order``, those of some tensors do not, so that both ways of moving them are executed.
 """
 
 from __future__ import annotations
@@ -77,8 +77,11 @@ def run_threads(
     timing: str = "in_order",
     seed: int = 0,
     most: int | None = None,
+    rows: bool | None = None,
 ) -> dict[str, Stores]:
-    """Execute a launch of ``grid`` CTAs on ``memory``; who stored what."""
+    """Execute a launch of ``grid`` CTAs on ``memory``; who stored what. ``rows``: whether rows of
+    tensors begin at whole vectors (with elements of nobody between them), or nowhere.
+    """
     check_threads(module)
     program = module.threads
     assert program is not None
@@ -88,7 +91,10 @@ def run_threads(
     if timing == "random":
         rng.shuffle(ctas)
         together = rng.randint(1, together)
-    even = {t.name: timing == "in_order" or rng.random() < 0.5 for t in module.tensors}
+    even = {
+        t.name: rows if rows is not None else timing == "in_order" or rng.random() < 0.5
+        for t in module.tensors
+    }
     stores = {
         t.name: Stores(
             np.zeros(memory[t.name].shape, np.int64),
@@ -461,9 +467,8 @@ class _Threads:
         """A vector lies at a multiple of its bytes."""
         where, places = self.elements(tensor, at, mask)
         size = max(1, self.types[tensor].bits // 8)
-        strides = _strides(self.memory[tensor].shape)
-        first = sum(p * s for p, s in zip(places, strides, strict=True)) * size
-        if len(where) and (np.asarray(first) % min(BASE, width * size)).any():
+        odd = (places[-1] * size % min(BASE, width * size)).any() if len(where) else False
+        if odd or (len(where) and not self.even[tensor] and width * size > 1):
             raise self.fail(
                 f"{width} elements of '{tensor}' at an address that is no multiple of their bytes",
                 "the hardware moves vectors at such addresses alone",
@@ -570,7 +575,7 @@ class _Threads:
             case ir.Shuffle():
                 return self.shuffle(t, mask)
             case ir.Aligned():
-                return self.aligned(t)
+                return self.even[t.tensor]
             case _:
                 raise AssertionError(t)
 
@@ -637,12 +642,6 @@ class _Threads:
                 source = by % WARP
         return np.take_along_axis(value, np.clip(source, 0, WARP - 1), axis=1).reshape(-1)
 
-    def aligned(self, t: ir.Aligned) -> bool:
-        shape = self.memory[t.tensor].shape
-        size = max(1, self.types[t.tensor].bits // 8)
-        rows = _strides(shape)[:-1]
-        return self.even[t.tensor] and all(s * size % t.bytes == 0 for s in rows)
-
 
 def _encoded(value: Array, dtype: DType) -> Array:
     """A number as an element of memory: of whole ones the lower byte."""
@@ -654,11 +653,6 @@ def _encoded(value: Array, dtype: DType) -> Array:
 def _one(value: Any) -> bool:  # noqa: ANN401 (numbers or arrays)
     """Whether a number is the same for all threads."""
     return not isinstance(value, np.ndarray) or value.ndim == 0
-
-
-def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Elements between neighbours along every axis, row by row without gaps."""
-    return tuple(int(np.prod(shape[n + 1 :])) for n in range(len(shape)))
 
 
 def _picked(value: Any, where: Array) -> Array:  # noqa: ANN401 (numbers or arrays)

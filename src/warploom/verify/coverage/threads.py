@@ -460,6 +460,8 @@ def _stores(module: KernelModule, program: ThreadProgram) -> Iterator[Claim]:
     proven: dict[str, bool] = {}
     for tensor, full in _Places(module, program).sites(loop.body):
         proven[tensor] = proven.get(tensor, True) and full
+    for tensor in _stored_again(loop.body):
+        proven[tensor] = False
     whole = [t for t, full in proven.items() if full]
     rest = [t for t, full in proven.items() if not full]
     if whole:
@@ -494,7 +496,7 @@ def _takes_every_tile(  # noqa: C901 (one statement after the other)
     ends = {s.name: s.value for s in program.body if isinstance(s, ir.Declare)}
     total = ends.get(loop.end.name) if isinstance(loop.end, ir.Reg) else None
     counts: list[Term] = []
-    rest = ""
+    rest, divided = "", True
     taken: dict[str, int] = {}
     for s in loop.body:
         match s:
@@ -502,13 +504,15 @@ def _takes_every_tile(  # noqa: C901 (one statement after the other)
                 rest = s.name
             case ir.Declare(value=ir.Term() as value) if rest and _names(value, rest):
                 place = _place_of(value, rest)
-                if place is None:
+                if place is None or not divided:
                     return False
                 count, extent = place
+                divided = False
                 counts.append(count)
                 taken[s.name] = extent
             case ir.Assign() if s.name == rest:
-                if not counts or s.value != ir.Arith(Op.DIV, ir.Reg(rest), counts[-1]):
+                divided = not divided
+                if not divided or s.value != ir.Arith(Op.DIV, ir.Reg(rest), counts[-1]):
                     return False
     if total is None or len(counts) != len(module.kernel.grid.vars):
         return False
@@ -526,9 +530,9 @@ def _place_of(value: Term, rest: str) -> tuple[Term, int] | None:
     if isinstance(value, ir.Arith) and value.op is Op.MUL and isinstance(value.b, ir.Number):
         value, extent = value.a, int(value.b.value)
     inner: Term = value.arg if isinstance(value, ir.Convert) else value
-    if isinstance(inner, ir.Arith) and inner.op is Op.MOD and inner.a == ir.Reg(rest):
-        return inner.b, extent
-    return None
+    if not isinstance(inner, ir.Arith) or inner.op is not Op.MOD:
+        return None
+    return (inner.b, extent) if inner.a == ir.Reg(rest) else None
 
 
 def _covers(module: KernelModule, count: Term, extent: int) -> bool:
@@ -538,6 +542,31 @@ def _covers(module: KernelModule, count: Term, extent: int) -> bool:
         inner == ((length + (extent - 1)) // extent if extent > 1 else length)
         for length in (ir.Length(module.kernel.var(n).axis) for n in module.kernel.grid.vars)
     )
+
+
+def _stored_again(body: Sequence[Statement]) -> set[str]:
+    """Outputs that are stored in two places of which both may be run."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    for s in body:
+        own: set[str] = set()
+        match s:
+            case ir.Write() | ir.Send() | ir.Merge():
+                own = {s.tensor}
+            case ir.Scope() | ir.For():
+                found |= _stored_again(s.body)
+                own = _stored(s.body)
+            case ir.If():
+                found |= _stored_again(s.body) | _stored_again(s.otherwise)
+                own = _stored(s.body) | _stored(s.otherwise)
+        found |= own & seen
+        seen |= own
+    return found
+
+
+def _stored(body: Sequence[Statement]) -> set[str]:
+    kinds = (ir.Write, ir.Send, ir.Merge)
+    return {s.tensor for s in ir.statements(tuple(body)) if isinstance(s, kinds)}
 
 
 class _Places:
