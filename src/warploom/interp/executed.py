@@ -147,7 +147,9 @@ def _difference(  # noqa: C901 (one check after the other)
     if sum(int(np.prod(np.shape(a))) for a in arrays.values()) > MOST_ELEMENTS:
         raise NotJudgedError("its smallest sizes have too many elements to execute here")
     types = {t.name: t.dtype for t in kernel.tensors}
-    if not exact:
+    if exact:
+        arrays = {n: _some_negative(np.asarray(a), types[n]) for n, a in arrays.items()}
+    else:
         arrays = {n: rounded(np.asarray(a), types[n]) for n, a in arrays.items()}
     scalars = {n: float(np.float32(x)) if isinstance(x, float) else x for n, x in scalars.items()}
     given = {a.name for t in kernel.tensors if t.name in arrays for a in t.axes if a.per == 1}
@@ -190,6 +192,14 @@ def _difference(  # noqa: C901 (one check after the other)
         if wrong:
             return wrong
     return ""
+
+
+def _some_negative(array: Any, dtype: DType) -> Any:  # noqa: ANN401 (arrays)
+    """Every third row of a matrix is below 0: a 0 that is read past its end is no maximum of it."""
+    made = np.array(array)
+    if dtype.is_float and made.ndim > 1:
+        made[..., ::3, :] = -np.abs(made[..., ::3, :])
+    return made
 
 
 def _contended(kernel: Kernel) -> set[str]:

@@ -27,7 +27,7 @@ from warploom.ir.tile_schedule import SMS
 from warploom.ir.types import Walk
 
 HOW = "on random elements, unrounded; every access, barrier and store of the threads checked"
-MOST_STATEMENTS = 1_000_000
+MOST_STATEMENTS = 60_000
 MOST_MORE = 6_000  # of the second size class of a compilation; with more it is left out
 MANY_SMS = 1 << 40
 MORE = 6  # elements; no whole vector

@@ -297,6 +297,13 @@ class _Threads:
                 if not active.any():
                     break
             step = self.term(s.step, active)
+            still = step <= 0
+            if still if _one(still) else (still & active).any():
+                raise self.fail(
+                    f"a loop over {s.counter} that does not go on",
+                    "its step is not above 0",
+                    "the step of the loop in the module",
+                )
             later = self.registers[s.counter] + step
             whole = active is mask or not (mask & ~active).any()
             before = self.registers[s.counter]
