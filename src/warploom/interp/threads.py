@@ -23,6 +23,7 @@ import numpy as np
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import OUTSIDE, Array, floating, pointwise, round_to, wrapped
 from warploom.interp.timing import TooLongError
+from warploom.interp.vector import FOLDS
 from warploom.ir import threads as ir
 from warploom.ir.expr import Op
 from warploom.ir.module import KernelModule
@@ -49,12 +50,6 @@ _ARITH: Mapping[Op, Any] = {
     Op.GE: lambda a, b: a >= b,
     Op.EQ: lambda a, b: a == b,
     Op.NE: lambda a, b: a != b,
-}
-_JOINED: Mapping[Fn, Any] = {
-    Fn.ADD: np.add,
-    Fn.MUL: np.multiply,
-    Fn.MAX: np.fmax,
-    Fn.MIN: np.fmin,
 }
 
 
@@ -505,13 +500,13 @@ class _Threads:
         memory, dtype = self.memory[s.tensor], self.types[s.tensor]
         own = _picked(value, where)
         if dtype in (DType.F32, DType.I32):
-            _JOINED[s.fn].at(memory, places, own.astype(memory.dtype))
+            FOLDS[s.fn].at(memory, places, own.astype(memory.dtype))
             if dtype is DType.I32:
                 memory[places] = wrapped(memory[places])
             return
         for n in range(len(where)):  # every sum is rounded
             place = tuple(p[n] for p in places)
-            memory[place] = round_to(_JOINED[s.fn](memory[place], own[n]), dtype)
+            memory[place] = round_to(FOLDS[s.fn](memory[place], own[n]), dtype)
 
     # Terms.
 
@@ -562,8 +557,8 @@ class _Threads:
             case ir.Join():
                 a, b = self.term(t.a, mask), self.term(t.b, mask)
                 if t.dtype in WHOLE:
-                    return wrapped(_JOINED[t.fn](a, b))
-                made = _JOINED[t.fn](np.asarray(a, floating()), np.asarray(b, floating()))
+                    return wrapped(FOLDS[t.fn](a, b))
+                made = FOLDS[t.fn](np.asarray(a, floating()), np.asarray(b, floating()))
                 return round_to(made, DType.F32)
             case ir.Convert():
                 value = self.term(t.arg, mask)

@@ -36,6 +36,7 @@ from warploom.verify.coverage.report import Claim, CoverageReport, How
 
 EXECUTED = "not decided here; verify_dataflow executes it and checks it for its size classes"
 MOST_PLACES = 1 << 22
+FAR = 1 << 34  # between the first elements of tiles along two axes
 Array = npt.NDArray[np.int64]
 
 
@@ -122,7 +123,7 @@ class _Shared:
                     not inside and (one or two)
                 )  # fmt: skip
             case ir.For():
-                ends = [s.end, s.step, *([s.first] if s.first else [])]
+                ends = [s.end, s.step, ir.Reg(s.counter) if s.first is None else s.first]
                 ends += [s.running] if s.running else []
                 inside = own or any(self.differs(t) for t in ends)
                 if inside:
@@ -224,7 +225,12 @@ class _Bounds:
                 known.forget({s.name})
                 if not _names(s.value, s.name):
                     self.learn(s.name, s.value, known)
-            case ir.Fetch() | ir.Send():
+            case ir.Assign():
+                known.forget({s.name})
+            case ir.Fetch():
+                self.access(s.tensor, s.at, s.width, known)
+                known.forget({s.into})
+            case ir.Send():
                 self.access(s.tensor, s.at, s.width, known)
             case ir.Write() | ir.Merge():
                 self.access(s.tensor, s.at, 1, known)
@@ -330,11 +336,18 @@ class _Bounds:
         found = self.tensors[tensor]
         self.seen.setdefault(tensor)
         for n, x in enumerate(at):
-            last = n == len(at) - 1
-            if not self.natural(x, known) or not self.inside(
-                x, width if last else 1, found, n, known
-            ):
+            wide = width if n == len(at) - 1 else 1
+            steady = self.is_steady(x)
+            if not (steady and self.natural(x, known) and self.inside(x, wide, found, n, known)):
                 self.open.setdefault(tensor)
+
+    def is_steady(self, x: Term) -> bool:
+        """Whether a term is the same number whenever it is asked for, until a register changes."""
+        return not any(
+            isinstance(n, ir.Shared | ir.Shuffle)
+            or (isinstance(n, ir.Memory) and self.tensors[n.tensor].access == "out")
+            for n in ir.nodes(x)
+        )
 
     def inside(self, x: Term, width: int, tensor: TensorArg, n: int, known: _Known) -> bool:
         """Whether a coordinate, and those next to it, lie below the end of an axis."""
@@ -528,7 +541,8 @@ def _place_of(value: Term, rest: str) -> tuple[Term, int] | None:
     """``(int)(rest % count) * extent``."""
     extent = 1
     if isinstance(value, ir.Arith) and value.op is Op.MUL and isinstance(value.b, ir.Number):
-        value, extent = value.a, int(value.b.value)
+        extent = int(value.b.value)
+        value = value.a
     inner: Term = value.arg if isinstance(value, ir.Convert) else value
     if not isinstance(inner, ir.Arith) or inner.op is not Op.MOD:
         return None
@@ -569,15 +583,33 @@ def _stored(body: Sequence[Statement]) -> set[str]:
     return {s.tensor for s in ir.statements(tuple(body)) if isinstance(s, kinds)}
 
 
+@dataclass
+class _Site:
+    """Where a store stands: numbers that are known, the threads that are there (None: it is not
+    known which), and what is asked of them beside.
+    """
+
+    values: dict[str, Array]
+    tid: Array
+    there: Array | None
+    asked: tuple[Term, ...]
+
+
 class _Places:
-    """The places of stores inside a tile: numbers of the thread and of loops with known ends."""
+    """The places of stores inside a tile: numbers of the thread and of loops with known ends.
+
+    The first elements of tiles are numbers far apart, so that a place along one axis is none along
+    another. ``asked``: conditions in front of a store that must say no more than where axes end.
+    """
 
     def __init__(self, module: KernelModule, program: ThreadProgram) -> None:
         self.module, self.program = module, program
+        self.tiles: dict[str, tuple[int, int]] = {}  # first element and extent, by register
         extents = dict(program.extents)
-        self.tiles: dict[str, int] = {}
-        for n in module.kernel.grid.vars:
-            self.tiles[f"pos_{n}"] = extents.get(n, module.kernel.var(n).extent or 1)
+        for n, name in enumerate(module.kernel.grid.vars):
+            extent = extents.get(name, module.kernel.var(name).extent or 1)
+            self.tiles[f"pos_{name}"] = (n + 1) * FAR, extent
+        self.ends: dict[str, Term] = {}
 
     def sites(self, body: Sequence[Statement]) -> Iterator[tuple[str, bool]]:
         """Every store, and whether it fills its tile, each element once."""
@@ -588,135 +620,157 @@ class _Places:
                 found = self.number(s.value, {}, threads)
                 if found is not None:
                     values[s.name] = found
-        yield from self.walk(body, values, threads, np.ones_like(threads))
+        yield from self.walk(body, _Site(values, threads, np.ones_like(threads), ()))
 
-    def walk(  # noqa: C901 (a case a kind)
-        self, body: Sequence[Statement], values: dict[str, Array], tid: Array, there: Array | None
-    ) -> Iterator[tuple[str, bool]]:
+    def walk(self, body: Sequence[Statement], site: _Site) -> Iterator[tuple[str, bool]]:  # noqa: C901
         for s in body:
             match s:
                 case ir.Declare() if s.value is not None and not s.count:
-                    values.pop(s.name, None)
-                    own = self.origin(s)
-                    found = own if own is not None else self.number(s.value, values, tid)
-                    if found is not None:
-                        values[s.name] = found
+                    self.declare(s, site)
                 case ir.Assign() if s.index is None:
-                    values.pop(s.name, None)
-                    found = self.number(s.value, values, tid)
-                    if found is not None:
-                        values[s.name] = found
+                    site.values.pop(s.name, None)
+                    self.ends.pop(s.name, None)
                 case ir.Scope():
-                    yield from self.walk(s.body, values, tid, there)
+                    yield from self.walk(s.body, site)
                 case ir.If():
-                    some = self.some(s, values, tid, there)
-                    yield from self.walk(s.body, dict(values), tid, some)
-                    yield from self.walk(s.otherwise, dict(values), tid, there)
+                    yield from self.walk(s.body, self.some(s, site))
+                    yield from self.walk(s.otherwise, self.others(s, site))
+                    if _jumps(s.body) or _jumps(s.otherwise):
+                        site.there = None
                 case ir.For():
-                    yield from self.loop(s, values, tid, there)
+                    yield from self.walk(s.body, self.turns(s, site))
                 case ir.Write():
-                    yield s.tensor, self.fills(s.tensor, s.at, 1, values, tid, there)
+                    yield s.tensor, self.fills(s.tensor, s.at, 1, site)
                 case ir.Send():
-                    yield s.tensor, self.fills(s.tensor, s.at, s.width, values, tid, there)
+                    yield s.tensor, self.fills(s.tensor, s.at, s.width, site)
                 case ir.Merge():
                     yield s.tensor, False
 
-    def origin(self, s: ir.Declare) -> Array | None:
-        """Where a tile stands: from there places are counted."""
-        if s.name not in self.tiles or not any(isinstance(n, ir.Convert) for n in ir.nodes(
-            s.value or ir.whole(0)
-        )):  # fmt: skip
-            return None
-        return np.zeros(1, np.int64)
-
-    def some(
-        self, s: ir.If, values: dict[str, Array], tid: Array, there: Array | None
-    ) -> Array | None:
-        """The threads that a condition lets through: those that it names; ends of axes let all
-        through that exist.
-        """
-        for c in _conjuncts(s.condition):
-            if isinstance(c, ir.Reg | ir.Aligned) or (
-                isinstance(c, ir.Arith) and c.op in (Op.LT, Op.LE) and isinstance(c.b, ir.Reg)
-            ):
-                continue  # which way it is stored, and where a tile ends
-            made = self.number(c, values, tid)
-            if made is None or there is None:
-                return None
-            there = there * (made != 0)
-        return there
-
-    def loop(
-        self, s: ir.For, values: dict[str, Array], tid: Array, there: Array | None
-    ) -> Iterator[tuple[str, bool]]:
-        first, end, step = (
-            self.number(t, values, tid) if t is not None else None for t in (s.first, s.end, s.step)
-        )
-        counted = first is not None and end is not None and step is not None
-        one = counted and s.running is None and all(x is not None and x.size == 1 for x in
-                                                     (first, end, step))  # fmt: skip
-        inside = dict(values)
-        for name in _assigned(s.body) | {s.counter}:
-            inside.pop(name, None)
-        if not one or there is None:
-            yield from self.walk(s.body, inside, tid, None)
+    def declare(self, s: ir.Declare, site: _Site) -> None:
+        """A register, and where an axis ends if that is what it says."""
+        assert s.value is not None
+        site.values.pop(s.name, None)
+        self.ends[s.name] = s.value
+        if s.name in self.tiles and any(isinstance(n, ir.Convert) for n in ir.nodes(s.value)):
+            site.values[s.name] = np.full(1, self.tiles[s.name][0], np.int64)
             return
-        assert first is not None
-        assert end is not None
-        assert step is not None
-        turns = np.arange(int(first.item()), int(end.item()), max(1, int(step.item())))
-        rank = max([x.ndim for x in values.values()], default=1)
-        shape = (len(turns), *([1] * rank))
-        inside[s.counter] = turns.astype(np.int64).reshape(shape)
-        yield from self.walk(s.body, inside, tid, there)
+        found = self.number(s.value, site.values, site.tid)
+        if found is not None:
+            site.values[s.name] = found
 
-    def fills(
-        self,
-        tensor: str,
-        at: tuple[Term, ...],
-        width: int,
-        values: dict[str, Array],
-        tid: Array,
-        there: Array | None,
-    ) -> bool:
+    def some(self, s: ir.If, site: _Site) -> _Site:
+        """The threads that a condition lets through: those that it names. Which of two ways of
+        storing is taken may be said where the other way stores the same.
+        """
+        there, asked = site.there, list(site.asked)
+        for c in _conjuncts(s.condition):
+            if isinstance(c, ir.Reg | ir.Aligned):
+                there = there if _stored(s.body) <= _stored(s.otherwise) else None
+                continue
+            made = self.number(c, site.values, site.tid)
+            if made is None:
+                asked.append(c)
+            elif there is not None:
+                there = there * (made != 0)
+        return _Site(dict(site.values), site.tid, there, tuple(asked))
+
+    def others(self, s: ir.If, site: _Site) -> _Site:
+        """All threads, if which way they store is said before anything else is asked."""
+        ways = any(isinstance(c, ir.Reg | ir.Aligned) for c in _conjuncts(s.condition))
+        same = ways and _stored(s.otherwise) <= _stored(s.body)
+        return _Site(dict(site.values), site.tid, site.there if same else None, site.asked)
+
+    def turns(self, s: ir.For, site: _Site) -> _Site:
+        """Every turn of a loop with known ends."""
+        values = dict(site.values)
+        for name in _assigned(s.body) | {s.counter}:
+            values.pop(name, None)
+        bounds = [
+            None if t is None else self.number(t, site.values, site.tid)
+            for t in (s.first, s.end, s.step)
+        ]
+        known = [int(x.item()) for x in bounds if x is not None and x.size == 1]
+        if len(known) < 3 or known[2] < 1 or s.running is not None or _jumps(s.body):
+            return _Site(values, site.tid, None, site.asked)
+        rank = max([x.ndim for x in site.values.values()], default=1)
+        turns = np.arange(*known, dtype=np.int64)
+        values[s.counter] = turns.reshape(len(turns), *([1] * rank))
+        return _Site(values, site.tid, site.there, site.asked)
+
+    def fills(self, tensor: str, at: tuple[Term, ...], width: int, site: _Site) -> bool:
         """Whether the places of a store are its tile, each once."""
-        found = [self.number(x, values, tid) for x in at]
-        if there is None or any(x is None for x in found):
+        axes = self.module.tensor(tensor).axes
+        spans = [self.span(a.name) if a.per == 1 else None for a in axes]
+        places = [self.number(x, site.values, site.tid) for x in at]
+        if site.there is None or not self.ends_alone(at, axes, width, site):
             return False
-        places = [x for x in found if x is not None]
-        if width > 1:
-            places = [p[np.newaxis] if p.ndim else p for p in places]
-            more = np.arange(width, dtype=np.int64)
-            rank = max(p.ndim for p in places)
-            places[-1] = places[-1] + more.reshape(width, *([1] * (rank - 1)))
-        shape = np.broadcast_shapes(there.shape, *(p.shape for p in places))
-        loops = [x.shape for x in values.values()]
-        shape = np.broadcast_shapes(shape, *(s for s in loops if len(s) > 1))
+        walked = {name for name in self.tiles if self.tiles[name] in spans}
+        if len(walked) < len(self.tiles):
+            return False
+        if width > 1 and places[-1] is not None:
+            last = places[-1]
+            rank = max(p.ndim for p in places if p is not None)
+            places[-1] = last + np.arange(width, dtype=np.int64).reshape(width, *([1] * rank))
+        loops = [x.shape for x in site.values.values() if x.ndim > 1]
+        known = [p.shape for p in places if p is not None]
+        shape = np.broadcast_shapes(site.there.shape, *known, *loops)
         if np.prod(shape) > MOST_PLACES:
             return False
-        extents = [self.extent(x, a.name) for x, a in zip(at, self.axes(tensor), strict=True)]
-        if any(e is None for e in extents):
-            return False
-        sizes = [e for e in extents if e is not None]
-        key = np.zeros(shape, np.int64)
-        inside = np.broadcast_to(there, shape) != 0
-        for place, size in zip(places, sizes, strict=True):
-            key = key * size + place
-            inside &= np.broadcast_to((place >= 0) & (place < size), shape)
+        key, whole = np.zeros(shape, np.int64), 1
+        inside = np.broadcast_to(site.there, shape) != 0
+        for place, span in zip(places, spans, strict=True):
+            if place is None or span is None:
+                return False
+            own = place - span[0]
+            key, whole = key * span[1] + own, whole * span[1]
+            inside &= np.broadcast_to((own >= 0) & (own < span[1]), shape)
         taken = np.sort(key[inside])
-        whole = int(np.prod(sizes))
         return len(taken) == whole and bool((taken == np.arange(whole)).all())
 
-    def axes(self, tensor: str) -> tuple[Axis, ...]:
-        return self.module.tensor(tensor).axes
+    def ends_alone(
+        self, at: tuple[Term, ...], axes: tuple[Axis, ...], width: int, site: _Site
+    ) -> bool:
+        """Whether each condition says that a coordinate of the store lies before the end of its
+        axis, and leaves out no element that exists.
+        """
+        for c in site.asked:
+            if not isinstance(c, ir.Arith):
+                return False
+            wide = isinstance(c.a, ir.Arith) and c.op is Op.LE and c.a.op is Op.ADD
+            if wide:
+                assert isinstance(c.a, ir.Arith)
+                if c.a.b != ir.whole(width):
+                    return False
+            elif c.op is not Op.LT:
+                return False
+            place = c.a.a if wide and isinstance(c.a, ir.Arith) else c.a
+            if not any(
+                place == x and self.is_end(c.b, axis) for x, axis in zip(at, axes, strict=True)
+            ):
+                return False
+        return True
 
-    def extent(self, x: Term, axis: str) -> int | None:
-        """How many elements of an axis a tile has."""
+    def is_end(self, end: Term, axis: Axis) -> bool:
+        """Whether a number is where an axis, or the tile at hand, ends."""
+        value = self.ends.get(end.name) if isinstance(end, ir.Reg) else end
+        if value == ir.Length(axis.name):
+            return True
+        span = self.span(axis.name)
+        if span is None:
+            return False
+        if span[0] == 0 and value == ir.whole(span[1]):
+            return True
+        name = next((n for n, found in self.tiles.items() if found == span), "")
+        tile = ir.Reg(name) + span[1]
+        return value == ir.Arith(Op.MIN, tile, ir.Length(axis.name))
+
+    def span(self, axis: str) -> tuple[int, int] | None:
+        """The first element of an axis in a tile, and how many there are."""
         for v in self.module.kernel.vars:
             if v.axis == axis and v.name in self.module.kernel.grid.vars:
                 return self.tiles[f"pos_{v.name}"]
-            if v.axis == axis and v.walk is Walk.WHOLE:
-                return v.extent
+            if v.axis == axis and v.walk is Walk.WHOLE and v.extent:
+                return 0, v.extent
         return None
 
     def number(  # noqa: PLR0911 (a case a kind)
