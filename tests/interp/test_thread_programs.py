@@ -107,6 +107,28 @@ def test_public_calls_are_interpreted():
     np.testing.assert_allclose(found, kernels.softmax.reference(x), rtol=1e-5)
 
 
+@wl.kernel
+def follows(x: wl.In["m", "n", wl.f32], out: wl.Out["m", wl.f32], two: wl.Out["m", wl.f32]):
+    """Its names are those that a carried value's next number could have."""
+    m = wl.tile(out)
+    a, b = wl.zeros(m), wl.full(m, 1.0)
+    for n in wl.steps(x.n):
+        s = x[m, n].sum(axis=1)
+        next_a_in = a * 0.5 + b + s
+        a = b
+        b = next_a_in
+    out[m] = a
+    two[m] = b
+
+
+def test_names_of_authors_are_not_those_of_the_compiler():
+    x = np.random.default_rng(0).normal(size=(5, 9)).astype(np.float32)
+    found, wanted = follows.interpret(x), follows.reference(x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+    text = emit_threads(module_of(follows)).text
+    assert text.count("float v_next_a_in[") == text.count("float next_a_in[") == 1
+
+
 # Wrong programs are found.
 
 
