@@ -17,6 +17,7 @@ from warploom.cli.kernels import (
     NamedKernel,
     assignments,
     parse_tile,
+    runs_threads,
     tile_extents,
 )
 from warploom.cli.knobs import Request, with_request
@@ -29,7 +30,7 @@ from warploom.cli.screen import (
     working,
     write_file,
 )
-from warploom.cli.source import kernel_of_spec, load
+from warploom.cli.source import derived, kernel_of_spec, load, look_up
 from warploom.cli.subject import Subject
 from warploom.codegen import amdgcn as gfx950
 from warploom.codegen.amdgcn.emit import ReadyKernel, ready_kernel
@@ -42,6 +43,7 @@ from warploom.compiler.cubin import compile_source, find_toolchain
 from warploom.errors import BackendError, ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.schedule_ops import OpRole, Phase
+from warploom.ir.serialize import to_json
 from warploom.pipeline.compile import OnRace
 from warploom.pipeline.schedules.shipped import SCHEDULES
 from warploom.pipeline.sync.marks import SyncPolicy
@@ -77,7 +79,10 @@ def emit_h200_command(
         return _resumed(Path(source), output, build=build)
     if module_source.is_module(source):
         return _from_module(Path(source), output, build=build)
-    subject = load(source, request)
+    found = look_up(source, request)
+    if isinstance(found, NamedKernel) and runs_threads(found):
+        return _threads(source, found, output, build=build)
+    subject = derived(found, source)
     text = cuda_text(subject, races=races)
     _make_folder(output)
     *earlier, last = subject.loops
@@ -126,11 +131,20 @@ def _from_module(path: Path, output: Path, *, build: bool) -> Answer:
     return _written(path, text, output, build=build)
 
 
-def _written(source: Path, text: str, output: Path, *, build: bool) -> Answer:
+def _threads(source: str, found: NamedKernel, output: Path, *, build: bool) -> Answer:
+    """Emit a kernel whose threads run one program: there is a module and no schedule."""
+    module = found.compiled.module
+    with working(f"verifying {module.name}"):
+        text = module_source.emit_verified(module)
+    return _written(Path(source), text, output, build=build, module=to_json(module))
+
+
+def _written(source: Path, text: str, output: Path, *, build: bool, module: str = "") -> Answer:
     """Write a source, and its cubin if one is asked for."""
     _make_folder(output)
     built: dict[str, Any] = {"compiler": None, "note": "not compiled, as asked"}
     files: dict[str, str | bytes] = {"kernel.cu": text}
+    files |= {"module.json": module} if module else {}
     if build:
         built, cubin = _built(text)
         files |= {"kernel.cubin": cubin} if cubin is not None else {}

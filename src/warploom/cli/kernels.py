@@ -228,6 +228,12 @@ class NamedKernel:
         return emit_kernel(replace(self.lowered, document=document), self.target).text
 
 
+def runs_threads(found: NamedKernel) -> bool:
+    """Whether what a kernel compiles to is a thread program: it has no schedule."""
+    made = found.compiled
+    return made.without_products() is not None and made.module.threads is not None
+
+
 def split_spec(spec: str) -> tuple[str, dict[str, object]]:
     """A name and what it says after an ``@``: ``attention@d=64,causal=True``."""
     name, at, said = spec.partition("@")

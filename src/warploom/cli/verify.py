@@ -226,8 +226,9 @@ def _executed(named: NamedKernel) -> ModuleReport:
     from warploom.interp.module_report import ModuleReport
 
     made = named.compiled
-    found = made.without_products()
-    if found is not None and found[0].any_alignment:
+    from warploom.cli.kernels import runs_threads
+
+    if runs_threads(named):
         from warploom.interp.module_report import verify_module
 
         return verify_module(made.module)
