@@ -12,7 +12,7 @@ from tests.frontend import memory_bound as kernels
 from tests.interp.thread_mutants import mutants, places, with_other
 from warploom.codegen.cuda.threads import emit_threads
 from warploom.compiler.module_source import emit_module
-from warploom.errors import DocumentError, VerificationError, WarploomError
+from warploom.errors import BackendError, DocumentError, VerificationError, WarploomError
 from warploom.frontend.simplify import simplify
 from warploom.interp.dataflow import require_computed, verify_dataflow
 from warploom.interp.module_report import verify_module
@@ -325,4 +325,7 @@ def test_a_loop_that_is_too_long_is_not_judged():
             return (replace(node, end=ir.whole(1 << 30), step=ir.whole(1), body=()),)
         return None
 
-    assert verify_dataflow(_changed(MODULES["sums"](), long), classes=1).verdict == "not judged"
+    module = _changed(MODULES["sums"](), long)
+    assert verify_dataflow(module, classes=1).verdict == "not judged"
+    with pytest.raises(BackendError, match="is not judged"):
+        emit_module(to_json(module))

@@ -72,10 +72,28 @@ def emit_module(text: str) -> tuple[KernelModule, str]:
 
 
 def emit_verified(module: KernelModule) -> str:
-    """The CUDA of a thread program, which is printed as it is, after it was verified."""
+    """The CUDA of a thread program, which is printed as it is, after it was verified. One that
+    cannot be executed is printed if it is what passes make.
+    """
     require_covered(module)
-    require_computed(module)
+    report = require_computed(module)
+    if report.not_judged and not _is_made(module):
+        raise BackendError(
+            f"the module {module.name} is not judged",
+            where=module.name,
+            why=report.not_judged,
+            fix="the module that show KERNEL --dump-passes DIR writes",
+        )
     return emit_threads(module).text
+
+
+def _is_made(module: KernelModule) -> bool:
+    """Whether a thread program is what passes make of its kernel."""
+    asked = module.request
+    if asked is None:
+        return False
+    pins = {k.name: k.value for k in asked.knobs}
+    return Compiled(module.kernel, sizes=dict(asked.sizes), pins=pins).thread_module == module
 
 
 def _difference(one: object, other: object, path: str) -> str | None:

@@ -36,7 +36,7 @@ def run_module(  # noqa: C901 (one check after the other)
     initial: Mapping[str, Any] | None = None,
     visits: Callable[[int], tuple[int, ...]] | None = None,
     most: int | None = None,
-    observe: Callable[[Mapping[str, Stores]], None] | None = None,
+    observe: Callable[[Mapping[str, Stores], int], None] | None = None,
     rows: bool | None = None,
 ) -> dict[str, Array]:
     """The outputs of a launch, by name.
@@ -53,7 +53,8 @@ def run_module(  # noqa: C901 (one check after the other)
         visits: of a listed tile schedule, the list of a launch with so many CTAs; else CTAs take
             tiles in turn.
         most: operations of all agents; ``TooLongError`` beyond.
-        observe: gets, of a thread program, who stored the elements of every output.
+        observe: gets, of a thread program, who stored the elements of every output, and how many
+            statements were executed.
         rows: of a thread program, whether rows of all tensors begin at whole vectors, or of none.
     """
     memory, lengths = bind(module, arrays, sizes or {})
@@ -81,11 +82,11 @@ def run_module(  # noqa: C901 (one check after the other)
             )
     grid = evaluate(module.launch.grid, {**values, SMS: sms})
     if module.threads is not None:
-        stores = run_threads(
+        stores, executed = run_threads(
             module, memory, lengths, given, grid, timing=timing, seed=seed, most=most, rows=rows
         )
         if observe is not None:
-            observe(stores)
+            observe(stores, executed)
         return {t.name: memory[t.name] for t in module.tensors if t.access == "out"}
     if module.dialect is Dialect.MBARRIER:
         listed = any(r.tiles.schedule.listed for r in module.roles)

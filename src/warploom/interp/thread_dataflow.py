@@ -28,7 +28,7 @@ from warploom.ir.types import Walk
 
 HOW = "on random elements, unrounded; every access, barrier and store of the threads checked"
 MOST_STATEMENTS = 60_000
-MOST_MORE = 6_000  # of the second size class of a compilation; with more it is left out
+MOST_TWICE = 6_000  # of the first size class of a compilation; after more there is no second
 MANY_SMS = 1 << 40
 MORE = 6  # elements; no whole vector
 
@@ -47,16 +47,20 @@ def verify_threads(
     assert program is not None
     sizes = list(sizes_tried) or list(islice(size_classes(module), classes + 1))
     compiling = not sizes_tried and classes == 1
+    done: list[int] = []  # statements executed
     rows: dict[tuple[int, ...], bool] = {}  # of every other class they begin at whole vectors
     once = stored_once(kernel)
 
     def run(
         arrays: Mapping[str, Any], scalars: Mapping[str, float], lengths: Mapping[str, int]
     ) -> Mapping[str, Any]:
-        def observe(stores: Mapping[str, Stores]) -> None:
+        def observe(stores: Mapping[str, Stores], executed: int) -> None:
+            done.append(executed)
             for name, several in once.items():
                 _check_stores(name, stores[name], several=several)
 
+        if compiling and lengths != sizes[0] and (not done or done[0] > MOST_TWICE):
+            raise NotJudgedError("the first size class took long enough")
         try:
             with unrounded():
                 return run_module(
@@ -66,7 +70,7 @@ def verify_threads(
                     sizes=lengths,
                     timing=timing,
                     sms=1 + 2 * (lengths != sizes[0]),  # one CTA takes one tile after the other
-                    most=MOST_MORE if compiling and lengths == sizes[-1] else MOST_STATEMENTS,
+                    most=MOST_STATEMENTS,
                     observe=observe,
                     rows=rows.setdefault(tuple(lengths.values()), len(rows) % 2 == 1),
                 )

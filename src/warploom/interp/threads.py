@@ -73,8 +73,9 @@ def run_threads(
     seed: int = 0,
     most: int | None = None,
     rows: bool | None = None,
-) -> dict[str, Stores]:
-    """Execute a launch of ``grid`` CTAs on ``memory``; who stored what. ``rows``: whether rows of
+) -> tuple[dict[str, Stores], int]:
+    """Execute a launch of ``grid`` CTAs on ``memory``; who stored what, and how many statements
+    that took. ``rows``: whether rows of
     tensors begin at whole vectors (with elements of nobody between them), or nowhere.
     """
     check_threads(module)
@@ -105,7 +106,7 @@ def run_threads(
         state = _Threads(module, memory, lengths, scalars, batch, grid, even, stores, budget)
         with np.errstate(all="ignore"):
             state.run(program.body, np.ones(state.lanes, bool))
-    return stores
+    return stores, budget.done
 
 
 @dataclass
