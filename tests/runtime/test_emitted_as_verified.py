@@ -12,7 +12,8 @@ import pytest
 from tests.mbarrier.samples import SHIPPED, lowered
 from warploom.codegen.cuda.legality import group_barrier, with_barriers
 from warploom.codegen.cuda.lowering import Site, base_table
-from warploom.codegen.cuda.tile.source import _Writer, emit_kernel
+from warploom.codegen.cuda.tile.source import _Writer
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import BackendError
 from warploom.ir.mbarrier_dialect import (
     Arrive,

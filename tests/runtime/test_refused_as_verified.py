@@ -10,7 +10,7 @@ import pytest
 from tests.mbarrier.samples import lowered
 from tests.mutation.flow_mutants import flow_mutants
 from warploom.codegen.cuda.lowering import Site, base_table
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import BackendError
 from warploom.ir.format1 import read_schedule
 from warploom.ir.mbarrier_dialect import Arrive, ClusterSync, MmaFence, WaitGroup

@@ -11,13 +11,9 @@ the groups until its next tile lies in one, and is done after the last.
 from __future__ import annotations
 
 from warploom.codegen.cuda.roles import indent
-from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.from_module import BACKWARDS, ModulePrinter
 from warploom.ir.expr import IntExpr, Sym, lift, substitute
-from warploom.ir.tile import Walk
 from warploom.ir.tile_schedule import Groups, Let, count, let, tile_index
-from warploom.passes.body import only_products
-from warploom.passes.layout import Layout
 
 
 def count_lines(made: ModulePrinter, *, anew: bool = False) -> list[str]:
@@ -25,8 +21,9 @@ def count_lines(made: ModulePrinter, *, anew: bool = False) -> list[str]:
     groups = made.schedule.groups
     hidden = {count(groups.rows.var), let("tiles")} if groups is not None else set()
     bound = made.expansion.counts
-    for var in made.context.kernel.grid.vars:  # parameters in the order of the author's grid
-        made.context.size(made.context.kernel.var(var).axis)
+    kernel = made.module.kernel
+    for var in kernel.grid.vars:  # parameters in the order of the author's grid
+        made.context.size(kernel.var(var).axis)
     if anew:
         counts = {count(a.var) for a in made.schedule.axes} - hidden
         return [made.let_line(x, made.reread(x.value)) for x in bound if x.name in counts]
@@ -76,12 +73,11 @@ def place_lines(made: ModulePrinter) -> list[str]:
     """Where tile number ``tile`` lies."""
     groups = made.schedule.groups
     if groups is not None:
-        return [*_group_lines(made, groups), *whole_lines(made.context)]
+        return _group_lines(made, groups)
     parts = made.expansion
     lines = [made.let_line(x) for x in parts.place]
     indices: dict[Sym, IntExpr] = {tile_index(var): value for var, value in parts.indices}
-    lines += _bound(made, made.tiles.lets, indices)
-    return [*lines, *whole_lines(made.context)]
+    return [*lines, *_bound(made, made.tiles.lets, indices)]
 
 
 def _bound(made: ModulePrinter, lets: tuple[Let, ...], indices: dict[Sym, IntExpr]) -> list[str]:
@@ -137,12 +133,6 @@ def _group_lines(made: ModulePrinter, groups: Groups, none: str = "break;") -> l
     return lines
 
 
-def finds_early(layout: Layout) -> bool:
-    """Whether consumers look for their next tile while the first product of one runs."""
-    kernel, shared = layout.body.kernel, layout.config.pingpong == 1
-    return kernel.grid.kind == "groups" and only_products(layout.body) and shared
-
-
 def early_lines(made: ModulePrinter) -> list[str]:
     """``find``: whether tile ``next`` exists, and where it lies."""
     groups = made.schedule.groups
@@ -159,13 +149,7 @@ def early_lines(made: ModulePrinter) -> list[str]:
         "bool more = find(next);",
         "while (more) {",
         f"  const int {', '.join(f'{n} = next_{n}' for n in names)};",
-        *indent(whole_lines(made.context), 2),
     ]
 
 
 NEXT = "more = find(next += gridDim.x);"
-
-
-def whole_lines(context: Context) -> list[str]:
-    """Variables that stand for a whole axis."""
-    return [f"constexpr int pos_{v.name} = 0;" for v in context.kernel.vars if v.walk is Walk.WHOLE]

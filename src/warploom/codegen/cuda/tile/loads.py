@@ -235,7 +235,8 @@ class Loads:
             if early:
                 inside = f"(unsigned)({indices[row]}) < (unsigned)({sizes[row]})"
             there.insert(0, inside)
-            whole += f" && {made.text(begin)} + {made.tile_extent(op, row)} <= {sizes[row]}"
+            rows = self.context.loop.extent(self.work.op.op, ROW)
+            whole += f" && {made.text(begin)} + {rows} <= {sizes[row]}"
             whole += f" && {made.text(begin)} >= 0" if early else ""
         exists = f"{' && '.join(there)} ? " if there else ""
         axes = len(op.at)
@@ -265,14 +266,14 @@ class Loads:
             "}",
         ]
         if row is not None and not self.looping:
-            self.scopes.tile += self._fetched(op, row)
+            self.scopes.tile += self._fetched(op)
         return f"unpack_{op.dtype}({label}[j][e / {8 // halves}], e % 2)"
 
-    def _fetched(self, op: ops.VectorLoad, row: int) -> list[str]:
+    def _fetched(self, op: ops.VectorLoad) -> list[str]:
         """A tile's lines on their way into the L2 while its products run."""
-        made = self.printed
-        high = made.tile_extent(op, row) // self.context.layout.config.consumer_warpgroups
-        wide = -(-made.tile_extent(op, len(op.at) - 1) * op.dtype.bits // 8 // LINE_BYTES)
+        made, loop, name = self.printed, self.context.loop, self.work.op.op
+        high = loop.extent(name, ROW) // loop.consumers
+        wide = -(-loop.extent(name, COL) * op.dtype.bits // 8 // LINE_BYTES)
         indices, inside = made.named_places(op, {ROW: let("row"), COL: let("column")})
         return [
             f"for (int n = threadIdx.x % 128; n < {high * wide}; n += 128) {{",

@@ -287,6 +287,15 @@ class Work:
         asked = isinstance(first, ops.VectorIndex) and first.value == NO_MASK
         return op.args[1] if asked else None
 
+    def hides(self) -> bool:
+        """Whether it hides elements by a condition along the loop."""
+        asked = [
+            op.args[0]
+            for op in self.body
+            if isinstance(op, ops.VectorPointwise) and op.fn is Fn.WHERE
+        ]
+        return any(self.fact(x).moves or self.hidden_unless_whole(x) is not None for x in asked)
+
     def conjuncts(self, name: str) -> Iterator[str]:
         """The conditions that all must hold."""
         op = self.makers.get(name)
