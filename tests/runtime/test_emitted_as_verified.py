@@ -39,6 +39,7 @@ from warploom.ir.mbarrier_dialect import (
     WaitGroup,
 )
 from warploom.ir.rings import BufferCopy, NamedBarrier, Part, Per, RoleRing, Scope, Side, SlotRead
+from warploom.passes.build_module import build_module
 from warploom.targets.h200 import h200
 from warploom.verify.roles import verify_roles
 
@@ -155,22 +156,27 @@ def test_every_list_of_the_real_roles_takes_an_entry_or_refuses_it(name):
     made = lowered(name)
     ring = made.document.rings[0].name
     declared = replace(made.document, barriers=(replace(TURN, id=9),))
-    writer = _Writer(replace(made, document=declared), h200(), stamps=False)
-    writer.kernel_text()
-    part = writer.last
-    tables = {"producer": part.producer, "consumer": part.plain, "gatherer": part.gatherer}
-    plain = [e for e in ENTRIES if not hasattr(e, "op")]
-    for program in declared.programs:
-        for phase, entry in product(LISTS, plain):
-            meant = replace(entry, ring=ring) if hasattr(entry, "ring") else entry
-            alone = replace(program, **{n: (meant,) if n == phase else () for n in LISTS})
-            if refused(entry, program.threads, declared.cluster, phase):
-                with pytest.raises(BackendError, match="judged"):
-                    part.list_lines(alone, phase, tables[program.name])
-                continue
-            text = "\n".join(part.list_lines(alone, phase, tables[program.name]))
-            unknown = {"instance", "warp_in_group"} & set(re.findall(r"\w+", text))
-            assert program.name == "consumer" or not unknown, (program.name, meant, text)
+    plain = [replace(e, ring=ring) if hasattr(e, "ring") else e for e in ENTRIES]
+    plain = [e for e in plain if not hasattr(e, "op")]
+    for program, phase in product(declared.programs, LISTS):
+        bad = [e for e in plain if refused(e, program.threads, declared.cluster, phase)]
+        alone = replace(
+            program,
+            **{n: tuple(e for e in plain if e not in bad) if n == phase else () for n in LISTS},
+        )
+        programs = tuple(alone if p is program else p for p in declared.programs)
+        stated = replace(made, document=replace(declared, programs=programs))
+        writer = _Writer(build_module(made.kernel, stated), h200(), stamps=False)
+        writer.kernel_text()
+        part = writer.last
+        tables = {"producer": part.producer, "consumer": part.plain, "gatherer": part.gatherer}
+        text = "\n".join(part.list_lines(part.role(program.name), phase, tables[program.name]))
+        unknown = {"instance", "warp_in_group"} & set(re.findall(r"\w+", text))
+        assert program.name == "consumer" or not unknown, (program.name, phase, text)
+        site = Site(document=part.document, program=part.role(program.name), phase=phase)
+        for entry in bad:
+            with pytest.raises(BackendError, match="judged"):
+                tables[program.name].lower(entry, site)
 
 
 @pytest.mark.parametrize(
