@@ -323,8 +323,7 @@ class Copy:
     """A bulk tensor copy (TMA) into a part of a ring slot, box by box.
 
     ``bytes`` complete on ``full`` of the slot. With ``multicast`` = c each CTA of the cluster
-    copies its share into all c of them, and c * bytes land in every one. ``step``: which step of an
-    iteration of several it is for.
+    copies its share into all c of them, and c * bytes land in every one.
     """
 
     op: str
@@ -337,7 +336,6 @@ class Copy:
     multicast: int = 1
     line: Line | None = None
     reason: str = ""
-    step: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

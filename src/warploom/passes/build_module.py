@@ -466,7 +466,6 @@ class _Builder:
             multicast=e.multicast,
             line=short(op.result.line),
             reason=e.reason,
-            step=op.step,
         )
 
     def _thread_copy(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.from_module import BACKWARDS, ModulePrinter
+from warploom.errors import BackendError
 from warploom.ir.expr import IntExpr, Sym, lift, substitute
 from warploom.ir.tile_schedule import Groups, Let, count, let, tile_index
 
@@ -136,7 +137,12 @@ def _group_lines(made: ModulePrinter, groups: Groups, none: str = "break;") -> l
 def early_lines(made: ModulePrinter) -> list[str]:
     """``find``: whether tile ``next`` exists, and where it lies."""
     groups = made.schedule.groups
-    assert groups is not None
+    if groups is None:
+        raise BackendError(
+            "tiles that are looked for early, and no groups",
+            where=made.module.name,
+            why="where the next tile lies is known at once, but for tiles of groups",
+        )
     names = [x.name.name for x in made.tiles.lets if x.name != BACKWARDS]
     found = [*_group_lines(made, groups, "return false;"), *(f"next_{n} = {n};" for n in names)]
     return [

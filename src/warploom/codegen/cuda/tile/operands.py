@@ -9,13 +9,13 @@ from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.columns import early_text
 from warploom.codegen.cuda.tile.context import Context
-from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
+from warploom.codegen.cuda.tile.from_module import ModulePrinter, inlined_column, printer
 from warploom.codegen.cuda.tile.loads import LINE_BYTES
 from warploom.codegen.cuda.tile.loop_view import moves, share_of
 from warploom.codegen.cuda.tile.vector import Vector
 from warploom.codegen.cuda.tile.work import COL, COLUMN_REGISTER, ROW, axes_of, row_register
 from warploom.ir import operations as ops
-from warploom.ir.expr import Binary, Const, Op, nodes
+from warploom.ir.expr import Binary, Const, IntExpr, Op, linear
 from warploom.ir.mbarrier_dialect import Load as LoadEntry, Mma, RoleEntry
 from warploom.ir.module import PartShape, TensorMap
 from warploom.ir.operations import Copy, Mma as MmaOperation, RegisterOperand, SlotOperand
@@ -24,6 +24,7 @@ from warploom.targets.h200 import WGMMA_ROWS
 
 WGMMA_DTYPES = {DType.BF16: "bf16", DType.F16: "fp16", DType.E4M3: "e4m3", DType.E5M2: "e5m2"}
 INSTRUCTION_BITS = 256  # of K that a matrix instruction takes
+Coordinates = tuple[IntExpr, ...]
 STEPS_OF_LINE = 4  # k-steps of 32 bytes in a 128-byte row
 
 
@@ -72,26 +73,53 @@ def run_of(context: Context, entry: LoadEntry, site: Site) -> list[LoadEntry]:
 
 
 def _follows(context: Context, one: RoleEntry, other: RoleEntry, site: Site) -> bool:
-    """Whether a copy brings the next step of the same tensor, to the place beside it."""
+    """Whether a copy brings what comes next along the loop, to the place beside it."""
     if not isinstance(one, LoadEntry) or not isinstance(other, LoadEntry):
+        return False
+    if (one.ring, one.k) != (other.ring, other.k) or one.by_threads or other.by_threads:
         return False
     module = context.module
     a, b = _copy(context, one, site), _copy(context, other, site)
     found = module.map(a.tensor_map)
-    same = found.tensor == module.map(b.tensor_map).tensor
-    if not same or (a.step + 1, a.ring, one.k) != (b.step, b.ring, other.k):
+    if a.tensor_map != b.tensor_map or found.bounded is not None:
         return False
     tile, next_tile = module.part(a.ring, a.part), module.part(b.ring, b.part)
     parts = {p.name: p for p in site.document.ring(a.ring).parts}
     beside = parts[a.part].offset + parts[a.part].bytes == parts[b.part].offset
     shapes = [(t.rows, t.cols, t.swizzle) for t in (tile, next_tile)]
-    last = a.boxes[0].at[-1]
-    loose = not tile.swizzle and any(
-        isinstance(x, Binary) and x.op is Op.FLOOR_DIV for x in nodes(last)
+    return (
+        beside
+        and shapes[0] == shapes[1]
+        and a.multicast == b.multicast == 1
+        and _comes_next(a.boxes[0].at, b.boxes[0].at, tile)
     )
-    along = moves(last) == bool(tile.swizzle)
-    plain = a.multicast == b.multicast == 1 and not loose and found.bounded is None
-    return beside and shapes[0] == shapes[1] and along and plain
+
+
+def _comes_next(at: Coordinates, then: Coordinates, tile: PartShape) -> bool:
+    """Whether boxes lie side by side along the loop: tiles by their columns, vectors one further on
+    an axis before. Vectors that may begin anywhere go by whole 16 bytes, each by itself.
+    """
+    apart = [_apart(x, y) for x, y in zip(at, then, strict=True)]
+    moving = [n for n, x in enumerate(apart) if x != 0]
+    if len(moving) != 1 or not moves(at[moving[0]]):
+        return False
+    if tile.swizzle:
+        return moving == [len(at) - 1] and apart[-1] == tile.cols
+    return moving != [len(at) - 1] and apart[moving[0]] == 1
+
+
+def _apart(one: IntExpr, other: IntExpr) -> int | None:
+    """By how much a number exceeds another one, where that is known."""
+    if one == other:
+        return 0
+    if isinstance(one, Binary) and isinstance(other, Binary) and one.op is other.op is Op.DIV:
+        by, far = one.b, _apart(one.a, other.a)
+        whole = by == other.b and isinstance(by, Const) and far is not None and far % by.value == 0
+        return far // by.value if whole and isinstance(by, Const) and far is not None else None
+    first, second = linear(inlined_column(one)), linear(inlined_column(other))
+    if first is None or second is None or dict(first.factors) != dict(second.factors):
+        return None
+    return second.constant - first.constant
 
 
 def _copies(context: Context, entry: LoadEntry, site: Site) -> list[str]:

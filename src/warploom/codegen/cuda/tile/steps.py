@@ -109,6 +109,8 @@ def _read_first(every: list[_Assignment]) -> list[str]:
 
 def start_text(context: Context, work: Work) -> list[str]:
     """What a carried value begins with."""
+    if len(work.sets) != 1:
+        raise work.refused(f"{len(work.sets)} values that a tile begins with at once")
     (made,) = work.sets
     array, vector = work.array(made.array), Vector(context, work)
     text = vector.value(made.value)
