@@ -1,4 +1,4 @@
-"""Sums that tiles add in turn: the module says whose turn it is, and the interpreter keeps to it."""
+"""Sums that tiles add in turn: a module says whose turn it is, and the interpreter keeps to it."""
 
 from __future__ import annotations
 

@@ -50,6 +50,7 @@ from warploom.ir.tile_schedule import RANK, grid_of, let
 from warploom.ir.types import Line
 from warploom.passes.body import only_products, refusal
 from warploom.passes.driver import Lowered
+from warploom.passes.fuse import START, SUMS
 from warploom.passes.hoist_full_wait import interrupted
 from warploom.passes.layout import Form
 from warploom.passes.loop_ops import CONSUMER, product_name, takes_turns
@@ -64,8 +65,6 @@ from warploom.passes.unroll import adds_products
 from warploom.passes.warp_specialize import (
     LEAVE,
     SEE,
-    START,
-    SUMS,
     TAKE,
     fetch_name,
     given_values,
