@@ -10,11 +10,14 @@ from typing import get_args
 import pytest
 
 from tests.mbarrier.samples import SHIPPED, lowered
+from warploom.codegen.cuda.device import device, noted
 from warploom.codegen.cuda.legality import group_barrier, with_barriers
 from warploom.codegen.cuda.lowering import Site, base_table
+from warploom.codegen.cuda.tile.helpers import FUNCTIONS, NEEDS, definitions
 from warploom.codegen.cuda.tile.source import _Writer
 from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import BackendError
+from warploom.ir.elementwise import ELEMENTWISE
 from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkCommit,
@@ -308,10 +311,37 @@ def test_groups_of_other_roles_and_of_other_loops_meet_elsewhere():
     assert group_barrier(with_barriers(made, [second]), made.programs[0]) == 5
 
 
+CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\s*(?:<[^;(){}]*>)?\s*\(")
+
+
+def called(text):
+    return {name for name in CALL.findall(text) if name in FUNCTIONS}
+
+
+def test_device_functions_say_what_they_call():
+    for name, text in FUNCTIONS.items():
+        assert called(text) - {name} == set(NEEDS.get(name, ())), name
+    for row in ELEMENTWISE.values():
+        assert called(f"{row.cuda} {row.cuda_int}") == set(row.cuda_calls), row.fn
+
+
+def test_a_call_of_what_is_not_defined_is_refused():
+    with noted() as names:
+        assert f"{device.mbar_wait}(bar);" == "mbar_wait(bar);"
+        with pytest.raises(BackendError, match="no_such_function"):
+            device["no_such_function"]
+        assert not hasattr(device, "no_such_function")
+    assert names == {"mbar_wait"}
+    assert FUNCTIONS["mbar_wait"] in definitions(names)
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_shipped_kernels_are_emitted(name):
     text = emit_kernel(lowered(name)).text
     body = text[text.index("__global__") :]
+    defined = {n for n, x in FUNCTIONS.items() if x in text}
+    wanted = called(re.sub(r"//[^\n]*", "", body) + "".join(re.findall(r"^DEVICE.*", text, re.M)))
+    assert called(body) <= defined <= wanted | {c for n in defined for c in NEEDS.get(n, ())}
     assert body.count("await_kernel_before();") == 1  # launches come early: see runtime/plan.py
     before = body[body.index("{") : body.index("await_kernel_before();")]
     assert not re.findall(r"\w\[(?!\])|\bldg?\b|load|tma_", before)  # nothing is read until then

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.legality import exchange_at, unfaithful_step
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
@@ -67,8 +68,8 @@ def inbox_setup(loop: LoopView) -> list[str]:
     for i in range(loop.consumers):
         at = BARRIER_BYTES * i
         lines += [
-            f"mbar_init(smem + MEET_FULL + {at}, 1);",
-            f"mbar_init(smem + MEET_FREE + {at}, {WARPS});",
+            f"{device.mbar_init}(smem + MEET_FULL + {at}, 1);",
+            f"{device.mbar_init}(smem + MEET_FREE + {at}, {WARPS});",
         ]
     return indent(lines, 4)
 
@@ -101,20 +102,21 @@ def near_lines(context: Context, site: Site) -> list[str]:
         f" + threadIdx.x % {GROUP_THREADS} * {QUAD_BYTES};",
         "  const uint32_t round = unit / gridDim.x & 1;",
         "  if (!is_last) {",
-        "    mbar_wait_cluster(free, round ^ 1);",
-        f"    const uint32_t to = at_cta(inbox + (own - (own > owner)) * {each}, owner),"
-        " told = at_cta(full, owner);",
+        f"    {device.mbar_wait_cluster}(free, round ^ 1);",
+        f"    const uint32_t to = {device.at_cta}(inbox + (own - (own > owner)) * {each}, owner),"
+        f" told = {device.at_cta}(full, owner);",
         *(
-            f"    send_shared4(to + {n * step}, told, {', '.join(quad)});"
+            f"    {device.send_shared4}(to + {n * step}, told, {', '.join(quad)});"
             for n, quad in enumerate(every)
         ),
         "  } else {",
-        f"    if (threadIdx.x % {GROUP_THREADS} == 0) mbar_expect(full, {(near - 1) * each});",
-        "    mbar_wait_cluster(full, round);",
+        f"    if (threadIdx.x % {GROUP_THREADS} == 0)"
+        f" {device.mbar_expect}(full, {(near - 1) * each});",
+        f"    {device.mbar_wait_cluster}(full, round);",
         *indent(_added(every, near, step, each, used), 4),
         "    __syncwarp();",
         f"    if (unit + gridDim.x < tiles * {near} && lane < {near} && lane != own)",
-        "      mbar_arrive_at(free, lane);  // for the next tile",
+        f"      {device.mbar_arrive_at}(free, lane);  // for the next tile",
         "  }",
         "}",
     ]
@@ -131,16 +133,17 @@ def _added(every: list[list[str]], near: int, step: int, each: int, used: int) -
     for n, quad in enumerate(every):
         words = list(zip(quad, "xyzw", strict=True))
         if many and near == 2:
-            lines += ["{", f"  const float4 x = load_shared4(inbox + {n * step});"]
+            lines += ["{", f"  const float4 x = {device.load_shared4}(inbox + {n * step});"]
             lines += [f"  {to} = 0.0f + {to} + x.{w};" for to, w in words if to != "0.0f"]
             lines.append("}")
             continue
         lines += ["{", f"  float4 x[{near}][1]{' = {}' if many else ''};", "#pragma unroll"]
         lines += [
             f"  for (int p = 0; p < {near}; ++p)",
-            f"    if (p != own) x[p][0] = load_shared4(inbox + (p - (p > own)) * {each}"
+            f"    if (p != own) x[p][0] = {device.load_shared4}(inbox + (p - (p > own)) * {each}"
             f" + {n * step});",
-            f"  const float4 sum = in_order<{near}>(x, 0, own, make_float4({', '.join(quad)}));",
+            f"  const float4 sum = {device.in_order}<{near}>(x, 0, own,"
+            f" make_float4({', '.join(quad)}));",
         ]
         lines += [f"  {to} = sum.{w};" for to, w in words if to != "0.0f"]
         lines.append("}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.tile.context import MOST_BOUNDED, Context
 from warploom.codegen.cuda.tile.loop_view import PRODUCER
@@ -126,7 +127,7 @@ class ModulePrinter:
         if node.op is Op.FLOOR_DIV and two:
             return f"({self.text(whole)} >> {by.bit_length() - 1})"
         if node.op is Op.FLOOR_DIV:
-            return f"divided_down({self.text(whole)}, {self.text(node.b)})"
+            return f"{device.divided_down}({self.text(whole)}, {self.text(node.b)})"
         return None
 
     # Tiles and steps.
@@ -166,7 +167,7 @@ class ModulePrinter:
 
     def reread(self, expr: IntExpr) -> IntExpr:
         """An expression of sizes that are read anew: they do not wait in registers."""
-        anew = {x: Sym(SymKind.LET, f"opaque({self._name(x)})") for x in symbols(expr)}
+        anew = {x: Sym(SymKind.LET, f"{device.opaque}({self._name(x)})") for x in symbols(expr)}
         return substitute(expr, {x: new for x, new in anew.items() if x.kind is SymKind.SIZE})
 
     def count_trips(self) -> list[str]:
@@ -213,7 +214,7 @@ class ModulePrinter:
             along = self.text(found.at[at])
             along = along if stride == "1" else f"({along}) * {stride}"
             lines.append(f"const int* const {name} = &{place};")
-            lists[found] = f"tile_number({name} + {along})"
+            lists[found] = f"{device.tile_number}({name} + {along})"
         value = show(function.value, self._name, lambda x: lists.get(x) or self._spelt(x))
         return [*lines, f"auto {function.name} = [&](int k) {{ return {value}; }};"]
 
@@ -222,7 +223,7 @@ class ModulePrinter:
 
         def spelt(node: IntExpr) -> str | None:
             if isinstance(node, Binary) and node.op is Op.FLOOR_DIV:
-                return f"floor_div({self._range(node.a)}, {self._range(node.b)})"
+                return f"{device.floor_div}({self._range(node.a)}, {self._range(node.b)})"
             return self._spelt(node)
 
         return show(expr, self._name, spelt)

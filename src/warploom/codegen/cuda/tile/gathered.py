@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.from_module import printer
@@ -81,15 +82,17 @@ def gathered_lines(context: Context, copy: ops.ThreadCopy) -> list[str]:
         f"  const int left = end - from - {_elements(tile)} * (threadIdx.x % 8);",
         f"  const uint32_t even = {slot} + (((threadIdx.x ^ ({MINE})) % 8) << 4), odd = even ^ 64;",
         f"  if (wide_{array} && all_{array} && from + {tile.cols} <= end) {{",
-        *indent(_each(tile, array, many, "copy_line({to}, {at});"), 4),
-        "    copies_arrive(full);",
+        *indent(_each(tile, array, many, f"{device.copy_line}({{to}}, {{at}});"), 4),
+        f"    {device.copies_arrive}(full);",
         f"  }} else if (wide_{array}) {{",
-        *indent(_each(tile, array, many, f"copy_row({{to}}, {{at}}, {_left(array)});"), 4),
-        "    copies_arrive(full);",
+        *indent(_each(tile, array, many, f"{device.copy_row}({{to}}, {{at}}, {_left(array)});"), 4),
+        f"    {device.copies_arrive}(full);",
         "  } else {",
-        *indent(_each(tile, array, many, f"move_elements({{to}}, {{at}}, {_left(array)});"), 4),
-        "    proxy_fence();",
-        "    mbar_arrive(full);",
+        *indent(
+            _each(tile, array, many, f"{device.move_elements}({{to}}, {{at}}, {_left(array)});"), 4
+        ),
+        f"    {device.proxy_fence}();",
+        f"    {device.mbar_arrive}(full);",
         "  }",
         "};",
     ]

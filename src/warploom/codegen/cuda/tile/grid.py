@@ -10,6 +10,7 @@ the groups until its next tile lies in one, and is done after the last.
 
 from __future__ import annotations
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.from_module import BACKWARDS, ModulePrinter
 from warploom.errors import BackendError
@@ -47,8 +48,8 @@ def walk_lines(made: ModulePrinter) -> list[str]:
     if schedule.listed:
         order = made.context.order()
         return [
-            f"for (int visit = listed({order} + blockIdx.x);; ++visit) {{",
-            f"  const int tile = listed({order} + visit);",
+            f"for (int visit = {device.listed}({order} + blockIdx.x);; ++visit) {{",
+            f"  const int tile = {device.listed}({order} + visit);",
             "  if (tile < 0) break;",
         ]
     first, total, stride = (made.text(x) for x in (parts.first, parts.total, parts.stride))
@@ -89,7 +90,10 @@ def again_lines(made: ModulePrinter) -> list[str]:
     """The tile's place once more, for its tail: it does not wait in registers along the loop."""
     if not made.schedule.listed:
         return []
-    return [f"const int tile = listed({made.context.order()} + visit);", *place_lines(made)]
+    return [
+        f"const int tile = {device.listed}({made.context.order()} + visit);",
+        *place_lines(made),
+    ]
 
 
 def _group_lines(made: ModulePrinter, groups: Groups, none: str = "break;") -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.legality import refuse_conditional, refuse_unfaithful
 from warploom.codegen.cuda.lowering import LoweringTable, Site
 from warploom.codegen.cuda.roles import indent, number
@@ -256,7 +257,7 @@ class Part:
                 between = []
                 looped = phase == "kernel" and isinstance(e, NamedArrive)
                 if looped and not self.loop.deferred and drawn_after(program.kernel, i):
-                    lines.append(f"turn_given({number(program)});")
+                    lines.append(f"{device.turn_given}({number(program)});")
             if self.stamps and phase == "kernel":
                 lines.append(stamp_line(self.stamps[program.name], i))
         return lines + self.mark("")
@@ -301,7 +302,11 @@ class Part:
         """Where the producer waits for those of other CTAs."""
         pace = self.context.module.role(program.name).pace
         late = "gridDim.x / 4" if self.rests() else "gridDim.x / 16"  # who rests is early
-        meet = f"keep_pace((unsigned*){self.context.work()}, ++paces, {late});" if pace else ""
+        meet = (
+            f"{device.keep_pace}((unsigned*){self.context.work()}, ++paces, {late});"
+            if pace
+            else ""
+        )
         return [f"if (k % {pace} == 0) {meet}"] if pace else []
 
     def epilogue(self, program: RoleProgram, table: LoweringTable) -> list[str]:
@@ -334,7 +339,7 @@ class Part:
             f"const int k_end = [&](const int {row}) {{",
             *indent(self.printer.count_trips(), 2),
             "  return k_tiles;",
-            f"}}(opaque({row}));",
+            f"}}({device.opaque}({row}));",
         ]
 
 

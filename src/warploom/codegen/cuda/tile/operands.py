@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warploom.codegen.cuda import ptx
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.columns import early_text
@@ -35,16 +36,15 @@ def load_lines(context: Context, entry: LoadEntry, site: Site) -> list[str]:
     ends inside of one would go on with the next row.
     """
     run = run_of(context, entry, site)
-    lines = [line for e in run for line in _copies(context, e, site)]
-    if len(lines) < 2 or (len(run) == 1 and context.loop.unroll == 1):
-        return lines
-    made, copy = printer(context), _copy(context, entry, site)
+    made, copies = printer(context), [_copy(context, e, site) for e in run]
+    copy = _copy(context, entry, site)
     found = made.module.map(copy.tensor_map)
-    if found.bounded is not None:
-        return lines
+    alone = sum(len(x.boxes) for x in copies) < 2 or found.bounded is not None
+    if alone or (len(run) == 1 and context.loop.unroll == 1):
+        return [line for e in run for line in _copies(context, e, site)]
     tile, tensor = made.module.part(copy.ring, copy.part), made.module.tensor(found.tensor)
     at = made.coordinates(copy.boxes[0].at, found, copy.boxes[0].end)
-    box, stacked, whole = found.box, 0, ""
+    box, stacked, whole, lines = found.box, 0, "", list[str]()
     if not tile.swizzle:
         steps = [moves(x) for x in copy.boxes[0].at]
         box = tuple(len(run) if s else n for s, n in zip(steps, box, strict=True))
@@ -52,9 +52,10 @@ def load_lines(context: Context, entry: LoadEntry, site: Site) -> list[str]:
         stacked, axis = blocks_of(tile) * len(run), tensor.axes[-1]
         whole = f"{context.size_of(tensor.name, axis.name)} % {box[-1] * axis.per} == 0"
         at = ["0", *at[1:], f"({at[0]}) / {box[-1]}"]
+        lines = [line for e in run for line in _copies(context, e, site)]
     name = context.map_of(tensor, box, span=found.swizzle, stacked=stacked)
     policy = _policy(found)
-    call = f"tma_load_{len(at)}d{'_hint' if policy else ''}"
+    call = device[f"tma_load_{len(at)}d{'_hint' if policy else ''}"]
     dst, bar = site.part(entry.ring, entry.part, entry.k), site.barrier(entry.ring, "full", entry.k)
     one = f"{call}({dst}, &{name}, {bar}, {', '.join(at)}{policy});"
     return [f"if ({whole}) {{", f"  {one}", "} else {", *indent(lines, 2), "}"] if whole else [one]
@@ -130,15 +131,13 @@ def _copies(context: Context, entry: LoadEntry, site: Site) -> list[str]:
     name = context.map_of(tensor, found.box, span=found.swizzle, bounded=found.bounded)
     dst = site.part(copy.ring, copy.part, entry.k)
     bar, policy = site.barrier(copy.ring, "full", entry.k), _policy(found)
-    call = "tma_cast" if copy.multicast > 1 else "tma_load"
+    kind = "tma_cast" if copy.multicast > 1 else "tma_load"
     mask = f", {(1 << copy.multicast) - 1}" if copy.multicast > 1 else ""
     hint, rows = "_hint" if policy else "", made.module.part(copy.ring, copy.part).rows
     lines = []
     for offset, at in made.copy_boxes(copy, rows, LINE_BYTES):
-        where = ", ".join(at)
-        lines.append(
-            f"{call}_{len(at)}d{hint}({dst}{offset}, &{name}, {bar}, {where}{mask}{policy});"
-        )
+        call, where = device[f"{kind}_{len(at)}d{hint}"], ", ".join(at)
+        lines.append(f"{call}({dst}{offset}, &{name}, {bar}, {where}{mask}{policy});")
     return lines
 
 
@@ -212,14 +211,14 @@ def early_read(made: ModulePrinter, op: ops.Vector, site: Site, k: int) -> list[
     if source.row != Const(0):
         raise work.refused(f"row {source.row} of the vector {source.part}")
     if not along and kept.register == Const(0):
-        return [f"{array.name} = load_shared1({slot});"]
+        return [f"{array.name} = {device.load_shared1}({slot});"]
     if along == {ROW} and kept.register == row_register(None):
         return [
             "#pragma unroll",
             f"for (int b = 0; b < {work.extent('b')}; ++b)",
             "#pragma unroll",
             "  for (int i = 0; i < 2; ++i)"
-            f" {array.name}[b][i] = load_shared1({slot} + 4 * row_of(b, i));",
+            f" {array.name}[b][i] = {device.load_shared1}({slot} + 4 * row_of(b, i));",
         ]
     if source.col == COL and kept.register is None and op.layout.register == COLUMN_REGISTER:
         return early_text(array.name, slot, 16 * work.extent("g"))
@@ -278,8 +277,8 @@ def _descriptor(made: ModulePrinter, operand: SlotOperand, site: Site, k: int) -
             per += share % columns_of_line(tile) * tile.dtype.bits // 8
         start += f" + instance * {per}"
     if operand.transposed:
-        return f"operand_mn_major({start}, {tile.rows * LINE_BYTES})"
-    return f"operand_k_major({start})"
+        return f"{device.operand_mn_major}({start}, {tile.rows * LINE_BYTES})"
+    return f"{device.operand_k_major}({start})"
 
 
 def _step(tile: PartShape, *, mn: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.lowering import LoweringTable, Site, base_table
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.dsmem import near_lines
@@ -50,7 +51,9 @@ class Ops:
 
         def announced(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, Expect)  # bytes come with arrivals of their own, of every thread
-            return [f"if (threadIdx.x == 32) mbar_arrive({site.barrier(e.ring, 'full', e.k)});"]
+            return [
+                f"if (threadIdx.x == 32) {device.mbar_arrive}({site.barrier(e.ring, 'full', e.k)});"
+            ]
 
         def load(e: RoleEntry, site: Site) -> list[str]:
             copy = self.printed.operation(e, site)
@@ -84,7 +87,7 @@ class Ops:
             assert isinstance(e, WaitFull)
             every = (x for _, row in site.program.phases() for x in row if isinstance(x, Mma))
             reads = e.ring in gathered and any(s.ring == e.ring for x in every for s in x.slots)
-            return [*wait(e, site), *(["proxy_fence();"] if reads else [])]
+            return [*wait(e, site), *([f"{device.proxy_fence}();"] if reads else [])]
 
         return table.with_kind(WaitFull, fenced)
 
@@ -159,7 +162,8 @@ class Ops:
                 f"for (int b = 0; b < {array.blocks}; ++b)",
                 "#pragma unroll",
                 f"  for (int g = 0; g < {array.cols // 16}; ++g)",
-                f"    ldmatrix4({array.name}[b][g], slot_element({place}, {part.rows}, b, g));",
+                f"    {device.ldmatrix4}({array.name}[b][g],"
+                f" slot_element({place}, {part.rows}, b, g));",
             ]
         return lines
 
@@ -235,7 +239,7 @@ def _across(work: Work, made: ops.VectorSet) -> str:
         raise work.refused(f"a sum {made.value} of {source.array}")
     if made.register != row_register(None):
         raise work.refused(f"register {made.register} of {made.array}")
-    return "quad_sum_i32" if op.dtype is DType.I32 else "quad_sum"
+    return device.quad_sum_i32 if op.dtype is DType.I32 else device.quad_sum
 
 
 def _copy(copy: int) -> str:

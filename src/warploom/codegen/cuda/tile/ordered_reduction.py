@@ -7,6 +7,7 @@ stands between the two waits: they may change places, and asking a barrier takes
 
 from __future__ import annotations
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.legality import unfaithful_step
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
@@ -66,7 +67,8 @@ def turn_barriers(exchange: Exchange, warps: int) -> list[str]:
     """
     arrivals = {Counted.DONE: warps}
     return [
-        f"mbar_init(smem + TURNS + {8 * (len(_FLAGS) * slot + n)}, {arrivals.get(flag, 1)});"
+        f"{device.mbar_init}(smem + TURNS + {8 * (len(_FLAGS) * slot + n)},"
+        f" {arrivals.get(flag, 1)});"
         for slot in range(exchange.slots)
         for n, flag in enumerate(_FLAGS)
     ]
@@ -83,7 +85,8 @@ def _wait(exchange: Exchange, step: ExchangeStep) -> str:
     if step.at or step.less:
         raise unfaithful_step(exchange, step)
     before = " ^ 1" if step.flag is Counted.GIVEN else ""
-    return f"mbar_wait({_barrier(exchange, step.flag)}, (turn / {exchange.slots} & 1){before});"
+    phase = f"(turn / {exchange.slots} & 1){before}"
+    return f"{device.mbar_wait}({_barrier(exchange, step.flag)}, {phase});"
 
 
 def consumer_turn(
@@ -105,7 +108,7 @@ def consumer_turn(
                 lines += [f"{_if(mine.begins)}{_wait(exchange, step)}", "__syncwarp();"]
                 closes = False
             case Does.PUBLISH, Counted.DONE:
-                arrive = f"if (lane == 0) mbar_arrive({_barrier(exchange, step.flag)});"
+                arrive = f"if (lane == 0) {device.mbar_arrive}({_barrier(exchange, step.flag)});"
                 lines += ["__syncwarp();", f"{_if(mine.ends)}{{", f"  {arrive}", "}"]
                 closes = True
             case _:
@@ -164,16 +167,16 @@ def _each_turn(context: Context, exchange: Exchange, who: Who, when: str) -> lis
         match step.does, step.flag:
             case Does.AWAIT, Counted.TURN:
                 after = turn.before + (f" - {step.less}" if step.less else "")
-                seen = "load_acquire" if wide else "load_acquire_near"
+                seen = device.load_acquire if wide else device.load_acquire_near
                 wait = f"while ((int){seen}({turn.place}) < {after}) __nanosleep(32);"
                 text = [f"if ({turn.exists}) {wait}"]
             case Does.PUBLISH, Counted.TURN:
-                fence = "fence_gpu();" if wide else "__threadfence_block();"
-                text = [fence, f"if ({turn.exists}) add_relaxed({turn.place});"]
+                fence = f"{device.fence_gpu}();" if wide else "__threadfence_block();"
+                text = [fence, f"if ({turn.exists}) {device.add_relaxed}({turn.place});"]
             case Does.AWAIT, _:
                 text = [_wait(exchange, step)]
             case Does.PUBLISH, Counted.OPEN | Counted.GIVEN:
-                text = [f"mbar_arrive({_barrier(exchange, step.flag)});"]
+                text = [f"{device.mbar_arrive}({_barrier(exchange, step.flag)});"]
             case _:
                 raise unfaithful_step(exchange, step)
         lines += indent(text, 2)

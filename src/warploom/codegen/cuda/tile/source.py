@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from warploom.codegen.cuda import layout as shared_layout, ptx
+from warploom.codegen.cuda.device import device, noted
 from warploom.codegen.cuda.legality import refuse_other_registers, with_barriers
 from warploom.codegen.cuda.roles import barrier_setup, indent, number
 from warploom.codegen.cuda.tile.dsmem import inbox_bytes, inbox_constants, inbox_setup
@@ -17,7 +18,7 @@ from warploom.codegen.cuda.tile.grid import (
     place_lines,
     walk_lines,
 )
-from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.helpers import definitions
 from warploom.codegen.cuda.tile.loop_view import GATHERER, LoopView
 from warploom.codegen.cuda.tile.mma_slices import Part
 from warploom.codegen.cuda.tile.ordered_reduction import (
@@ -101,7 +102,8 @@ class _Writer:
         self.document = joined([p.document for p in self.parts])
 
     def source(self) -> Source:
-        text = "\n".join(self.kernel_text())
+        with noted() as called:
+            text = "\n".join(self.kernel_text())
         functions: dict[str, str] = {}
         waits: dict[str, str] = {}
         for part in self.parts:
@@ -111,7 +113,7 @@ class _Writer:
             "\n".join(self.head()),
             ptx.TYPES,
             ptx.CURSOR,
-            helpers_for("\n".join([text, *waits.values()])),
+            definitions(called),
             *functions.values(),
             *waits.values(),
             "\n".join([*shared_layout.constants(self.document), *self.count_constants()]) + "\n",
@@ -162,7 +164,7 @@ class _Writer:
 
     def shared_start(self) -> list[str]:
         """``smem``, known here so that no loop computes it; in a cluster it tells the CTA."""
-        at = "shared_address(dynamic_smem)"
+        at = f"{device.shared_address}(dynamic_smem)"
         if self.clustered:
             own = f"({at} & 0xffffff) != {SMEM_START}"
             return [f"  const uint32_t smem = {at};", f'  if ({own}) asm volatile("trap;");']
@@ -208,8 +210,8 @@ class _Writer:
             *indent(turn_barriers(self.turns, self.threads // 32 - 4) if self.turns else [], 4),
             *indent(barrier_setup(self.document), 4),
             "  }",
-            f"  {'cluster_start' if self.clustered else '__syncthreads'}();",
-            "  await_kernel_before();",
+            f"  {device.cluster_start if self.clustered else '__syncthreads'}();",
+            f"  {device.await_kernel_before}();",
             "",
             "  if (group_of_warps == 0) {",
             *indent(producer, 4),
@@ -223,7 +225,9 @@ class _Writer:
     def leave_together(self) -> list[str]:
         """CTAs of a cluster meet at the very end where a program says so."""
         last = (e for p in self.document.programs for e in p.finish[-1:])
-        return ["  cluster_sync();"] if any(isinstance(e, ClusterSync) for e in last) else []
+        return (
+            [f"  {device.cluster_sync}();"] if any(isinstance(e, ClusterSync) for e in last) else []
+        )
 
     def tile_loop(self, bodies: Sequence[list[str]], *, early: bool = False) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
@@ -253,25 +257,28 @@ class _Writer:
     def registers(self, role: str) -> list[str]:
         most = self.last.role(role).most_registers
         entry = self.target.entry_registers(self.threads)
-        return [f"registers_{'down' if most < entry else 'up'}<{most}>();"] if most else []
+        if not most:
+            return []
+        call = device.registers_down if most < entry else device.registers_up
+        return [f"{call}<{most}>();"]
 
     def producer(self) -> list[str]:
         policies = []
         if self.loop.hints:
             policies = [
-                "const uint64_t policy_keep = policy_evict_last(),"
-                " policy_pass = policy_evict_first();"
+                f"const uint64_t policy_keep = {device.policy_evict_last}(),"
+                f" policy_pass = {device.policy_evict_first}();"
             ]
         gather = self.gatherer() if any(p.loop.gathers for p in self.parts) else []
         loop = self.tile_loop([p.producer_tile() for p in self.parts])
         if self.loop.pace:
-            left = f"leave_pace((unsigned*){self.last.context.work()});"
+            left = f"{device.leave_pace}((unsigned*){self.last.context.work()});"
             loop = ["unsigned paces = 0;", *loop, left]
         maps = [n for n, p in self.params.items() if isinstance(p, MapParam)]
         return [
             *self.registers("producer"),
-            "if (warp == 0 && elect_one()) {",
-            *indent([f"prefetch_map(&{n});" for n in maps], 2),
+            f"if (warp == 0 && {device.elect_one}()) {{",
+            *indent([f"{device.prefetch_map}(&{n});" for n in maps], 2),
             *indent(policies, 2),
             *indent(self.around("producer", loop), 2),
             *(["} else if (warp > 0) {", *indent(gather, 2)] if gather else []),

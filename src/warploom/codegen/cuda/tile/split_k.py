@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby, product
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.legality import exchange_at, group_barrier, unfaithful_step
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
@@ -103,16 +104,17 @@ def _step(context: Context, step: ExchangeStep, apart: int, barrier: str) -> lis
             more = [f"  {fence}"] if wide else []  # of what all of them wrote, and will read
             last = f"  is_last = atomicAdd(counted, 1u) == {split - 1};"
             lines = ["if (thread == 0) {", *more, last, *more, "}"]
-            lines.append(f"is_last = any_of_group({barrier}, is_last);")
+            lines.append(f"is_last = {device.any_of_group}({barrier}, is_last);")
         case Does.WRITE:
             left = _leave(context, met_arrays(context.loop), apart, step.at)
             lines = ["{", *indent(left, 2), "}"]
         case Does.SYNC:
-            lines = [f"named_sync({barrier}, 128);"]
+            lines = [f"{device.named_sync}({barrier}, 128);"]
         case Does.PUBLISH:
             lines = ["if (thread == 0) {", f"  {fence}", "  atomicAdd(counted + 1, 1u);", "}"]
         case Does.AWAIT:
-            seen, others = "load_acquire" if wide else "load_acquire_near", split - 1 - step.less
+            seen = device.load_acquire if wide else device.load_acquire_near
+            others = split - 1 - step.less
             lines = [f"if (thread == 0) while ({seen}(counted + 1) != {others}) {{}}"]
         case Does.CLEAR:
             lines = ["if (thread == 0) counted[0] = counted[1] = 0;"]
@@ -209,7 +211,7 @@ def _summed(context: Context, array: RegisterArray, at: int, apart: int) -> list
             own = ", ".join(quad)
             lines += [
                 f"    {{ const float4 own = make_float4({own});",
-                f"      const float4 sum = in_order<{split}>(x, {n - first}, part, own);",
+                f"      const float4 sum = {device.in_order}<{split}>(x, {n - first}, part, own);",
             ]
             lines += [
                 f"      {to} = sum.{w};" for to, w in zip(quad, "xyzw", strict=True) if to != "0.0f"
@@ -278,8 +280,8 @@ def _together(context: Context, arrays: Sequence[RegisterArray], apart: int) -> 
         f"  for (int i = 0; i < {step}; ++i)",
         *indent(_blocks(context, high), 2),
         f"    const float4 was = __ldcg(&of[i * {apart} + {_at(high, places, 0)}]);",
-        f"    weight[i][b][0] = exp2_approx(was.x - {top}[b][0]);",
-        f"    weight[i][b][1] = exp2_approx(was.y - {top}[b][1]);",
+        f"    weight[i][b][0] = {device.exp2_approx}(was.x - {top}[b][0]);",
+        f"    weight[i][b][1] = {device.exp2_approx}(was.y - {top}[b][1]);",
         "  }",
         *indent(
             [

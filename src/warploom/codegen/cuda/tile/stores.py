@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.legality import exchange_at
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
@@ -75,7 +76,8 @@ def fill_text(context: Context, name: str) -> tuple[list[str], list[str]]:
     vector.groups = groups = work.extent("j")
     text = vector.value(stage.value)
     return vector.scopes.tile, [
-        "const unsigned here = opaque(lane);  // addresses are computed anew: registers are short",
+        f"const unsigned here = {device.opaque}(lane);"
+        "  // addresses are computed anew: registers are short",
         *vector.scopes.step,
         *vector.scopes.words,
         *row_scope(vector),
@@ -89,7 +91,7 @@ def fill_text(context: Context, name: str) -> tuple[list[str], list[str]]:
         "    const int i = e / 2 % 2;",
         *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 4),
         "  }",
-        *indent(_put_blocks() if blocked else _put_f32() if wide else _put_16bit(PACKS[dtype]), 2),
+        *indent(_put_blocks() if blocked else _put_f32() if wide else _put_16bit(dtype), 2),
         "}",
     ]
 
@@ -107,11 +109,12 @@ def _filled_for(context: Context, name: str) -> TensorArg:
     raise BackendError(f"nothing takes what {name} fills", where=module.name)
 
 
-def _put_16bit(pack: str) -> list[str]:
+def _put_16bit(dtype: DType) -> list[str]:
+    pack = device[PACKS[dtype]]
     pairs = ", ".join(f"{pack}(y[{e}], y[{e + 1}])" for e in (0, 2, 4, 6))
     return [
         "const unsigned row = here % 16, half = here / 16;",
-        f"stmatrix4(buffer + row * 128 + (((2 * j + half) ^ (row % 8)) << 4), {pairs});",
+        f"{device.stmatrix4}(buffer + row * 128 + (((2 * j + half) ^ (row % 8)) << 4), {pairs});",
     ]
 
 
@@ -120,8 +123,8 @@ def _put_blocks() -> list[str]:
     return [
         "#pragma unroll",
         "for (int n = 0; n < 2; ++n)",
-        f"  store_shared4(buffer + {BLOCK_BYTES} * (2 * j + n) + 16 * here, y[4 * n], y[4 * n + 1],"
-        " y[4 * n + 2], y[4 * n + 3]);",
+        f"  {device.store_shared4}(buffer + {BLOCK_BYTES} * (2 * j + n) + 16 * here, y[4 * n],"
+        " y[4 * n + 1], y[4 * n + 2], y[4 * n + 3]);",
     ]
 
 
@@ -254,7 +257,7 @@ def straight_text(context: Context, work: Work, entry: RoleEntry, site: Site) ->
             "      const int i = e / 2 % 2;",
             *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 6),
             "    }",
-            *indent(_ADD_BLOCKS if blocked else _add_each(context, work, added), 4),
+            *indent(_add_blocks() if blocked else _add_each(context, work, added), 4),
             "  }",
             "}",
         ]
@@ -264,10 +267,12 @@ def straight_text(context: Context, work: Work, entry: RoleEntry, site: Site) ->
     return ["{", *indent([*vector.scopes.step, *lines], 2), "}"]
 
 
-_ADD_BLOCKS = [
-    "add_global4(to + 256 * g, y[0], y[1], y[2], y[3]);",
-    "add_global4(to + 256 * g + 128, y[4], y[5], y[6], y[7]);",
-]
+def _add_blocks() -> list[str]:
+    """Both blocks of 8 columns that a thread has of 16."""
+    return [
+        f"{device.add_global4}(to + 256 * g, y[0], y[1], y[2], y[3]);",
+        f"{device.add_global4}(to + 256 * g + 128, y[4], y[5], y[6], y[7]);",
+    ]
 
 
 def _add_each(context: Context, work: Work, added: _Added) -> list[str]:
@@ -293,7 +298,7 @@ def _add_each(context: Context, work: Work, added: _Added) -> list[str]:
         "  const int i = p % 2;",
         f"  const int at = {added.column} + column + 8 * h + 8 * (p / 2);",
         f"  if ({' && '.join(tests)})",
-        f"    add_pair_f32(&{place}, y[2 * p], y[2 * p + 1], {left} - at);",
+        f"    {device.add_pair_f32}(&{place}, y[2 * p], y[2 * p + 1], {left} - at);",
         "}",
     ]
 
@@ -304,7 +309,8 @@ def _put_f32() -> list[str]:
         "#pragma unroll",
         "for (int q = 0; q < 4; ++q) {",
         "  const unsigned down = q % 2 * 8, chunk = 4 * j + q / 2 * 2 + pair / 2;",
-        "  store_shared2(buffer + (row + down) * 128 + ((chunk ^ (row % 8)) << 4) + pair % 2 * 8,",
+        f"  {device.store_shared2}(buffer + (row + down) * 128 + ((chunk ^ (row % 8)) << 4)"
+        " + pair % 2 * 8,",
         "                y[2 * q], y[2 * q + 1]);",
         "}",
     ]
@@ -391,10 +397,10 @@ def _write_lines(context: Context, dtype: DType, at: Place, wide: int) -> list[s
         "uint32_t x[4];",
         "#pragma unroll",
         "for (int j = 0; j < 4; ++j)",
-        f"  x[j] = {PACKS[dtype]}({pair}], {pair} + 1]);",
-        "quad_transpose(x);",
+        f"  x[j] = {device[PACKS[dtype]]}({pair}], {pair} + 1]);",
+        f"{device.quad_transpose}(x);",
         f"const int first = {column} + {16 * wide} * part + 8 * (lane % {2 * wide});",
-        f"if ({exists}) {how}_line(&{place}, x, {limit} - first);",
+        f"if ({exists}) {device[f'{how}_line']}(&{place}, x, {limit} - first);",
     ]
     if wide == 1:
         return ["const int i = lane % 4 / 2;", *lines]
@@ -412,7 +418,8 @@ def _add_pairs(store: ops.VectorStore, dtype: DType, at: Place) -> list[str]:
         "  const int i = u % 2;",
         f"  const int first = {column} + column_of(2 * part, 2 * u);",
         f"  if ({exists} && first < {limit})",
-        f"    add_pair_{dtype}(&{place}, y[0][2 * u], y[0][2 * u + 1], {limit} - first);",
+        f"    {device[f'add_pair_{dtype}']}(&{place}, y[0][2 * u], y[0][2 * u + 1],"
+        f" {limit} - first);",
         "}",
     ]
 
@@ -473,7 +480,7 @@ def _send_blocks(context: Context, store: ops.BulkStore, source: str) -> list[st
     parts.append(f"({made.text(col)}) * {BLOCK_ROWS}")
     to = f"{context.pointer(found.tensor)} + ({' + '.join(parts)})"
     bytes_ = found.box[-1] // BLOCK_COLUMNS * BLOCK_BYTES
-    return [f"if (lane == 0 && {exists}) bulk_add({to}, {source}, {bytes_});"]
+    return [f"if (lane == 0 && {exists}) {device.bulk_add}({to}, {source}, {bytes_});"]
 
 
 def bulk_store(context: Context, entry: BulkStore, site: Site, source: str) -> list[str]:
@@ -489,4 +496,5 @@ def bulk_store(context: Context, entry: BulkStore, site: Site, source: str) -> l
     place = made.coordinates(store.at, found, store.end)
     streams = context.loop.pace and context.loop.hints
     how = "add" if store.add else "stream" if streams else "store"
-    return [f"if (lane == 0) tma_{how}_{len(place)}d(&{name}, {source}, {', '.join(place)});"]
+    call = device[f"tma_{how}_{len(place)}d"]
+    return [f"if (lane == 0) {call}(&{name}, {source}, {', '.join(place)});"]
