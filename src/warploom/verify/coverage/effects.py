@@ -160,11 +160,11 @@ _ENDS = {
 
 
 def _other_kind(op: ops.Vector) -> str:
-    """Vector work does what its kind says: it sets registers, or fills, or stores, once."""
+    """Vector work does what its kind says: it sets registers, or fills, or stores."""
     outside = [x for x in op.body if isinstance(x, tuple(k for k in _ENDS.values() if k))]
     wanted = _ENDS.get(op.kind)
     if wanted is not None:
-        fits = len(outside) == 1 and isinstance(op.body[-1], wanted)
+        fits = bool(outside) and all(isinstance(x, wanted) for x in outside)
     else:
         fits = not outside and not (op.kind is VectorKind.LEAVE and op.body)
     return "" if fits else f"other operands: {op.op} does not do what its kind, {op.kind}, says"

@@ -107,6 +107,8 @@ class Work:
         last = self.body[-1]
         if not isinstance(last, ops.VectorStore | ops.VectorStage):
             raise self.refused("no store")
+        if sum(isinstance(op, ops.VectorStore | ops.VectorStage) for op in self.body) > 1:
+            raise self.refused("several stores")
         return last
 
     @property
