@@ -93,3 +93,12 @@ def test_other_memory_than_the_kernels_is_refused():
     for change in ({"buffers": smaller}, {"rings": parts}, {"cluster": 2}):
         with pytest.raises(BackendError, match="not the kernel's"):
             emit_kernel(replace(made, document=replace(made.document, **change)))
+
+
+def test_rows_that_fewer_threads_copy_are_refused():
+    made = lowered("grouped_gathered")
+    programs = tuple(
+        replace(p, threads=64) if p.name == "gatherer" else p for p in made.document.programs
+    )
+    with pytest.raises(BackendError, match="64 threads"):
+        emit_kernel(replace(made, document=replace(made.document, programs=programs)))

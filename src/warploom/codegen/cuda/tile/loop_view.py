@@ -13,9 +13,9 @@ from warploom.ir.expr import Apply, Const, IntExpr, Sym, SymKind, evaluate, line
 from warploom.ir.module import KernelModule, LoopPhase, RegisterArray, Role, TileLoop
 from warploom.ir.operations import Operation, Statement, StepLoop, VectorKind
 from warploom.ir.tile_schedule import TileSchedule
+from warploom.targets.h200 import ROOMY_REGISTERS
 
 CONSUMER, PRODUCER, GATHERER = "consumer", "producer", "gatherer"
-ROOMY_REGISTERS = 200  # of arrays: more must not all live at once
 WARPS, LANES = 4, 32  # of a consumer, of a warp
 INSTANCE = Sym(SymKind.THREAD, "instance")
 TRIPS = Sym(SymKind.LET, "trips")

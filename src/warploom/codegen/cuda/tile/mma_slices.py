@@ -8,7 +8,7 @@ from warploom.codegen.cuda.lowering import LoweringTable, Site
 from warploom.codegen.cuda.roles import indent, number
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.from_module import printer
-from warploom.codegen.cuda.tile.gathered import gathered_lines
+from warploom.codegen.cuda.tile.gathered import THREADS, gathered_lines
 from warploom.codegen.cuda.tile.grid import NEXT, again_lines, count_lines
 from warploom.codegen.cuda.tile.loads import called, kind_of
 from warploom.codegen.cuda.tile.loop_view import GATHERER, LoopView
@@ -29,6 +29,7 @@ from warploom.codegen.cuda.tile.stamps import StampedRole, stamp_line, stamped_l
 from warploom.codegen.cuda.tile.steps import step_text
 from warploom.codegen.cuda.tile.stores import fill_text
 from warploom.codegen.cuda.tile.waits import wait_function
+from warploom.errors import BackendError
 from warploom.ir import operations as ops
 from warploom.ir.dataflow import When
 from warploom.ir.mbarrier_dialect import (
@@ -86,6 +87,14 @@ class Part:
 
     def gatherer_tile(self) -> list[str]:
         """What the gathering warpgroup runs for a tile."""
+        threads = self.role(GATHERER).threads
+        if self.loop.gathers and threads != THREADS:
+            raise BackendError(
+                f"rows that a list picks, copied by {threads} threads",
+                where=f"document {self.document.name!r}",
+                why=f"{THREADS} threads beside the producer's warp copy them",
+                fix=f"{THREADS} threads of the role {GATHERER!r}",
+            )
         declared = [y for x in self.loop.gathers for y in gathered_lines(self.context, x)]
         tile = self.role_tile(self.role(GATHERER), self.gatherer, None)
         return [*self.trip_lines(), *declared, *tile]
