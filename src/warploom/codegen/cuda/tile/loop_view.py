@@ -19,6 +19,7 @@ CONSUMER, PRODUCER, GATHERER = "consumer", "producer", "gatherer"
 WARPS, LANES = 4, 32  # of a consumer, of a warp
 INSTANCE = Sym(SymKind.THREAD, "instance")
 TRIPS = Sym(SymKind.LET, "trips")
+TRIED = (1, 2, 3, 5, 8, 13, 64, 1000)  # iterations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,17 +253,19 @@ class LoopView:
     @property
     def hides_last(self) -> bool:
         """Whether the last ones may."""
-        return self._whole_of_one() != 1
+        return self._shown != TRIED
 
     @property
     def shows_some(self) -> bool:
         """Whether any may hide nothing."""
-        return self._whole_of_one() != 0
+        return self._shown is None or any(self._shown)
 
-    def _whole_of_one(self) -> int | None:
-        """Of one iteration, how many hide nothing, where that is known."""
+    @property
+    def _shown(self) -> tuple[int, ...] | None:
+        """Of so many iterations as ``TRIED`` says, how many hide nothing, where these decide it."""
         to = self.ranges.get("whole_to", TRIPS)
-        return evaluate(to, {TRIPS: 1}) if set(symbols(to)) <= {TRIPS} else None
+        known = set(symbols(to)) <= {TRIPS}
+        return tuple(evaluate(to, {TRIPS: n}) for n in TRIED) if known else None
 
     # Tiles.
 
