@@ -99,7 +99,7 @@ def test_a_damaged_kernel_is_compiled_again(tmp_path, monkeypatch):
 
 SOURCES = """
 import hashlib
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm
 made = [

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warploom.codegen.cuda.tile.simt_layout import has_products
-from warploom.codegen.cuda.tile.source import Source, emit_kernel
+from warploom.codegen.cuda.tile.source import Source, emit_pipelined
 from warploom.codegen.cuda.tile.work import UnprintableError
 from warploom.compiler.compile_cache import (
     cached_schedule,
@@ -28,6 +28,7 @@ from warploom.compiler.compile_cache import (
     verdict_of,
 )
 from warploom.compiler.cubin import Cubin, SpillWarning, announced, compile_source, ptx_of, sass_of
+from warploom.compiler.emit_cuda import emit_kernel, stated_module
 from warploom.compiler.pricing import priced, role_costs
 from warploom.compiler.similar import similar_pins
 from warploom.compiler.tuned import tuned_pins
@@ -540,9 +541,9 @@ class Compiled:
             for document in lowered.documents:
                 require_clean(document)
             require_composed(lowered.documents)
-            module = build_module(self.kernel, lowered)
+            module = stated_module(self.kernel, lowered)
             require_covered(module)
-            source = emit_kernel(lowered, self.target, stamps=stamps)
+            source = emit_pipelined(module, self.target, stamps=stamps)
             require_computed(module)
             keep_source(self.rewritten, config, self.target, source)
         return self._built(config, source)
