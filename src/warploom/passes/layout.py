@@ -135,6 +135,15 @@ class Layout:
         """Whether not all arrays fit in registers at once: then it matters when they live."""
         return sum(a.registers for a in self.arrays) > ROOMY_REGISTERS
 
+    def starts_anew(self, array: str) -> bool:
+        """Whether a product that does not accumulate has to say that its registers hold nothing.
+
+        Where arrays live in turn, and where the tail of a tile writes into the accumulators: the
+        compiler would carry what it left there into the next tile, and move it between products.
+        """
+        left = (r for s in self.steps if s.when is When.TAIL for r in s.results)
+        return self.crowded or any(self.array_of(r).name == array for r in left)
+
     @property
     def gathers(self) -> bool:
         """Whether a warpgroup fetches rows that a list picks."""

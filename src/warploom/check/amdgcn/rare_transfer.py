@@ -81,10 +81,12 @@ def _scalar_atomic(
             if returns:
                 w.s[data : data + words] = old.view(np.uint32)[0].tolist()
 
-        machine.carry(
-            w, w.lgkm, Moves.UPDATES_GLOBAL,
-            lambda: run_atomic(machine.memory.bytes, where, atomic, given[:, :size], compare), put,
-        )  # fmt: skip
+        def act() -> Bytes:
+            old: Bytes = run_atomic(machine.memory.bytes, where, atomic, given[:, :size], compare)
+            machine.updated(where, old)
+            return old
+
+        machine.carry(w, w.lgkm, Moves.UPDATES_GLOBAL, act, put)
 
     return effect
 

@@ -349,8 +349,8 @@ def _old(machine: Machine, w: Wave, row: int) -> Words:
 
 
 def lds_at(w: Wave, row: int, offset: int, on: NDArray[np.bool_] | None) -> Addresses:
-    """LDS addresses of the lanes that are on."""
-    at: Addresses = w.v[row].astype(np.int64) + offset
+    """LDS addresses of the lanes that are on; the sum has 32 bits (a base may be negative)."""
+    at: Addresses = (w.v[row].astype(np.int64) + offset) & MASK32
     return at if on is None else at[on]
 
 
@@ -1253,7 +1253,13 @@ def _atomic(
             if returns:
                 w.v[to : to + words, inside] = old.view(np.uint32).T
 
-        machine.carry(w, w.vm, moves, lambda: run_atomic(held, place, atomic, given, compare), put)
+        def act() -> Bytes:
+            old: Bytes = run_atomic(held, place, atomic, given, compare)
+            if moves is Moves.UPDATES_GLOBAL:
+                machine.updated(place, old)
+            return old
+
+        machine.carry(w, w.vm, moves, act, put)
 
     return effect
 

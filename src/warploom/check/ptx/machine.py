@@ -92,6 +92,7 @@ class Lanes:
         "refused",
         "rpc",
         "threads",
+        "tries",
         "wait",
         "warp",
     )
@@ -100,6 +101,7 @@ class Lanes:
         self.warp, self.pc, self.R = warp, pc, warp.R
         self.wait: Any = None
         self.refuse, self.refused = False, -1
+        self.tries = 0  # failed waits in a row
         self.alive = True
         self.enter(join)
         self.narrow(mask)
@@ -617,6 +619,11 @@ class MachineBase:
         if stop:
             raise Halt
 
+    def _trap(self, g: Lanes, pc: int) -> None:
+        if g.tries:  # a kernel that gives up a wait; here it was made to fail
+            raise Halt
+        self.fault(g, pc, "TRAP", "the kernel executes trap: it found something wrong itself")
+
     # -- the run
 
     def prepare(self) -> None:
@@ -682,9 +689,7 @@ class MachineBase:
         if head == "brkpt":  # for a debugger
             return lambda g: None
         if head == "trap":
-            return lambda g: self.fault(
-                g, pc, "TRAP", "the kernel executes trap: it found something wrong itself"
-            )
+            return lambda g: self._trap(g, pc)
         if head == "call":
             return self._runtime(instr, pc)
         made = self.alu.build(instr)

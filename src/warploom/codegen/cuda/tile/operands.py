@@ -153,7 +153,7 @@ def product_lines(context: Context, op: Dot, entry: Mma, site: Site) -> list[str
     right = f"right + {_step(_tile(context, mma.b.part), mn=b_mn)}"
     target = f"{mma.accumulator}[i], {left}, {right}"
     issue = f"{call}({target}, {'1' if mma.accumulate else 'step != 0'});"
-    if context.layout.crowded and not mma.accumulate:
+    if not mma.accumulate and context.layout.starts_anew(mma.accumulator):
         issue = f"if (step == 0) {call}_first({target}); else {call}({target}, 1);"
     return [
         *lines,
@@ -211,7 +211,7 @@ def product_functions(context: Context, op: Dot) -> Iterator[tuple[str, str]]:
     }
     n, dtype = layout.array_of(op.result.name).cols, WGMMA_DTYPES[body.values[b].dtype]
     yield ptx.wgmma_name(n, dtype, **wants), ptx.wgmma_function(n, dtype, **wants)
-    if layout.crowded:
+    if layout.starts_anew(layout.array_of(op.result.name).name):
         first = wants | {"first": True}
         yield ptx.wgmma_name(n, dtype, **first), ptx.wgmma_function(n, dtype, **first)
 
