@@ -213,8 +213,11 @@ class Findings:
                 f"{where.space} byte {where.start}{f' of {where.name}' if where.name else ''}: "
                 "which one stays is not defined",
                 fix="switch all but one of the lanes off, or use an atomic",
-                events=(event(code[at], w, group, max(0, w.visits.get(at, 1) - 1),
-                              f"writes {where.space}"),),
+                events=(
+                    event(
+                        code[at], w, group, max(0, w.visits.get(at, 1) - 1), f"writes {where.space}"
+                    ),
+                ),
                 address=where,
                 launch=self.launch,
             ),

@@ -27,6 +27,7 @@ from warploom.check.ptx.machine import (
     GLOBAL_AT,
     LOCAL_AT,
     PARAM_AT,
+    PAUSE,
     RANK_SHIFT,
     SHARED_AT,
     SHARED_BASE,
@@ -262,6 +263,7 @@ class Loads(MachineBase):
         scope = next((p for p in instr.parts[1:] if p in _SCOPES), "sys")
         kept = "nc" in instr.parts  # in a cache that no write and no fence reaches
         # A volatile read that is no poll takes part in races like any other: nothing orders it.
+        after = PAUSE if pc in self.program.polled else None  # others change it meanwhile
         atomic = bool(strong) and (strong != "volatile" or pc in self.program.polled)
         width = size * n
         span = np.arange(width)
@@ -294,7 +296,7 @@ class Loads(MachineBase):
                     wide = np.zeros(LANES, dtype)
                     wide[lanes] = numbers[:, i]
                     store(g, wide)
-            return None
+            return after
 
         return load
 
@@ -666,6 +668,7 @@ class Loads(MachineBase):
         dtype = dtype_of(kind, instr)
         width = size * n
         span = np.arange(width)
+        after = PAUSE if pc in self.program.polled else None
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             lanes, cta = g.lanes, g.warp.cta
@@ -715,7 +718,7 @@ class Loads(MachineBase):
             if strong in ("acquire", "acq_rel") or returns:
                 self.acquire(g, instr, memory, start, strong, scope) if returns else None
             self.release(g, memory, start, strong, scope)
-            return None
+            return after
 
         return run
 

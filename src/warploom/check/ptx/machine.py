@@ -61,6 +61,7 @@ EVERY = np.arange(LANES)
 BLOCK = object()
 JUMP = object()
 GONE = object()
+PAUSE = object()  # goes on, after others had their turn
 
 
 class Halt(Exception):  # noqa: N818 (a stop of the run, not an error of ours)
@@ -988,6 +989,9 @@ class MachineBase:
                 g.pc = pc + 1
             elif found is BLOCK:
                 break
+            elif found is PAUSE:
+                g.pc = pc + 1
+                break
             elif found is GONE:
                 if g.alive:
                     g.pc = pc + 1
@@ -1021,6 +1025,6 @@ def constant(op: Operand) -> int | None:
 
 
 __all__ = [
-    "ALL", "BLOCK", "EVERY", "GONE", "JUMP", "Cluster", "Cta", "Halt", "Lanes", "Machine",
+    "ALL", "BLOCK", "EVERY", "GONE", "JUMP", "PAUSE", "Cluster", "Cta", "Halt", "Lanes", "Machine",
     "MachineBase", "Pair", "Warp",
 ]  # fmt: skip
