@@ -880,7 +880,7 @@ class Machine:
             self._lanes_clash(w, at, offsets, size, data, space="global")
 
     def updated(self, place: Addresses, old: Bytes) -> None:
-        """An atomic was executed: who polls with one that leaves its word as it is changes nothing."""
+        """An atomic was executed: one that leaves its word as it is (a poll) changes nothing."""
         self._changes += bool((self.memory.gather(place, old.shape[1]) != old).any())
 
     def write_back(self, w: Wave, number: int) -> None:

@@ -93,6 +93,9 @@ class Machine(Protocol):
     ) -> None:  # fmt: skip
         """Record one access to global memory."""
 
+    def updated(self, place: Addresses, old: Bytes) -> None:
+        """An atomic was executed on global memory."""
+
     def carry(
         self, w: Wave, queue: Queue, moves: Moves, act: Callable[[], Brought],
         put: Callable[[Brought], None] | None = None,
@@ -1203,6 +1206,13 @@ def _cache(instruction: Instruction, at: int, machine: Machine) -> Effect:
     return effect
 
 
+def run_global(machine: Machine, place: Addresses, run: Callable[[], Bytes]) -> Bytes:
+    """An atomic on global memory; what was there before."""
+    old = run()
+    machine.updated(place, old)
+    return old
+
+
 def _atomic(
     instruction: Instruction, at: int, machine: Machine, name: str, *, buffered: bool = False,
     flat: bool = False,
@@ -1253,13 +1263,11 @@ def _atomic(
             if returns:
                 w.v[to : to + words, inside] = old.view(np.uint32).T
 
-        def act() -> Bytes:
-            old: Bytes = run_atomic(held, place, atomic, given, compare)
-            if moves is Moves.UPDATES_GLOBAL:
-                machine.updated(place, old)
-            return old
-
-        machine.carry(w, w.vm, moves, act, put)
+        run = partial(run_atomic, held, place, atomic, given, compare)
+        machine.carry(
+            w, w.vm, moves,
+            partial(run_global, machine, place, run) if moves is Moves.UPDATES_GLOBAL else run, put,
+        )  # fmt: skip
 
     return effect
 

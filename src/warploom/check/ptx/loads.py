@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from warploom.check.formats import bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16
 from warploom.check.ptx.alu import _U, LANES, dtype_of, put, refuse, setter, stored
 from warploom.check.ptx.clocks import (
-    CONTROL,
     BLOCK as BLOCK_FENCE,
     CLUSTER,
+    CONTROL,
     DEVICE,
     FULL,
     control_only,
