@@ -79,6 +79,9 @@ BAD = [
     (("tensors", "a", "role"), "both"),
     (("tensors", "a", "surprise"), 1),
     (("surprise",), 1),
+    (("params", 1, "value"), float("inf")),
+    (("params", 1, "value"), float("nan")),
+    (("params", 1, "value"), 1 << 32),
 ]
 
 
