@@ -494,7 +494,7 @@ class _Reader:
     def _whole(number: float, kind: str, at: str) -> int:
         """A number as an integer of a kind; all bits set may be written as -1 or as unsigned."""
         bits = 8 * SCALARS[kind]
-        if number != number or abs(number) == float("inf") or number != int(number):
+        if not math.isfinite(number) or number != int(number):
             raise CheckError(f"{number} is no integer", where=at)
         if not -(1 << bits - 1) <= number < 1 << bits:
             raise CheckError(f"{int(number)} does not fit in {kind}", where=at)
