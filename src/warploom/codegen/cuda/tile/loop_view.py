@@ -141,6 +141,20 @@ class LoopView:
         """Whether not all arrays fit in registers at once: then it matters when they live."""
         return self.registers > ROOMY_REGISTERS
 
+    def starts_anew(self, array: str) -> bool:
+        """Whether a product that does not accumulate has to say that its registers hold nothing.
+
+        Where arrays live in turn, and where the tail of a tile writes into the accumulators: the
+        compiler would carry what it left there into the next tile, and move it between products.
+        """
+        return self.crowded or array in self._left_in_tail
+
+    @cached_property
+    def _left_in_tail(self) -> frozenset[str]:
+        every = (x for when, x in self.operations(CONSUMER) if when is When.TAIL)
+        work = (x for x in every if isinstance(x, ops.Vector))
+        return frozenset(y.array for x in work for y in x.body if isinstance(y, ops.VectorSet))
+
     @cached_property
     def blocks(self) -> int:
         """64-row blocks of a consumer, of the products' rows; where consumers share the columns of

@@ -180,7 +180,7 @@ def product_lines(context: Context, entry: Mma, site: Site) -> list[str]:
     right = f"right + {_step(right_tile, mn=mma.b.transposed)}"
     target = f"{mma.accumulator}[i], {left}, {right}"
     issue = f"{call}({target}, {'1' if mma.accumulate else 'step != 0'});"
-    if context.loop.crowded and not mma.accumulate:
+    if not mma.accumulate and context.loop.starts_anew(mma.accumulator):
         issue = f"if (step == 0) {call}_first({target}); else {call}({target}, 1);"
     return [
         *lines,
@@ -231,7 +231,7 @@ def product_functions(context: Context) -> Iterator[tuple[str, str]]:
         n, dtype = _instruction(context, mma)
         wants = _wanted(mma)
         yield ptx.wgmma_name(n, dtype, **wants), ptx.wgmma_function(n, dtype, **wants)
-        if context.loop.crowded:
+        if context.loop.starts_anew(mma.accumulator):
             first = wants | {"first": True}
             yield ptx.wgmma_name(n, dtype, **first), ptx.wgmma_function(n, dtype, **first)
 
