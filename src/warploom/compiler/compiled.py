@@ -70,11 +70,19 @@ if TYPE_CHECKING:  # loaded where they are used: most processes need none of the
     from warploom.runtime.mi355x import CompiledMi355x
 
 MOST_TRIED = 8
+MOST_SMALL = 2  # configurations of the smallest arrays that are tried where all others spill
+SPILL_BYTES = 16  # that are stored and loaded of a register that is spilled, at the least
 MOST_LIKENED = 2  # configurations of a similar kernel that are tried before the model's
 MOST_EXECUTED = 1_000_000  # instructions of all warps, where code is compared with its kernel
 MOST_BLOCKS = 3  # plans of the block lowering whose machine code is looked at
 SOLVE = ModuloOptions(
-    find_work=4.0, prove_work=4.0, optimise_work=0.3, work=16.0, gap=0.01, gap_work=1.0
+    find_work=4.0,
+    prove_work=4.0,
+    optimise_work=0.3,
+    work=16.0,
+    gap=0.01,
+    gap_work=1.0,
+    explain=False,
 )
 RESERVED_BYTES = 1024  # of shared memory, for the system, in every CTA
 MOST_THREADS, MOST_CTAS = 2048, 32  # of an SM
@@ -464,16 +472,15 @@ class Compiled:
         said: list[str] = []
         spilled: list[Built] = []
         serialised: list[Built] = []
-        configs = [choice.config for choice in self.choices[:MOST_TRIED]]
-        for config in (*configs, *(replace(t, drain_mma=True) for t in configs if not t.drain_mma)):
+        for config in self._attempts(spilled, serialised):
             try:
                 found = self.build(config)
             except (SchedulingError, GeometryError) as error:
                 said.append(f"{config.name}: {error}")
                 continue
-            if found.cubin.report.kept:
-                return found
             report = found.cubin.report
+            if report.kept:
+                return found
             (serialised if report.serialised else spilled).append(found)
             said.append(
                 f"{config.name}: {report.spill_bytes} bytes spilled"
@@ -489,6 +496,35 @@ class Compiled:
             why="; ".join(said),
             fix="pin smaller extents with .with_config(...)",
         )
+
+    def _attempts(
+        self, spilled: Sequence[Built], serialised: Sequence[Built]
+    ) -> Iterator[KernelConfig]:
+        """Configurations to be built one after the other, by what became of those before.
+
+        Where one spilled, others that put as much on registers wait until the rest is tried. At the
+        end, fewer products in flight, and where all spilled, what puts least on registers.
+        """
+        pressure = {choice.config: choice.pressure for choice in self.choices}
+        tried: list[KernelConfig] = []
+        late: list[KernelConfig] = []
+        for choice in self.choices:
+            least = min((pressure[b.config] - _beyond(b) for b in spilled), default=None)
+            if len(tried) == MOST_TRIED:
+                break
+            if least is not None and choice.pressure > least:
+                late.append(choice.config)
+                continue
+            tried.append(choice.config)
+            yield choice.config
+        more = late[: MOST_TRIED - len(tried)]
+        yield from more
+        made = {b.config for b in (*spilled, *serialised)}
+        again = [t for t in (*tried, *more) if t in made and not t.drain_mma]
+        yield from (replace(t, drain_mma=True) for t in again)
+        if spilled:
+            left = [c for c in pressure if c not in (*tried, *more)]
+            yield from sorted(left, key=lambda c: pressure[c])[:MOST_SMALL]
 
     def _build_without_products(self) -> Built | None:
         found = self.without_products()
@@ -579,6 +615,11 @@ class Compiled:
         name = f"{self.kernel.name} {config.name}"
         cubin = compile_source(source.text, name=name, checked=False)
         return Built(config=config, source=source, cubin=cubin)
+
+
+def _beyond(built: Built) -> int:
+    """By how many registers a build exceeds what there is, at the least."""
+    return max(1, built.cubin.report.spill_bytes // SPILL_BYTES)
 
 
 def block_form(kernel: Kernel) -> Kernel:

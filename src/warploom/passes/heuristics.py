@@ -19,7 +19,7 @@ from typing import Any
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.ir.tile import Dot, Kernel, Load, Walk
 from warploom.passes.body import Body, only_products
-from warploom.passes.candidate_layout import CHOICES, again, subject_of
+from warploom.passes.candidate_layout import CHOICES, again, pressure, subject_of
 from warploom.passes.cost_model import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
 from warploom.passes.kernel_config import KernelConfig, check_choices
 from warploom.passes.layout import Layout
@@ -47,10 +47,13 @@ ALTERNATE = 2  # consumers that take tiles in turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A config and what it should take."""
+    """A config and what it should take. ``pressure``: of arrays on registers; more than another
+    one's spills where that one's does.
+    """
 
     config: KernelConfig
     estimate: Estimate
+    pressure: int = 0
 
 
 def choose(
@@ -122,7 +125,8 @@ def _chosen(
                 if not before
                 else _apart(layout, earlier, known, target)
             )
-            found.setdefault(best.config, best)
+            held = max(pressure(x, target) for x in (layout, *earlier))
+            found.setdefault(best.config, replace(best, pressure=held))
             break
     if not found:
         raise refused or GeometryError(
