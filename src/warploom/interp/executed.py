@@ -192,7 +192,9 @@ def _wanted(
                 exact=False,
                 extents={v.name: extents[v.name] for v in steps if v.name in extents},
                 sizes={a: n for a, n in sizes.items() if a not in given},
-                initial={t.name: np.nan for t in outputs if t.name not in added and t.dtype.is_float},
+                initial={
+                    t.name: np.nan for t in outputs if t.name not in added and t.dtype.is_float
+                },
             )
     except (WarploomError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise NotJudgedError(f"the kernel cannot be evaluated on drawn inputs: {error}") from error

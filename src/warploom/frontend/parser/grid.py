@@ -156,7 +156,7 @@ def _check_whole(frame: Frame, node: ast.Call, tensor: Tensor, whole: tuple[Symb
             fix = "name the axes that are walked: wl.tile("
             fix += ", ".join(f'"{n}"' for n in last_two) + f"), and index '{name}' with ':'"
         elif name in every:
-            fix = f"leave it out: an axis that no variable walks is whole where ':' stands for it"
+            fix = "leave it out: an axis that no variable walks is whole where ':' stands for it"
         else:
             fix = nearest(str(name), last_two) or f'whole="{last_two[-1]}"'
         frame.wrong_shape(
