@@ -9,11 +9,10 @@ from warploom.errors import WarploomError
 
 if TYPE_CHECKING:
     from warploom.compiler.compiled import Compiled
-    from warploom.runtime.mi355x import CompiledMi355x
 
 
 def hopper_html(made: Compiled) -> str:
-    """A kernel for Hopper; of one that is not built yet, its source only."""
+    """A kernel for Hopper: of one that is not built yet, its source only."""
     parts = [head(repr(made)), folded("kernel", str(made.kernel))]
     if "built" not in made.__dict__:
         return "".join(parts)
@@ -25,17 +24,6 @@ def hopper_html(made: Compiled) -> str:
     except WarploomError:
         pass  # it has no pipelined loop
     return "".join((*parts, folded("CUDA", made.cuda)))
-
-
-def mi355x_html(made: CompiledMi355x) -> str:
-    """A kernel for MI355X."""
-    parts = [head(repr(made)), folded("kernel", str(made.kernel))]
-    if "program" in made.__dict__:
-        from warploom.viz.notebook import schedule_html  # noqa: PLC0415
-
-        parts += [schedule_html(document) for document in made.documents]
-        parts.append(folded("assembly", made.assembly))
-    return "".join(parts)
 
 
 def head(text: str) -> str:

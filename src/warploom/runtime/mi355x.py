@@ -34,6 +34,7 @@ from warploom.codegen.amdgcn.tile_ir.values import ValuesReport, verify_values
 from warploom.codegen.amdgcn.toolchain import find_linker, link_code_object
 from warploom.compiler import amd_pass_list
 from warploom.compiler.compile_cache import verdict_of
+from warploom.compiler.rich import folded, head
 from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.frontend.simplify import simplify
 from warploom.interp.dataflow import DataflowReport
@@ -85,9 +86,13 @@ class CompiledMi355x:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from warploom.compiler.rich import mi355x_html  # noqa: PLC0415 (notebooks only)
+        parts = [head(repr(self)), folded("kernel", str(self.kernel))]
+        if "program" in self.__dict__:
+            from warploom.viz.notebook import schedule_html  # noqa: PLC0415 (drawing loads late)
 
-        return mi355x_html(self)
+            parts += [schedule_html(document) for document in self.documents]
+            parts.append(folded("assembly", self.assembly))
+        return "".join(parts)
 
     @property
     def occupancy(self) -> int:
