@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -51,9 +52,10 @@ from warploom.kernels.measured import ORDER, Pins
 from warploom.kernels.registry import is_shipped
 from warploom.modulo import ModuloOptions
 from warploom.passes.build_module import build_module
+from warploom.passes.candidate_layout import CHOICES
 from warploom.passes.driver import Lowered, Observer, lower
 from warploom.passes.expand_products import split_f32_products
-from warploom.passes.heuristics import Choice, check_pins, choose
+from warploom.passes.heuristics import Choice, check_pins, choose, unknown_pin
 from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.passes.rewrites import rewrite
 from warploom.passes.row_module import build_row_module
@@ -173,6 +175,17 @@ class Compiled:
             f" {self.spill_bytes} bytes spilled, {self.shared_bytes} bytes of shared memory,"
             f" {self.occupancy} CTAs of {self.built.source.threads} threads on an SM>"
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from warploom.compiler.rich import hopper_html  # noqa: PLC0415 (notebooks only)
+
+        return hopper_html(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was measured is looked up before it is pickled, and goes along."""
+        held = {"pins": self.pins} if self._measured is not None else {}
+        return {**self.__dict__, **held, "_measured": None}
 
     @property
     def pinned(self) -> dict[str, object]:
@@ -675,6 +688,16 @@ def compile_kernel(
     )
 
 
+def check_pin_names(tile_kernel: TileKernel, pins: Mapping[str, object]) -> None:
+    """``ConfigError`` for a pin that is neither a knob nor an extent; values are looked at when a
+    kernel is compiled, for the variables that it has then.
+    """
+    for name in pins:
+        if name in CHOICES or any(name == a or name.startswith(f"{a}_") for a in tile_kernel.axes):
+            continue
+        raise unknown_pin(name, tile_kernel.axes, tile_kernel.name)
+
+
 def _compile_amd(
     tile_kernel: TileKernel,
     types: Types,
@@ -690,10 +713,14 @@ def _compile_amd(
 
     machine = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
     if machine is None:
+        known = (*HOPPER, *MACHINES)
+        near = get_close_matches(str(target), known, n=1) if isinstance(target, str) else []
+        hint = f"did you mean '{near[0]}'? Known: " if near else ""
+        what = f"target {target!r}" if isinstance(target, str) else f"a {type(target).__name__}"
         raise ConfigError(
-            f"a {type(target).__name__} is no Hopper target",
+            f"{what} is not known",
             where="target",
-            fix=f"{', '.join((*HOPPER, *MACHINES))}, or a HopperTarget by dataclasses.replace",
+            fix=f"{hint}{', '.join(known)}, or a HopperTarget by dataclasses.replace",
         )
     kernel = tile_kernel.value_for(tile_kernel.spell(types, without), sizes, constants, without)
     check_pins(kernel, tile_kernel.pins)

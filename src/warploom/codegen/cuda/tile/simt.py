@@ -78,6 +78,8 @@ from warploom.passes.body import refusal
 
 WRAPPED = (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
 INTEGERS = (DType.I32, DType.I8, DType.I4)
+MOST_SHIFTED = 32  # elements of a thread whose covers are all loaded before the first is shifted
+LEAST_SHIFTED = 64  # elements of a row; of shorter ones most vectors touch an end
 PAD = 1  # words between the lines of a transposed tile: other banks
 
 
@@ -86,7 +88,7 @@ def emit_simt(
 ) -> tuple[Source, dict[str, int]]:
     """The CUDA source of a kernel without matrix products, and the extents of its tiles."""
     layout = layout_threads(kernel, sizes, pins)
-    writer = _Writer(kernel, layout)
+    writer = _Writer(kernel, layout, dict(sizes))
     tiled = [v.name for v in kernel.vars if v.walk in (Walk.TILE, Walk.STEP)]
     extents = {n: layout.axes[n].extent for n in tiled if n in layout.axes}
     rest = {n: 1 for n in kernel.grid.vars if n in tiled and n not in extents}
@@ -97,6 +99,7 @@ def emit_simt(
 class _Writer:
     kernel: Kernel
     layout: ThreadLayout
+    sizes: dict[str, int]
     params: dict[str, Param] = field(default_factory=dict)
     shared_bytes: int = 0
     inlined: set[str] = field(default_factory=set)
@@ -1020,26 +1023,77 @@ class _Writer:
         start = f"u * {axis.elements} + " if row else ""
         start += f"k * {axis.vector}"
         # Elements are converted after all loads have been issued.
-        lines = [
-            f"const int c = {first};",
-            f"if (wide_{value.name} && {there}) {{",
-            f"  load_bytes<{axis.vector * size}>(&{label}[{start}], {moved});",
+        wide = f"wide_{value.name} && {there}"
+        lines = [f"const int c = {first};", f"if ({wide}) {{"]
+        lines += [f"  load_bytes<{axis.vector * size}>(&{label}[{start}], {moved});"]
+        shifted = self.shifted_lines(tensor, axis, rank, offset, terms)
+        after: list[str] = []
+        declared: list[str] = []
+        if shifted:
+            near, at, bytes_ = f"!(wide_{value.name}) && {shifted}", f"{moved}", axis.vector * size
+            late = self.count(value.vars) <= MOST_SHIFTED
+            words = bytes_ // 4 + 4
+            place = f"&p_{value.name}[(({start}) / {axis.vector}) * {words}]" if late else "near"
+            shift = f"shift_cover<{bytes_}>(&{label}[{start}], {place}, (int)((long long)({at}) & 15));"
+            if late:
+                chunks = self.count(value.vars) // axis.vector
+                declared = [f"alignas(16) uint32_t p_{value.name}[{chunks * words}];"]
+                after = [f"const int c = {first};", f"if ({near}) {shift}"]
+            lines += [f"}} else if ({near}) {{"]
+            lines += [] if late else [f"  alignas(16) uint32_t near[{words}];"]
+            lines += [f"  load_cover<{bytes_}>({place}, {at});"]
+            lines += [] if late else [f"  {shift}"]
+        lines += [
             "} else {",
             "#pragma unroll",
             f"  for (int j = 0; j < {axis.vector}; ++j)",
             f"    {label}[{start} + j] = {some} ? {single} : ({ctype})0;",
             "}",
         ]
-        lines = self.unrolled("k", axis.repeat, lines)
-        if row is not None:
-            lines = self.unrolled("u", row.elements, lines)
+
+        def repeated(part: list[str]) -> list[str]:
+            made = self.unrolled("k", axis.repeat, part)
+            return self.unrolled("u", row.elements, made) if row is not None else made
+
         raw = self.place(value, "w")
         return [
             f"alignas(16) {ctype} {label}[{self.count(value.vars)}];",
+            *declared,
             f"const bool wide_{value.name} = {self.aligned(tensor, rank, axis)};",
-            *lines,
+            *repeated(lines),
+            *(repeated(after) if after else []),
             *self.over(value.vars, [f"{self.place(value)} = {self.read(tensor, raw)};"]),
         ]
+
+    def rows_are_shifted(self, tensor: Tensor, axis: ThreadAxis) -> bool:
+        """Whether rows one after another begin at other places than multiples of 16 bytes, for the
+        sizes that are known; vectors are whole 16 bytes.
+        """
+        size = max(1, tensor.dtype.bits // 8)
+        var = self.kernel.var(axis.var)
+        row = var.extent if var.walk is Walk.WHOLE else self.sizes.get(var.axis)
+        several = len(tensor.axes) > 1 and row is not None and row >= LEAST_SHIFTED
+        return several and (row or 0) * size % 16 != 0 and axis.vector * size % 16 == 0
+
+    def shifted_lines(
+        self, tensor: Tensor, axis: ThreadAxis, rank: int, offset: str, terms: list[str]
+    ) -> str:
+        """The condition of a vector in a row that begins at any address; empty where rows are known
+        to begin at multiples of 16 bytes if the tensor does, or nothing is known of them.
+
+        Only bytes of the row itself are read.
+        """
+        bytes_ = axis.vector * max(1, tensor.dtype.bits // 8)
+        if not self.rows_are_shifted(tensor, axis):
+            return ""
+        row = f"{self.pointer(tensor.name)} + ({offset})"
+        there = [
+            f"{self.stride(tensor.name, rank - 1)} == 1",
+            f"c + {axis.vector} <= end_{axis.var}",
+            *terms,
+            f"covered({row} + c, {bytes_}, {row}, {row} + end_{axis.var})",
+        ]
+        return " && ".join(there)
 
     def transposed_tile(
         self, tensor: Tensor, at: tuple[At, ...]
@@ -1201,20 +1255,51 @@ class _Writer:
             f"  {e}",
             f"  {label}[j] = {written(tensor.dtype, self.stored(op, tensor))};",
             "}",
-            f"if ({wide} && {there}) {{",
-            f"  store_bytes<{axis.vector * size}>({moved}, {label});",
-            "} else {",
-            "#pragma unroll",
-            f"  for (int j = 0; j < {axis.vector}; ++j)",
-            f"    if ({some}) {self.pointer(op.tensor)}"
-            f"[{offset} + (long long)(c + j) * {last}] = {label}[j];",
-            "}",
         ]
+        elements = [
+            "#pragma unroll",
+            f"for (int j = 0; j < {axis.vector}; ++j)",
+            f"  if ({some}) {self.pointer(op.tensor)}"
+            f"[{offset} + (long long)(c + j) * {last}] = {label}[j];",
+        ]
+        whole = f"if ({wide} && {there}) {{"
+        vectors = f"store_bytes<{axis.vector * size}>({moved}, {label});"
+        shifted = self.guarded(names, [""]) == [""] and self.shifted_stores(op, tensor, axis, there)
+        if shifted:
+            lines += [
+                f"if (!({wide}) && {self.stride(tensor.name, rank - 1)} == 1) {{",
+                *indent(shifted, 2),
+                f"  if (!({there})) {{",
+                *indent(elements, 4),
+                "  }",
+                f"}} else {whole}",
+                f"  {vectors}",
+            ]
+        else:
+            lines += [whole, f"  {vectors}"]
+        lines += ["} else {", *indent(elements, 2), "}"]
         lines = self.unrolled("k", axis.repeat, lines)
         if row is not None:
             lines = self.unrolled("u", row.elements, lines)
         return ["{", f"  const bool {wide} = {self.aligned(tensor, rank, axis)};",
                 *indent(lines, 2), "}"]  # fmt: skip
+
+    def shifted_stores(
+        self, op: Store, tensor: Tensor, axis: ThreadAxis, there: str
+    ) -> list[str]:
+        """A vector's store in a row that begins at any address: lanes of a warp that hold neighbours
+        give their last bytes to the next one.
+        """
+        bytes_, lanes = axis.vector * max(1, tensor.dtype.bits // 8), self.layout.lanes
+        if lanes == 1 or not self.rows_are_shifted(tensor, axis):
+            return []
+        offset = self.offset(tensor, op.at, skip=len(op.at) - 1)
+        following = there.replace(f"c + {axis.vector} <=", f"c + {2 * axis.vector} <=", 1)
+        return [
+            f"store_shifted<{bytes_}>({self.pointer(op.tensor)} + ({offset}) + c, s_{op.tensor},",
+            f"    {there}, threadIdx.x % 32 != 0 && lane != 0,",
+            f"    threadIdx.x % 32 != 31 && lane != {lanes - 1} && {following});",
+        ]
 
     def store_transposed(self, op: Store, tensor: Tensor) -> list[str]:
         """Through shared memory, as loads are."""
