@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from warploom.cli.author import user_object
-from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler import pass_list
 from warploom.compiler.compiled import Compiled, compile_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.compiler.pricing import role_costs
 from warploom.compiler.tuned import tuned_pins
 from warploom.errors import ConfigError

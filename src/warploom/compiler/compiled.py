@@ -11,13 +11,14 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warploom.codegen.cuda.threads import emit_threads
-from warploom.codegen.cuda.tile.source import Source, emit_kernel
+from warploom.codegen.cuda.tile.source import Source, emit_pipelined
 from warploom.codegen.cuda.tile.work import UnprintableError
 from warploom.compiler.compile_cache import (
     cached_schedule,
@@ -28,6 +29,7 @@ from warploom.compiler.compile_cache import (
     verdict_of,
 )
 from warploom.compiler.cubin import Cubin, SpillWarning, announced, compile_source, ptx_of, sass_of
+from warploom.compiler.emit_cuda import emit_kernel, stated_module
 from warploom.compiler.pricing import priced, role_costs
 from warploom.compiler.similar import similar_pins
 from warploom.compiler.tuned import tuned_pins
@@ -55,9 +57,10 @@ from warploom.kernels.measured import ORDER, Pins
 from warploom.kernels.registry import is_shipped
 from warploom.modulo import ModuloOptions
 from warploom.passes.build_module import build_module
+from warploom.passes.candidate_layout import CHOICES
 from warploom.passes.driver import Lowered, Observer, lower
 from warploom.passes.expand_products import split_f32_products
-from warploom.passes.heuristics import Choice, check_pins, choose
+from warploom.passes.heuristics import Choice, check_pins, choose, unknown_pin
 from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.passes.rewrites import rewrite
 from warploom.passes.row_module import build_row_module
@@ -76,11 +79,19 @@ if TYPE_CHECKING:  # loaded where they are used: most processes need none of the
     from warploom.runtime.mi355x import CompiledMi355x
 
 MOST_TRIED = 8
+MOST_SMALL = 2  # configurations of the smallest arrays that are tried where all others spill
+SPILL_BYTES = 16  # that are stored and loaded of a register that is spilled, at the least
 MOST_LIKENED = 2  # configurations of a similar kernel that are tried before the model's
 MOST_EXECUTED = 1_000_000  # instructions of all warps, where code is compared with its kernel
 MOST_BLOCKS = 3  # plans of the block lowering whose machine code is looked at
 SOLVE = ModuloOptions(
-    find_work=4.0, prove_work=4.0, optimise_work=0.3, work=16.0, gap=0.01, gap_work=1.0
+    find_work=4.0,
+    prove_work=4.0,
+    optimise_work=0.3,
+    work=16.0,
+    gap=0.01,
+    gap_work=1.0,
+    explain=False,
 )
 RESERVED_BYTES = 1024  # of shared memory, for the system, in every CTA
 MOST_THREADS, MOST_CTAS = 2048, 32  # of an SM
@@ -171,6 +182,17 @@ class Compiled:
             f" {self.spill_bytes} bytes spilled, {self.shared_bytes} bytes of shared memory,"
             f" {self.occupancy} CTAs of {self.built.source.threads} threads on an SM>"
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from warploom.compiler.rich import hopper_html  # noqa: PLC0415 (notebooks only)
+
+        return hopper_html(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was measured is looked up before it is pickled, and goes along."""
+        held = {"pins": self.pins} if self._measured is not None else {}
+        return {**self.__dict__, **held, "_measured": None}
 
     @property
     def pinned(self) -> dict[str, object]:
@@ -485,16 +507,15 @@ class Compiled:
         said: list[str] = []
         spilled: list[Built] = []
         serialised: list[Built] = []
-        configs = [choice.config for choice in self.choices[:MOST_TRIED]]
-        for config in (*configs, *(replace(t, drain_mma=True) for t in configs if not t.drain_mma)):
+        for config in self._attempts(spilled, serialised):
             try:
                 found = self.build(config)
             except (SchedulingError, GeometryError) as error:
                 said.append(f"{config.name}: {error}")
                 continue
-            if found.cubin.report.kept:
-                return found
             report = found.cubin.report
+            if report.kept:
+                return found
             (serialised if report.serialised else spilled).append(found)
             said.append(
                 f"{config.name}: {report.spill_bytes} bytes spilled"
@@ -510,6 +531,35 @@ class Compiled:
             why="; ".join(said),
             fix="pin smaller extents with .with_config(...)",
         )
+
+    def _attempts(
+        self, spilled: Sequence[Built], serialised: Sequence[Built]
+    ) -> Iterator[KernelConfig]:
+        """Configurations to be built one after the other, by what became of those before.
+
+        Where one spilled, others that put as much on registers wait until the rest is tried. At the
+        end, fewer products in flight, and where all spilled, what puts least on registers.
+        """
+        pressure = {choice.config: choice.pressure for choice in self.choices}
+        tried: list[KernelConfig] = []
+        late: list[KernelConfig] = []
+        for choice in self.choices:
+            least = min((pressure[b.config] - _beyond(b) for b in spilled), default=None)
+            if len(tried) == MOST_TRIED:
+                break
+            if least is not None and choice.pressure > least:
+                late.append(choice.config)
+                continue
+            tried.append(choice.config)
+            yield choice.config
+        more = late[: MOST_TRIED - len(tried)]
+        yield from more
+        made = {b.config for b in (*spilled, *serialised)}
+        again = [t for t in (*tried, *more) if t in made and not t.drain_mma]
+        yield from (replace(t, drain_mma=True) for t in again)
+        if spilled:
+            left = [c for c in pressure if c not in (*tried, *more)]
+            yield from sorted(left, key=lambda c: pressure[c])[:MOST_SMALL]
 
     def _build_without_products(self) -> Built | None:
         found = self.without_products()
@@ -580,9 +630,9 @@ class Compiled:
             for document in lowered.documents:
                 require_clean(document)
             require_composed(lowered.documents)
-            module = build_module(self.kernel, lowered)
+            module = stated_module(self.kernel, lowered)
             require_covered(module)
-            source = emit_kernel(lowered, self.target, stamps=stamps)
+            source = emit_pipelined(module, self.target, stamps=stamps)
             require_computed(module)
             keep_source(self.rewritten, config, self.target, source)
         return self._built(config, source)
@@ -618,6 +668,11 @@ class Compiled:
         name = f"{self.kernel.name} {config.name}"
         cubin = compile_source(source.text, name=name, checked=False)
         return Built(config=config, source=source, cubin=cubin)
+
+
+def _beyond(built: Built) -> int:
+    """By how many registers a build exceeds what there is, at the least."""
+    return max(1, built.cubin.report.spill_bytes // SPILL_BYTES)
 
 
 def block_form(kernel: Kernel) -> Kernel:
@@ -678,6 +733,16 @@ def compile_kernel(
     )
 
 
+def check_pin_names(tile_kernel: TileKernel, pins: Mapping[str, object]) -> None:
+    """``ConfigError`` for a pin that is neither a knob nor an extent; values are looked at when a
+    kernel is compiled, for the variables that it has then.
+    """
+    for name in pins:
+        if name in CHOICES or any(name == a or name.startswith(f"{a}_") for a in tile_kernel.axes):
+            continue
+        raise unknown_pin(name, tile_kernel.axes, tile_kernel.name)
+
+
 def _compile_amd(
     tile_kernel: TileKernel,
     types: Types,
@@ -693,10 +758,14 @@ def _compile_amd(
 
     machine = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
     if machine is None:
+        known = (*HOPPER, *MACHINES)
+        near = get_close_matches(str(target), known, n=1) if isinstance(target, str) else []
+        hint = f"did you mean '{near[0]}'? Known: " if near else ""
+        what = f"target {target!r}" if isinstance(target, str) else f"a {type(target).__name__}"
         raise ConfigError(
-            f"a {type(target).__name__} is no Hopper target",
+            f"{what} is not known",
             where="target",
-            fix=f"{', '.join((*HOPPER, *MACHINES))}, or a HopperTarget by dataclasses.replace",
+            fix=f"{hint}{', '.join(known)}, or a HopperTarget by dataclasses.replace",
         )
     kernel = tile_kernel.value_for(tile_kernel.spell(types, without), sizes, constants, without)
     check_pins(kernel, tile_kernel.pins)

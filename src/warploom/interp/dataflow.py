@@ -338,14 +338,20 @@ def gathered_axes(kernel: Kernel) -> Iterator[str]:
 
 
 def drawn_inputs(
-    kernel: Kernel, sizes: Mapping[str, int], rng: np.random.Generator
+    kernel: Kernel, sizes: Mapping[str, int], rng: np.random.Generator, *, mild: bool = False
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """Inputs and scalars: random elements, and integers that mean something."""
+    """Inputs and scalars: random elements, and integers that mean something.
+
+    ``mild``: bytes are drawn near the bias of exponents that are stored as bytes.
+    """
     arrays = {
         t.name: _drawn(kernel, t.name, sizes, rng)
         for t in kernel.tensors
         if t.access is not Access.OUT
     }
+    if mild:
+        bytewise = [t.name for t in kernel.tensors if t.dtype is DType.I8 and t.name in arrays]
+        arrays |= {n: rng.integers(120, 128, arrays[n].shape) for n in bytewise}
     scalars = {
         p.name: float(rng.uniform(0.3, 1.7)) if p.dtype is DType.F32 else int(rng.integers(1, 4))
         for p in kernel.parameters

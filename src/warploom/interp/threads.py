@@ -217,7 +217,7 @@ class _Threads:
             self.asked, self.answer = mask, bool(mask.all())
         return self.answer
 
-    def step(self, s: Statement, mask: Array) -> Array:  # noqa: C901, PLR0912 (a case a kind)
+    def step(self, s: Statement, mask: Array) -> Array:  # noqa: C901, PLR0912, PLR0915 (a case a kind)
         match s:
             case ir.Author():
                 self.line = s.line
@@ -236,6 +236,14 @@ class _Threads:
                 self.fetch(s, mask)
             case ir.Send():
                 self.send(s, mask)
+            case ir.Covers():
+                self.registers[s.name] = np.full((s.count, s.width, self.lanes), np.nan)
+            case ir.FetchCover():
+                self.fetch_cover(s, mask)
+            case ir.TakeCovered():
+                self.take_covered(s, mask)
+            case ir.SendShifted():
+                self.send_shifted(s, mask)
             case ir.Write():
                 at = [self.term(x, mask) for x in s.at]
                 self.store(s.tensor, at, self.term(s.value, mask), mask)
@@ -494,6 +502,73 @@ class _Threads:
             value = self.register(s.source, first + j, mask)
             self.store(s.tensor, [*at[:-1], at[-1] + j], value, mask)
 
+    def shift(self, tensor: str, at: Sequence[Any]) -> Any:  # noqa: ANN401 (numbers or arrays)
+        """How many bytes after a multiple of 16 an element lies, and where its row begins, where
+        rows follow one another without gaps.
+        """
+        shape, size = self.memory[tensor].shape, max(1, self.types[tensor].bits // 8)
+        row: Any = 0
+        for place, length in zip(at[:-1], shape[:-1], strict=True):
+            row = row * length + place
+        first = row * shape[-1] * size
+        return (first + at[-1] * size) % BASE, first
+
+    def covered(self, t: ir.Covered, mask: Array) -> Any:  # noqa: ANN401
+        at = [self.term(x, mask) for x in t.at]
+        size = max(1, self.types[t.tensor].bits // 8)
+        shift, first = self.shift(t.tensor, at)
+        begin = first + at[-1] * size - shift
+        end = begin + t.width * size + np.where(shift > 0, BASE, 0)
+        return (begin >= first) & (end <= first + self.term(t.end, mask) * size)
+
+    def fetch_cover(self, s: ir.FetchCover, mask: Array) -> None:
+        """All of what is around lies in the row, too."""
+        at, number = [self.term(x, mask) for x in s.at], self.term(s.index, mask)
+        covers = self.registers[s.into]
+        self.check_register(s.into, number, covers, mask)
+        size = max(1, self.types[s.tensor].bits // 8)
+        shift = self.shift(s.tensor, at)[0]
+        self.elements(s.tensor, [*at[:-1], at[-1] - shift // size], mask)
+        more = np.where(shift > 0, BASE // size, 0)
+        last = at[-1] - shift // size + covers.shape[1] + more - 1
+        self.elements(s.tensor, [*at[:-1], last], mask)
+        for j in range(covers.shape[1]):
+            value = self.load(s.tensor, [*at[:-1], at[-1] + j], mask)
+            np.copyto(covers[int(number), j], value, where=mask, casting="unsafe")
+
+    def take_covered(self, s: ir.TakeCovered, mask: Array) -> None:
+        number, first = self.term(s.number, mask), self.term(s.index, mask)
+        covers = self.registers[s.cover]
+        self.check_register(s.cover, number, covers, mask)
+        kind = self.registers[s.into].dtype
+        for j in range(covers.shape[1]):
+            value = covers[int(number), j]
+            known = value if kind.kind == "f" else np.nan_to_num(value, nan=OUTSIDE)
+            self.assign(s.into, first + j, known.astype(kind), mask)
+
+    def send_shifted(self, s: ir.SendShifted, mask: Array) -> None:
+        """What each lane stores: of a multiple of 16 bytes the last elements of the lane before."""
+        self.whole_warps(mask)
+        at = [self.term(x, mask) for x in s.at]
+        here, before, after = (
+            np.broadcast_to(self.term(x, mask), mask.shape) for x in (s.here, s.before, s.after)
+        )
+        here = mask & here
+        size = max(1, self.types[s.tensor].bits // 8)
+        moved = np.broadcast_to(self.shift(s.tensor, at)[0], mask.shape) // size
+        own = self.registers[s.source]
+        there = here & ((moved == 0) | before)
+        for j in range(s.width):
+            from_before = j < moved
+            number = np.where(from_before, s.width - moved + j, j - moved) % s.width
+            lane = np.where(from_before, self.every - 1, self.every)
+            value = own[number, np.clip(lane, 0, self.lanes - 1)]
+            self.store(s.tensor, [*at[:-1], at[-1] - moved + j], value, there)
+        for j in range(s.width):
+            last = j >= s.width - moved
+            alone = here & (moved != 0) & np.where(last, ~after, ~before)
+            self.store(s.tensor, [*at[:-1], at[-1] + j], own[j], alone)
+
     def merge(self, s: ir.Merge, mask: Array) -> None:
         """One thread after the other, in the order of their numbers."""
         value = self.term(s.value, mask)
@@ -579,6 +654,10 @@ class _Threads:
                 return self.shuffle(t, mask)
             case ir.Aligned():
                 return self.even[t.tensor]
+            case ir.Contiguous():
+                return True
+            case ir.Covered():
+                return self.covered(t, mask)
             case _:
                 raise AssertionError(t)
 
@@ -623,7 +702,7 @@ class _Threads:
         otherwise = self.term(t.otherwise, no)
         return otherwise if then is None else np.where(taken, then, otherwise)
 
-    def shuffle(self, t: ir.Shuffle, mask: Array) -> Array:
+    def whole_warps(self, mask: Array) -> None:
         there = mask.reshape(-1, WARP)
         if (there.any(axis=1) != there.all(axis=1)).any():
             raise self.fail(
@@ -631,6 +710,9 @@ class _Threads:
                 "all 32 threads take part in it",
                 "the condition around the shuffle in the module",
             )
+
+    def shuffle(self, t: ir.Shuffle, mask: Array) -> Array:
+        self.whole_warps(mask)
         value = np.broadcast_to(self.term(t.value, mask), (self.lanes,)).reshape(-1, WARP)
         by = np.broadcast_to(self.term(t.by, mask), (self.lanes,)).reshape(-1, WARP)
         lane = np.broadcast_to(np.arange(WARP), value.shape)

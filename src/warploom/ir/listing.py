@@ -98,13 +98,22 @@ def _role(module: KernelModule, role: Role) -> Iterator[str]:
     yield f"  for {names} in tiles({tiles.schedule.name}):"
     for bound in tiles.lets:
         yield f"    {text(bound.name)} = {text(bound.value)}"
-    if role.pace:
-        yield f"    hint: CTAs keep pace every {role.pace} iterations"
+    yield from _hints(role)
     phases: tuple[TileLoop | LoopPhase, ...] = (*role.earlier, tiles)
     for phase in phases:
         yield from _indented(_loop(phase), 4)
     for op in (*(x for p in role.earlier for x in p.finish), *role.finish):
         yield from _indented(_statement(op), 2)
+
+
+def _hints(role: Role) -> Iterator[str]:
+    """What changes no result."""
+    if role.pace:
+        yield f"    hint: CTAs keep pace every {role.pace} iterations"
+    if role.finds_next:
+        yield "    hint: the next tile is looked for while the first product runs"
+    if role.uniform:
+        yield "    hint: the number of the instance is one of the warp"
 
 
 def _loop(phase: TileLoop | LoopPhase) -> Iterator[str]:

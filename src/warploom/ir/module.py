@@ -166,7 +166,7 @@ class TileLoop:
     element of the reduction and the one after its last (bound in order; a name may be bound again,
     from what it stood for); ``trips`` is how many iterations it has; at
     least ``least_trips`` are run, whatever the sizes. ``ranges`` are bound after ``trips``:
-    iterations from ``whole_from`` to ``whole_to`` hide no element.
+    iterations from ``whole_from`` to ``whole_to`` hide no element. ``axis``: what they walk along.
     """
 
     schedule: TileSchedule
@@ -177,6 +177,7 @@ class TileLoop:
     body: tuple[Statement, ...]
     bounds: tuple[Let, ...] = ()
     ranges: tuple[Let, ...] = ()
+    axis: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +196,7 @@ class LoopPhase:
     body: tuple[Statement, ...]
     finish: tuple[Statement, ...]
     ranges: tuple[Let, ...] = ()
+    axis: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +222,9 @@ class Role:
     """The program of one role: of its instances number i runs every tile, or of ``alternates``
     tiles i, i + n, ... ``carries_phase``: ring positions run on from tile to tile. ``pace``:
     after so many iterations CTAs wait a bounded while for one another, a hint for the L2.
-    ``earlier``: loops of every tile before the last one, which ``tiles`` has.
+    ``earlier``: loops of every tile before the last one, which ``tiles`` has. ``uniform``: which
+    instance a warp belongs to is read from one lane, so that the assembler knows it for a number of
+    the warp. ``finds_next``: it looks for its next tile while the first product of one runs.
     """
 
     name: str
@@ -236,6 +240,8 @@ class Role:
     alternates: bool = False
     pace: int = 0
     earlier: tuple[LoopPhase, ...] = ()
+    uniform: bool = False
+    finds_next: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,7 @@ class _Name:
     count: int
     view: bool = False
     counter: bool = False
+    cover: int = 0  # neighbours of each
 
 
 @dataclass
@@ -143,7 +144,7 @@ class _Checker:
         _refuse(name in self.names, f"{name!r} is declared twice", path, "another name")
         self.names[name] = found
 
-    def statement(self, s: Statement, path: str) -> None:  # noqa: C901 (one case a kind)
+    def statement(self, s: Statement, path: str) -> None:  # noqa: C901, PLR0912 (a case a kind)
         match s:
             case ir.Declare():
                 self.declaration(s, path)
@@ -166,6 +167,14 @@ class _Checker:
             case ir.Send():
                 self.vector(s.source, s.index, s.tensor, s.at, s.width, path)
                 self.written(s.tensor, path)
+            case ir.Covers() | ir.FetchCover() | ir.TakeCovered():
+                self.covers(s, path)
+            case ir.SendShifted():
+                self.vector(s.source, ir.whole(0), s.tensor, s.at, s.width, path)
+                self.written(s.tensor, path)
+                self.whole_vectors(s.width, self.tensors[s.tensor].dtype, path)
+                for x in (s.here, s.before, s.after):
+                    self.boolean(x, path)
             case ir.Write():
                 dtype = self.element(s.tensor, s.at, path)
                 self.written(s.tensor, path)
@@ -217,6 +226,27 @@ class _Checker:
         self.loops -= 1
         self.names = before
 
+    def covers(self, s: ir.Covers | ir.FetchCover | ir.TakeCovered, path: str) -> None:
+        if isinstance(s, ir.Covers):
+            self.whole_vectors(s.width, s.dtype, path)
+            _refuse(not 1 <= s.count <= MAX_REGISTERS, f"{s.count} covers", path)
+            made = _Name(s.dtype, raw=True, count=s.count, view=True, cover=s.width)
+            self.declare(s.name, made, path)
+            return
+        name, number = (s.into, s.index) if isinstance(s, ir.FetchCover) else (s.cover, s.number)
+        found = self.names.get(name)
+        if found is None or not found.cover:
+            raise DocumentError(f"no cover {name[:40]!r} here", path=path, fix="declare it")
+        self.whole(number, path)
+        dtype = self.element(s.tensor, s.at, path)
+        _refuse(dtype is not found.dtype, f"{dtype} in a cover of {found.dtype}", path)
+        if isinstance(s, ir.TakeCovered):
+            self.vector(s.into, s.index, s.tensor, s.at, found.cover, path)
+
+    def whole_vectors(self, width: int, dtype: DType, path: str) -> None:
+        wrong = width < 1 or width * dtype.bits % 128 or dtype not in MEMORY
+        _refuse(bool(wrong), f"{width} elements of {dtype} as whole vectors", path)
+
     # Places.
 
     def register(self, name: str, index: Term | None, path: str) -> _Name:
@@ -234,7 +264,7 @@ class _Checker:
 
     def view(self, name: str, index: Term, path: str) -> _Name:
         found = self.names.get(name)
-        if found is None or not found.view:
+        if found is None or not found.view or found.cover:
             raise DocumentError(f"no view {name[:40]!r} here", path=path, fix="declare it")
         self.whole(index, path)
         return found
@@ -371,7 +401,7 @@ class _Checker:
                 return self.element_type(t.tensor, len(t.at), path), True
             case ir.Shared():
                 shared = self.names.get(t.view)
-                if shared is None or not shared.view:
+                if shared is None or not shared.view or shared.cover:
                     raise DocumentError(f"no view {t.view[:40]!r} here", path=path)
                 _refuse(not integers, "an index is a whole number", path)
                 return shared.dtype, False
@@ -384,6 +414,15 @@ class _Checker:
                 _refuse(t.bytes not in (1, 2, 4, 8, 16), f"multiples of {t.bytes} bytes", path)
                 if tensor is not None:
                     self.element_type(t.tensor, len(tensor.axes), path, strided=True)
+                return DType.BOOL, False
+            case ir.Contiguous() | ir.Covered():
+                tensor = self.tensors.get(t.tensor)
+                if tensor is None:
+                    raise DocumentError(f"no tensor {t.tensor[:40]!r}", path=path)
+                rank = len(tensor.axes)
+                wrong = isinstance(t, ir.Covered) and (len(t.at) != rank or t.width < 1)
+                _refuse(wrong or not integers, "coordinates are whole numbers", path)
+                self.element_type(t.tensor, rank, path, strided=True)
                 return DType.BOOL, False
             case _:
                 raise AssertionError(t)

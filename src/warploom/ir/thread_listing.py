@@ -56,7 +56,7 @@ class _Listing:
         places[-1:] = [places[-1] + (f" :+{width}" if width > 1 else "")] if places else []
         return f"{tensor}[{', '.join(places)}]"
 
-    def statement(self, s: Statement) -> Iterator[str]:  # noqa: C901, PLR0912 (a case a kind)
+    def statement(self, s: Statement) -> Iterator[str]:  # noqa: C901, PLR0912, PLR0915 (a case a kind)
         match s:
             case ir.Declare():
                 many = f"[{s.count}]" if s.count else ""
@@ -75,6 +75,18 @@ class _Listing:
             case ir.Send():
                 source = f"{self.name(s.source)}[{self.term(s.index)} :+{s.width}]"
                 yield f"store {self.element(s.tensor, s.at, s.width)} = {source}"
+            case ir.Covers():
+                yield f"{s.name}[{s.count}]: cover of {s.width} {s.dtype}"
+            case ir.FetchCover():
+                element = self.element(s.tensor, s.at)
+                yield f"{s.into}[{self.term(s.index)}] = load around {element}"
+            case ir.TakeCovered():
+                into = f"{self.name(s.into)}[{self.term(s.index)} ..]"
+                yield f"{into} = {s.cover}[{self.term(s.number)}] at {self.element(s.tensor, s.at)}"
+            case ir.SendShifted():
+                yield f"store shifted {self.element(s.tensor, s.at, s.width)} = {s.source}"
+                yield f"  if {self.term(s.here)}"
+                yield f"  after lane: {self.term(s.before)}; before lane: {self.term(s.after)}"
             case ir.Write():
                 yield f"store {self.element(s.tensor, s.at)} = {self.term(s.value)}"
             case ir.Merge():
@@ -157,6 +169,11 @@ class _Listing:
                 return f"shuffle_{t.how}({self.term(t.value)}, {self.term(t.by)})", ATOM
             case ir.Aligned():
                 return f"aligned({t.tensor}, {t.bytes})", ATOM
+            case ir.Contiguous():
+                return f"contiguous({t.tensor})", ATOM
+            case ir.Covered():
+                element = self.element(t.tensor, t.at, t.width)
+                return f"covered({element}, {self.term(t.end)})", ATOM
             case _:
                 raise AssertionError(t)
 

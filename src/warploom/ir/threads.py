@@ -239,9 +239,28 @@ class Aligned(Term):
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Contiguous(Term):
+    """Whether the elements of a tensor's last axis lie one after the other."""
+
+    tensor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Covered(Term):
+    """Whether the multiples of 16 bytes that ``width`` neighbours lie in are bytes of their row,
+    whose elements ``end`` ends.
+    """
+
+    tensor: str
+    at: tuple[Term, ...]
+    width: int
+    end: Term
+
+
 TERMS: tuple[type[Term], ...] = (
     Number, Length, Given, Place, Reg, Arith, Not, Within, Choose, Function, Join, Convert, Decode,
-    Encode, Memory, Shared, Shuffle, Aligned,
+    Encode, Memory, Shared, Shuffle, Aligned, Contiguous, Covered,
 )  # fmt: skip
 
 
@@ -359,6 +378,58 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Covers:
+    """Registers for the multiples of 16 bytes that ``width`` neighbours of a type lie in, ``count``
+    times.
+    """
+
+    name: str
+    dtype: DType
+    width: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchCover:
+    """What neighbours at any address lie in, into cover number ``index``."""
+
+    into: str
+    index: Term
+    tensor: str
+    at: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeCovered:
+    """The neighbours at an address, out of cover number ``number`` that was fetched there, into raw
+    registers from ``index`` on.
+    """
+
+    into: str
+    index: Term
+    cover: str
+    number: Term
+    tensor: str
+    at: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendShifted:
+    """As ``Send``, to any address: every lane of a warp comes here, and stores multiples of 16
+    bytes that begin with the last bytes of the lane ``before`` it; the lane ``after`` does so with
+    its own. What no lane moves so is stored element by element. ``here``: the lane has something.
+    """
+
+    tensor: str
+    at: tuple[Term, ...]
+    source: str
+    width: int
+    here: Term
+    before: Term
+    after: Term
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
     """An element of a tensor takes a value, as it lies in memory."""
 
@@ -431,8 +502,9 @@ class For:
 
 
 Statement = (
-    Author | Declare | View | Assign | Put | Fetch | Send | Write | Merge | Barrier
-    | AwaitKernelBefore | Break | Continue | Scope | If | For
+    Author | Declare | View | Covers | Assign | Put | Fetch | FetchCover | TakeCovered | Send
+    | SendShifted | Write | Merge | Barrier | AwaitKernelBefore | Break | Continue | Scope | If
+    | For
 )  # fmt: skip
 
 
@@ -495,8 +567,12 @@ def terms_of(statement: Statement) -> tuple[Term, ...]:  # noqa: PLR0911 (one li
             return (*_some(statement.index), statement.value)
         case Put():
             return (statement.index, statement.value)
-        case Fetch() | Send():
+        case Fetch() | Send() | FetchCover():
             return (statement.index, *statement.at)
+        case TakeCovered():
+            return (statement.index, statement.number, *statement.at)
+        case SendShifted():
+            return (*statement.at, statement.here, statement.before, statement.after)
         case Write() | Merge():
             return (*statement.at, statement.value)
         case If():
@@ -513,7 +589,7 @@ def _some(term: Term | None) -> tuple[Term, ...]:
     return () if term is None else (term,)
 
 
-def parts(term: Term) -> tuple[Term, ...]:  # noqa: PLR0911 (one line a kind)
+def parts(term: Term) -> tuple[Term, ...]:  # noqa: C901, PLR0911 (one line a kind)
     """The terms that a term is made of."""
     match term:
         case Arith() | Join():
@@ -530,6 +606,8 @@ def parts(term: Term) -> tuple[Term, ...]:  # noqa: PLR0911 (one line a kind)
             return term.args
         case Memory():
             return term.at
+        case Covered():
+            return (*term.at, term.end)
         case Shared():
             return (term.index,)
         case Shuffle():
@@ -597,7 +675,7 @@ def type_of(term: Term, registers: Types) -> DType:  # noqa: C901, PLR0911 (one 
             # As in C: with a number that has no sign the other one loses its own.
             types = (type_of(term.a, registers), type_of(term.b, registers))
             return DType.U32 if DType.U32 in types else DType.I32
-        case Not() | Within() | Aligned():
+        case Not() | Within() | Aligned() | Contiguous() | Covered():
             return DType.BOOL
         case Choose():
             return type_of(term.then, registers)

@@ -5,7 +5,10 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import PurePath
 
+from warploom.errors import KernelError
 from warploom.ir.elementwise import Fn as Fn  # noqa: PLC0414 (a name of this module, too)
+
+BLOCK_ROWS, BLOCK_COLUMNS = 16, 8  # of tensors in blocks
 
 SYNONYMS = {
     **dict.fromkeys(("fp32", "float32", "float"), "f32"),
@@ -98,6 +101,12 @@ class Line:
     def place(self) -> str:
         """File and number without the folder, as documents and modules name it."""
         return f"{PurePath(self.file).name}:{self.number}"
+
+
+def refusal(what: str, line: Line | None, *, why: str = "", fix: str = "") -> KernelError:
+    """An error at the author's line."""
+    where = f"{line}: {line.text.strip()}" if line is not None and line.text else str(line or "")
+    return KernelError(what, where=where, why=why, fix=fix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

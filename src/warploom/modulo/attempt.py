@@ -96,11 +96,13 @@ class Attempter:
             return Refuted(blocked or Limit(kind=LimitKind.SEARCH, text="no feasible depth"))
         if self.solver is None:
             return self._heuristic(ii, least, self.options.tries, COPIES) or Open()
+        if exact and self.small():  # a refusal takes less than a heuristic that finds nothing
+            answer = self._exact(ii, least)
+            refused = isinstance(answer, Refuted)
+            return answer if refused else self._heuristic(ii, least, 1, (0,)) or answer
         found = self._heuristic(ii, least, 1, (0,) if exact else COPIES)
         if found is not None or not exact:
             return found or Open()
-        if self.small():
-            return self._exact(ii, least)
         return (
             self._portfolio(ii, least)
             or self._coarse(ii, least)

@@ -31,7 +31,12 @@ class ModuloOptions:
     which may differ from run to run.
 
     ``gap``: a schedule whose II exceeds the bound by at most this share is good enough: after
-    ``gap_work`` more for a better one, or a proof, it is taken. The result says the bound.
+    ``gap_work`` more for a better one, or a proof, it is taken; any other after twice as much. The
+    result says the bound. Where an II says nothing of others, no more than ``gap_work`` goes into a
+    proof interval by interval.
+
+    ``explain``: where search refuted the II below, ask what blocks it, one relaxation after the
+    other. That may cost more questions than the schedule itself.
     """
 
     goals: tuple[Goal, ...] = DEFAULT_GOALS
@@ -42,6 +47,7 @@ class ModuloOptions:
     work: float | None = None
     gap: float = 0.0
     gap_work: float = 1.0
+    explain: bool = True
     seed: int = 0
     exact: ExactUse = ExactUse.AUTO
     seconds: float | None = None

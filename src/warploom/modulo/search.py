@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.errors import SchedulingError
-from warploom.modulo.attempt import Attempter, Open, Outcome, Refuted
+from warploom.modulo.attempt import ASKING, Attempter, Open, Outcome, Refuted
 from warploom.modulo.bounds.energy import MAX_NODES, energetic_bound
 from warploom.modulo.bounds.paths import Cycle, Paths, rec_mii
 from warploom.modulo.bounds.plain import deciding_interval, is_monotone, never, plain_bound
@@ -32,6 +32,7 @@ from warploom.modulo.validate import validate
 
 NODES_BESIDE_OPS = 2
 GLANCE = 0.1  # work at each interval on the way up to a first schedule
+FAR = 2  # times the work within the gap, for a schedule that is not
 SCANNED = 2000  # intervals that are refuted one by one, at the most
 
 
@@ -107,7 +108,8 @@ class _Search:
         self.low = 1
         self.high: int | None = None
         self.best: Incumbent | None = None
-        self.close_from: float | None = None  # work spent when the gap was reached
+        self.found_from: float | None = None  # work spent when there was a first schedule
+        self.close_from: float | None = None  # and when the gap was reached
         self.limit = Limit(kind=LimitKind.TRIVIAL, text="II cannot be less than one cycle")
         self.top = deciding_interval(self.system)
         deadline = Deadline(options.seconds, options.work)
@@ -167,7 +169,8 @@ class _Search:
         """Search; a time limit or an interrupt ends it with the best so far, if there is one."""
         try:
             self._find_ii()
-            if self.low == self.high and self.limit.kind is LimitKind.SEARCH:
+            searched = self.low == self.high and self.limit.kind is LimitKind.SEARCH
+            if searched and self.options.explain:
                 self.limit = explain_refusal(self.attempter, self.low - 1)
         except KeyboardInterrupt as stop:
             if self.best is None and not self._any_schedule(in_time=True):
@@ -263,16 +266,21 @@ class _Search:
         self._step_down()
 
     def _asker(self) -> Attempter | None:
-        """Who tries a lesser II; None when the schedule at hand is good enough."""
+        """Who tries a lesser II; None when the schedule at hand is good enough, or when it has
+        stayed the best for as much work as is due.
+        """
         options, worked = self.options, self.attempter.deadline.worked
-        far = self.high is None or self.high - self.low > options.gap * self.low
-        if far or not options.gap:
+        if self.high is None or not options.gap:
             return self.attempter
-        if self.close_from is None:
-            self.close_from = worked
-        left = options.gap_work - (worked - self.close_from)
+        near = self.high - self.low <= options.gap * self.low
+        self.found_from = worked if self.found_from is None else self.found_from
+        left = FAR * options.gap_work - (worked - self.found_from)
+        if near:
+            self.close_from = worked if self.close_from is None else self.close_from
+            left = min(left, options.gap_work - (worked - self.close_from))
         if left <= 0:
-            self.say(f"II {self.high} is within {options.gap:.0%} of the bound {self.low}: taken")
+            where = f"within {options.gap:.0%} of" if near else "not far above"
+            self.say(f"II {self.high} is {where} the bound {self.low}: taken")
             return None
         less = {n: min(getattr(options, n), left) for n in ("find_work", "prove_work")}
         return replace(self.attempter, options=replace(options, **less))
@@ -335,13 +343,18 @@ class _Search:
     def _scan(self, first: int) -> None:
         """Where a refuted II says nothing of others: find by bisection, prove II by II.
 
-        The proof may cost as much work as a question; what is left open then stays unproven.
+        The proof may cost as much work as a question; what is left open then stays unproven. Where
+        a gap is allowed, a proof that cannot end is not begun.
         """
-        refuted = self._look(first)
+        refuted, options = self._look(first), self.options
         last: Outcome = Refuted(self.limit)
-        budget = self.attempter.deadline.spent + self.options.prove_work
+        work = min(options.gap_work, options.prove_work) if options.gap else options.prove_work
+        budget = self.attempter.deadline.spent + work
+        if options.gap and self.high is not None and (self.high - first) * ASKING > work:
+            return
         for ii in range(first, max(first, self.top) + 1):
             far, spent = ii - first > SCANNED, self.attempter.deadline.spent > budget
+            far |= spent and options.gap > 0
             if self.high is not None and (ii >= self.high or spent or far):
                 return
             if far:
@@ -366,7 +379,7 @@ class _Search:
             self._take_found(ii, self.attempter.full(ii) if hard else self.attempter.quick(ii))
             ii, step = min(ii + step, self.top), step * 2
         at = first
-        while self.high is not None and at < self.high:
+        while self.high is not None and self.high - at > self.options.gap * at:
             mid, asker = (at + self.high) // 2, self._asker()
             if asker is None:
                 return refuted

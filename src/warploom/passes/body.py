@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from warploom.errors import KernelError
 from warploom.ir.dataflow import When
 from warploom.ir.tile import (
     Broadcast,
@@ -41,6 +40,7 @@ from warploom.ir.tile import (
     operands,
     results,
 )
+from warploom.ir.types import refusal as refusal  # noqa: PLC0414 (a name of this module, too)
 
 MOST_WRITTEN = 200  # ops of an expression that is written out as a whole
 
@@ -319,12 +319,6 @@ def _is_whole(kernel: Kernel, loop: Loop) -> bool:
 def is_end(op: Reduce, of: Op | None) -> bool:
     """Whether a reduction is the first or last element a tile has: a number of the tile."""
     return isinstance(of, Indices) and op.fn in (Fn.MAX, Fn.MIN)
-
-
-def refusal(what: str, line: Line | None, *, why: str = "", fix: str = "") -> KernelError:
-    """An error at the author's line."""
-    where = f"{line}: {line.text.strip()}" if line is not None and line.text else str(line or "")
-    return KernelError(what, where=where, why=why, fix=fix)
 
 
 def other_extent(kernel: Kernel, var: str, step: int, most: int | None = None) -> str:

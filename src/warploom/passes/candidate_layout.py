@@ -177,6 +177,12 @@ def _registers(target: HopperTarget, consumers: int, low: int) -> int:
     return split[1] if split else target.entry_registers(128 * (consumers + 1))
 
 
+def pressure(layout: Layout, target: HopperTarget) -> int:
+    """Registers of a thread's arrays, less those that a consumer thread has."""
+    low = gather_registers(layout.rings)
+    return _used(layout) - _registers(target, layout.config.warpgroups, low)
+
+
 def _used(layout: Layout) -> int:
     return sum(a.registers for a in layout.arrays)
 

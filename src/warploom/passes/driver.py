@@ -14,7 +14,8 @@ from time import perf_counter
 from typing import NamedTuple
 
 from warploom.errors import CycleError
-from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.ir.mbarrier_dialect import RolesDocument, WaitFull
+from warploom.ir.rings import Per
 from warploom.ir.tile import Kernel
 from warploom.modulo import ModuloOptions, ModuloProblem, ModuloResult
 from warploom.modulo.symmetry import solve_alike
@@ -192,10 +193,19 @@ def _declare_cross_cta(state: LoopState) -> LoopState:
     return replace(state, document=replace(state.document, exchanges=exchanges))
 
 
+def _reads_once_a_tile(document: RolesDocument) -> bool:
+    """Whether a loop waits for a slot that is filled once a tile: without an iteration nobody
+    would, and who fills it laps whoever reads it.
+    """
+    once = {ring.name for ring in document.rings if ring.per is Per.TILE}
+    waits = (e for p in document.programs for e in p.kernel if isinstance(e, WaitFull))
+    return any(wait.ring in once for wait in waits)
+
+
 def _declare_loop_bounds(state: LoopState) -> LoopState:
     document = replace(
         state.document,
-        least_trips=fewest_trips(state.layout),
+        least_trips=max(fewest_trips(state.layout), int(_reads_once_a_tile(state.document))),
         unroll=state.body.loop.times,
     )
     return replace(state, document=document)

@@ -10,7 +10,7 @@ What the author pins (``kernel.with_config(m=128, stages=4)``) is not varied.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -19,7 +19,7 @@ from typing import Any
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.ir.tile import Dot, Kernel, Load, Walk
 from warploom.passes.body import Body, only_products
-from warploom.passes.candidate_layout import CHOICES, again, subject_of
+from warploom.passes.candidate_layout import CHOICES, again, pressure, subject_of
 from warploom.passes.cost_model import GROUP_ROWS, Estimate, crosses_lines, estimate, trips_of
 from warploom.passes.kernel_config import KernelConfig, check_choices
 from warploom.passes.layout import Layout
@@ -47,10 +47,13 @@ ALTERNATE = 2  # consumers that take tiles in turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A config and what it should take."""
+    """A config and what it should take. ``pressure``: of arrays on registers; more than another
+    one's spills where that one's does.
+    """
 
     config: KernelConfig
     estimate: Estimate
+    pressure: int = 0
 
 
 def choose(
@@ -122,7 +125,8 @@ def _chosen(
                 if not before
                 else _apart(layout, earlier, known, target)
             )
-            found.setdefault(best.config, best)
+            held = max(pressure(x, target) for x in (layout, *earlier))
+            found.setdefault(best.config, replace(best, pressure=held))
             break
     if not found:
         raise refused or GeometryError(
@@ -272,16 +276,22 @@ def check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
                 why=f"it is {fixed[name]}: a unit, a whole axis, or what the text says",
             )
         if name not in names and name not in CHOICES:
-            near = get_close_matches(name, [*names, *CHOICES], n=1, cutoff=0.0)
-            raise ConfigError(
-                f"'{name}' cannot be pinned",
-                where=f"kernel {kernel.name}",
-                fix=f"did you mean '{near[0]}'? Known: extents of {', '.join(sorted(names))}, or "
-                + ", ".join(sorted(CHOICES)),
-            )
+            raise unknown_pin(name, names, kernel.name)
         if name in names and (type(value) is not int or value < 1):
             raise ConfigError(f"extent {name}={value!r}", where=f"kernel {kernel.name}")
     check_choices({n: v for n, v in pins.items() if n in CHOICES}, f"kernel {kernel.name}")
+
+
+def unknown_pin(name: str, extents: Collection[str], kernel: str) -> ConfigError:
+    """What is said of a pin that is neither an extent nor a knob."""
+    known = sorted(extents)
+    near = get_close_matches(name, [*known, *sorted(CHOICES)], n=1, cutoff=0.0)
+    return ConfigError(
+        f"'{name}' cannot be pinned",
+        where=f"kernel {kernel}",
+        fix=f"did you mean '{near[0]}'? Known: extents of {', '.join(known)}, or "
+        + ", ".join(sorted(CHOICES)),
+    )
 
 
 def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dict[str, object]:

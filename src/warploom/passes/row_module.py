@@ -32,7 +32,7 @@ from warploom.ir.module import (
     TensorArg,
     TileLoop,
 )
-from warploom.ir.operations import FragmentIndex, FragmentLayout, VectorOp
+from warploom.ir.operations import FragmentIndex, FragmentLayout, VectorKind, VectorOp
 from warploom.ir.tile import (
     At,
     Broadcast,
@@ -248,6 +248,7 @@ class _RowBuilder:
             layout=layout,
             body=tuple(write.made),
             line=short(op.line),
+            kind=VectorKind.STORE,
         )
 
     def _work(self, stores: list[Store]) -> ops.Vector:
@@ -269,7 +270,13 @@ class _RowBuilder:
         for op in self.kernel.ops:
             if isinstance(op, Store) and op in stores:
                 write.store(op)
-        return ops.Vector(op="rows", iteration=const(0), layout=layout, body=tuple(write.made))
+        return ops.Vector(
+            op="rows",
+            iteration=const(0),
+            layout=layout,
+            body=tuple(write.made),
+            kind=VectorKind.STORE,
+        )
 
 
 class _RowWriter:

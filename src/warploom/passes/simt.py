@@ -90,6 +90,8 @@ from warploom.passes.simt_runs import Run, run_of
 
 Body = list[Statement]
 INTEGERS = (DType.I32, DType.I8, DType.I4)
+MOST_SHIFTED = 32  # elements of a thread whose covers are all loaded before the first is shifted
+LEAST_SHIFTED = 64  # elements of a row; of shorter ones most vectors touch an end
 PAD = 1  # words between the lines of a transposed tile: other banks
 WORD = 4
 
@@ -97,9 +99,9 @@ THREAD, CTA, CTAS = Place(ir.Here.THREAD), Place(ir.Here.CTA), Place(ir.Here.CTA
 LANE, GROUP = Reg("lane"), Reg("group")
 U, E, J, K = Reg("u"), Reg("e"), Reg("j"), Reg("k")
 MEET = "meet"
-# Prefixes of registers: a value's own, its elements as they lie in memory, what comes before those
-# of a running sum, what a loop carries into its next iteration.
-VALUE, RAW, BEFORE, NEXT = "v", "w", "before", "next"
+# Prefixes of registers: a value's own, its elements as they lie in memory, with what lies around
+# them, what comes before those of a running sum, what a loop carries into its next iteration.
+VALUE, RAW, COVER, BEFORE, NEXT = "v", "w", "p", "before", "next"
 
 
 def build_thread_program(
@@ -109,7 +111,7 @@ def build_thread_program(
     memory that it needs.
     """
     layout = layout_threads(kernel, sizes, pins)
-    writer = _Writer(kernel, layout)
+    writer = _Writer(kernel, layout, dict(sizes))
     return writer.program(), writer.shared_bytes
 
 
@@ -117,6 +119,7 @@ def build_thread_program(
 class _Writer:
     kernel: Kernel
     layout: ThreadLayout
+    sizes: dict[str, int]
     arguments: dict[Argument, None] = field(default_factory=dict)
     shared_bytes: int = 0
     inlined: set[str] = field(default_factory=set)
@@ -1087,39 +1090,59 @@ class _Writer:
         some = conjunction([c + J < end, *terms])
         wide = self.aligned(tensor, rank, axis)
         start = U * axis.elements + K * axis.vector if row else K * axis.vector
-        lines: Body = [
-            number("c", first),
-            If(
-                condition=conjunction([Reg(f"wide_{value.name}"), *there]),
-                body=(
-                    ir.Fetch(
-                        into=label, index=start, tensor=tensor.name, at=moved, width=axis.vector
-                    ),
-                ),
-                otherwise=(
-                    unrolled(
-                        "j",
-                        axis.vector,
-                        [
-                            Assign(
-                                name=label,
-                                index=start + J,
-                                value=Choose(some, single, raw_zero(tensor)),
-                            )
-                        ],
-                    ),
-                ),
-            ),
-        ]
-        lines = [unrolled("k", axis.repeat, lines)]
-        if row is not None:
-            lines = [unrolled("u", row.elements, lines)]
+        fetch = ir.Fetch(into=label, index=start, tensor=tensor.name, at=moved, width=axis.vector)
+        element = Assign(name=label, index=start + J, value=Choose(some, single, raw_zero(tensor)))
+        elements: Body = [unrolled("j", axis.vector, [element])]
+        declared: Body = []
+        after: Body = []
+        if self.rows_are_shifted(tensor, axis):
+            covered = ir.Covered(tensor.name, moved, axis.vector, end)
+            near = [ir.Not(Reg(f"wide_{value.name}")), ir.Contiguous(tensor.name), *there, covered]
+            late = self.count(value.vars) <= MOST_SHIFTED
+            cover = f"{COVER}_{value.name}"
+            chunks = self.count(value.vars) // axis.vector if late else 1
+            chunk = start // axis.vector if late else whole(0)
+            made = ir.Covers(name=cover, dtype=tensor.dtype, width=axis.vector, count=chunks)
+            around = ir.FetchCover(into=cover, index=chunk, tensor=tensor.name, at=moved)
+            taken = ir.TakeCovered(
+                into=label, index=start, cover=cover, number=chunk, tensor=tensor.name, at=moved
+            )
+            if late:
+                declared = [made]
+                after = [number("c", first), If(condition=conjunction(near), body=(taken,))]
+            inside: Body = [around] if late else [made, around, taken]
+            elements = [
+                If(condition=conjunction(near), body=tuple(inside), otherwise=tuple(elements))
+            ]
+
+        def repeated(part: Body) -> Body:
+            lines = [unrolled("k", axis.repeat, part)]
+            return [unrolled("u", row.elements, lines)] if row is not None else lines
+
+        choice = If(
+            condition=conjunction([Reg(f"wide_{value.name}"), *there]),
+            body=(fetch,),
+            otherwise=tuple(elements),
+        )
         return [
             self.raw_array(tensor, value),
+            *declared,
             Declare(name=f"wide_{value.name}", dtype=DType.BOOL, value=wide),
-            *lines,
+            *repeated([number("c", first), choice]),
+            *(repeated(after) if after else []),
             *self.decoded_array(tensor, value),
         ]
+
+    def rows_are_shifted(self, tensor: Tensor, axis: ThreadAxis) -> bool:
+        """Whether rows one after another begin at other places than multiples of 16 bytes, for the
+        sizes that are known; vectors are whole 16 bytes.
+        """
+        size = max(1, tensor.dtype.bits // 8)
+        var = self.kernel.var(axis.var)
+        row = var.extent if var.walk is Walk.WHOLE else self.sizes.get(var.axis)
+        several = len(tensor.axes) > 1 and row is not None and row >= LEAST_SHIFTED
+        odd = (row or 0) * size % VECTOR_BYTES != 0
+        return several and odd and axis.vector * size % VECTOR_BYTES == 0
 
     def transposed_tile(
         self, tensor: Tensor, at: tuple[At, ...]
@@ -1313,31 +1336,40 @@ class _Writer:
                 axis.vector,
                 [number("e", K * axis.vector + J), Assign(name=label, index=J, value=raw)],
             ),
-            If(
-                condition=conjunction([Reg(wide), *there]),
-                body=(
-                    ir.Send(
-                        tensor=tensor.name,
-                        at=moved,
-                        source=label,
-                        index=whole(0),
-                        width=axis.vector,
-                    ),
-                ),
-                otherwise=(
-                    unrolled(
-                        "j",
-                        axis.vector,
-                        [
-                            If(
-                                condition=some,
-                                body=(Write(tensor=tensor.name, at=single, value=Reg(label, J)),),
-                            )
-                        ],
-                    ),
-                ),
-            ),
         ]
+        written = Write(tensor=tensor.name, at=single, value=Reg(label, J))
+        elements = unrolled("j", axis.vector, [If(condition=some, body=(written,))])
+        send = ir.Send(
+            tensor=tensor.name, at=moved, source=label, index=whole(0), width=axis.vector
+        )
+        choice = If(condition=conjunction([Reg(wide), *there]), body=(send,), otherwise=(elements,))
+        lanes = self.layout.lanes
+        everyone = self.guarded(names, [ir.Barrier()]) == [ir.Barrier()]
+        if everyone and lanes > 1 and self.rows_are_shifted(tensor, axis):
+            # Lanes of a warp that hold neighbours give their last bytes to the next one.
+            shifted = ir.SendShifted(
+                tensor=tensor.name,
+                at=moved,
+                source=label,
+                width=axis.vector,
+                here=conjunction(there),
+                before=ir.arith(Int.NE, THREAD % WARP, 0) & ir.arith(Int.NE, LANE, 0),
+                after=conjunction(
+                    [
+                        ir.arith(Int.NE, THREAD % WARP, WARP - 1),
+                        ir.arith(Int.NE, LANE, lanes - 1),
+                        c + 2 * axis.vector <= end,
+                        *terms,
+                    ]
+                ),
+            )
+            left = If(condition=ir.Not(conjunction(there)), body=(elements,))
+            choice = If(
+                condition=ir.Not(Reg(wide)) & ir.Contiguous(tensor.name),
+                body=(shifted, left),
+                otherwise=(choice,),
+            )
+        lines.append(choice)
         lines = [unrolled("k", axis.repeat, lines)]
         if row is not None:
             lines = [unrolled("u", row.elements, lines)]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from warploom.axioms import stated
+from warploom.check.against import expected
 from warploom.check.amdgcn.findings import Findings, register_name
 from warploom.check.amdgcn.hazards import wait_state_hazards
 from warploom.check.amdgcn.launching import (
@@ -212,6 +213,7 @@ class _Check:
         """Whether results are the same, up to rounding, when another lane's value stays."""
         trial, addresses = place_tensors(self.kernel, self.launch, self.seed)
         arguments, _ = pack_arguments(self.kernel, self.launch, addresses, self.block)
+        trial.first_lane_stays = True
         again = Machine(self.kernel, trial, settings, Findings())
         groups = list(make_groups(self.kernel, self.launch, self.block, trial, arguments))
         for group in groups:
@@ -263,23 +265,14 @@ class _Check:
             for name, tensor in self.launch.tensors.items()
             if tensor.role != "out"
         }
-        expected = self.against(**given)
-        outputs = [t for t in self.launch.tensors.values() if t.role != "in"]
-        if not isinstance(expected, Mapping):
-            if len(outputs) != 1:
-                raise CheckError(
-                    f"the function returns one array, but the launch has {len(outputs)} outputs",
-                    where="against",
-                    fix="return a mapping from tensor name to array",
-                )
-            expected = {outputs[0].name: expected}
-        for tensor in outputs:
-            if tensor.name in expected:
-                self._compare_one(tensor, memory.contents(tensor.name), expected[tensor.name])
+        outputs = {t.name: t for t in self.launch.tensors.values() if t.role != "in"}
+        wanted = expected(self.against, given, {n: tuple(t.shape) for n, t in outputs.items()})
+        for name, value in wanted.items():
+            self._compare_one(outputs[name], memory.contents(name), value)
 
-    def _compare_one(self, tensor: Tensor, raw: np.ndarray, expected: Any) -> None:  # noqa: ANN401
+    def _compare_one(self, tensor: Tensor, raw: np.ndarray, wanted: np.ndarray) -> None:
         got = _values(raw, tensor).astype(np.float64)
-        want = np.broadcast_to(np.asarray(expected, np.float64), got.shape)
+        want = np.asarray(wanted, np.float64)
         limit = self.tolerance if self.tolerance is not None else TOLERANCE.get(tensor.dtype, 0.0)
         scale = float(np.nanmax(np.abs(want), initial=0.0)) or 1.0
         both_nan = np.isnan(got) & np.isnan(want)

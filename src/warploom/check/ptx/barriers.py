@@ -34,6 +34,7 @@ from warploom.report import CodeEvent, Verdict
 Array = NDArray[Any]
 Run = Callable[[Any], Any]
 MOST_PENDING = (1 << 20) - 1
+MOST_TRIES = 40  # failures in a row of a wait that nothing repeats until it ends
 
 
 class MBarrier:
@@ -619,6 +620,7 @@ class Barriers(Loads):
         number = self.get(phase, "u32" if parity else "u64", instr)
         store = setter(p, "pred", instr)
         sem, scope = self._scope(instr)
+        hasty = pc in self.program.hasty
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             where, numbers = address(g), number(g)
@@ -634,22 +636,34 @@ class Barriers(Loads):
                 for (at, which), rows in ways.items()
             ]
             open_ = [(b, w) for b, w, _ in found if not _complete(b, w)]
-            if open_:
-                if g.refuse or (self.spin and g.refused != self.changes):
+            early = self.spin and hasty and g.tries < MOST_TRIES and self._may_fail(g, found)
+            if open_ or early:
+                if g.refuse or early or (self.spin and g.refused != self.changes):
                     g.refuse, g.refused, g.wait = False, self.changes, None
+                    g.tries += 1
                     for b, w, rows in found:
                         self._meant(g, pc, b, w, g.threads[rows])
                     store(g, np.zeros(LANES, np.bool_))
                     return None
                 g.wait = WaitPhase(open_)
                 return BLOCK
-            g.wait, g.refuse = None, False
+            g.wait, g.refuse, g.tries = None, False, 0
             for b, w, rows in found:
                 self._passed(g, pc, b, w, g.threads[rows], sem, scope)
             store(g, np.ones(LANES, np.bool_))
             return None
 
         return run
+
+    @staticmethod
+    def _may_fail(g: Lanes, found: list[tuple[MBarrier, int, Array]]) -> bool:
+        """Whether a wait may come before its phase is complete, as far as the threads know."""
+        known = g.warp.cta.cluster.clocks.known[STEP]
+        for b, which, rows in found:
+            last = known[g.threads[rows], b.component] - 1
+            if ((last % 2 != which) if which >= 0 else (last < ~which)).any():
+                return True
+        return False
 
     def _meant(self, g: Lanes, pc: int, barrier: MBarrier, parity: int, threads: Array) -> Array:
         """The phase that each thread waits for, by what it knows."""

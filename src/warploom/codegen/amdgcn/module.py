@@ -413,6 +413,7 @@ class _Builder:
             layout=self._layout(),
             body=tuple(made),
             reads=(ACCUMULATOR,),
+            kind=ops.VectorKind.STORE,
         )
 
     def _along(self, var: str | None) -> Expr:

@@ -57,6 +57,7 @@ class _Printer:
         self.registers: ir.Types = {}
         self.line: Line | None = None  # of the author's, of the statement at hand
         self.functions: dict[str, Inline] = {}
+        self.covers: dict[str, int] = {}  # bytes of each
         self.assigned = ir.assigned(program.body)
 
     def source(self) -> Source:
@@ -141,6 +142,13 @@ class _Printer:
                 source = source if s.index == ir.whole(0) else f"&{source}[{self.term(s.index)}]"
                 moved = f"(void*)({self.address(s.tensor, s.at)})"
                 return [f"store_bytes<{self.bytes(s.tensor, s.width)}>({moved}, {source});"]
+            case ir.Covers() | ir.FetchCover() | ir.TakeCovered():
+                return [self.cover(s)]
+            case ir.SendShifted():
+                size = self.bytes(s.tensor, s.width)
+                here, before, after = (self.term(x) for x in (s.here, s.before, s.after))
+                to = self.address(s.tensor, s.at)
+                return [f"store_shifted<{size}>({to}, {s.source}, {here}, {before}, {after});"]
             case ir.Write():
                 return [f"{self.element(s.tensor, s.at)} = {self.term(s.value)};"]
             case ir.Merge():
@@ -204,6 +212,21 @@ class _Printer:
 
     # Memory.
 
+    def cover(self, s: ir.Covers | ir.FetchCover | ir.TakeCovered) -> str:
+        """Neighbours at any address: loaded with what is around them, then shifted."""
+        if isinstance(s, ir.Covers):
+            size = s.width * max(1, s.dtype.bits // 8)
+            self.covers[s.name] = size
+            return f"alignas(16) uint32_t {s.name}[{s.count * cover_words(size)}];"
+        name, number_ = (s.into, s.index) if isinstance(s, ir.FetchCover) else (s.cover, s.number)
+        size = self.covers[name]
+        at = f"(const void*)({self.address(s.tensor, s.at)})"
+        place = f"&{name}[{self.term(number_, PRECEDENCE[Op.MUL])} * {cover_words(size)}]"
+        if isinstance(s, ir.FetchCover):
+            return f"load_cover<{size}>({place}, {at});"
+        into, shift = f"&{s.into}[{self.term(s.index)}]", f"(int)((long long)({at}) & 15)"
+        return f"shift_cover<{size}>({into}, {place}, {shift});"
+
     def bytes(self, tensor: str, width: int) -> int:
         return width * max(1, self.tensor(tensor).dtype.bits // 8)
 
@@ -221,10 +244,14 @@ class _Printer:
 
     def address(self, tensor: str, at: tuple[Term, ...]) -> str:
         """Of neighbours along the last axis, whose stride is 1 where they are moved together."""
+        return f"{self.row(tensor, at)} + {self.term(at[-1], SUM)}"
+
+    def row(self, tensor: str, at: tuple[Term, ...]) -> str:
+        """The address of the first element of a row."""
         terms = [
             f"(long long)({self.term(x)}) * {stride(tensor, n)}" for n, x in enumerate(at[:-1])
         ]
-        return f"{pointer(tensor)} + ({' + '.join(terms) or '0'}) + {self.term(at[-1], SUM)}"
+        return f"{pointer(tensor)} + ({' + '.join(terms) or '0'})"
 
     # Terms.
 
@@ -278,6 +305,14 @@ class _Printer:
                 return f"{SHUFFLES[t.how]}(~0u, {self.term(t.value)}, {self.term(t.by)})", ATOM
             case ir.Aligned():
                 return self.aligned(t), PRECEDENCE[Op.AND]
+            case ir.Contiguous():
+                rank = len(self.tensor(t.tensor).axes)
+                return f"{stride(t.tensor, rank - 1)} == 1", PRECEDENCE[Op.EQ]
+            case ir.Covered():
+                row = self.row(t.tensor, t.at)
+                at, size = self.address(t.tensor, t.at), self.bytes(t.tensor, t.width)
+                end = self.term(t.end, SUM)
+                return f"covered({at}, {size}, {row}, {row} + {end})", ATOM
             case _:
                 raise AssertionError(t)
 
@@ -315,6 +350,11 @@ class _Printer:
         strides = [f"{stride(t.tensor, n)} * {size}" for n in range(rank - 1)]
         bits = " | ".join([f"(long long){pointer(t.tensor)}", *strides])
         return f"(({bits}) & {t.bytes - 1}) == 0 && {stride(t.tensor, rank - 1)} == 1"
+
+
+def cover_words(size: int) -> int:
+    """Words of the multiples of 16 bytes that so many bytes lie in."""
+    return size // 4 + 4
 
 
 def pointer(tensor: str) -> str:

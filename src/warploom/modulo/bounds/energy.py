@@ -56,23 +56,29 @@ def _frame(system: System) -> list[Arc]:
 
 
 def _strengthen(d: IntMatrix, ops: npt.NDArray[np.int64], cycles: npt.NDArray[np.int64]) -> None:
-    """One pass over all sources u and subsets of one unit."""
+    """One pass over all sources u and subsets of one unit.
+
+    A subset in order of its ends is the whole unit in that order, with the others left out: sorted
+    once, and all thresholds of a source at a time.
+    """
     tails = d[ops] - cycles[:, None]
+    order = np.argsort(-tails, axis=0, kind="stable")
+    ranked = np.take_along_axis(tails, order, axis=0)
+    ranked[ranked <= UNREACHED] = NEG
+    held = cycles[order]
     for u in range(len(d)):
         heads = d[u, ops]
         reached = heads > UNREACHED
         if reached.sum() < 2:
             continue
-        for least in np.unique(heads[reached])[-THRESHOLDS:]:
-            chosen = np.nonzero(heads >= least)[0]
-            if len(chosen) < 2:
-                continue
-            tail = tails[chosen]
-            order = np.argsort(-tail, axis=0, kind="stable")
-            ranked = np.take_along_axis(tail, order, axis=0)
-            work = np.cumsum(cycles[chosen][order], axis=0)
-            best = np.where(ranked > UNREACHED, ranked + work, NEG).max(axis=0) + least
-            d[u] = np.maximum(d[u], np.where(best > UNREACHED, best, NEG))
+        least = np.unique(heads[reached])[-THRESHOLDS:]
+        chosen = heads >= least[:, None]
+        several = chosen.sum(axis=1) > 1
+        least, chosen = least[several], chosen[several][:, order]
+        work = np.cumsum(np.where(chosen, held, 0), axis=1)
+        best = np.where(chosen, ranked + work, NEG).max(axis=1) + least[:, None]
+        best = best.max(axis=0, initial=NEG)
+        d[u] = np.maximum(d[u], np.where(best > UNREACHED, best, NEG))
 
 
 def energetic_bound(system: System, low: int, top: int) -> int | None:

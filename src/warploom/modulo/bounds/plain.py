@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from warploom.errors import InfeasibleError
 from warploom.modulo.bounds.paths import UNREACHED, Cycle, IntMatrix, Paths, distances, rec_mii
 from warploom.modulo.bounds.system import Arc, RegisterFile, System
-from warploom.modulo.model import ModuloProblem
+from warploom.modulo.model import ModuloProblem, Value
 from warploom.modulo.result import Limit, LimitKind
 
 
@@ -173,8 +173,40 @@ def _deep_rings(system: System, depths: Sequence[int]) -> tuple[str, ...]:
     return tuple(r.name for r, x in zip(rings, depths, strict=True) if x > r.min_depth)
 
 
+def peak_limit(system: System) -> Limit | None:
+    """Why a register budget forbids every II: what surely lives while some op runs.
+
+    Arcs of one iteration hold at any II, so a value whose definition they put before an op, and one
+    of whose uses they put behind it, lives there in every schedule.
+    """
+    files = [f for f in system.files if f.budget is not None and f.values]
+    inside = [a for a in system.arcs if a.distance == 0] if files else []
+    d = distances(system.n, inside, 1) if files else None
+    for file in files if d is not None else ():
+        values = [system.problem.values[i] for i in file.values]
+        need = max(
+            sum(x.size for x in values if _lives(x, v, d)) for v in range(system.n)
+        ) + system.file_ring_registers(file, [r.min_depth for r in system.problem.rings])
+        if file.budget is not None and need > file.budget:
+            return Limit(
+                kind=LimitKind.REGISTERS,
+                text=f"register budget {file.budget} of role {file.role!r}: {need} live at once",
+                culprits=(file.role,),
+            )
+    return None
+
+
+def _lives(value: Value, op: int, d: IntMatrix) -> bool:
+    """Whether a value surely lives in the first cycle of an op, by arcs of one iteration."""
+    begun = d[value.src, op] >= value.late
+    return bool(begun) and any(d[op, u.op] + u.hold > 0 for u in value.uses if u.distance >= 0)
+
+
 def plain_bound(system: System) -> tuple[int, Limit, int, int]:
     """(II, why not less, ResMII, RecMII) from units, recurrences and budgets together."""
+    peak = peak_limit(system)
+    if peak is not None:
+        raise never(system.problem, peak)
     res, unit_limit = res_mii(system)
     rec, rec_limit = body_rec_mii(system)
     low, limit = (res, unit_limit) if res >= rec else (rec, rec_limit)

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
 from typing import IO, Protocol
@@ -29,6 +30,7 @@ from typing import IO, Protocol
 from warploom.errors import MissingExtraError
 from warploom.modulo.exact.request import UNKNOWN, CpAnswer, CpRequest
 
+MOST_KNOWN = 256  # answers that are kept
 GUARD_SECONDS = 120.0
 GUARD_SECONDS_PER_WORK = 60.0
 _CHILD = "from warploom.modulo.exact.process import serve; serve()"
@@ -62,19 +64,33 @@ class ChildSolver:
         self._child: subprocess.Popen[bytes] | None = None
         self._owner = 0
         self._asked = 0
+        self._known: dict[CpRequest, CpAnswer] = {}
         self._lock = threading.Lock()
 
     def solve(self, request: CpRequest) -> CpAnswer:
-        """Send the request and wait for its answer; one at a time, whoever asks."""
+        """Send the request and wait for its answer; one at a time, whoever asks.
+
+        An answer that is final is kept: a body is asked the same more than once, as alone and as
+        one of several, or with goals and without.
+        """
         with self._lock:
+            key = replace(request, work=0.0, seconds=None)
+            known = self._known.get(key)
+            if known is not None and known.work <= request.work:
+                return known
             try:
-                return self._answer(request)
+                answer = self._answer(request)
             except (OSError, EOFError, pickle.UnpicklingError):
                 self.close()
                 return CpAnswer(status=UNKNOWN.status, note="the solver process died")
             except BaseException:
                 self.close()  # an answer still to come must not meet the next question
                 raise
+            if answer.final:
+                while len(self._known) >= MOST_KNOWN:
+                    del self._known[next(iter(self._known))]
+                self._known[key] = answer
+            return answer
 
     def _answer(self, request: CpRequest) -> CpAnswer:
         child = self._running()

@@ -67,5 +67,10 @@ class CpAnswer:
         """True when a schedule came back."""
         return self.status in (CpStatus.FOUND, CpStatus.OPTIMAL)
 
+    @property
+    def final(self) -> bool:
+        """True when more work would answer the same."""
+        return self.status in (CpStatus.OPTIMAL, CpStatus.INFEASIBLE) and not self.note
+
 
 UNKNOWN = CpAnswer(status=CpStatus.UNKNOWN)

@@ -17,13 +17,15 @@ def span(start: int, cycles: int, ii: int) -> int:
 
 
 def free_starts(free: int, cycles: int, ii: int) -> int:
-    """Bit p set iff ``cycles`` cycles from p on are all free; log2(cycles) rotate-ands."""
-    runs, have = free, 1
+    """Bit p set iff ``cycles`` (fewer than II) cycles from p on are all free: log2(cycles) ands of
+    the circle, laid out twice.
+    """
+    runs, have = free | free << ii, 1
     while have < cycles:
         step = min(have, cycles - have)
-        runs &= rotate(runs, ii - step, ii)
+        runs &= runs >> step
         have += step
-    return runs
+    return runs & ((1 << ii) - 1)
 
 
 def every(step: int, ii: int) -> int:

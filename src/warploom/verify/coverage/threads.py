@@ -96,8 +96,8 @@ class _Shared:
             own = self.statement(s, own=own) or own
         return own
 
-    def statement(self, s: Statement, *, own: bool) -> bool:  # noqa: C901 (a case a kind)
-        meets = isinstance(s, ir.Barrier) or any(
+    def statement(self, s: Statement, *, own: bool) -> bool:  # noqa: C901, PLR0912 (a case a kind)
+        meets = isinstance(s, ir.Barrier | ir.SendShifted) or any(
             isinstance(n, ir.Shuffle) for t in ir.terms_of(s) for n in ir.nodes(t)
         )
         if meets and own:
@@ -111,6 +111,8 @@ class _Shared:
             case ir.Fetch():
                 if own or self.differs(s.index) or any(self.differs(x) for x in s.at):
                     self.own.add(s.into)
+            case ir.FetchCover() | ir.TakeCovered():
+                self.own.add(s.into)
             case ir.Break() | ir.Continue():
                 return own
             case ir.Scope():
@@ -232,6 +234,11 @@ class _Bounds:
                 known.forget({s.into})
             case ir.Send():
                 self.access(s.tensor, s.at, s.width, known)
+            case ir.FetchCover() | ir.TakeCovered():
+                self.around(s, known)
+            case ir.SendShifted():  # its conditions stand in it, and neighbours move its ends
+                self.seen.setdefault(s.tensor)
+                self.open.setdefault(s.tensor)
             case ir.Write() | ir.Merge():
                 self.access(s.tensor, s.at, 1, known)
             case ir.Scope():
@@ -340,6 +347,17 @@ class _Bounds:
             steady = self.is_steady(x)
             if not (steady and self.natural(x, known) and self.inside(x, wide, found, n, known)):
                 self.open.setdefault(tensor)
+
+    def around(self, s: ir.FetchCover | ir.TakeCovered, known: _Known) -> None:
+        """What is read around neighbours lies in their row if a condition says that."""
+        self.seen.setdefault(s.tensor)
+        asked = [c for c in known.conditions if isinstance(c, ir.Covered)]
+        if any((c.tensor, c.at) == (s.tensor, s.at) for c in asked):
+            (width, *_) = (c.width for c in asked if (c.tensor, c.at) == (s.tensor, s.at))
+            self.access(s.tensor, s.at, width, known)
+        else:
+            self.open.setdefault(s.tensor)
+        known.forget({s.into})
 
     def is_steady(self, x: Term) -> bool:
         """Whether a term is the same number whenever it is asked for, until a register changes."""
@@ -455,7 +473,7 @@ def _assigned(body: Sequence[Statement]) -> set[str]:
                 found.add(s.name)
             case ir.For():
                 found.add(s.counter)
-            case ir.Fetch():
+            case ir.Fetch() | ir.FetchCover() | ir.TakeCovered():
                 found.add(s.into)
     return found
 
@@ -565,7 +583,7 @@ def _stored_again(body: Sequence[Statement]) -> set[str]:
     for s in body:
         own: set[str] = set()
         match s:
-            case ir.Write() | ir.Send() | ir.Merge():
+            case ir.Write() | ir.Send() | ir.SendShifted() | ir.Merge():
                 own = {s.tensor}
             case ir.Scope() | ir.For():
                 found |= _stored_again(s.body)
@@ -579,7 +597,7 @@ def _stored_again(body: Sequence[Statement]) -> set[str]:
 
 
 def _stored(body: Sequence[Statement]) -> set[str]:
-    kinds = (ir.Write, ir.Send, ir.Merge)
+    kinds = (ir.Write, ir.Send, ir.SendShifted, ir.Merge)
     return {s.tensor for s in ir.statements(tuple(body)) if isinstance(s, kinds)}
 
 
@@ -643,7 +661,7 @@ class _Places:
                     yield s.tensor, self.fills(s.tensor, s.at, 1, site)
                 case ir.Send():
                     yield s.tensor, self.fills(s.tensor, s.at, s.width, site)
-                case ir.Merge():
+                case ir.Merge() | ir.SendShifted():
                     yield s.tensor, False
 
     def declare(self, s: ir.Declare, site: _Site) -> None:

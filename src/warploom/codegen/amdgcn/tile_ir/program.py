@@ -112,7 +112,12 @@ class TileProgram:
 
     def object(self) -> bytes:
         """The relocatable object."""
-        return compile_object(self.lowered.ir, self.assembly, self.plan.machine.cpu)
+        return compile_object(
+            self.lowered.ir,
+            self.assembly,
+            self.plan.machine.cpu,
+            written_out=self.lowered.written_out,
+        )
 
     def sidecar(self) -> dict[str, Any]:
         """What a launcher needs, as JSON-ready values."""

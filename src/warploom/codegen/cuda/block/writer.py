@@ -485,15 +485,14 @@ class Writer:
         self.writes_open = True
         self.before_read()
         part = f"(({kind}*)dynamic_smem)[part * {pitch} + {number_of}]"
-        self.each(
-            left,
-            [
-                f"{kind} sum = (({kind}*)dynamic_smem)[{number_of}];",
-                f"for (int part = 1; part < {parts}; ++part)",
-                f"  sum = {how.format('sum', part)};",
-                f"{place} = sum;",
-            ],
-        )
+        joined = [
+            f"{kind} sum = (({kind}*)dynamic_smem)[{number_of}];",
+            f"for (int part = 1; part < {parts}; ++part)",
+            f"  sum = {how.format('sum', part)};",
+            f"{place} = sum;",
+        ]
+        # without a loop over elements nothing else gives the lines a scope
+        self.each(left, joined if left else ["{", *indent(joined, 2), "}"])
         self.reads_open = True
 
     def _scan(self, op: Scan) -> None:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 from warploom.ir.tile import DType, Inline, Line, Op, Pointwise, walk
-from warploom.passes.body import refusal
+from warploom.ir.types import refusal
 
 C_TYPE = {DType.F32: "float", DType.I32: "int"}
 CONSTRAINT = {DType.F32: "f", DType.I32: "r"}
