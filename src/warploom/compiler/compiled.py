@@ -592,8 +592,8 @@ class Compiled:
             require_composed(lowered.documents)
             module = stated_module(self.kernel, lowered)
             require_covered(module)
-            source = emit_pipelined(module, self.target, stamps=stamps)
             require_computed(module)
+            source = emit_pipelined(module, self.target, stamps=stamps)
             keep_source(self.rewritten, config, self.target, source)
         return self._built(config, source)
 

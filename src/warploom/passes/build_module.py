@@ -57,7 +57,13 @@ from warploom.passes.loop_ops import CONSUMER, product_name, takes_turns
 from warploom.passes.module_numbers import T_STEP, TRIPS, Numbers, refuse
 from warploom.passes.module_vector import COL, INSTANCE, ROW, WARP, VectorWork, short
 from warploom.passes.smem_budget import staged_stores
-from warploom.passes.smem_layout import LINE_BYTES, SlotRing, SlotTile, list_of
+from warploom.passes.smem_layout import (
+    LINE_BYTES,
+    SlotRing,
+    SlotTile,
+    grouped_vars,
+    list_of,
+)
 from warploom.passes.smem_ops import by_columns, early_array, early_vectors, puts, sees, share_of
 from warploom.passes.split_k import MEET, inbox_bytes, meeting_of
 from warploom.passes.split_mma import FIRST, REST
@@ -252,6 +258,7 @@ class _Builder:
             earlier=tuple(b.phase(program.name) for b in before),
             uniform=program.name == CONSUMER and self._is_uniform((*before, self)),
             finds_next=program.name == CONSUMER and self._finds_next(),
+            works=self._works() if program.name == CONSUMER else None,
         )
 
     def _is_uniform(self, every: tuple[_Builder, ...]) -> bool:
@@ -265,6 +272,19 @@ class _Builder:
         several = self.loop.times > 1 or (several and adds_products(self.loop))
         found |= several and not self.layout.crowded
         return found or all(only_products(b.body) for b in every)
+
+    def _works(self) -> IntExpr | None:
+        """Where CTAs keep one pace, a consumer whose rows lie past a group's end rests: else they
+        come apart and read again what they share.
+        """
+        config = self.config
+        if not config.cta_sync_interval or config.consumer_warpgroups == 1:
+            return None
+        if not self._finds_next():
+            return None
+        rows = grouped_vars(self.kernel)[1]
+        first = self.numbers.position(rows, None) + 64 * self.layout.blocks * self.instance
+        return lift(first < self.numbers.end_of(rows))
 
     def _finds_next(self) -> bool:
         """Whether consumers look for their next tile while the first product of one runs."""
