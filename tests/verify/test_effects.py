@@ -10,7 +10,6 @@ import pytest
 from tests.ir.modules import edited
 from tests.mbarrier.samples import lowered
 from warploom.codegen.cuda.tile.source import emit_pipelined
-from warploom.compiler.emit_cuda import stated_module
 from warploom.errors import BackendError
 from warploom.interp.dataflow import verify_dataflow
 from warploom.ir import KernelModule, operations as ops
@@ -18,6 +17,7 @@ from warploom.ir.expr import lift
 from warploom.ir.operations import VectorKind
 from warploom.ir.tile import Kernel
 from warploom.kernels.grouped import grouped
+from warploom.passes.stated_module import stated_module
 from warploom.verify.coverage.effects import verify_effects
 from warploom.verify.coverage.report import Finding
 

@@ -29,7 +29,7 @@ from warploom.compiler.compile_cache import (
     verdict_of,
 )
 from warploom.compiler.cubin import Cubin, SpillWarning, announced, compile_source, ptx_of, sass_of
-from warploom.compiler.emit_cuda import emit_kernel, stated_module
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.compiler.pricing import priced, role_costs
 from warploom.compiler.similar import similar_pins
 from warploom.compiler.tuned import tuned_pins
@@ -59,6 +59,7 @@ from warploom.passes.heuristics import Choice, check_pins, choose, unknown_pin
 from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.passes.rewrites import rewrite
 from warploom.passes.row_module import build_row_module
+from warploom.passes.stated_module import stated_module
 from warploom.passes.unroll import unrolled
 from warploom.report import CodeReport
 from warploom.runtime.tuning import recall
