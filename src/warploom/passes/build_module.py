@@ -9,8 +9,8 @@ values, steps of vector work. What has no expression is refused at the author's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 from warploom.ir import mbarrier_dialect as roles, operations as ops
 from warploom.ir.expr import (
@@ -47,7 +47,7 @@ from warploom.ir.operations import Operation, Statement, StepLoop, VectorKind
 from warploom.ir.rings import NamedBarrier, Side
 from warploom.ir.tile import Broadcast, Dot, DType, Indices, Kernel, Load, Loop, Pointwise, Store
 from warploom.ir.tile_schedule import RANK, grid_of, let
-from warploom.ir.types import Line
+from warploom.ir.types import relative, short
 from warploom.passes.body import only_products, refusal
 from warploom.passes.driver import Lowered
 from warploom.passes.fuse import START, SUMS
@@ -55,7 +55,7 @@ from warploom.passes.hoist_full_wait import interrupted
 from warploom.passes.layout import Form
 from warploom.passes.loop_ops import CONSUMER, product_name, takes_turns
 from warploom.passes.module_numbers import T_STEP, TRIPS, Numbers, refuse
-from warploom.passes.module_vector import COL, INSTANCE, ROW, WARP, VectorWork, short
+from warploom.passes.module_vector import COL, INSTANCE, ROW, WARP, VectorWork
 from warploom.passes.smem_budget import staged_stores
 from warploom.passes.smem_layout import (
     LINE_BYTES,
@@ -83,9 +83,6 @@ from warploom.passes.warp_specialize import (
 )
 from warploom.targets.h200 import WGMMA_ROWS
 
-__all__ = ["build_module", "relative"]
-
-T = TypeVar("T")
 ROOMY = 176  # registers of arrays that leave some for numbers of the warp
 ALIGNMENT = 16  # bytes: what copies need of addresses and rows
 WARP_ROWS = 16
@@ -853,15 +850,3 @@ class _RowNumbers(Numbers):
                 return self._pointwise(op, [self.value(a) for a in op.args])
             case _:
                 raise refuse("this value picks no rows", self.body.values[name].line)
-
-
-def relative(value: T) -> T:
-    """A value with every line in it relative to the author's file."""
-    if isinstance(value, Line):
-        return short(value)  # type: ignore[return-value]
-    if isinstance(value, tuple):
-        return tuple(relative(v) for v in value)  # type: ignore[return-value]
-    if is_dataclass(value) and not isinstance(value, type):
-        changed = {f.name: relative(getattr(value, f.name)) for f in fields(value)}
-        return replace(value, **changed)
-    return value
