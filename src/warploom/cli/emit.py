@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -37,8 +37,6 @@ from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgcn.tile import ElementType, element_type
 from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
-from warploom.compiler import amd_pass_list, module_source, pass_list
-from warploom.compiler.cubin import compile_source, find_toolchain
 from warploom.errors import BackendError, ConfigError, GeometryError
 from warploom.ir import KernelShape
 from warploom.ir.mbarrier_dialect import RolesDocument
@@ -46,7 +44,9 @@ from warploom.ir.schedule_ops import OpRole, Phase
 from warploom.pipeline.compile import OnRace
 from warploom.pipeline.schedules.shipped import SCHEDULES
 from warploom.pipeline.sync.marks import SyncPolicy
-from warploom.runtime.mi355x import CompiledMi355x
+
+if TYPE_CHECKING:
+    from warploom.runtime.mi355x import CompiledMi355x
 
 
 @with_request(without=("sync", "knobs"))
@@ -74,6 +74,8 @@ def emit_h200_command(
 
     Example: warploom emit h200 gemm --tile 128x256x64 -o out
     """
+    from warploom.compiler import module_source, pass_list
+
     if pass_list.is_dump(source):
         return _resumed(Path(source), output, build=build)
     if module_source.is_module(source):
@@ -115,6 +117,8 @@ def _make_folder(output: Path) -> None:
 
 def _resumed(folder: Path, output: Path, *, build: bool) -> Answer:
     """Emit what was dumped, from its role programs as they are there now."""
+    from warploom.compiler import pass_list
+
     with working(f"resuming from {folder}"):
         text = pass_list.resume(folder)
     return _written(folder, text, output, build=build)
@@ -122,6 +126,8 @@ def _resumed(folder: Path, output: Path, *, build: bool) -> Answer:
 
 def _from_module(path: Path, output: Path, *, build: bool) -> Answer:
     """Emit a kernel module."""
+    from warploom.compiler import module_source
+
     with working(f"verifying {path}"):
         _, text = module_source.emit_module(path.read_text())
     return _written(path, text, output, build=build)
@@ -175,6 +181,8 @@ def cuda_text(subject: Subject, *, races: bool = False) -> str:
 
 
 def _built(text: str) -> tuple[dict[str, Any], bytes | None]:
+    from warploom.compiler.cubin import compile_source, find_toolchain
+
     try:
         compiler = find_toolchain()
     except BackendError as error:
@@ -238,10 +246,14 @@ def emit_gfx950_command(
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
-    if source is not None and amd_pass_list.is_dump(source):
-        with working(f"resuming from {source}"):
-            made = CompiledMi355x.resumed(source)
-        return _emit_compiled(made, source, str(request.dtype or "bf16"), output)
+    if source is not None and Path(source, "passes.json").is_file():  # dumped, of some target
+        from warploom.compiler import amd_pass_list
+        from warploom.runtime.mi355x import CompiledMi355x
+
+        if amd_pass_list.is_dump(source):
+            with working(f"resuming from {source}"):
+                made = CompiledMi355x.resumed(source)
+            return _emit_compiled(made, source, str(request.dtype or "bf16"), output)
     spec = asked = source if source is not None else schedule or "pingpong"
     kind = str(request.dtype or "bf16")
     named = _named(spec, kind, choose)
@@ -310,6 +322,8 @@ def emit_tile_kernel(
     kernel: NamedKernel, spec: str, tile: str | None, output: Path, machine: AmdMachine = MI355X
 ) -> Answer:
     """Compile a kernel, prove the schedules of its loops, and write it."""
+    from warploom.runtime.mi355x import CompiledMi355x
+
     made = CompiledMi355x(kernel.compiled.kernel, tile_extents(kernel, tile), machine)
     with working(f"compiling {kernel.tile_kernel.name}"):
         made.listing()
