@@ -1034,7 +1034,9 @@ class _Writer:
             late = self.count(value.vars) <= MOST_SHIFTED
             words = bytes_ // 4 + 4
             place = f"&p_{value.name}[(({start}) / {axis.vector}) * {words}]" if late else "near"
-            shift = f"shift_cover<{bytes_}>(&{label}[{start}], {place}, (int)((long long)({at}) & 15));"
+            shift = (
+                f"shift_cover<{bytes_}>(&{label}[{start}], {place}, (int)((long long)({at}) & 15));"
+            )
             if late:
                 chunks = self.count(value.vars) // axis.vector
                 declared = [f"alignas(16) uint32_t p_{value.name}[{chunks * words}];"]
@@ -1284,9 +1286,7 @@ class _Writer:
         return ["{", f"  const bool {wide} = {self.aligned(tensor, rank, axis)};",
                 *indent(lines, 2), "}"]  # fmt: skip
 
-    def shifted_stores(
-        self, op: Store, tensor: Tensor, axis: ThreadAxis, there: str
-    ) -> list[str]:
+    def shifted_stores(self, op: Store, tensor: Tensor, axis: ThreadAxis, there: str) -> list[str]:
         """A vector's store in a row that begins at any address: lanes of a warp that hold neighbours
         give their last bytes to the next one.
         """
