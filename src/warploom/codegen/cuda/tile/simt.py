@@ -1030,7 +1030,7 @@ class _Writer:
         after: list[str] = []
         declared: list[str] = []
         if shifted:
-            near, at, bytes_ = f"!(wide_{value.name}) && {shifted}", f"{moved}", axis.vector * size
+            near, at, bytes_ = f"!(wide_{value.name}) && {shifted}", moved, axis.vector * size
             late = self.count(value.vars) <= MOST_SHIFTED
             words = bytes_ // 4 + 4
             place = f"&p_{value.name}[(({start}) / {axis.vector}) * {words}]" if late else "near"
@@ -1287,8 +1287,8 @@ class _Writer:
                 *indent(lines, 2), "}"]  # fmt: skip
 
     def shifted_stores(self, op: Store, tensor: Tensor, axis: ThreadAxis, there: str) -> list[str]:
-        """A vector's store in a row that begins at any address: lanes of a warp that hold neighbours
-        give their last bytes to the next one.
+        """A vector's store in a row that begins at any address: lanes of a warp that hold
+        neighbours give their last bytes to the next one.
         """
         bytes_, lanes = axis.vector * max(1, tensor.dtype.bits // 8), self.layout.lanes
         if lanes == 1 or not self.rows_are_shifted(tensor, axis):
