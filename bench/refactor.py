@@ -46,7 +46,7 @@ def without_compiler():
 
 def shipped():
     kernels = importlib.import_module("warploom.cli.kernels")
-    names = getattr(kernels, "TEXTS", None) or kernels.KERNELS
+    names = kernels.kernel_names()
     for name in names:
 
         def make(name=name):

@@ -24,6 +24,7 @@ MOST_FILES = {
     "A kernel": 1,
     "A target": 1,
     "A command": 2,
+    "An operation of the module": 8,
 }
 
 

@@ -12,13 +12,13 @@ import pytest
 from tests.ir.modules import edited
 from tests.mbarrier.samples import lowered
 from warploom.codegen.cuda.tile.source import emit_pipelined
-from warploom.compiler.emit_cuda import stated_module
 from warploom.errors import BackendError
 from warploom.ir import KernelModule, operations as ops
 from warploom.ir.expr import lift
 from warploom.ir.operations import StepLoop
 from warploom.ir.tile import Kernel
 from warploom.ir.types import DType, Fn
+from warploom.passes.stated_module import stated_module
 
 KERNELS = (
     "gemm", "swiglu", "rms_gemm", "attention", "attention_grad", "packed", "paged", "scan",

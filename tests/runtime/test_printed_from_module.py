@@ -10,12 +10,12 @@ import pytest
 from tests.ir.modules import edited
 from tests.mbarrier.samples import lowered
 from warploom.codegen.cuda.tile.source import emit_pipelined
-from warploom.compiler.emit_cuda import stated_module
 from warploom.ir import KernelModule, from_json, operations as ops, to_json
 from warploom.ir.expr import Function, least, lift
 from warploom.ir.module import TileLoop
 from warploom.ir.tile import Kernel
 from warploom.ir.tile_schedule import Let, TileSchedule, let
+from warploom.passes.stated_module import stated_module
 
 
 def _later(at: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -10,13 +10,14 @@ import pytest
 from tests.ir.modules import edited
 from tests.mbarrier.samples import lowered
 from warploom.codegen.cuda.tile.source import emit_pipelined
-from warploom.compiler.emit_cuda import stated_module
 from warploom.errors import BackendError
 from warploom.interp.dataflow import verify_dataflow
 from warploom.ir import KernelModule, operations as ops
 from warploom.ir.expr import lift
 from warploom.ir.operations import VectorKind
 from warploom.ir.tile import Kernel
+from warploom.kernels.grouped import grouped
+from warploom.passes.stated_module import stated_module
 from warploom.verify.coverage.effects import verify_effects
 from warploom.verify.coverage.report import Finding
 
@@ -86,3 +87,17 @@ def test_rows_that_exist_and_do_not_meet_are_missing() -> None:
     )
     assert less != right
     assert verify_dataflow(less).verdict == "wrong"
+
+
+def test_who_rests_in_a_tile_has_no_rows_there() -> None:
+    """Consumers whose rows lie past the end of a group only synchronise; others must not."""
+    pins = {"t": 128, "n": 64, "k": 64, "cta_sync_interval": 8, "consumer_warpgroups": 2}
+    made = grouped.with_config(**pins).compile("bf16")
+    right = made.module_of(made.choices[0].config)
+    consumer = right.role("consumer")
+    assert consumer.works is not None
+    assert "only synchronise" in str(right)
+    assert verify_dataflow(right, classes=2).verdict == "clean"
+    less = replace(consumer, works=replace(consumer.works, b=lift(consumer.works.b - 64)))
+    roles = tuple(less if r is consumer else r for r in right.roles)
+    assert verify_dataflow(replace(right, roles=roles), classes=2).verdict == "wrong"

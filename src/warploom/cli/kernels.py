@@ -1,4 +1,9 @@
-"""Schedules and tile kernels by name, an author's own kernels, and what they cost."""
+"""Schedules and tile kernels by name, an author's own kernels, and what they cost.
+
+What only kernels need, or only schedules, loads with the first of them.
+"""
+
+from __future__ import annotations
 
 import inspect
 import re
@@ -6,36 +11,34 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from warploom.cli.author import user_object
-from warploom.compiler import pass_list
-from warploom.compiler.compiled import Compiled, compile_kernel
-from warploom.compiler.emit_cuda import emit_kernel
-from warploom.compiler.pricing import role_costs
-from warploom.compiler.tuned import tuned_pins
 from warploom.errors import ConfigError
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.tile import Access, DType, Walk, is_number
 from warploom.kernels.declaration import Shipped
-from warploom.kernels.measured import LONG
-from warploom.kernels.registry import declaration_of, shipped as shipped_kernels
-from warploom.passes.driver import Lowered
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
-from warploom.pipeline.amd_target.cost import AMDScheduleHints
 from warploom.pipeline.amd_target.geometry import MICROSCALED
-from warploom.pipeline.schedule import PipelineSchedule
-from warploom.pipeline.schedules.shipped import shipped
-from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
-from warploom.runtime.attention_grad import TOGETHER
-from warploom.sim import RoleCosts
 from warploom.targets.h200 import HopperTarget, h200
+
+if TYPE_CHECKING:
+    from warploom.compiler.compiled import Compiled
+    from warploom.passes.driver import Lowered
+    from warploom.pipeline.schedule import PipelineSchedule
+    from warploom.sim import RoleCosts
 
 Knobs = dict[str, Any]
 Tile = tuple[int, int, int]
 DEFAULT = {"bf16": (256, 256, 64), "fp8": (256, 256, 128)}
-TILES = {"single_buffer": (128, 128, 64)}  # default tiles other than the double-buffer kernels
+
+
+def usual_tile(name: str, dtype: str) -> Tile | None:
+    """The default tile of a schedule other than the double-buffer ones: a step of 128 bytes."""
+    if name != "single_buffer":
+        return None
+    return (128, 128, 128 if dtype in ("fp8", *MICROSCALED) else 64)
 
 
 def parse_tile(text: str | None, dtype: str, default: Tile | None = None) -> Tile:
@@ -53,6 +56,8 @@ def built_in(
 ) -> PipelineSchedule:
     """The built-in schedule of that name; the tile does not enter the order of single_buffer."""
     if name != "single_buffer":
+        from warploom.pipeline.schedules.shipped import shipped
+
         shape = None if mma is None else parse_tile(mma, dtype)
         return shipped(name, parse_tile(tile, dtype), dtype, mma=shape, **knobs)[0]
     if knobs:
@@ -60,17 +65,32 @@ def built_in(
             f"single_buffer has no knobs, {', '.join(knobs)} given",
             why="its order and waits come from its barriers and the code generator",
         )
+    from warploom.pipeline.amd_target.cost import AMDScheduleHints
+    from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
+
     return SingleBufferSchedule(2, AMDScheduleHints(4, 4, 2, 16, 16, 2, 2))
 
 
-LISTED = {name: one for name, one in shipped_kernels().items() if one.listed}
-KERNELS = {name: one for name, one in LISTED.items() if one.target == "h200"}
 WHOLE = 128  # the size of an axis that is used whole, unless stated
 _NAME = re.compile(
     r"(?P<kernel>[a-z0-9_]+?)(?:@(?P<said>.+?))?_(?P<sizes>\d+(?:x\d+)+)_(?P<tags>w\d+(?:_\w+)?)"
 )
 WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
 _DTYPES = {"fp8": "e4m3", "fp16": "f16"}
+
+
+@lru_cache(maxsize=1)
+def listed() -> Mapping[str, Shipped]:
+    """The shipped kernels that commands know, of all targets."""
+    from warploom.kernels.registry import shipped
+
+    return {name: one for name, one in shipped().items() if one.listed}
+
+
+@lru_cache(maxsize=1)
+def hopper_kernels() -> Mapping[str, Shipped]:
+    """Those for the H200."""
+    return {name: one for name, one in listed().items() if one.target == "h200"}
 
 
 @dataclass(frozen=True)
@@ -102,6 +122,8 @@ class NamedKernel:
     @property
     def declaration(self) -> Shipped | None:
         """What is declared of it, if it ships."""
+        from warploom.kernels.registry import declaration_of
+
         return declaration_of(self.tile_kernel)
 
     @property
@@ -118,6 +140,8 @@ class NamedKernel:
     @property
     def left_out(self) -> frozenset[str]:
         """The optional tensors: commands name none of them, but for a kernel's main results."""
+        from warploom.runtime.attention_grad import TOGETHER
+
         optional = {t.name for t in self.tile_kernel.signature.tensors if t.optional}
         apart = {"dv"} if dict(self.whole).get("d", WHOLE) > TOGETHER else set()
         wanted = self.declaration.outputs if self.declaration else frozenset()
@@ -155,6 +179,10 @@ class NamedKernel:
     @cached_property
     def compiled(self) -> Compiled:
         """Its passes; optional tensors are left out, scalars count as positive."""
+        from warploom.compiler.compiled import Compiled, compile_kernel
+        from warploom.compiler.tuned import tuned_pins
+        from warploom.kernels.measured import LONG
+
         chosen = dict(self.choices)
         whole = self.tile_kernel.whole_axes(self.types, constants=chosen, without=self.left_out)
         sizes = self.whole_sizes(whole)
@@ -214,10 +242,14 @@ class NamedKernel:
 
     def costs(self, document: RolesDocument) -> RoleCosts:
         """What the document's ops cost."""
+        from warploom.compiler.pricing import role_costs
+
         return role_costs(replace(self.lowered, document=document), self.target)
 
     def after(self, name: str) -> str:
         """What the kernel is after a pass, as text; of the config shown."""
+        from warploom.compiler import pass_list
+
         name = pass_list.ALIASES.get(name, name)
         if name == "codegen" and self.compiled.loops:
             return self.source(self.lowered.document)
@@ -225,6 +257,8 @@ class NamedKernel:
 
     def source(self, document: RolesDocument) -> str:
         """The kernel with a document's programs as one CUDA source."""
+        from warploom.compiler.emit_cuda import emit_kernel
+
         return emit_kernel(replace(self.lowered, document=document), self.target).text
 
 
@@ -279,7 +313,7 @@ def with_choices(kernel: NamedKernel, said: Mapping[str, object], spec: str) -> 
 
 def kernel_names() -> tuple[str, ...]:
     """The shipped kernels."""
-    return tuple(KERNELS)
+    return tuple(hopper_kernels())
 
 
 def described(tile_kernel: TileKernel) -> str:
@@ -297,16 +331,16 @@ def kernel_named(
 
 
 def _named(spec: str, tile: str | None, dtype: str | None) -> NamedKernel | None:
-    if spec.partition("@")[0] in LISTED and not _NAME.fullmatch(spec):
+    if spec.partition("@")[0] in listed() and not _NAME.fullmatch(spec):
         name, said = split_spec(spec)
-        kind = dtype or LISTED[name].dtype
-        return with_tile(with_choices(NamedKernel(LISTED[name].kernel, kind), said, spec), tile)
+        kind = dtype or listed()[name].dtype
+        return with_tile(with_choices(NamedKernel(listed()[name].kernel, kind), said, spec), tile)
     name, found = spec, _NAME.fullmatch(spec)
-    if found is None or found["kernel"] not in KERNELS:
+    if found is None or found["kernel"] not in hopper_kernels():
         return None
     if tile is not None:
         raise ConfigError(f"{name} has its tile in its name", where="--tile", fix="drop it")
-    return _from_name(found, dtype or KERNELS[found["kernel"]].dtype)
+    return _from_name(found, dtype or hopper_kernels()[found["kernel"]].dtype)
 
 
 _known = lru_cache(maxsize=64)(_named)  # names without a file, which may change
@@ -314,7 +348,9 @@ _known = lru_cache(maxsize=64)(_named)  # names without a file, which may change
 
 def _from_name(found: re.Match[str], dtype: str) -> NamedKernel | None:
     said = assignments((found["said"] or "").split(",") if found["said"] else (), found[0])
-    kernel = with_choices(NamedKernel(KERNELS[found["kernel"]].kernel, dtype), said, found[0])
+    kernel = with_choices(
+        NamedKernel(hopper_kernels()[found["kernel"]].kernel, dtype), said, found[0]
+    )
     numbers = [int(n) for n in found["sizes"].split("x")]
     named = [name for name, extent in kernel.config.tile if extent > 1]
     if len(numbers) != len(named):

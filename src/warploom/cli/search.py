@@ -15,7 +15,7 @@ from warploom.autotune.joint_report import to_svg, to_table
 from warploom.autotune.subjects import finer_splits
 from warploom.cli.author import called, user_object
 from warploom.cli.gpu import Tried, why_no_gpu
-from warploom.cli.kernels import KERNELS, NamedKernel, assignments, built_in, with_choices
+from warploom.cli.kernels import NamedKernel, assignments, built_in, kernel_names, with_choices
 from warploom.cli.knobs import Dtype, element_type
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, require_ending, working, write_file
@@ -165,7 +165,7 @@ def search_command(
     require_ending(output, ".json")
     require_ending(plot, ".svg", option="--plot")
     name = schedule.partition("@")[0]
-    kernel = kernel_of_spec(schedule, dtype) if name in KERNELS or ":" in name else None
+    kernel = kernel_of_spec(schedule, dtype) if name in kernel_names() or ":" in name else None
     if kernel is not None:
         _refuse_options_of_others(schedule, (tile, mma, model, split, output, build, evaluations))
         choices = dict(kernel.choices) | assignments(choose or (), "--set")

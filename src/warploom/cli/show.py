@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warploom.cli.arguments import SpecArgument, complete_source
-from warploom.cli.kernels import KERNELS, NamedKernel, described, kernel_names, tile_extents
+from warploom.cli.kernels import NamedKernel, described, hopper_kernels, kernel_names, tile_extents
 from warploom.cli.knobs import Request, with_request
 from warploom.cli.screen import (
     Answer,
@@ -23,7 +23,6 @@ from warploom.cli.screen import (
 )
 from warploom.cli.source import kernel_of_spec, load, look_up, with_settings
 from warploom.cli.subject import Subject
-from warploom.compiler import pass_list
 from warploom.errors import ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.schedule_ops import Phase
@@ -80,6 +79,8 @@ def show_command(
         found = {"schedules": list(SCHEDULES), "kernels": list(kernel_names())}
         return Answer(_list, lambda: found)
     if passes:
+        from warploom.compiler import pass_list
+
         of = request.target or "h200"
         names_of = [row.name for row in pass_list.passes_of(of)]
         return Answer(lambda: pass_list.screen(of), lambda: names_of, raw=True)
@@ -163,6 +164,8 @@ def _after(found: Subject | NamedKernel, name: str) -> str:
 def _dumped(found: Subject | NamedKernel, folder: Path) -> str:
     kernel = _tile_kernel(found, "--dump-passes")
     with working(f"deriving {kernel.tile_kernel.name}"):
+        from warploom.compiler import pass_list
+
         return pass_list.dump(kernel.compiled, folder, kernel.config)
 
 
@@ -175,7 +178,7 @@ def _list() -> str:
     }
     rows = [(name, schedules[name]) for name in SCHEDULES]
     lines = ["counter schedules (MI355X):", *_rows(rows), "kernels (H200):"]
-    kernels = [(name, described(one.kernel)) for name, one in KERNELS.items()]
+    kernels = [(name, described(one.kernel)) for name, one in hopper_kernels().items()]
     return "\n".join([*lines, *_rows(kernels)])
 
 

@@ -29,7 +29,7 @@ from warploom.compiler.compile_cache import (
     verdict_of,
 )
 from warploom.compiler.cubin import Cubin, SpillWarning, announced, compile_source, ptx_of, sass_of
-from warploom.compiler.emit_cuda import emit_kernel, stated_module
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.compiler.pricing import priced, role_costs
 from warploom.compiler.similar import similar_pins
 from warploom.compiler.tuned import tuned_pins
@@ -65,6 +65,7 @@ from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.passes.rewrites import rewrite
 from warploom.passes.row_module import build_row_module
 from warploom.passes.simt_layout import has_products
+from warploom.passes.stated_module import stated_module
 from warploom.passes.thread_module import build_thread_module
 from warploom.passes.unroll import unrolled
 from warploom.report import CodeReport
@@ -632,8 +633,8 @@ class Compiled:
             require_composed(lowered.documents)
             module = stated_module(self.kernel, lowered)
             require_covered(module)
-            source = emit_pipelined(module, self.target, stamps=stamps)
             require_computed(module)
+            source = emit_pipelined(module, self.target, stamps=stamps)
             keep_source(self.rewritten, config, self.target, source)
         return self._built(config, source)
 

@@ -1,9 +1,9 @@
 """The source of a Python function: its syntax tree with the lines it has in the author's file."""
 
 import ast
-import inspect
+import linecache
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, NoReturn
@@ -100,6 +100,11 @@ def read_source(function: Callable[..., Any]) -> Source:
             why="a kernel and the functions it calls are read from their source",
             fix="write it as a Python function",
         )
+    quick = _read_def(function, code) if name != "<lambda>" else None
+    if quick is not None:
+        return quick
+    import inspect  # noqa: PLC0415 (it loads a tokenizer, and few need it)
+
     try:
         lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError, SyntaxError) as problem:
@@ -111,18 +116,61 @@ def read_source(function: Callable[..., Any]) -> Source:
         ) from None
     if name == "<lambda>":
         return _read_lambda(code)
-    text = textwrap.dedent("".join(lines))
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    tree = ast.parse(text).body[0]
-    ast.increment_lineno(tree, first - 1)
-    if not isinstance(tree, ast.FunctionDef):
+    found = _read_lines(code, lines, first)
+    if found is None:
         raise KernelSyntaxError(
             f"'{name}' is not a plain function",
             where=f"{code.co_filename}:{first}",
             why="only functions written with def, or lambdas, can be read",
             fix="write it as def name(...): ...",
         )
+    return found
+
+
+def _read_lines(code: CodeType, lines: Sequence[str], first: int) -> Source | None:
+    """The function that lines hold; None where they hold something else."""
+    text = textwrap.dedent("".join(lines))
+    tree = ast.parse(text).body[0]
+    ast.increment_lineno(tree, first - 1)
+    if not isinstance(tree, ast.FunctionDef):
+        return None
+    indent = _indent(lines[0])
     return Source(code.co_filename, first, tuple(x.rstrip("\n") for x in lines), indent, tree)
+
+
+def _read_def(function: Callable[..., Any], code: CodeType) -> Source | None:
+    """A function from the lines of its bytecode and those that follow further in, which may have
+    none. ``inspect`` finds the same by a tokenizer, in many times the time; None where these lines
+    alone make no function.
+    """
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, getattr(function, "__globals__", None))
+    first, last = code.co_firstlineno, _last_line(code)
+    if not 1 <= first <= last <= len(lines):
+        return None
+    indent, stop = _indent(lines[first - 1]), last
+    for at in range(last, len(lines)):
+        said = lines[at].strip()
+        if not said or said.startswith("#"):
+            continue
+        if _indent(lines[at]) <= indent:
+            break
+        stop = at + 1
+    try:
+        return _read_lines(code, lines[first - 1 : stop], first)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _last_line(code: CodeType) -> int:
+    """The last line of which there is bytecode."""
+    inner = (_last_line(c) for c in code.co_consts if isinstance(c, CodeType))
+    ends = (end for _, end, _, _ in code.co_positions() if end is not None)
+    return max([code.co_firstlineno, *inner, *ends])
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _read_lambda(code: CodeType) -> Source:
@@ -130,6 +178,8 @@ def _read_lambda(code: CodeType) -> Source:
 
     Bytecode says where the body lies; a statement may hold several lambdas.
     """
+    import inspect  # noqa: PLC0415 (it loads a tokenizer, and few need it)
+
     first = code.co_firstlineno
     known = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])]
     all_lines = inspect.findsource(code)[0]

@@ -41,6 +41,7 @@ TRIPS = Sym(SymKind.LET, "trips")
 END = Sym(SymKind.LET, "end")
 INSTANCE = Sym(SymKind.THREAD, "instance")
 Values = dict[Sym, int]
+_WORK = (ops.Vector, ops.Mma, ops.BulkStore, ops.Meet)  # what who rests in a tile leaves out
 TurnKey = tuple[str, tuple[int, ...], int]  # what counts a turn, where, for which instance
 
 
@@ -188,7 +189,7 @@ class RoleRun:
         self.in_flight: dict[str, int] = dict.fromkeys(self.accumulators, 0)
         self.read_in_flight: dict[str, int] = dict.fromkeys(self.accumulators, 0)
         self.pending: list[Callable[[], None]] = []
-        self.ended = False
+        self.ended = self.rests = False
         self.groups: list[Group] = []
         self.open = Group()
         self.stores: list[Group] = []
@@ -308,6 +309,8 @@ class RoleRun:
             for bound in tiles.lets:
                 self.values[bound.name] = self._number(bound.value)
             mine = not self.role.alternates or visit % self.role.instances == self.instance
+            works = self.role.works
+            self.rests = works is not None and not self._number(works)
             self.ended = False
             for n, phase in enumerate(self.role.earlier):
                 rings = {r.name for r in self.module.earlier[n].rings}
@@ -429,6 +432,8 @@ class RoleRun:
                 for t in range(self._number(op.start), self._number(op.stop)):
                     self.values[T_STEP] = t
                     yield from self._run(op.body)
+            elif self.rests and isinstance(op, _WORK):
+                yield None
             else:
                 yield from self._execute(op)
                 yield None

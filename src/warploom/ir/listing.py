@@ -99,6 +99,8 @@ def _role(module: KernelModule, role: Role) -> Iterator[str]:
     for bound in tiles.lets:
         yield f"    {text(bound.name)} = {text(bound.value)}"
     yield from _hints(role)
+    if role.works is not None:
+        yield f"    instances work where {text(role.works)}, and only synchronise elsewhere"
     phases: tuple[TileLoop | LoopPhase, ...] = (*role.earlier, tiles)
     for phase in phases:
         yield from _indented(_loop(phase), 4)

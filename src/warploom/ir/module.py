@@ -225,6 +225,7 @@ class Role:
     ``earlier``: loops of every tile before the last one, which ``tiles`` has. ``uniform``: which
     instance a warp belongs to is read from one lane, so that the assembler knows it for a number of
     the warp. ``finds_next``: it looks for its next tile while the first product of one runs.
+    ``works``: whether an instance has work in a tile; where it has none, it only synchronises.
     """
 
     name: str
@@ -242,6 +243,7 @@ class Role:
     earlier: tuple[LoopPhase, ...] = ()
     uniform: bool = False
     finds_next: bool = False
+    works: IntExpr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

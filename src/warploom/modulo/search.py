@@ -318,8 +318,11 @@ class _Search:
         return False
 
     def _gallop(self) -> None:
-        """Steps 1, 2, 4, ... upward with the heuristic; with everything when steps are large."""
-        ii, step = min(max(self.low, 2), self.top), 1
+        """Steps 1, 2, 4, ... upward with the heuristic; with everything when steps are large.
+
+        Where a gap is allowed the first step is as large.
+        """
+        ii, step = min(max(self.low, 2), self.top), max(1, int(self.options.gap * self.low))
         while self.high is None:
             last = step >= self.low or ii >= self.top
             hard = last or self.attempter.small()

@@ -9,8 +9,8 @@ values, steps of vector work. What has no expression is refused at the author's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 from warploom.ir import mbarrier_dialect as roles, operations as ops
 from warploom.ir.expr import (
@@ -47,7 +47,7 @@ from warploom.ir.operations import Operation, Statement, StepLoop, VectorKind
 from warploom.ir.rings import NamedBarrier, Side
 from warploom.ir.tile import Broadcast, Dot, DType, Indices, Kernel, Load, Loop, Pointwise, Store
 from warploom.ir.tile_schedule import RANK, grid_of, let
-from warploom.ir.types import Line
+from warploom.ir.types import relative, short
 from warploom.passes.body import only_products, refusal
 from warploom.passes.driver import Lowered
 from warploom.passes.fuse import START, SUMS
@@ -55,9 +55,15 @@ from warploom.passes.hoist_full_wait import interrupted
 from warploom.passes.layout import Form
 from warploom.passes.loop_ops import CONSUMER, product_name, takes_turns
 from warploom.passes.module_numbers import T_STEP, TRIPS, Numbers, refuse
-from warploom.passes.module_vector import COL, INSTANCE, ROW, WARP, VectorWork, short
+from warploom.passes.module_vector import COL, INSTANCE, ROW, WARP, VectorWork
 from warploom.passes.smem_budget import staged_stores
-from warploom.passes.smem_layout import LINE_BYTES, SlotRing, SlotTile, list_of
+from warploom.passes.smem_layout import (
+    LINE_BYTES,
+    SlotRing,
+    SlotTile,
+    grouped_vars,
+    list_of,
+)
 from warploom.passes.smem_ops import by_columns, early_array, early_vectors, puts, sees, share_of
 from warploom.passes.split_k import MEET, inbox_bytes, meeting_of
 from warploom.passes.split_mma import FIRST, REST
@@ -77,9 +83,6 @@ from warploom.passes.warp_specialize import (
 )
 from warploom.targets.h200 import WGMMA_ROWS
 
-__all__ = ["build_module", "relative"]
-
-T = TypeVar("T")
 ROOMY = 176  # registers of arrays that leave some for numbers of the warp
 ALIGNMENT = 16  # bytes: what copies need of addresses and rows
 WARP_ROWS = 16
@@ -252,6 +255,7 @@ class _Builder:
             earlier=tuple(b.phase(program.name) for b in before),
             uniform=program.name == CONSUMER and self._is_uniform((*before, self)),
             finds_next=program.name == CONSUMER and self._finds_next(),
+            works=self._works() if program.name == CONSUMER else None,
         )
 
     def _is_uniform(self, every: tuple[_Builder, ...]) -> bool:
@@ -265,6 +269,19 @@ class _Builder:
         several = self.loop.times > 1 or (several and adds_products(self.loop))
         found |= several and not self.layout.crowded
         return found or all(only_products(b.body) for b in every)
+
+    def _works(self) -> IntExpr | None:
+        """Where CTAs keep one pace, a consumer whose rows lie past a group's end rests: else they
+        come apart and read again what they share.
+        """
+        config = self.config
+        if not config.cta_sync_interval or config.consumer_warpgroups == 1:
+            return None
+        if not self._finds_next():
+            return None
+        rows = grouped_vars(self.kernel)[1]
+        first = self.numbers.position(rows, None) + 64 * self.layout.blocks * self.instance
+        return lift(first < self.numbers.end_of(rows))
 
     def _finds_next(self) -> bool:
         """Whether consumers look for their next tile while the first product of one runs."""
@@ -833,15 +850,3 @@ class _RowNumbers(Numbers):
                 return self._pointwise(op, [self.value(a) for a in op.args])
             case _:
                 raise refuse("this value picks no rows", self.body.values[name].line)
-
-
-def relative(value: T) -> T:
-    """A value with every line in it relative to the author's file."""
-    if isinstance(value, Line):
-        return short(value)  # type: ignore[return-value]
-    if isinstance(value, tuple):
-        return tuple(relative(v) for v in value)  # type: ignore[return-value]
-    if is_dataclass(value) and not isinstance(value, type):
-        changed = {f.name: relative(getattr(value, f.name)) for f in fields(value)}
-        return replace(value, **changed)
-    return value

@@ -45,7 +45,7 @@ from warploom.ir.tile import (
     Whole,
 )
 from warploom.ir.tile_schedule import let
-from warploom.ir.types import BLOCK_ROWS, Access, Line
+from warploom.ir.types import BLOCK_ROWS, Access, short
 from warploom.passes.body import line_of, refusal
 from warploom.passes.fuse import Step, fresh_product, is_column_sum
 from warploom.passes.layout import Array, Form, part_sums
@@ -573,13 +573,6 @@ class VectorWork:
 def register_of(array: Array, block: Expr = B) -> IntExpr | None:
     """The register of a row's value; of tiles the one that the layout names."""
     return None if array.form in (Form.TILE, Form.PACKED) else lift(2 * block + HALF)
-
-
-def short(line: Line | None) -> Line | None:
-    """A line without the folder of its file: modules do not name places of a machine."""
-    from pathlib import PurePath  # noqa: PLC0415 (one use)
-
-    return None if line is None else replace(line, file=PurePath(line.file).name)
 
 
 class Writer:

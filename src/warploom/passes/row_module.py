@@ -57,10 +57,9 @@ from warploom.ir.tile import (
     Whole,
 )
 from warploom.ir.tile_schedule import TILE, TileAxis, TileSchedule, grid_of
-from warploom.ir.types import Access
+from warploom.ir.types import Access, relative, short
 from warploom.passes.body import line_of, refusal
-from warploom.passes.build_module import ALIGNMENT, relative
-from warploom.passes.module_vector import short
+from warploom.passes.build_module import ALIGNMENT
 
 THREADS = 256
 EACH = 8  # elements of a lane

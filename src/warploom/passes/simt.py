@@ -73,8 +73,8 @@ from warploom.ir.tile import (
     results,
     walk,
 )
+from warploom.ir.types import short
 from warploom.passes.body import refusal
-from warploom.passes.module_vector import short
 from warploom.passes.simt_layout import (
     VECTOR_BYTES,
     WARP,

@@ -18,7 +18,7 @@ from warploom.ir.module import (
 from warploom.ir.threads import ThreadProgram
 from warploom.ir.tile import Kernel, Walk
 from warploom.ir.tile_schedule import SMS
-from warploom.passes.build_module import relative
+from warploom.ir.types import relative
 from warploom.passes.simt import build_thread_program
 
 

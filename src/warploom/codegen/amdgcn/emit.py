@@ -210,7 +210,9 @@ P_co = TypeVar("P_co", bound=Gated, covariant=True)
 
 @dataclass(frozen=True, kw_only=True)
 class EmittedKernel(Generic[P_co]):
-    """A kernel as IR and assembly. ``gate`` is exact unless the caller asked not to insist."""
+    """A kernel as IR and assembly. ``gate`` is exact unless the caller asked not to insist;
+    ``code`` is the object, where LLVM wrote it beside the text.
+    """
 
     plan: P_co
     ir: str
@@ -218,6 +220,7 @@ class EmittedKernel(Generic[P_co]):
     assembly: str
     gate: GateReport
     sidecar: dict[str, Any]
+    code: bytes | None = None
 
 
 def emit_kernel(
@@ -241,12 +244,16 @@ def emit_kernel(
     plan = plan_kernel(document, tile, text=text, ragged_k=ragged_k)
     if to_object and writes_out(plan):
         require_assembler()
-    done = compiled(plan, kernel_ir, sidecar, None, written_out=writes_out(plan))
+    done = compiled(
+        plan, kernel_ir, sidecar, None, written_out=writes_out(plan), to_object=to_object
+    )
     if done.gate.resources.spills and may_write_out(plan) and not writes_out(plan):
         if to_object:
             require_assembler()
         plan = replace(plan, written_out=True)
-        done = compiled(plan, kernel_ir, sidecar, None, written_out=writes_out(plan))
+        done = compiled(
+            plan, kernel_ir, sidecar, None, written_out=writes_out(plan), to_object=to_object
+        )
     if insist:
         require_registers(plan, done.gate.resources)
         done.gate.require()
@@ -260,13 +267,14 @@ def compiled(
     require: Callable[[P, Resources], None] | None,
     *,
     written_out: bool,
+    to_object: bool = False,
 ) -> EmittedKernel[P]:
     """The kernel of a plan, compiled and gated; with ``require`` it must fit and be exact."""
     document = plan.document
     if document.machine is not None:
         document.machine.require_storage(plan.lds_bytes, f"kernel {document.name}")
     ir = ir_of(plan)
-    made = compile_ir(ir)
+    made = compile_ir(ir, to_object=to_object and not written_out)
     gate = check_isa(plan, made.assembly)
     if require is not None:
         require(plan, gate.resources)
@@ -278,6 +286,7 @@ def compiled(
         assembly=made.assembly,
         gate=gate,
         sidecar=described(plan, gate.resources, {"llvm": made.llvm, "llvmlite": made.llvmlite}),
+        code=made.code,
     )
 
 
@@ -289,7 +298,8 @@ def write_kernel(kernel: EmittedKernel[Gated], folder: Path) -> tuple[Path, ...]
     parts: dict[str, bytes] = {
         "ll": kernel.ir.encode(),
         "s": kernel.assembly.encode(),
-        "o": compile_object(kernel.ir, kernel.assembly, written_out=kernel.written_out),
+        "o": kernel.code
+        or compile_object(kernel.ir, kernel.assembly, written_out=kernel.written_out),
         "json": sidecar_text(kernel.sidecar).encode(),
         "schedule.json": write_schedule(kernel.plan.document).encode(),
     }

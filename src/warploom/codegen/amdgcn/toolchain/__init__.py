@@ -32,23 +32,29 @@ _NEWEST = {  # an instruction that an assembler of this chip knows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledKernel:
-    """Assembly text and the versions that made it."""
+    """Assembly text and the versions that made it; with it the object, where it was asked for."""
 
     assembly: str
     llvm: str
     llvmlite: str
+    code: bytes | None = None
 
 
-def compile_ir(ir: str, cpu: str = "gfx950") -> CompiledKernel:
-    """Compile to assembly in a subprocess. Raises ``BackendError`` with LLVM's own message."""
-    result = _worker(ir, "assembly", cpu)
+def compile_ir(ir: str, cpu: str = "gfx950", *, to_object: bool = False) -> CompiledKernel:
+    """Compile to assembly in a subprocess. Raises ``BackendError`` with LLVM's own message.
+
+    ``to_object``: LLVM writes the object in the same process, where no assembler is at hand.
+    """
+    both = to_object and find_assembler(cpu) is None
+    result = _worker(ir, "assembly+object" if both else "assembly", cpu)
+    code = base64.b64decode(result.pop("object")) if both else None
     match = re.search(r"([\w.]+)@gotpcrel", result["assembly"])
     if match:
         raise BackendError(
             f"LLVM does not know the intrinsic {match[1]!r}; it emitted a call",
             fix="install a newer llvmlite",
         )
-    return CompiledKernel(**result)
+    return CompiledKernel(**result, code=code)
 
 
 def _target(cpu: str) -> tuple[str, ...]:

@@ -107,24 +107,14 @@ class Part:
         role = self.role("consumer")
         others = others_lines(self.document, role, shared=self.loop.crowded)
         tile = self.role_tile(role, self.plain, copies)
-        if self.rests():
-            groups, table = self.loop.schedule.groups, self.plain
-            assert groups is not None
-            rows = groups.rows.var
+        works, table = self.loop.consumer.works, self.plain
+        if works is not None:
             for name in {e.op for _, row in role.phases() for e in row if hasattr(e, "op")}:
                 table = table.with_op(name, lambda e, s: [])  # what others wait for is left
             idle = indent(self.role_tile(role, table, None), 2)
-            first = f"pos_{rows} + {64 * self.loop.blocks} * instance"
-            tile = [f"if ({first} < end_{rows}) {{", *indent(tile, 2)]
+            tile = [f"if ({self.printer.text(works)}) {{", *indent(tile, 2)]
             tile += ["} else {  // the group has no rows here", *idle, "}"]
         return [*self.trip_lines(), *others, *self.read_ahead(), *steps, *tile]
-
-    def rests(self) -> bool:
-        """Whether a consumer whose rows lie past a group's end leaves its products out: where CTAs
-        keep one pace, else they come apart and read again what they share.
-        """
-        loop = self.loop
-        return bool(loop.pace) and loop.consumers > 1 and loop.consumer.finds_next
 
     def places(self) -> list[str]:
         """Where a consumer's thread finds its elements."""
@@ -310,7 +300,8 @@ class Part:
     def pace_lines(self, program: RoleProgram) -> list[str]:
         """Where the producer waits for those of other CTAs."""
         pace = self.context.module.role(program.name).pace
-        late = "gridDim.x / 4" if self.rests() else "gridDim.x / 16"  # who rests is early
+        rests = self.loop.consumer.works is not None
+        late = "gridDim.x / 4" if rests else "gridDim.x / 16"  # who rests is early
         meet = (
             f"{device.keep_pace}((unsigned*){self.context.work()}, ++paces, {late});"
             if pace

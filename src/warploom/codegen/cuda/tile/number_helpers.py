@@ -79,9 +79,9 @@ NUMBER_HELPERS = {
         "    ((uint32_t*)to)[i] = __funnelshift_r(w[i], w[i + 1], shift % 4 * 8);\n}\n"
     ),
     "store_shifted": (
-        "// B bytes of each lane that lie beside those of the next: the multiples of 16 among them at\n"
-        "// once, which begin with the last bytes of the lane before; the bytes at the ends that no\n"
-        "// lane moves so by elements. Every lane of a warp comes here. here: the lane's bytes exist.\n"
+        "// B bytes of each lane, beside those of the next: from multiples of 16 on at once, with\n"
+        "// the last bytes of the lane before; at both ends of a warp's bytes by elements. Every\n"
+        "// lane of the warp comes here; here: the lane's bytes exist.\n"
         "template <int B, class T>\n"
         "DEVICE void store_shifted(T* at, const T* from, bool here, bool before, bool after) {\n"
         "  uint32_t w[B / 4 + 4];\n"
