@@ -395,6 +395,7 @@ NEEDS: dict[str, tuple[str, ...]] = {  # what functions call themselves
     "store_line": ("store_global4",),
     "stream_line": ("stream_global4",),
     "store_bytes": ("load_bytes",),
+    "store_shifted": ("shift_cover", "store_bytes"),
     "keep_pace": ("load_acquire",),
     **{f"add_pair_{kind}": (f"pack_{kind}", f"to_{kind}") for kind in ("bf16", "f16")},
     **{f"add_element_{kind}": (f"add_pair_{kind}",) for kind in ("f32", "bf16", "f16")},
