@@ -13,11 +13,11 @@ import typer
 
 from warploom.cli.arguments import SpecArgument, complete_source
 from warploom.cli.kernels import (
-    TILES,
     NamedKernel,
     assignments,
     parse_tile,
     tile_extents,
+    usual_tile,
 )
 from warploom.cli.knobs import Request, with_request
 from warploom.cli.screen import (
@@ -39,7 +39,8 @@ from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.compiler import amd_pass_list, module_source, pass_list
 from warploom.compiler.cubin import compile_source, find_toolchain
-from warploom.errors import BackendError, ConfigError
+from warploom.errors import BackendError, ConfigError, GeometryError
+from warploom.ir import KernelShape
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.schedule_ops import OpRole, Phase
 from warploom.pipeline.compile import OnRace
@@ -249,10 +250,13 @@ def emit_gfx950_command(
         return emit_tile_kernel(named, spec, request.tile, output)
     text = None if named is None else gemm_tile_kernel(named.compiled.kernel)
     spec = (schedule or "fourwave") if text else spec
-    block = parse_tile(request.tile, kind, TILES.get(spec))
+    block = parse_tile(request.tile, kind, usual_tile(spec, kind))
     said = request.tile is not None
-    ready = _ready(spec, block, kind, mma, request.sync, races=races, said=said)
+    ready = _ready(
+        spec, block, kind, mma, request.sync, races=races, said=said, typed=bool(request.dtype)
+    )
     tile = ready.tile
+    kind = tile.mfma.element.value
     block = (tile.block_m, tile.block_n, tile.block_k)
     subject = Subject(spec=spec, document=ready.document, tile=block, dtype=kind)
     with working(f"emitting {subject.name}"):
@@ -377,12 +381,15 @@ def _ready(
     *,
     races: bool,
     said: bool,
+    typed: bool,
 ) -> ReadyKernel:
-    """The schedule a spec names, for a tile."""
+    """The schedule a spec names, for a tile; ``said``, ``typed``: the tile and its type are the
+    caller's.
+    """
     element = element_type(kind)
     shape = None if mma is None else parse_tile(mma, kind)
     if spec not in SCHEDULES:
-        return _from_source(spec, block, element, shape, races=races, said=said)
+        return _from_source(spec, block, element, shape, races=races, said=said, typed=typed)
     on_race: OnRace = "skip" if races else "raise"
     return ready_kernel(spec, block, element, mma=shape, sync=sync, on_race=on_race)
 
@@ -413,8 +420,9 @@ def _from_source(
     *,
     races: bool,
     said: bool,
+    typed: bool,
 ) -> ReadyKernel:
-    """A document or an author's schedule, with the tile it is to work on: its own by default."""
+    """A document or an author's schedule, with its own tile and element type by default."""
     subject = load(spec)
     if isinstance(subject.document, RolesDocument):
         raise BackendError(
@@ -431,12 +439,32 @@ def _from_source(
     grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)
     own = document.shape
     if own is None and not said and any(e.op.role is OpRole.SHARED_STORE for e in document.kernel):
-        block = TILES["single_buffer"]
+        block = usual_tile("single_buffer", element.value) or block
+    if own is not None:
+        element = _element_of(own, element, typed, spec)
     if own is not None and (not said or own.tile == block):
         block, mma = own.tile, mma or own.mma
     tile = gfx950.gemm_tile(*block, element, mma=mma, waves=grid)
     reasons = tuple((Phase[name.upper()], i, text) for (name, i), text in subject.reasons().items())
     return ReadyKernel(document=document, tile=tile, reasons=reasons)
+
+
+def _element_of(own: KernelShape, asked: ElementType, typed: bool, spec: str) -> ElementType:
+    """The element type of a schedule's own shape; what the caller names must have its size."""
+    known = {t.value: t for t in ElementType}
+    if own.dtype not in known:  # "16-bit": bf16, or fp16 where the caller says so
+        same = asked.bits == 16 or own.dtype != "16-bit"
+    else:
+        same = asked is known[own.dtype] or not typed
+        asked = known[own.dtype]
+    if not same:
+        raise GeometryError(
+            f"the schedule is for {own.dtype} elements",
+            where=spec,
+            why="its waits count the loads of such tiles",
+            fix="leave --dtype out, or compile the schedule anew with it",
+        )
+    return asked
 
 
 group = typer.Typer(

@@ -35,7 +35,13 @@ from warploom.targets.h200 import HopperTarget, h200
 Knobs = dict[str, Any]
 Tile = tuple[int, int, int]
 DEFAULT = {"bf16": (256, 256, 64), "fp8": (256, 256, 128)}
-TILES = {"single_buffer": (128, 128, 64)}  # default tiles other than the double-buffer kernels
+
+
+def usual_tile(name: str, dtype: str) -> Tile | None:
+    """The default tile of a schedule other than the double-buffer ones: a step of 128 bytes."""
+    if name != "single_buffer":
+        return None
+    return (128, 128, 128 if dtype in ("fp8", *MICROSCALED) else 64)
 
 
 def parse_tile(text: str | None, dtype: str, default: Tile | None = None) -> Tile:
