@@ -40,7 +40,10 @@ from warploom.ir.format1 import counter_document_of, read_schedule
 from warploom.ir.tile import Kernel
 
 AssemblyArgument = Annotated[
-    Path, typer.Argument(metavar="KERNEL.s", help="Assembly that `warploom emit gfx950` wrote, or its folder.")
+    Path,
+    typer.Argument(
+        metavar="KERNEL.s", help="Assembly `warploom emit gfx950` wrote, or its folder."
+    ),
 ]
 SidecarOption = Annotated[
     Path | None, typer.Option(help="The kernel's JSON; default: KERNEL.json beside it.")

@@ -38,16 +38,20 @@ class Read:
 
 def reads(low: Lowering, transfer: Transfer, layout: Layout) -> Iterator[Read]:
     """The reads that bring a tile's elements into a layout."""
+    if not layout:
+        form = memory_type(low.plan.values[transfer.value.name].dtype)
+        yield Read("0", 0, form, 4, 1)
+        return
     if not transfer.wide:
         along = layout[0][1]
         base = _entry(low, f"mul i32 {low.state.base(along)}, 4")
-        form = memory_type(low.plan.values[transfer.load.result.name].dtype)
+        form = memory_type(low.plan.values[transfer.value.name].dtype)
         for start, run in reads_of(transfer, layout):
             kind = form if run == 1 else f"<{run} x {form}>"
             yield Read(base, 4 * along.offsets[start], kind, 4 * run, run)
         return
     (_, rows), (var, along) = layout
-    size = low.plan.values[transfer.load.result.name].dtype.bits // 8
+    size = low.plan.values[transfer.value.name].dtype.bits // 8
     for start, run in reads_of(transfer, layout):
         r, i = divmod(start, along.count)
         if var == transfer.column:
@@ -60,6 +64,20 @@ def reads(low: Lowering, transfer: Transfer, layout: Layout) -> Iterator[Read]:
             lane = _turned(low, transfer, rows, along, rows.offsets[r], inner)
             below = (along.offsets[i] - inner) * transfer.row_bytes
             yield Read(lane, below, "<2 x i32>", 8, run, turned=True)
+
+
+def written_at(
+    low: Lowering, transfer: Transfer, layout: Layout, row: int, column: int
+) -> tuple[str, int]:
+    """Where a lane writes a run of a computed tile: its byte, and a further constant.
+
+    Both are offsets of the layout's axes; rows lie whole matrix instructions apart, so that the
+    exchange of chunks is the same for all of them.
+    """
+    (_, rows), (_, columns) = layout
+    assert row % MFMA == 0
+    lane = _along_row(low, transfer, rows, columns, column, 2)
+    return lane, row * transfer.row_bytes
 
 
 def _entry(low: Lowering, instruction: str) -> str:
@@ -117,7 +135,9 @@ class Source:
     ) -> None:
         self.low, self.loop, self.transfer = low, loop, transfer
         self.first, self.step = first, step
-        self.tensor = low.plan.kernel.tensor(transfer.load.tensor)
+        assert transfer.load is not None
+        self.load = transfer.load
+        self.tensor = low.plan.kernel.tensor(self.load.tensor)
         self.size = self.tensor.dtype.bits // 8
         self.resource = ""
         self.offsets: list[str] = []
@@ -131,7 +151,7 @@ class Source:
 
     def _walk(self) -> None:  # noqa: C901 (one a kind of index)
         low, transfer, values = self.low, self.transfer, self.low.plan.values
-        for i, at in enumerate(transfer.load.at):
+        for i, at in enumerate(self.load.at):
             axis, stride = self.tensor.axes[i], low.stride(self.tensor.name, i)
             if at.value is not None and values[at.value].vars:
                 size = low.axis_size(self.tensor, i)
@@ -234,10 +254,10 @@ class Source:
     def _in_order(self) -> bool:
         """Whether rows lie one after the other, so many for each load."""
         transfer = self.transfer
-        gathered = any(a.value and self.low.plan.values[a.value].vars for a in transfer.load.at)
+        gathered = any(a.value and self.low.plan.values[a.value].vars for a in self.load.at)
         blocks = any(
             a.var == transfer.row and axis.per > 1
-            for a, axis in zip(transfer.load.at, self.tensor.axes, strict=True)
+            for a, axis in zip(self.load.at, self.tensor.axes, strict=True)
         )
         even = transfer.threads % transfer.chunks == 0
         return transfer.wide and not gathered and not blocks and even and transfer.instructions > 1
@@ -247,7 +267,7 @@ class Source:
         last row there is: rows past the end are any that exist.
         """
         low, text, transfer = self.low, self.low.text, self.transfer
-        axis = next(i for i, a in enumerate(transfer.load.at) if a.var == transfer.row)
+        axis = next(i for i, a in enumerate(self.load.at) if a.var == transfer.row)
         stride = low.stride(self.tensor.name, axis)
         pitch = text.value(f"mul i32 {self._narrowed(stride)}, {self.size}")
         rows = transfer.threads // transfer.chunks
@@ -318,12 +338,14 @@ class Source:
         return low.text.value(f"sub i32 {low.spans[var].limit}, 1")
 
     def _row_offset(self, i: int, row: str, *, held: bool) -> str:
+        if not self.transfer.row:  # all lanes load the same number
+            return "0"
         low, text, transfer = self.low, self.low.text, self.transfer
         values, var = low.plan.values, transfer.row
         local = row
         if held:
             local = text.value(f"call i32 @llvm.umin.i32(i32 {row}, i32 {self._last_row()})")
-        for axis, at in enumerate(transfer.load.at):
+        for axis, at in enumerate(self.load.at):
             stride = low.stride(self.tensor.name, axis)
             per = self.tensor.axes[axis].per
             if at.value is not None and values[at.value].vars == (var,):
@@ -333,7 +355,7 @@ class Source:
                     place = text.value(f"add i32 {low.spans[var].position}, {local}")
                     return self._scaled(low.floor_div(place, per), stride)
                 return self._scaled(low.floor_div(local, per), stride)
-        raise AssertionError(transfer.load.tensor)
+        raise AssertionError(self.load.tensor)
 
     def _picked(self, value: str, i: int) -> str:
         """The row that a lane's number of rows names."""
