@@ -123,6 +123,16 @@ def test_single_buffer_has_a_default_tile_of_fp8(tmp_path):
     assert "128x128x128 fp8" in done.stdout
 
 
+def test_the_schedule_of_a_tile_kernel_is_no_kernel(tmp_path):
+    document = str(tmp_path / "x.json")
+    tile = ("--tile", "64x64x32")
+    done = warploom("compile", "gemm", "--target", "mi355x", *tile, "-o", document)
+    assert done.returncode == 0, done.stderr
+    done = warploom("emit", "gfx950", document, *tile, "-o", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert "emit the kernel" in done.stderr
+
+
 def test_the_folder_names_its_assembly(folder):
     done = warploom("check-isa", str(folder))
     assert done.returncode == 0, done.stderr

@@ -329,11 +329,13 @@ class _Writer:
             return (), (self.fragment(op),)
         if op.role is OpRole.GLOBAL_LOAD and self.channel(op) in self.stored:
             return (), (self._staging(op),)
-        if op.role is OpRole.SHARED_STORE and self.channel(op) not in self.fetched:
-            return self.flow.get(op.key, ((), ()))[0], ()
-        if op.role is OpRole.SHARED_STORE and by_compiler:
-            return (self._staging(op),), ()
-        return (), ()
+        return self._written(op, by_compiler) if op.role is OpRole.SHARED_STORE else (), ()
+
+    def _written(self, op: OpDesc, by_compiler: bool) -> tuple[str, ...]:
+        """Registers that a store to LDS takes: what a load left there, or what was computed."""
+        if self.channel(op) not in self.fetched:
+            return self.flow.get(op.key, ((), ()))[0]
+        return (self._staging(op),) if by_compiler else ()
 
     def _staging(self, op: OpDesc) -> str:
         touch = self.touches.get(op.key) if self.touches else None

@@ -694,8 +694,9 @@ class _Builder:
         added = op.add and (tensor.dtype is not DType.F32 or op.fn is not Fn.ADD)
         if added or op.when is not None or tensor.dtype is DType.I4:
             raise UnscheduledError(f"its store to '{op.tensor}' has a condition or another form")
-        if any(a.value and self._inner(a.value) for a in op.at):
-            raise UnscheduledError(f"rows of '{op.tensor}' are chosen in the loop")
+        for a, axis in zip(op.at, tensor.axes, strict=True):
+            if a.var is None or plan.kernel.var(a.var).axis != axis.name or axis.per > 1:
+                raise UnscheduledError(f"rows of '{op.tensor}' are chosen, or other axes walked")
         pieces = self.by_name.get(op.value, [])
         pair = frozenset(plan.values[op.value].vars)
         if not pieces or pair not in plan.accumulated or {a.var for a in op.at} & pair != pair:
@@ -716,9 +717,6 @@ class _Builder:
                     line=str(op.line or ""),
                 )
             )  # fmt: skip
-
-    def _inner(self, name: str) -> bool:
-        return name in self.made or name in self.inside
 
     def _transfer(self, name: str) -> Transfer:
         if name in self.transfers:

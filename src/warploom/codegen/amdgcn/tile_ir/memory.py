@@ -295,15 +295,16 @@ def _store(low: Lowering, op: ir.Store) -> None:
     )
 
 
-def wide_enough(low: Lowering, op: ir.Store) -> list[str]:
-    """What must hold (for the workgroup) for a whole tile to be stored in runs."""
+def wide_enough(low: Lowering, op: ir.Store, place: str) -> list[str]:
+    """What must hold (for the workgroup) for a whole tile to be stored in runs; ``place``: where
+    it begins along the last axis.
+    """
     tensor, layout = low.plan.kernel.tensor(op.tensor), _layout(low, op)
     run, last = run_of(layout), op.at[-1].var
     if last != layout[-1][0] or tensor.axes[-1].per > 1:
         return []
     piece = min(run, WIDE // tensor.dtype.bits)
     found = [low.aligned(tensor, piece * tensor.dtype.bits // 8)]
-    place = low.spans[last].position if last in low.spans else "0"
     if place != "0":
         odd = low.text.value(f"and i32 {place}, {piece - 1}")
         found.append(low.text.value(f"icmp eq i32 {odd}, 0"))

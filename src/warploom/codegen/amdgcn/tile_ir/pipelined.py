@@ -131,17 +131,8 @@ class _Pipelined:
             for transfer in self.body.transfers:
                 region = state.allocate(copies[transfer.channel] * transfer.slot_bytes)
                 self.regions[transfer.channel] = region
-            test = text.value(f"icmp uge i32 {tiles}, {protocol.kernel_k_base}")
-            for transfer in self.body.transfers:
-                if transfer.load is None:
-                    continue
-                source = transfers.Source(low, self.op, transfer, self.first, self.step)
-                self.sources[transfer.channel] = source
-                for condition in source.conditions(tiles):
-                    test = text.value(f"and i1 {test}, {condition}")
             stored = self._stored()
-            for condition in stored.conditions:
-                test = text.value(f"and i1 {test}, {condition}")
+            test = self._test(tiles, stored)
             before = text.block
             text.add(f"br i1 {test}, label %{pipe}, label %{rest}")
             text.label(pipe)
@@ -176,15 +167,30 @@ class _Pipelined:
         state.touched = touched | {(r.start, r.start + r.size, True) for r in self.regions.values()}
         joined = {}
         for name, begin in starts.items():
-            kinds = low.part_types(now[name])
+            rows = zip(low.part_types(now[name]), begin, ends[name], strict=True)
             names = [
                 text.value(f"phi {kind} [ {a}, %{before} ], [ {b}, %{after} ]")
-                for kind, a, b in zip(kinds, begin, ends[name], strict=True)
+                for kind, a, b in rows
             ]
             joined[name] = low.from_parts(now[name], names)
         at = text.value(f"phi i32 [ {self.first}, %{before} ], [ {position}, %{after} ]")
         state.new_section()
         return joined, at
+
+    def _test(self, tiles: str, stored: _Stored) -> str:
+        """Whether the pipelined part may run for so many steps."""
+        text = self.text
+        least = self.plan.document.protocol.kernel_k_base
+        test = text.value(f"icmp uge i32 {tiles}, {least}")
+        conditions = []
+        for transfer in self.body.transfers:
+            if transfer.load is not None:
+                source = transfers.Source(self.low, self.op, transfer, self.first, self.step)
+                self.sources[transfer.channel] = source
+                conditions += source.conditions(tiles)
+        for condition in (*conditions, *stored.conditions):
+            test = text.value(f"and i1 {test}, {condition}")
+        return test
 
     def _stored(self) -> _Stored:
         """Stores of the loop write whole tiles: what must hold for that."""
@@ -199,7 +205,9 @@ class _Pipelined:
                     found.conditions.append(test)
                 found.spans[at.var] = low.whole_span(span.position, extent)
             if not store.add:
-                found.conditions.extend(memory.wide_enough(low, store))
+                last = store.at[-1].var
+                place = self.first if last == self.op.var else low.spans[str(last)].position
+                found.conditions.extend(memory.wide_enough(low, store, place))
         return found
 
     def _settle(self) -> None:
