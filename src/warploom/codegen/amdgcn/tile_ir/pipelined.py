@@ -182,13 +182,14 @@ class _Pipelined:
         text = self.text
         least = self.plan.document.protocol.kernel_k_base
         test = text.value(f"icmp uge i32 {tiles}, {least}")
-        conditions = []
         for transfer in self.body.transfers:
-            if transfer.load is not None:
-                source = transfers.Source(self.low, self.op, transfer, self.first, self.step)
-                self.sources[transfer.channel] = source
-                conditions += source.conditions(tiles)
-        for condition in (*conditions, *stored.conditions):
+            if transfer.load is None:
+                continue
+            source = transfers.Source(self.low, self.op, transfer, self.first, self.step)
+            self.sources[transfer.channel] = source
+            for condition in source.conditions(tiles):
+                test = text.value(f"and i1 {test}, {condition}")
+        for condition in stored.conditions:
             test = text.value(f"and i1 {test}, {condition}")
         return test
 
