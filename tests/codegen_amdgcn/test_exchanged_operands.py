@@ -1,7 +1,8 @@
 """Pipelined loops whose operands are exchanged through LDS, that store, or that walk numbers.
 
 Backward passes and scans: what one product makes another takes along its other axis, so waves write
-it to LDS and read what they need; gradients and chunks are stored in the loop.
+it to LDS and read what they need; gradients and chunks are stored in the loop. Pages of a cache are
+picked by numbers that the loop loads itself.
 """
 
 from dataclasses import replace
@@ -11,7 +12,7 @@ import pytest
 
 from tests.codegen_amdgcn.tile_cases import made_for, random_arrays, try_kernel
 from warploom.codegen.amdgcn.tile_ir.kernel import lower_kernel
-from warploom.codegen.amdgcn.tile_ir.loop_body import UnscheduledError, loop_body
+from warploom.codegen.amdgcn.tile_ir.loop_body import loop_body
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import pipelined_plans, schedule_kernel
 from warploom.codegen.amdgcn.tile_ir.machine import MI355X
 from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
@@ -26,6 +27,7 @@ pytest.importorskip("llvmlite")
 HEADS = {"b": 1, "h": 2, "g": 1, "t": 72, "s": 232, "d": 64}
 CHUNKS = {"b": 1, "h": 2, "g": 1, "c": 7, "t": 64, "j": 64, "d": 64, "e": 72, "p": 1, "r": 1}
 PACKED = {"h": 2, "g": 1, "t": 200, "s": 300, "d": 64, "i": 3, "i+1": 4}
+PAGES = {"b": 2, "h": 2, "g": 1, "s": 72, "u": 32, "d": 64, "j": 9, "p": 20}
 STARTS = {"q_starts": [0, 168, 171, 300], "k_starts": [0, 130, 137, 200]}
 # text, types, sizes, constants, without, arrays, extents, waves and those of them across
 CASES = {
@@ -48,6 +50,11 @@ CASES = {
     "scan": (
         scan.scan, "bf16", CHUNKS, {}, ["left", "gone"], {},
         {"t": 64, "j": 64, "d": 64, "e": 64}, (4, 2),
+    ),
+    "paged": (
+        attention.paged, "bf16", PAGES, {}, ["lse"],
+        {"table": np.arange(18).reshape(2, 9)[::-1, ::-1] + 1, "lengths": [281, 162]},
+        {"s": 64, "u": 32, "d": 64}, (4, 1),
     ),
     "scan_parts": (
         scan.scan_parts, "bf16", CHUNKS, {}, [], {}, {"j": 64, "d": 64, "e": 64}, (4, 2),
@@ -155,10 +162,34 @@ def test_tiles_without_an_exchange_come_first():
     assert found == sorted(found)
 
 
-def test_pages_that_are_chosen_in_the_loop_stay_plain():
-    sizes = {"u": 64, "d": 64}
-    kernel = expanded(made_for(attention.paged, "bf16", sizes, {}, ["lse"]))
-    plan = TilePlan(kernel=kernel, extents={"s": 64, "u": 64, "d": 64}, machine=MI355X)
-    with pytest.raises(UnscheduledError, match="chosen in the loop"):
-        loop_body(plan, kernel.loops[0])
-    assert np.all([not list(pipelined_plans(kernel, {}, MI355X))])
+@pytest.fixture(scope="module")
+def pages(programs):
+    return programs("paged")
+
+
+def run_pages(pages, **changed):
+    kernel, program, arrays, sizes = pages
+    return try_kernel(
+        kernel, arrays | changed, {"scale": 0.125}, sizes=sizes, program=program, padding=0
+    )
+
+
+def test_pages_are_picked_a_step_ahead(pages):
+    _, program, _, _ = pages
+    (schedule,) = program.schedules
+    names = [e.op.name for e in schedule.document.kernel]
+    (number,) = [n.removeprefix("PICK_") for n in names if n.startswith("PICK_")][:1]
+    assert {t.picked for t in schedule.body.transfers} == {"", number}
+    assert not run_pages(pages).wrong
+
+
+def test_numbers_past_the_length_pick_nothing(pages):
+    table = np.array(pages[2]["table"])
+    table[1, 5:] = 2**31 - 1
+    assert not run_pages(pages, table=table, lengths=[281, 130]).wrong
+
+
+def test_a_page_that_does_not_exist_is_read_as_zeros(pages):
+    table = np.array(pages[2]["table"])
+    table[0, 3], table[1, 1] = 20, -1
+    assert not run_pages(pages, table=table).wrong

@@ -62,7 +62,8 @@ class Transfer:
     empty).
 
     ``load`` brings it from memory; without one waves write what they have computed. ``per``:
-    elements of the column's variable that share one element of memory.
+    elements of the column's variable that share one element of memory. ``picked``: the number,
+    loaded by the loop, too, that one of the load's indices is (the page of a tile).
     """
 
     channel: int
@@ -75,6 +76,7 @@ class Transfer:
     threads: int
     per: int = 1
     columns: int = 1  # elements of the column's variable
+    picked: str = ""
 
     @property
     def wide(self) -> bool:
@@ -124,10 +126,12 @@ class Wanted:
 class BodyOp:
     """An op of one iteration.
 
+        ``takes`` and ``makes`` are values of the schedule; ``taken`` and ``made`` say which value of
     ``takes`` and ``makes`` are values of the schedule; ``taken`` and ``made`` say which value of
-    the kernel each is, in which layout; ``wants`` what the op needs them as. Further: the
-    ``transfer`` of a load, read or write of LDS, the ``store`` to memory, the ``product`` of matrix
-    instructions, the ``steps`` of vector work; ``count`` instructions, or ``cycles`` of a wave.
+        the kernel each is, in which layout; ``wants`` what the op needs them as. Further: the
+        ``transfer`` of a load, read or write of LDS, the ``store`` to memory, the number that one
+        ``picks`` for addresses, the ``product`` of matrix instructions, the ``steps`` of vector work;
+        ``count`` instructions, or ``cycles`` of a wave.
     """
 
     name: str
@@ -140,6 +144,7 @@ class BodyOp:
     wants: tuple[Wanted, ...] = ()
     transfer: Transfer | None = None
     store: ir.Store | None = None
+    picks: str = ""
     product: Product | None = None
     steps: tuple[Op, ...] = ()
     piece: Layout = ()
@@ -726,14 +731,35 @@ class _Builder:
         made = describe_transfer(self.plan, self.loop, op, FIRST_CHANNEL + len(self.transfers))
         self.transfers[name] = made
         self._set_home(_tile(made), f"{made.channel}.0")
+        inputs = _Inputs()
+        if made.picked:
+            inputs.add((made.picked, ()), self._picked(made.picked), 0)
         self._add(
             BodyOp(
                 name=f"LOAD_{self._label(made)}", index=0, role=OpRole.GLOBAL_LOAD,
-                makes=(_tile(made),), made=((name, ()),), transfer=made, count=made.instructions,
+                takes=tuple(inputs.takes), taken=tuple(inputs.taken), makes=(_tile(made),),
+                made=((name, ()),), transfer=made, count=made.instructions,
                 line=str(op.result.line or ""),
             )
         )  # fmt: skip
         return made
+
+    def _picked(self, name: str) -> str:
+        """A number that the loop loads, where all lanes have it for addresses."""
+        value = f"{name}#picked"
+        if value not in self.homes:
+            inputs = _Inputs()
+            self._take(inputs, name, ())
+            self._set_home(value, f"{name}_picked")
+            self._add(
+                BodyOp(
+                    name=f"PICK_{name}", index=0, role=OpRole.VALU_COMPUTE, picks=name,
+                    takes=tuple(inputs.takes), taken=tuple(inputs.taken), makes=(value,),
+                    made=((name, ()),), wants=tuple(inputs.wants),
+                    line=str(self.plan.values[name].line or ""),
+                )
+            )  # fmt: skip
+        return value
 
     # Vector work.
 
@@ -1088,6 +1114,19 @@ def loop_step(plan: TilePlan, loop: ir.Loop) -> int:
     return 1 if is_number(plan.kernel.var(loop.var)) else plan.extents[loop.var]
 
 
+def _is_entry(plan: TilePlan, loop: ir.Loop, name: str) -> bool:
+    """Whether a value is one number of a tensor, the loop's own or the next of a list."""
+    op = next((op for op in loop.body for v in results(op) if v.name == name), None)
+    if not isinstance(op, ir.Load) or op.result.vars or op.result.dtype is not DType.I32:
+        return False
+    kernel, tensor = plan.kernel, plan.kernel.tensor(op.tensor)
+    own = all(
+        a.var is not None and kernel.var(a.var).axis == axis.name and axis.per == 1
+        for a, axis in zip(op.at, tensor.axes, strict=True)
+    )
+    return own and is_number(kernel.var(loop.var)) and loop.var in {a.var for a in op.at}
+
+
 def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
     plan: TilePlan, loop: ir.Loop, load: ir.Load, channel: int
 ) -> Transfer:
@@ -1095,7 +1134,8 @@ def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
     kernel = plan.kernel
     tensor, value = kernel.tensor(load.tensor), load.result
     body = {v.name for op in loop.body for v in results(op)} | {c.inside.name for c in loop.carried}
-    if load.end is not None or any(a.value in body for a in load.at if a.value):
+    inner = [a.value for a in load.at if a.value is not None and a.value in body]
+    if load.end is not None or len(inner) > 1 or not all(_is_entry(plan, loop, v) for v in inner):
         raise UnscheduledError(f"rows of '{load.tensor}' are chosen in the loop")
     walked = 0
     for i, at in enumerate(load.at):
@@ -1112,6 +1152,8 @@ def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
         raise UnscheduledError(f"'{load.tensor}' is walked along two axes at once")
     threads, size = plan.threads, tensor.dtype.bits // 8
     if len(value.vars) < 2:
+        if inner:
+            raise UnscheduledError(f"rows of '{load.tensor}' are chosen in the loop")
         if size != WORD or any(a.value and plan.values[a.value].vars for a in load.at):
             raise UnscheduledError(
                 f"'{load.tensor}' has elements of {size} byte(s), or gathered ones"
@@ -1126,6 +1168,8 @@ def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
         raise UnscheduledError(f"tiles of '{load.tensor}' do not lie in rows")
     row = next(v for v in value.vars if v != last)
     per = tensor.axes[-1].per
+    if inner and load.at[-1].value in inner:
+        raise UnscheduledError(f"tiles of '{load.tensor}' do not lie in rows")
     placed = [a for i, a in enumerate(load.at[:-1]) if a.var == row and tensor.axes[i].per == 1]
     gathered = [a for a in load.at[:-1] if a.value and plan.values[a.value].vars == (row,)]
     if len(placed) + len(gathered) != 1:
@@ -1136,6 +1180,7 @@ def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
     made = Transfer(
         channel=channel, value=value, load=load, row=row, column=last, rows=plan.padded[row],
         row_bytes=columns * size // per, threads=threads, per=per, columns=columns,
+        picked=inner[0] if inner else "",
     )  # fmt: skip
     if made.slot_bytes > plan.machine.lds_bytes:
         raise UnscheduledError(f"a tile of '{load.tensor}' does not fit LDS")

@@ -350,6 +350,8 @@ class _Pipelined:
                 self._write(op, desc)
             case _ if op.store is not None:
                 self._store(op, number)
+            case _ if op.picks:
+                self._pick(op)
             case _:
                 self._vector(op, number)
 
@@ -368,7 +370,10 @@ class _Pipelined:
         transfer, text = op.transfer, self.text
         assert transfer is not None
         source = self.sources[transfer.channel]
-        along = source.at_step(number)
+        along, resource = source.at_step(number), source.resource
+        if transfer.picked:
+            (taken,) = op.takes
+            resource = source.picked(self.held[self.body.homes[taken.value]].names[0])
         share = self.low.state.at_entry(
             ("share", transfer.moved), f"mul i32 %wave, {64 * transfer.moved}"
         )
@@ -381,7 +386,7 @@ class _Pipelined:
             to = text.value(f"getelementptr inbounds i8, ptr addrspace(3) {slot}, i32 {share}")
             text.add(
                 "call void @llvm.amdgcn.raw.ptr.buffer.load.lds("
-                f"ptr addrspace(8) {source.resource}, ptr addrspace(3) {to}, "
+                f"ptr addrspace(8) {resource}, ptr addrspace(3) {to}, "
                 f"i32 {transfer.moved}, i32 {offset}, i32 {total}, i32 0, i32 0){DMA_SCOPE}"
             )
 
@@ -438,6 +443,15 @@ class _Pipelined:
                 text.add(
                     f"store {form} {bits}, ptr addrspace(3) {at}, align {2 * STORED}{READ_SCOPE}"
                 )
+
+    def _pick(self, op: BodyOp) -> None:
+        """A number that lanes have read, in a scalar register."""
+        self.pin()
+        (taken,) = op.takes
+        held = self.held[self.body.homes[taken.value]]
+        name = self.low.first_lane(held.names[0])
+        self.held[self.body.homes[op.makes[0]]] = Held((), held.dtype, ("i32",), (name,), 1)
+        self.pin()
 
     def _in_lds(self, region: Region, lane: str, start: int) -> str:
         """A lane's address. What an instruction can add itself is left to it."""

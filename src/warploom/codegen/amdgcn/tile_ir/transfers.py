@@ -145,8 +145,11 @@ class Source:
         self.stride = "0"  # bytes a step, 64 bits
         self.base = "0"  # elements, 64 bits
         self.rows = "0"  # bytes that rows span, 64 bits
+        self.each = "0"  # bytes from one picked index to the next, 64 bits
+        self.start = ""
         self.narrow = "0"
         self._tests: list[str] = []
+        self._picks = ""  # how many a picked index chooses from
         self._walk()
 
     def _walk(self) -> None:  # noqa: C901 (one a kind of index)
@@ -157,6 +160,9 @@ class Source:
                 size = low.axis_size(self.tensor, i)
                 self._gathered(at.value, size)
                 self.rows = self._bytes(size, stride)
+            elif at.value is not None and at.value == transfer.picked:
+                self.each = self._bytes("1", stride)
+                self._picks = low.axis_size(self.tensor, i)
             elif at.value is not None:
                 index = low.uniform(at.value)
                 self._tests.append(low.below(index, low.axis_size(self.tensor, i)))
@@ -225,6 +231,8 @@ class Source:
         """Truths of the workgroup under which the transfer may run for so many steps."""
         low, text = self.low, self.low.text
         found = [low.aligned(self.tensor, self.transfer.moved), *self._tests]
+        if self._picks:
+            found.append(self._all_exist(tiles))
         steps = text.value(f"zext i32 {tiles} to i64")
         walked = text.value(f"mul i64 {steps}, {self.stride}")
         total = text.value(f"add i64 {walked}, {self.rows}")
@@ -233,16 +241,72 @@ class Source:
                 found.append(text.value(f"icmp ult i64 {part}, {MOST_BYTES - 65536}"))
         return found
 
+    def _all_exist(self, tiles: str) -> str:
+        """Whether every number that is picked in so many steps is an index of its axis."""
+        low, text, state = self.low, self.low.text, self.low.state
+        (op,) = (
+            o for o in self.loop.body
+            if isinstance(o, ir.Load) and o.result.name == self.transfer.picked
+        )  # fmt: skip
+        base, along = "0", "0"
+        for i, at in enumerate(op.at):
+            stride = low.stride(op.tensor, i)
+            place = self.first if at.var == self.loop.var else low.spans[str(at.var)].position
+            base = low.sum64(base, low.scaled(place, stride))
+            along = low.sum64(along, stride) if at.var == self.loop.var else along
+        head, body, out = (state.new_label(n) for n in ("pages", "page", "picked"))
+        before = text.block
+        text.add(f"br label %{head}")
+        text.label(head)
+        at, bad = f"%{head}_at", f"%{head}_bad"
+        phis = len(text.lines)
+        text.add(f"br i1 {text.value(f'icmp ult i32 {at}, {tiles}')}, label %{body}, label %{out}")
+        text.label(body)
+        mine = text.value(f"add i32 {at}, {state.lane}")
+        counts = text.value(f"icmp ult i32 {mine}, {tiles}")
+        mine = text.value(f"select i1 {counts}, i32 {mine}, i32 0")
+        far = text.value(f"mul i64 {text.value(f'zext i32 {mine} to i64')}, {along}")
+        far = text.value(f"shl i64 {text.value(f'add i64 {far}, {base}')}, 2")
+        place = text.value(
+            f"getelementptr i8, ptr addrspace(1) {low.pointer(op.tensor)}, i64 {far}"
+        )
+        index = text.value(f"load i32, ptr addrspace(1) {place}, align 4")
+        outside = text.value(f"icmp uge i32 {index}, {self._picks}")
+        outside = text.value(f"and i1 {outside}, {counts}")
+        more = text.value(f"or i1 {bad}, {outside}")
+        following = text.value(f"add i32 {at}, {LANES}")
+        latch = text.block
+        text.add(f"br label %{head}")
+        text.lines[phis:phis] = [
+            f"  {at} = phi i32 [ 0, %{before} ], [ {following}, %{latch} ]",
+            f"  {bad} = phi i1 [ false, %{before} ], [ {more}, %{latch} ]",
+        ]
+        text.label(out)
+        votes = text.value(f"call i64 @llvm.amdgcn.ballot.i64(i1 {bad})")
+        return text.value(f"icmp eq i64 {votes}, 0")
+
+    def picked(self, index: str) -> str:
+        """The buffer of the tile that a number picks."""
+        text = self.low.text
+        far = text.value(f"mul i64 {text.value(f'zext i32 {index} to i64')}, {self.each}")
+        return self._buffer(
+            text.value(f"getelementptr i8, ptr addrspace(1) {self.start}, i64 {far}")
+        )
+
+    def _buffer(self, base: str) -> str:
+        return self.low.text.value(
+            "call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
+            f"ptr addrspace(1) {base}, i16 0, i64 {MOST_BYTES}, i32 {BUFFER_FLAGS})"
+        )
+
     def prepare(self) -> None:
         """Compute buffer and offsets."""
         low, text, transfer = self.low, self.low.text, self.transfer
         start = text.value(f"mul i64 {self.base}, {self.size}")
         pointer = low.pointer(self.tensor.name)
-        base = text.value(f"getelementptr i8, ptr addrspace(1) {pointer}, i64 {start}")
-        self.resource = text.value(
-            "call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
-            f"ptr addrspace(1) {base}, i16 0, i64 {MOST_BYTES}, i32 {BUFFER_FLAGS})"
-        )
+        self.start = text.value(f"getelementptr i8, ptr addrspace(1) {pointer}, i64 {start}")
+        if not transfer.picked:
+            self.resource = self._buffer(self.start)
         if self._in_order():
             self._evenly()
         else:
