@@ -39,10 +39,6 @@ CASES = {
         attention_grad.attention_grad, "f16", HEADS, {"causal": True}, ["turns"],
         {"lengths": [70]}, {"t": 64, "s": 32, "d": 64}, (4, 2),
     ),
-    "eight_waves": (
-        attention_grad.attention_grad, "bf16", HEADS | {"t": 136}, {}, ["lengths", "turns"], {},
-        {"t": 128, "s": 64, "d": 64}, (8, 2),
-    ),
     "packed_grad": (
         attention_grad.packed_grad, "bf16", PACKED, {"causal": True}, [], STARTS,
         {"t": 64, "s": 32, "d": 64}, (4, 2),
