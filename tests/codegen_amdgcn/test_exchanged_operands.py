@@ -9,8 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from examples.gallery.matmul import chain
 
 from tests.codegen_amdgcn.tile_cases import made_for, random_arrays, try_kernel
+from tests.codegen_amdgcn.tile_kernels import running
+from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
 from warploom.codegen.amdgcn.tile_ir.kernel import lower_kernel
 from warploom.codegen.amdgcn.tile_ir.loop_body import loop_body
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import pipelined_plans, schedule_kernel
@@ -63,7 +66,9 @@ def compiled(name):
     text, types, sizes, constants, without, given, extents, (waves, across) = CASES[name]
     kernel = made_for(text, types, sizes, constants, without)
     own = expanded(kernel)
-    plan = TilePlan(kernel=own, extents=extents, waves=waves, machine=MI355X, across=across)
+    plan = TilePlan(
+        kernel=own, extents=extents, waves=waves, machine=MI355X, across=across, exchange=True
+    )
     scheduled = schedule_kernel(plan)
     lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
     made = compile_ir(lowered.ir, MI355X.cpu)
@@ -156,6 +161,27 @@ def test_tiles_without_an_exchange_come_first():
     found = [loop_body(p, loop).exchanges for p in pipelined_plans(kernel, {}, MI355X)]
     assert not found[0]
     assert found == sorted(found)
+
+
+def test_a_running_sum_stays_plain():
+    sizes = {"c": 6, "t": 64, "j": 64, "d": 64}
+    kernel = made_for(running, "bf16", sizes)
+    program = compile_tile_kernel(kernel, extents={"t": 64, "d": 64})
+    assert not program.schedules
+    assert any("running sum" in why for why in program.not_pipelined)
+    done = try_kernel(kernel, random_arrays(kernel, sizes), sizes=sizes, program=program)
+    assert not done.wrong
+
+
+def test_loops_that_do_not_fit_one_plan_are_tried_in_another():
+    """Two products in a row, the second of what the first leaves: a tile in two layouts."""
+    sizes = {"m": 70, "k": 96, "r": 64, "n": 80}
+    kernel = made_for(chain, "bf16", sizes)
+    done = try_kernel(
+        kernel, random_arrays(kernel, sizes), sizes=sizes, pipelined=True,
+        extents={"m": 64, "n": 64, "k": 32},
+    )  # fmt: skip
+    assert not done.wrong
 
 
 @pytest.fixture(scope="module")

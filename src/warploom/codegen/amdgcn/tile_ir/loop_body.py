@@ -126,12 +126,11 @@ class Wanted:
 class BodyOp:
     """An op of one iteration.
 
-        ``takes`` and ``makes`` are values of the schedule; ``taken`` and ``made`` say which value of
     ``takes`` and ``makes`` are values of the schedule; ``taken`` and ``made`` say which value of
-        the kernel each is, in which layout; ``wants`` what the op needs them as. Further: the
-        ``transfer`` of a load, read or write of LDS, the ``store`` to memory, the number that one
-        ``picks`` for addresses, the ``product`` of matrix instructions, the ``steps`` of vector work;
-        ``count`` instructions, or ``cycles`` of a wave.
+    the kernel each is, in which layout; ``wants`` what the op needs them as. Further: the
+    ``transfer`` of a load, read or write of LDS, the ``store`` to memory, the number that one
+    ``picks`` for addresses, the ``product`` of matrix instructions, the ``steps`` of vector
+    work; ``count`` instructions, or ``cycles`` of a wave.
     """
 
     name: str
@@ -311,8 +310,8 @@ class _Builder:
         loop = self.loop
         if loop.lists or loop.times != 1 or loop.stop:
             raise UnscheduledError("it walks a list of tiles, or ends by a condition")
-        if any(isinstance(op, ir.Loop | ir.Whole | ir.Given) for op in loop.body):
-            raise UnscheduledError("a loop stands in it")
+        if any(isinstance(op, ir.Loop | ir.Whole | ir.Given | ir.Scan) for op in loop.body):
+            raise UnscheduledError("a loop, or a running sum, stands in it")
         if not any(True for _ in self._dots()):
             raise UnscheduledError("it has no product")
         if len({c.last for c in loop.carried}) < len(loop.carried):
@@ -407,7 +406,7 @@ class _Builder:
         value = self.plan.values[name]
         pair = self.plan.accumulated.get(frozenset(value.vars))
         whole = pair is not None and self.plan.padded[pair[1]] * 2 % CHUNK == 0
-        if value.dtype not in (DType.BF16, DType.F16) or not whole or name in self.inside:
+        if not self.plan.exchange or value.dtype not in (DType.BF16, DType.F16) or not whole:
             raise UnscheduledError(
                 "an operand computed in the loop does not lie as one in registers"
             )

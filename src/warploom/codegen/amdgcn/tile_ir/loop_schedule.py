@@ -691,17 +691,14 @@ def pipelined_plans(
     """Plans to try for pipelined loops, the largest tile first; those whose vector work has few
     registers left come after them, and last those whose waves exchange operands through LDS.
     """
-    crowded, exchanging = [], []
+    crowded = []
     for plan in _largest_first(kernel, pinned, machine):
-        bodies = tuple(_bodies(plan))
-        if any(body.exchanges for body in bodies):
-            exchanging.append(plan)
-        elif any(body.crowded for body in bodies):
+        if any(body.crowded for body in _bodies(plan)):
             crowded.append(plan)
         else:
             yield plan
     yield from crowded
-    yield from exchanging
+    yield from _largest_first(kernel, pinned, machine, exchange=True)
 
 
 def _bodies(plan: TilePlan) -> Iterator[LoopBody]:
@@ -712,7 +709,7 @@ def _bodies(plan: TilePlan) -> Iterator[LoopBody]:
 
 
 def _largest_first(
-    kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine
+    kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine, *, exchange: bool = False
 ) -> Iterator[TilePlan]:
     """Waves divide both axes of accumulators so that the busiest unit has least to do."""
     loops = _loops(kernel.ops)
@@ -729,17 +726,17 @@ def _largest_first(
             if across > waves:
                 continue
             plan = TilePlan(
-                kernel=kernel, extents=extents, waves=waves, machine=machine, across=across
-            )
+                kernel=kernel, extents=extents, waves=waves, machine=machine, across=across,
+                exchange=exchange,
+            )  # fmt: skip
             load = busiest(plan)
-            if load is not None:
-                exchanges = any(body.exchanges for body in _bodies(plan))
-                found.append((exchanges, load, across, plan))
-        for kind in (False, True):
-            least = min((load for own, load, _, _ in found if own is kind), default=0)
-            for own, load, _, plan in sorted(found, key=lambda each: (each[1], -each[2])):
-                if own is kind and load <= least * (1 + NEAR):
-                    yield plan
+            if load is None or (exchange and not any(b.exchanges for b in _bodies(plan))):
+                continue
+            found.append((load, across, plan))
+        least = min((load for load, _, _ in found), default=0)
+        for load, _, plan in sorted(found, key=lambda each: (each[0], -each[1])):
+            if load <= least * (1 + NEAR):
+                yield plan
 
 
 def why_plain(kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine) -> tuple[str, ...]:
@@ -751,7 +748,10 @@ def why_plain(kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine) ->
         if not any(isinstance(op, ir.Dot) for op in loop.body):
             continue
         try:
-            loop_body(TilePlan(kernel=kernel, extents=extents, waves=waves, machine=machine), loop)
+            plan = TilePlan(
+                kernel=kernel, extents=extents, waves=waves, machine=machine, exchange=True
+            )
+            loop_body(plan, loop)
         except UnscheduledError as error:
             found.append(f"the loop over '{loop.var}': {error}")
     return tuple(found)
