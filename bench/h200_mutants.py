@@ -62,7 +62,7 @@ ABREAST = 10
 
 
 def build(folder, names, edits=(role_mutants, flow_mutants), each=(DEFECTIVE, HARMLESS)):
-    from warploom.codegen.cuda.tile.source import emit_kernel
+    from warploom.compiler.emit_cuda import emit_kernel
     from warploom.errors import WarploomError
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -26,6 +26,8 @@ KERNELS = (
     ("grouped", "bf16"), ("grouped_gathered", "bf16"), ("grouped_swiglu", "bf16"),
     ("grouped_weights", "bf16"), ("block_scaled", "fp8"), ("fp8_gemm", "bf16"),
     ("int4_gemm", "bf16"), ("attention", "bf16"), ("attention_grad", "bf16"),
+    ("packed_grad", "bf16"), ("values_grad", "bf16"), ("paged", "bf16"), ("scan", "bf16"),
+    ("scan_parts", "bf16"),
 )  # fmt: skip
 UNITS = (
     (ResourceKind.MMA_UNIT, "matrix"), (ResourceKind.LDS, "LDS"), (ResourceKind.VALU, "vector"),

@@ -366,11 +366,9 @@ def mi355x_line(seed, forms):
         )  # fmt: skip
         loops = len(done.program.schedules)
         for schedule in done.program.schedules:
-            steps = case.sizes[schedule.axis] // min(
-                done.program.plan.extents[v.name]
-                for v in case.kernel.vars
-                if v.axis == schedule.axis and v.name in done.program.plan.extents
-            )
+            extents = done.program.plan.extents
+            walked = [extents.get(v.name, 1) for v in case.kernel.vars if v.axis == schedule.axis]
+            steps = case.sizes[schedule.axis] // min(walked)
             ran += aligned and steps > schedule.document.protocol.kernel_k_base
         wrong = done.wrong
         found = f"wrong: {wrong}"[:300] if wrong else "right"

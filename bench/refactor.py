@@ -68,7 +68,7 @@ def source_of(made):
     """The CUDA of what a part of the list makes, with the name of its configuration."""
     if isinstance(made, tuple):
         lowered, _ = made
-        emit = module("warploom.codegen.cuda.tile.source", "warploom.codegen.cuda.tile.source")
+        emit = module("warploom.compiler.emit_cuda", "warploom.codegen.cuda.tile.source")
         return emit.emit_kernel(lowered).text, config_of(lowered).name
     return made.built.source.text, config_of(made).name
 

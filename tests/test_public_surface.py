@@ -1,5 +1,6 @@
-"""The public door: sorted, complete, and documented names only."""
+"""The public names: sorted, complete, and documented names only."""
 
+import builtins
 import re
 import subprocess
 import sys
@@ -33,8 +34,15 @@ def test_all_is_sorted_and_exists():
 def test_the_names_stand_in_one_list_and_nothing_else_shows():
     stub = Path(warploom.__file__).with_suffix(".pyi").read_text()
     listed = set(re.findall(r"(\w+) as \1\b", stub)) | {"__version__"}
-    assert listed == set(warploom.__all__)
     assert set(dir(warploom)) == listed
+    assert listed - set(warploom.__all__) == {"abs", "print"}
+
+
+def test_a_star_import_leaves_the_names_of_python():
+    space = {}
+    exec("from warploom import *", space)
+    assert not set(dir(builtins)) & set(space) - {"__builtins__"}
+    assert warploom.print is not print
 
 
 def test_documented_names_are_there():

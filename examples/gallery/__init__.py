@@ -6,6 +6,7 @@
 from examples.gallery import (
     attention,
     contexts,
+    further,
     matmul,
     mixed,
     normalise,
@@ -14,6 +15,7 @@ from examples.gallery import (
     scans,
     serving,
     sparse,
+    states,
     training,
     vision,
 )
@@ -32,6 +34,8 @@ CASES: tuple[Case, ...] = (
     *contexts.CASES,
     *vision.CASES,
     *mixed.CASES,
+    *states.CASES,
+    *further.CASES,
 )
 
 __all__ = ["CASES", "Case"]

@@ -14,6 +14,7 @@ This module is the public API: the names in its stub ``__init__.pyi`` are stable
 from __future__ import annotations
 
 import ast as _ast
+import builtins as _builtins
 import sys as _sys
 from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
@@ -26,8 +27,7 @@ def _homes() -> dict[str, str]:
     """Where each public name lives, read off the stub.
 
     Packages load when a name is first asked for, so that importing warploom costs nothing and a
-    tool
-    that only verifies never loads a solver.
+    tool that only verifies never loads a solver.
     """
     with open(__file__.removesuffix("c") + "i", encoding="utf-8") as stub:
         tree = _ast.parse(stub.read())
@@ -60,12 +60,13 @@ class _PublicPackage(_ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return [*__all__]
+        return sorted([*_HOMES, "__version__"])
 
 
 _sys.modules[__name__].__class__ = _PublicPackage
 
-__all__ = [*sorted([*_HOMES, "__version__"])]  # noqa: PLE0604 (names, read off the stub)
+# ``from warploom import *`` leaves ``print`` and ``abs`` what they are in Python.
+__all__ = [n for n in dir(_sys.modules[__name__]) if not hasattr(_builtins, n)]
 
 
 def _on_demand(module: str, name: str) -> _Any:  # noqa: ANN401 (a function of that module)
@@ -83,3 +84,4 @@ _hooks.launcher = _on_demand("warploom.runtime.kernel_calls", "run")
 _hooks.interpreter = _on_demand("warploom.runtime.interpret", "interpret")
 _hooks.benchmark = _on_demand("warploom.runtime.autotuning", "benchmark")
 _hooks.compiler = _on_demand("warploom.compiler.compiled", "compile_kernel")
+_hooks.check_pins = _on_demand("warploom.compiler.compiled", "check_pin_names")

@@ -104,6 +104,14 @@ AXIOMS: tuple[Axiom, ...] = (
         "purpose; a report with findings gives that verdict as well.",
     ),
     Axiom(
+        name="elect_lowest",
+        statement="elect.sync elects the lowest lane of its mask.",
+        source="Every kernel that mixes elect.sync with a test for lane 0 (one issues a bulk copy, "
+        "the other waits for it) relies on it.",
+        doubt="PTX says only that the same lane is elected for the same mask. Turned off, it is "
+        "the highest.",
+    ),
+    Axiom(
         name="reconvergence",
         statement="Lanes that diverged at a branch meet again at its immediate post-dominator "
         "unless one of them blocks.",

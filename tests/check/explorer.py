@@ -116,6 +116,9 @@ class Explorer(Whole):
     def event(self, g, instr, pc, **more):
         return SimpleNamespace(pc=pc, agent=getattr(g.warp, "number", -1), lanes=g.lanes)
 
+    def begun(self, g, other, there):
+        return True  # knows no order
+
     def fault(self, g, pc, code, why, fix="", *, kind=None, stop=True, lane=None):
         if code not in ("SHUFFLE", "WAW-LANES"):
             raise Broken(code)

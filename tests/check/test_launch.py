@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 
 import numpy as np
 import pytest
 
-from warploom.check import Launch
+from tests.check.code import LOADS, kernel, launch
+from tests.check_amdgcn.small import assembled, small_launch
+from warploom.check import Launch, check
 from warploom.check.formats import decode, encode
 from warploom.errors import CheckError
 
@@ -76,6 +79,9 @@ BAD = [
     (("tensors", "a", "role"), "both"),
     (("tensors", "a", "surprise"), 1),
     (("surprise",), 1),
+    (("params", 1, "value"), float("inf")),
+    (("params", 1, "value"), float("nan")),
+    (("params", 1, "value"), 1 << 32),
 ]
 
 
@@ -107,3 +113,30 @@ def test_formats_keep_what_they_can_hold(dtype):
     else:
         values = np.array([0, 1, 2, 100, 96], np.float32)
         assert (decode(encode(values, dtype), dtype) == values).all()
+
+
+AGAINST = {
+    "a name that is no output": lambda x, **_: {"zz": x},
+    "another shape": lambda x, **_: np.zeros(3),
+    "nothing": lambda x, **_: None,
+    "no output at all": lambda x, **_: {},
+    "a text": lambda x, **_: "abc",
+    "a ragged list": lambda x, **_: [[1, 2], [3]],
+    "complex numbers": lambda x, **_: np.zeros(32, complex),
+    "other arguments": lambda: 1,
+    "an exit": lambda x, **_: sys.exit(7),
+}
+STORE = LOADS + " st.global.u32 [%d5], %r2;"
+
+
+@pytest.mark.parametrize("name", AGAINST)
+@pytest.mark.parametrize("kind", ["ptx", "amdgcn"])
+def test_what_the_function_returns_is_an_error_of_the_input(name, kind):
+    given = launch(y={"shape": [32]})
+    text = kernel(STORE)
+    if kind == "amdgcn":
+        text = assembled("\tglobal_store_dword v1, v1, s[6:7]\n", threads=64)
+        given = small_launch(threads=64)
+    report = check(text, given, against=AGAINST[name])
+    assert "against" in report.error, report.text()
+    assert report.exit_code == 2

@@ -307,3 +307,52 @@ def test_waits_of_other_generations_are_no_instructions_here(line):
     report = verdict_of(f"\t{line}\n", target="gfx942")
     assert report.verdict is INVALID
     assert any(f.code == "no-such-instruction" for f in report.findings)
+
+
+def test_a_negative_base_of_lds_with_an_offset():
+    """Compilers fold a constant into the offset of an address that counts down."""
+    body = (
+        "\tds_write_b32 v1, v1\n\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n\tv_sub_u32_e32 v5, 0, v1\n"
+        "\tds_read_b32 v4, v5 offset:508\n\ts_waitcnt lgkmcnt(0)" + STORE
+    )
+    report = verdict_of(body)
+    assert report.verdict is CLEAN, str(report)
+    assert verdict_of(body.replace("offset:508", "offset:65532")).verdict is INVALID
+
+
+def test_lanes_of_a_global_store_that_meet():
+    body = "\tv_and_b32_e32 v5, -8, v1\n\tglobal_store_dword v5, {}, s[6:7]\n"
+    report = verdict_of(body.format("v1"))
+    assert report.verdict is RACE
+    assert [f.code for f in report.defects()] == ["lanes"]
+    assert verdict_of(body.format("v5")).verdict is CLEAN
+
+
+LOCK = """
+	v_mov_b32_e32 v5, 0
+	v_mov_b32_e32 v6, 1
+	v_mov_b32_e32 v7, 0
+	v_cmp_eq_u32_e32 vcc, 0, v0
+	s_and_saveexec_b64 s[16:17], vcc
+	s_cbranch_execz .Lend
+.Lloop:
+	global_atomic_cmpswap v8, v5, v[6:7], s[6:7] sc0
+	s_waitcnt vmcnt(0)
+	v_readfirstlane_b32 s12, v8
+	s_cmp_eq_u32 s12, 0
+	s_cbranch_scc0 .Lloop
+	buffer_inv sc1
+	{}
+.Lend:
+"""
+
+
+@pytest.mark.parametrize("target", BOTH)
+def test_a_lock_that_nobody_frees_is_a_deadlock(target):
+    """Who polls with an atomic that changes nothing is seen to poll, and lets others go first."""
+    freed = "s_waitcnt vmcnt(0)\n\tglobal_atomic_swap v5, v7, s[6:7] sc1"
+    given = {"target": target, "threads": 64, "grid": 2}
+    assert verdict_of(LOCK.format(freed), **given).verdict is CLEAN
+    report = verdict_of(LOCK.format("s_nop 0"), **given)
+    assert report.verdict is DEADLOCK
+    assert report.figures["instructions"] < 2000

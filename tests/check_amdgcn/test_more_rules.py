@@ -133,7 +133,8 @@ RULES = {
         "\tds_write_b32 v1, v1\n\tds_read_b32 v4, v1\n\ts_waitcnt 49279" + STORE,
         "49279", "53119", "register"),
     "a scalar load of what the wave has stored": (
-        "\tv_mov_b32_e32 v5, 0\n\tglobal_store_dword v5, v1, s[6:7] offset:1024\n"
+        "\tv_mov_b32_e32 v5, 0\n\tv_mov_b32_e32 v6, 7\n"
+        "\tglobal_store_dword v5, v6, s[6:7] offset:1024\n"
         "\ts_waitcnt vmcnt(0)\n\ts_dcache_inv\n\ts_load_dword s12, s[6:7], 0x400\n"
         "\ts_waitcnt lgkmcnt(0)\n\tv_mov_b32_e32 v4, s12" + STORE,
         "\ts_waitcnt vmcnt(0)\n", "", "race-global"),

@@ -102,6 +102,43 @@ def test_documents_can_be_emitted(folder, tmp_path):
     assert (tmp_path / "kernel.s").read_text() == (folder / "kernel.s").read_text()
 
 
+@pytest.mark.parametrize("schedule", ["fourwave", "pingpong"])
+def test_a_document_says_of_which_type_its_elements_are(schedule, tmp_path):
+    document = str(tmp_path / "x.json")
+    tile = ("--tile", "128x128x128")
+    done = warploom("compile", schedule, "--dtype", "fp8", *tile, "-o", document)
+    assert done.returncode == 0, done.stderr
+    done = warploom("emit", "gfx950", document, "-o", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "128x128x128 fp8, mfma 16x16x128" in done.stdout
+    done = warploom("emit", "gfx950", document, "--dtype", "bf16", "-o", str(tmp_path / "other"))
+    assert done.returncode == 2
+    assert "the schedule is for fp8 elements" in done.stderr
+    assert not (tmp_path / "other").exists()
+
+
+def test_single_buffer_has_a_default_tile_of_fp8(tmp_path):
+    done = warploom("emit", "gfx950", "single_buffer", "--dtype", "fp8", "-o", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "128x128x128 fp8" in done.stdout
+
+
+def test_the_schedule_of_a_tile_kernel_is_no_kernel(tmp_path):
+    document = str(tmp_path / "x.json")
+    tile = ("--tile", "64x64x32")
+    done = warploom("compile", "gemm", "--target", "mi355x", *tile, "-o", document)
+    assert done.returncode == 0, done.stderr
+    done = warploom("emit", "gfx950", document, *tile, "-o", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert "emit the kernel" in done.stderr
+
+
+def test_the_folder_names_its_assembly(folder):
+    done = warploom("check-isa", str(folder))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("exact")
+
+
 def test_machine_readable_output(folder, tmp_path):
     gate = json.loads(warploom("check-isa", str(folder / "kernel.s"), "--json").stdout)
     assert gate["exact"] is True

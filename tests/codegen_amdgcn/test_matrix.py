@@ -19,7 +19,7 @@ from warploom.codegen.amdgcn.lower.state import writes_out
 from warploom.codegen.amdgcn.plan import plan_kernel
 from warploom.codegen.amdgcn.sidecar import plan_of_sidecar
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
-from warploom.codegen.amdgcn.toolchain import find_assembler, needs_assembler
+from warploom.codegen.amdgcn.toolchain import find_assembler
 from warploom.codegen.amdgcn.trial import try_product
 from warploom.errors import BackendError, ConfigError, GeometryError
 from warploom.kernels.gemm import gemm
@@ -139,7 +139,7 @@ def test_matrix_instructions_are_written_out_only_where_no_agpr_is_left(block, w
     if not written:
         made = emit_kernel(ready.document, ready.tile, to_object=True)
         assert made.gate.exact
-        assert not needs_assembler(made.ir)
+        assert not made.written_out
 
 
 def test_a_kernel_that_needs_an_assembler_is_refused_before_it_is_emitted(monkeypatch, tmp_path):
@@ -157,7 +157,7 @@ def test_a_kernel_that_needs_an_assembler_is_refused_before_it_is_emitted(monkey
 def test_written_out_instructions_are_assembled(tmp_path):
     ready = ready_kernel("fourwave", (256, 256, 64), ElementType.BF16, mma=(16, 16, 32))
     made = emit_kernel(ready.document, ready.tile, to_object=True)
-    assert needs_assembler(made.ir)
+    assert made.written_out
     write_kernel(made, tmp_path)
     assert (tmp_path / "kernel.o").read_bytes()[:4] == b"\x7fELF"
 

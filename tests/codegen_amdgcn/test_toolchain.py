@@ -12,7 +12,6 @@ from warploom.codegen.amdgcn.toolchain import (
     _empty_object,
     find_linker,
     linkers,
-    needs_assembler,
     working_linkers,
 )
 
@@ -83,18 +82,6 @@ def test_the_empty_object_is_one_of_gfx950():
     kind, machine, _, _, _, sections, flags = struct.unpack_from("<HHIQQQI", data, 16)
     assert (kind, machine, flags & 0xFF) == (1, 224, 0x4F)
     assert len(data) == sections + 2 * 64
-
-
-@pytest.mark.parametrize(
-    ("line", "needed"),
-    [
-        ('call <4 x float> asm sideeffect "", "=a,0"(<4 x float> zeroinitializer)', False),
-        ('call void asm sideeffect "s_nop 1", ""()', True),
-        ("call void @llvm.amdgcn.s.barrier()", False),
-    ],
-)
-def test_only_written_out_instructions_need_an_assembler(line, needed):
-    assert needs_assembler(line) is needed
 
 
 def sections_of(data):

@@ -227,3 +227,17 @@ def fused_mlp(
             h += x[m, d] @ up[f, d].T
         acc += wl.relu(h).to(x.dtype) @ down[n, f].T
     out[m, n] = acc
+
+
+@wl.kernel
+def running(
+    q: wl.In["c", "t", "d"], k: wl.In["c", "j", "d"], g: wl.In["c", "j", wl.f32],
+    out: wl.Out["t", "d", wl.f32],
+):  # fmt: skip
+    """A running sum in a loop over chunks."""
+    t, d = wl.tile(out)
+    acc = wl.zeros(t, d)
+    for c in wl.steps(q.c, 1):
+        x = (q[c, t] @ k[c].T) * wl.exp(wl.cumsum(g[c], axis=0) * 0.05)
+        acc += x.to(q.dtype) @ k[c, :, d]
+    out[t, d] = acc

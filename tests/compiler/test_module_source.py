@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from tests.mbarrier.samples import compiled
 from warploom.cli import build_app
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.compiler.module_source import emit_module, is_module
 from warploom.errors import BackendError, WarploomError
 from warploom.ir.serialize import from_json, to_json

@@ -4,12 +4,13 @@ import numpy as np
 
 import warploom as wl
 from tests.host_cuda import Memory, execute
-from warploom.codegen.cuda.tile.simt import emit_simt
+from warploom.codegen.cuda.threads import emit_threads
 from warploom.compiler.described import described
 from warploom.frontend.pointwise import rounded
 from warploom.frontend.simplify import simplify
 from warploom.ir.tile import Access, DType
 from warploom.passes.kernel_config import config_of
+from warploom.passes.thread_module import build_thread_module
 
 
 def of_type(array, dtype):
@@ -22,8 +23,9 @@ def emitted(text, types, sizes, *, constants=None, without=(), pins=None, steer=
     kernel = simplify(
         text.value_for(text.spell(types, without), sizes, constants or {}, set(without))
     )
-    source, extents = emit_simt(kernel, sizes if steer else {}, pins)
-    return kernel, source, config_of(kernel, consumer_warpgroups=0, **extents)
+    module = build_thread_module(kernel, kernel, sizes if steer else {}, pins)
+    extents = dict(module.threads.extents)
+    return kernel, emit_threads(module), config_of(kernel, consumer_warpgroups=0, **extents)
 
 
 def executed(text, types, sizes, arrays, *, scalars=None, initial=None, grid=3, seed=1, **how):

@@ -85,7 +85,10 @@ def beside_a_product(a: wl.In["m", "k"], b: wl.In["n", "k"], out: wl.Out["m", "n
     out[m, n] = power(acc)
 
 
-@pytest.mark.parametrize("target", ["h200", "mi355x"])
+@pytest.mark.parametrize(
+    "target",
+    ["h200", pytest.param("mi355x", marks=pytest.mark.slow)],  # its loop is scheduled
+)
 def test_beside_a_product(target):
     rng = np.random.default_rng(2)
     a, b = rng.integers(-2, 3, (37, 72)) / 8, rng.integers(-2, 3, (40, 72)) / 8
@@ -170,3 +173,21 @@ def test_refusals():
     )
     with pytest.raises(wl.KernelTypeError, match=r"wl\.grad through 'inline'"):
         derived.specialise({})
+
+
+@wl.kernel
+def without(x: wl.In["n"], out: wl.Out["n"]):
+    n = wl.tile(out)
+    out[n] = wl.exp2(x[n])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "types", "written"),
+    [(counted, "f32", True), (beside_a_product, "bf16", True), (without, "f32", False)],
+)
+def test_who_writes_instructions_says_that_an_assembler_is_needed(kernel, types, written):
+    """LLVM's own objects hold none; empty ones, which only pin a value, need no assembler."""
+    lowered = kernel.compile(types, target="mi355x").program.lowered
+    stands = [x for x in lowered.ir.splitlines() if ' asm "' in x and ' asm ""' not in x]
+    assert lowered.written_out is bool(stands)
+    assert lowered.written_out is written

@@ -131,6 +131,7 @@ SHAPES = [
      "for k in wl.steps(x.k, 128, start=5):\n    acc += (x[m, k] @ w[n, k].T) * sx[m, k]  # here\n"
      "out[m, n] = acc", "may cut blocks"),
     ("whole first axis", "m = wl.tile(out, whole='q')  # here", "cannot be whole"),
+    ("whole axis of another tensor", "m, n = wl.tile(out, whole='k')  # here", "leave it out"),
     ("all whole", "m = wl.tile(out, whole=('m', 'n'))  # here", "all axes"),
 ]  # fmt: skip
 PARTS = GOOD.replace("wl.steps(x.k):", "wl.steps(x.k, {}):  # here")
@@ -171,6 +172,7 @@ KINDS = [
     ("to no type", loop("acc += x[m, k].to('bf16')  # here"), "element type"),
     ("condition converted", loop("acc += (acc > 0).to(wl.f32)  # here"), "not converted"),
     ("index of no variable", loop("y = wl.index(acc)  # here"), "takes a variable"),
+    ("index of a count", loop("y = wl.index(8)  # here"), "of a whole axis"),
     ("too few arguments", loop("acc += wl.maximum(acc)  # here"), "arguments, 1"),
     ("strange argument", loop("acc += wl.exp(acc, base=2)  # here"), "no argument 'base'"),
     ("tile called", loop("acc += acc(1)  # here"), "is called"),

@@ -9,8 +9,8 @@ import tests.host_cuda as hc
 import warploom as wl
 from tests.frontend.memory_bound import emitted, executed
 from tests.kernels import gallery
-from warploom.codegen.cuda.tile.simt_runs import run_of
 from warploom.ir.tile import Const, Dim, DType, Fn, Indices, Pointwise, Value
+from warploom.passes.simt_runs import run_of
 
 VECTOR = 8
 NUMPY = {

@@ -91,12 +91,15 @@ def built(text: str, entry: str) -> ctypes.CDLL:
 
 
 class Memory:
-    """A tensor in memory, rows padded to 16 bytes, with poisoned bytes around and between."""
+    """A tensor in memory, rows padded to 16 bytes, with poisoned bytes around and between.
 
-    def __init__(self, tensor, shape, array=None):
+    ``dense``: rows beside one another; ``away``: elements from a multiple of 16 bytes.
+    """
+
+    def __init__(self, tensor, shape, array=None, *, dense=False, away=0):
         self.dtype, self.shape = tensor.dtype, tuple(shape)
         self.size = max(1, tensor.dtype.bits // 8)
-        per = 16 // self.size
+        per = 1 if dense else 16 // self.size
         row = -(-shape[-1] // per) * per
         strides = [1]
         for n in reversed((*shape[1:-1], row) if len(shape) > 1 else ()):
@@ -104,7 +107,7 @@ class Memory:
         self.strides = tuple(strides)
         total = max(1, strides[0] * shape[0] if len(shape) > 1 else row) * self.size
         self.bytes = np.full(total + 4096, POISON, np.uint8)
-        start = (-self.bytes.ctypes.data) % 1024 + 1024
+        start = (-self.bytes.ctypes.data) % 1024 + 1024 + away * self.size
         self.start = start
         self.address = self.bytes.ctypes.data + start
         steps = tuple(s * self.size for s in self.strides)

@@ -45,6 +45,9 @@ inline float __int_as_float(host_u32 x) { return __builtin_bit_cast(float, x); }
 inline host_u32 __float_as_uint(float x) { return __builtin_bit_cast(host_u32, x); }
 inline int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
 template <class T> T __ldg(const T* p) { return *p; }
+inline host_u32 __funnelshift_r(host_u32 low, host_u32 high, host_u32 by) {
+  return (host_u32)(((host_u64)high << 32 | low) >> (by & 31));
+}
 inline host_u32 host_bits(float x) { return __builtin_bit_cast(host_u32, x); }
 
 // The warp meets; every lane sees what all gave.
@@ -60,6 +63,9 @@ inline int __shfl_xor_sync(host_u32 mask, int x, int other) {
 }
 inline int __shfl_sync(host_u32 mask, int x, int lane) {
   return (int)host_exchange(mask, (host_u32)x)[lane];
+}
+inline host_u32 __shfl_sync(host_u32 mask, host_u32 x, int lane) {
+  return (host_u32)host_exchange(mask, x)[lane];
 }
 inline float __shfl_sync(host_u32 mask, float x, int lane) {
   return __uint_as_float((host_u32)host_exchange(mask, host_bits(x))[lane]);
@@ -83,6 +89,7 @@ void __syncthreads();
 // Global memory: a CTA's writes are seen by all that run after it.
 struct uint2 { host_u32 x, y; };
 struct uint4 { host_u32 x, y, z, w; };
+inline uint4 make_uint4(host_u32 x, host_u32 y, host_u32 z, host_u32 w) { return {x, y, z, w}; }
 // As cvt.rzi.s32.f32: towards zero, held to the range, 0 for NaN.
 inline int __float2int_rz(float x) {
   if (x != x) return 0;

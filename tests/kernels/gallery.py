@@ -9,7 +9,7 @@ from warploom.check import check
 from warploom.check.formats import encode
 from warploom.compiler.cubin import ptx_of
 from warploom.compiler.described import binary_of
-from warploom.frontend.pointwise import rounded
+from warploom.frontend.pointwise import as_declared, rounded
 from warploom.ir.tile import Access, DType
 from warploom.runtime.check_launch import launch_of_binary
 
@@ -127,7 +127,10 @@ def on_host(case, seed=1):
     assert fault is None, fault
     assert all(m.untouched() for m in memories), "bytes outside the tensors were written"
     order = {t.name: m for t, m in zip(binary.tensors, memories, strict=True)}
-    return tuple(order[t.name].values() for t in case.kernel.signature.outputs)
+    kinds = types_of(case)
+    return tuple(
+        as_declared(order[t.name].values(), kinds[t.name]) for t in case.kernel.signature.outputs
+    )
 
 
 def interpreted(case, target="h200"):

@@ -8,7 +8,7 @@ from tests.host_cuda import NEEDS_COMPILER
 from tests.kernels.authored import CHEAP, case_of
 from tests.kernels.authored_long import LONG, REFUSED
 from tests.kernels.test_random_kernels import Lowered, check
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import KernelError
 
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.host_cuda import NEEDS_COMPILER
 from tests.kernels.test_random_kernels import Lowered, check
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import KernelError
 from warploom.frontend import language as wl
 from warploom.ir.tile import Kernel

@@ -25,7 +25,7 @@ from tests.kernels.samples import (
 from tests.kernels.test_random_kernels import Lowered, check
 from warploom.codegen.cuda import ptx
 from warploom.codegen.cuda.tile.helpers import helpers_for
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import KernelError, SchedulingError
 from warploom.verify import verify
 

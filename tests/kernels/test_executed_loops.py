@@ -19,7 +19,7 @@ from tests.kernels.samples import (
     case,
 )
 from tests.kernels.test_random_kernels import Lowered, check
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import KernelError
 from warploom.ir.tile import Dot, Load, Store, walk
 from warploom.kernels.measured import SCANS, SCANS_OF_PARTS

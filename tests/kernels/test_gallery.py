@@ -11,16 +11,14 @@ from tests.kernels import gallery
 
 NAMES = [c.name for c in CASES]
 QUICK = ("layer_norm", "column_sum", "transpose", "greatest", "sample", "welford", "route")
-# The PTX of the router moves accumulators in flight; the assembler inserts waits.
 REFUSED: tuple[str, ...] = ()
-UNCLEAN = (*REFUSED, "router")
 QUICK_HOST = ("gptq_gemm", "batch_norm", "clip_loss", "lora_rank12", "route_top8")
 HOST = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
 def some(expected):
     """All kernels, those marked that are known not to get there."""
-    reason = "see REFUSED and UNCLEAN"
+    reason = "see REFUSED"
     mark = pytest.mark.xfail(reason=reason, strict=False)
     return [pytest.param(n, marks=mark) if n in expected else n for n in NAMES]
 
@@ -65,7 +63,7 @@ def test_interpreted(name, target):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(UNCLEAN))
+@pytest.mark.parametrize("name", some(REFUSED))
 def test_machine_code_is_clean(name):
     report = gallery.checked(case(name))
     assert report.clean, report.text()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.host_cuda import NEEDS_COMPILER, run_case
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.frontend.pointwise import rounded
 from warploom.frontend.simplify import simplify
 from warploom.ir.tile import Access, DType

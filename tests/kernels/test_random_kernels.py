@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from tests.frontend.random_kernels import random_kernels
 from tests.host_cuda import NEEDS_COMPILER, run_case
 from tests.runtime.gpu import NEEDS_HOPPER
-from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler.compiled import Compiled
 from warploom.compiler.described import binary_of
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import GeometryError, KernelError, SchedulingError
 from warploom.ir.tile import Access, DType
 from warploom.runtime.layout import Layout

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.host_cuda import NEEDS_COMPILER, run_case
-from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler.compiled import Compiled
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm, turned
 

@@ -6,8 +6,8 @@ import pytest
 import tests.host_cuda as hc
 import warploom as wl
 from tests.kernels.written import NAN, close, drawn
-from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler.described import described
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import KernelError
 from warploom.frontend.pointwise import rounded
 from warploom.ir.tile import Access, DType

@@ -18,7 +18,7 @@ import pytest
 from tests.host_cuda import NEEDS_COMPILER, run_case
 from tests.kernels.test_grad_on_host import rows_of
 from warploom import kernels
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import Access
 from warploom.verify.roles import verify_roles

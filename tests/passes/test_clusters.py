@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 
 from tests.mbarrier.samples import meeting
-from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler.compiled import Compiled
 from warploom.compiler.described import binary_of
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import KernelError
 from warploom.interp.executor.roles import first_fault
 from warploom.ir.mbarrier_dialect import Arrive, Load, WaitEmpty

@@ -10,8 +10,8 @@ import pytest
 
 from tests.frontend.two_loops import two_loops
 from tests.host_cuda import NEEDS_COMPILER, run_case
-from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler.compiled import Compiled
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import KernelError
 from warploom.kernels.gemm import gemm
 from warploom.kernels.grouped import grouped, grouped_weights

@@ -10,6 +10,7 @@ import pytest
 
 from tests.frontend.sources import run_source
 from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.loop_view import LoopView
 from warploom.codegen.cuda.tile.vector import Vector
 from warploom.codegen.cuda.tile.work import INSTANCE, Work
 from warploom.frontend.simplify import simplify
@@ -100,9 +101,11 @@ def printed(layout, store):
         )
         for a in layout.arrays
     }
-    context = Context(layout)
     tiles = SimpleNamespace(functions=(), bounds=())
-    context.module = SimpleNamespace(name="", roles=(SimpleNamespace(earlier=(), tiles=tiles),))
+    roles = (SimpleNamespace(earlier=(), tiles=tiles),)
+    scalars = layout.body.kernel.parameters
+    module = SimpleNamespace(name="", roles=roles, earlier=(), scalars=scalars)
+    context = Context(LoopView(module, 0))
     op = ops.Vector(op=store.tensor, iteration=const(0), layout=where, body=body)
     work = Work(context.module, arrays, op)
     return Vector(context, work).value(work.store.value)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import warploom as wl
-from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler.compiled import Compiled
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import BackendError, KernelError
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm

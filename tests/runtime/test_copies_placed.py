@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.kernels.attention import attention
 from warploom.targets.h200 import h200
 

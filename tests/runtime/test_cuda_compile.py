@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.mbarrier.samples import MEASURED, SHIPPED, compiled as of_sample, lowered
-from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler import cubin as build
 from warploom.compiler.disk_cache import DiskCache
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import BackendError
 
 SOURCE = emit_kernel(lowered("gemm", m=128, n=256))

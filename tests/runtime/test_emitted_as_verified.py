@@ -10,10 +10,14 @@ from typing import get_args
 import pytest
 
 from tests.mbarrier.samples import SHIPPED, lowered
+from warploom.codegen.cuda.device import device, noted
 from warploom.codegen.cuda.legality import group_barrier, with_barriers
 from warploom.codegen.cuda.lowering import Site, base_table
-from warploom.codegen.cuda.tile.source import _Writer, emit_kernel
+from warploom.codegen.cuda.tile.helpers import FUNCTIONS, NEEDS, definitions
+from warploom.codegen.cuda.tile.source import _Writer
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import BackendError
+from warploom.ir.elementwise import ELEMENTWISE
 from warploom.ir.mbarrier_dialect import (
     Arrive,
     BulkCommit,
@@ -38,6 +42,7 @@ from warploom.ir.mbarrier_dialect import (
     WaitGroup,
 )
 from warploom.ir.rings import BufferCopy, NamedBarrier, Part, Per, RoleRing, Scope, Side, SlotRead
+from warploom.passes.build_module import build_module
 from warploom.targets.h200 import h200
 from warploom.verify.roles import verify_roles
 
@@ -154,22 +159,27 @@ def test_every_list_of_the_real_roles_takes_an_entry_or_refuses_it(name):
     made = lowered(name)
     ring = made.document.rings[0].name
     declared = replace(made.document, barriers=(replace(TURN, id=9),))
-    writer = _Writer(replace(made, document=declared), h200(), stamps=False)
-    writer.kernel_text()
-    part = writer.last
-    tables = {"producer": part.producer, "consumer": part.plain, "gatherer": part.gatherer}
-    plain = [e for e in ENTRIES if not hasattr(e, "op")]
-    for program in declared.programs:
-        for phase, entry in product(LISTS, plain):
-            meant = replace(entry, ring=ring) if hasattr(entry, "ring") else entry
-            alone = replace(program, **{n: (meant,) if n == phase else () for n in LISTS})
-            if refused(entry, program.threads, declared.cluster, phase):
-                with pytest.raises(BackendError, match="judged"):
-                    part.list_lines(alone, phase, tables[program.name])
-                continue
-            text = "\n".join(part.list_lines(alone, phase, tables[program.name]))
-            unknown = {"instance", "warp_in_group"} & set(re.findall(r"\w+", text))
-            assert program.name == "consumer" or not unknown, (program.name, meant, text)
+    plain = [replace(e, ring=ring) if hasattr(e, "ring") else e for e in ENTRIES]
+    plain = [e for e in plain if not hasattr(e, "op")]
+    for program, phase in product(declared.programs, LISTS):
+        bad = [e for e in plain if refused(e, program.threads, declared.cluster, phase)]
+        alone = replace(
+            program,
+            **{n: tuple(e for e in plain if e not in bad) if n == phase else () for n in LISTS},
+        )
+        programs = tuple(alone if p is program else p for p in declared.programs)
+        stated = replace(made, document=replace(declared, programs=programs))
+        writer = _Writer(build_module(made.kernel, stated), h200(), stamps=False)
+        writer.kernel_text()
+        part = writer.last
+        tables = {"producer": part.producer, "consumer": part.plain, "gatherer": part.gatherer}
+        text = "\n".join(part.list_lines(part.role(program.name), phase, tables[program.name]))
+        unknown = {"instance", "warp_in_group"} & set(re.findall(r"\w+", text))
+        assert program.name == "consumer" or not unknown, (program.name, phase, text)
+        site = Site(document=part.document, program=part.role(program.name), phase=phase)
+        for entry in bad:
+            with pytest.raises(BackendError, match="judged"):
+                tables[program.name].lower(entry, site)
 
 
 @pytest.mark.parametrize(
@@ -301,10 +311,37 @@ def test_groups_of_other_roles_and_of_other_loops_meet_elsewhere():
     assert group_barrier(with_barriers(made, [second]), made.programs[0]) == 5
 
 
+CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\s*(?:<[^;(){}]*>)?\s*\(")
+
+
+def called(text):
+    return {name for name in CALL.findall(text) if name in FUNCTIONS}
+
+
+def test_device_functions_say_what_they_call():
+    for name, text in FUNCTIONS.items():
+        assert called(text) - {name} == set(NEEDS.get(name, ())), name
+    for row in ELEMENTWISE.values():
+        assert called(f"{row.cuda} {row.cuda_int}") == set(row.cuda_calls), row.fn
+
+
+def test_a_call_of_what_is_not_defined_is_refused():
+    with noted() as names:
+        assert f"{device.mbar_wait}(bar);" == "mbar_wait(bar);"
+        with pytest.raises(BackendError, match="no_such_function"):
+            device["no_such_function"]
+        assert not hasattr(device, "no_such_function")
+    assert names == {"mbar_wait"}
+    assert FUNCTIONS["mbar_wait"] in definitions(names)
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_shipped_kernels_are_emitted(name):
     text = emit_kernel(lowered(name)).text
     body = text[text.index("__global__") :]
+    defined = {n for n, x in FUNCTIONS.items() if x in text}
+    wanted = called(re.sub(r"//[^\n]*", "", body) + "".join(re.findall(r"^DEVICE.*", text, re.M)))
+    assert called(body) <= defined <= wanted | {c for n in defined for c in NEEDS.get(n, ())}
     assert body.count("await_kernel_before();") == 1  # launches come early: see runtime/plan.py
     before = body[body.index("{") : body.index("await_kernel_before();")]
     assert not re.findall(r"\w\[(?!\])|\bldg?\b|load|tma_", before)  # nothing is read until then

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.frontend.simplify import simplify
 from warploom.kernels.attention import attention
 from warploom.modulo import ModuloOptions

@@ -9,8 +9,8 @@ import numpy as np
 
 from tests.host_cuda import NEEDS_COMPILER, run_case
 from warploom.codegen.cuda.tile.ptxas_fences import drawn_after
-from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler.compiled import Compiled
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.frontend.pointwise import rounded
 from warploom.ir.mbarrier_dialect import (
     Commit,

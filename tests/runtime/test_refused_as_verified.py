@@ -10,7 +10,7 @@ import pytest
 from tests.mbarrier.samples import lowered
 from tests.mutation.flow_mutants import flow_mutants
 from warploom.codegen.cuda.lowering import Site, base_table
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import BackendError
 from warploom.ir.format1 import read_schedule
 from warploom.ir.mbarrier_dialect import Arrive, ClusterSync, MmaFence, WaitGroup
@@ -93,3 +93,12 @@ def test_other_memory_than_the_kernels_is_refused():
     for change in ({"buffers": smaller}, {"rings": parts}, {"cluster": 2}):
         with pytest.raises(BackendError, match="not the kernel's"):
             emit_kernel(replace(made, document=replace(made.document, **change)))
+
+
+def test_rows_that_fewer_threads_copy_are_refused():
+    made = lowered("grouped_gathered")
+    programs = tuple(
+        replace(p, threads=64) if p.name == "gatherer" else p for p in made.document.programs
+    )
+    with pytest.raises(BackendError, match="64 threads"):
+        emit_kernel(replace(made, document=replace(made.document, programs=programs)))

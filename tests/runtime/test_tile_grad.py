@@ -10,8 +10,8 @@ import pytest
 
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.tile.elementwise import emit_plain
-from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler.compile_cache import cached_schedule
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import KernelError
 from warploom.frontend.simplify import simplify
 from warploom.ir.mbarrier_dialect import Arrive, BulkStore, Compute, ProxyFence, WaitFull

@@ -69,14 +69,26 @@ def test_float8_has_no_gradient():
 def test_attention_and_its_gradients(causal, lower_right):
     inputs = heads()
     out, lse = wt.attention(*inputs, causal, None, lower_right)
-    assert not lse.requires_grad
     grad = torch.randn_like(out)
-    found = torch.autograd.grad(out, inputs, grad)
+    found = torch.autograd.grad(out, inputs, grad, retain_graph=True)
     wide = doubled(*inputs)
     exact = autograd.torch_attention(*wide, causal=causal, scale=None, lower_right=lower_right)
     assert far(out, exact) < 1e-3
     for x, y in zip(found, torch.autograd.grad(exact, wide, grad.double()), strict=True):
         assert far(x, y) < 2e-3
+    sums = scores(*wide[:2], causal, lower_right).logsumexp(-1)
+    grad = torch.where(sums.isneginf(), 0.0, torch.randn_like(sums))
+    found = torch.autograd.grad(lse, inputs[:2], grad.float())
+    for x, y in zip(found, torch.autograd.grad(sums, wide[:2], grad), strict=True):
+        assert far(x, y) < 2e-3
+
+
+def scores(q, k, causal, lower_right):
+    """What attention takes the softmax of; queries of a group share their keys."""
+    products = q @ k.repeat_interleave(q.shape[1] // k.shape[1], 1).mT * q.shape[-1] ** -0.5
+    seen = torch.ones(products.shape[-2:], dtype=torch.bool)
+    first = k.shape[2] - q.shape[2] if lower_right else 0
+    return products.masked_fill(~seen.tril(first), float("-inf")) if causal else products
 
 
 def test_packed_sequences_are_attended_one_by_one():
@@ -97,16 +109,18 @@ def test_packed_sequences_have_gradients(causal, lower_right):
     q = torch.randn(14, 4, 64, requires_grad=True)
     k, v = (torch.randn(20, 2, 64, requires_grad=True) for _ in "kv")
     out, lse = wt.attention_packed(q, k, v, *starts, 7, 11, causal, None, lower_right)
-    assert not lse.requires_grad
-    grad = torch.randn_like(out)
-    found = torch.autograd.grad(out, (q, k, v), grad)
+    grad, of_sums = torch.randn_like(out), torch.randn_like(lse)
+    of_sums[lse.isneginf()] = 0.0
+    found = torch.autograd.grad((out, lse), (q, k, v), (grad, of_sums))
     for (q0, q1), (k0, k1) in (((0, 5), (0, 3)), ((5, 12), (9, 20))):
         part = [
             t.detach()[a:b].transpose(0, 1)[None].requires_grad_()
             for t, (a, b) in ((q, (q0, q1)), (k, (k0, k1)), (v, (k0, k1)))
         ]
         ours, _ = schema.cpu_attention(*part, causal, None, lower_right)
-        exact = torch.autograd.grad(ours, part, grad[q0:q1].transpose(0, 1)[None])
+        sums = scores(*part[:2], causal, lower_right).logsumexp(-1)
+        given = grad[q0:q1].transpose(0, 1)[None], of_sums[None, :, q0:q1]
+        exact = torch.autograd.grad((ours, sums), part, given)
         for x, y, a, b in zip(found, exact, (q0, k0, k0), (q1, k1, k1), strict=True):
             torch.testing.assert_close(x[a:b], y[0].transpose(0, 1))
     assert not found[0][12:].any()  # no keys

@@ -135,7 +135,7 @@ def test_a_compilation_stops_at_a_program_that_computes_something_else(
         lambda x: x if isinstance(x, Kernel) else MORE["a sum over one lane less"](x),
     )
     made = rms_gemm.with_config(m=64, n=32, k=64).compile("bf16")
-    monkeypatch.setattr(compiled, "build_module", lambda kernel, lowered: swapped)
+    monkeypatch.setattr(compiled, "stated_module", lambda kernel, lowered: swapped)
     monkeypatch.setattr(compiled, "compile_source", None)  # it does not come to that
     with pytest.raises(VerificationError, match="does not compute it"):
         made.build(made.choices[0].config)

@@ -41,6 +41,7 @@ from warploom.ir.mbarrier_dialect import (
     Load,
     Mma,
     MmaFence,
+    NamedArrive,
     NamedSync,
     ProxyFence,
     ScopeSync,
@@ -51,6 +52,7 @@ from warploom.ir.mbarrier_dialect import (
 from warploom.ir.rings import NamedBarrier, Per, Scope, Side, SlotRead
 from warploom.verify.report import verify_file
 from warploom.verify.roles import verify_roles
+from warploom.verify.roles.graph import build_order
 
 WRONG, RIGHT = {}, {}
 
@@ -550,6 +552,18 @@ def test_it_is_clean(name):
     if made.cluster == 1:
         for tiles in ((least,) * 2, (least + 2, least, least + 1)):
             assert first_fault(made, made, tiles, most=40) is None
+
+
+@pytest.mark.parametrize("entries", [add(), [*add(), NamedArrive(barrier="b")]], ids=["one", "two"])
+def test_edges_grow_with_the_list(entries):
+    """An arrival does not name all earlier accesses again, which made long lists quadratic."""
+    barriers = (NamedBarrier(name="b", id=1, threads=128),)
+
+    def edges(times):
+        made = changed(document(barriers=barriers), "consumer", kernel=tuple(entries) * times)
+        return sum(map(len, build_order(made, (2,)).edges))
+
+    assert edges(200) <= 2.2 * edges(100)
 
 
 def test_what_is_too_large_is_not_judged_and_a_missing_file_is_malformed(tmp_path):

@@ -9,8 +9,8 @@ import pytest
 from warploom.cli.display import display
 from warploom.cli.source import load
 from warploom.codegen.cuda.tile.mma_slices import MARK
-from warploom.codegen.cuda.tile.source import emit_kernel
 from warploom.compiler.cubin import find_nvdisasm
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.sim.events import StallKind
 from warploom.viz.bottleneck import bottleneck, runs_ahead, stalls_of
 from warploom.viz.html import timeline_html

@@ -381,9 +381,9 @@ class _Reader:
         if kind in SCALARS:
             self._only(found, {"kind", "value", "offset"}, at)
             number = self._number(found.get("value"), f"{at}.value")
-            if kind[0] in "ui" and number != int(number):
-                raise CheckError(f"{number} is no integer", where=f"{at}.value")
-            return Param(kind=kind, value=int(number) if kind[0] in "ui" else number, at=place)
+            if kind[0] in "ui":
+                number = self._whole(number, kind, f"{at}.value")
+            return Param(kind=kind, value=number, at=place)
         raise CheckError(
             f"no kind of parameter {kind[:40]!r}",
             where=f"{at}.kind",
@@ -489,6 +489,16 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise CheckError(f"{value!r:.40} is no number", where=at)
         return value
+
+    @staticmethod
+    def _whole(number: float, kind: str, at: str) -> int:
+        """A number as an integer of a kind; all bits set may be written as -1 or as unsigned."""
+        bits = 8 * SCALARS[kind]
+        if not math.isfinite(number) or number != int(number):
+            raise CheckError(f"{number} is no integer", where=at)
+        if not -(1 << bits - 1) <= number < 1 << bits:
+            raise CheckError(f"{int(number)} does not fit in {kind}", where=at)
+        return int(number)
 
     def _ints(self, value: object, at: str, low: int) -> tuple[int, ...]:
         found = self._list(value, at)

@@ -35,6 +35,12 @@ from warploom.targets.seed_model import seed_model
 def user_object(spec: str) -> Any:  # noqa: ANN401 (the user's own object)
     """The object a spec names, not called."""
     place, _, name = spec.rpartition(":")
+    if not place or not name:
+        raise ConfigError(
+            f"{spec!r} names no object of a file",
+            where=spec,
+            fix="file.py:name, or package.module:name",
+        )
     if place.endswith(".py") and not Path(place).is_file():
         missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         raise FileError(cannot_read(place, missing))

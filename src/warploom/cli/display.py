@@ -10,7 +10,7 @@ from typing import Any
 from warploom.cli.machine_code import assembly, ptx, sass
 from warploom.cli.subject import ROLE_TILES, Subject
 from warploom.codegen.cuda.tile.mma_slices import MARK
-from warploom.codegen.cuda.tile.source import emit_kernel
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import ConfigError, WarploomError
 from warploom.ir.counter_dialect import ScheduleDocument
 from warploom.ir.mbarrier_dialect import Compute, Mma, RolesDocument

@@ -13,11 +13,12 @@ import typer
 
 from warploom.cli.arguments import SpecArgument, complete_source
 from warploom.cli.kernels import (
-    TILES,
     NamedKernel,
     assignments,
     parse_tile,
+    runs_threads,
     tile_extents,
+    usual_tile,
 )
 from warploom.cli.knobs import Request, with_request
 from warploom.cli.screen import (
@@ -29,7 +30,7 @@ from warploom.cli.screen import (
     working,
     write_file,
 )
-from warploom.cli.source import kernel_of_spec, load
+from warploom.cli.source import derived, kernel_of_spec, load, look_up
 from warploom.cli.subject import Subject
 from warploom.codegen import amdgcn as gfx950
 from warploom.codegen.amdgcn.emit import ReadyKernel, ready_kernel
@@ -37,9 +38,11 @@ from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgcn.tile import ElementType, element_type
 from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
-from warploom.errors import BackendError, ConfigError
+from warploom.errors import BackendError, ConfigError, GeometryError
+from warploom.ir import KernelShape
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.schedule_ops import OpRole, Phase
+from warploom.ir.serialize import to_json
 from warploom.pipeline.compile import OnRace
 from warploom.pipeline.schedules.shipped import SCHEDULES
 from warploom.pipeline.sync.marks import SyncPolicy
@@ -79,7 +82,10 @@ def emit_h200_command(
         return _resumed(Path(source), output, build=build)
     if module_source.is_module(source):
         return _from_module(Path(source), output, build=build)
-    subject = load(source, request)
+    found = look_up(source, request)
+    if isinstance(found, NamedKernel) and runs_threads(found):
+        return _threads(source, found, output, build=build)
+    subject = derived(found, source)
     text = cuda_text(subject, races=races)
     _make_folder(output)
     *earlier, last = subject.loops
@@ -132,11 +138,22 @@ def _from_module(path: Path, output: Path, *, build: bool) -> Answer:
     return _written(path, text, output, build=build)
 
 
-def _written(source: Path, text: str, output: Path, *, build: bool) -> Answer:
+def _threads(source: str, found: NamedKernel, output: Path, *, build: bool) -> Answer:
+    """Emit a kernel whose threads run one program: there is a module and no schedule."""
+    from warploom.compiler import module_source
+
+    module = found.compiled.module
+    with working(f"verifying {module.name}"):
+        text = module_source.emit_verified(module)
+    return _written(Path(source), text, output, build=build, module=to_json(module))
+
+
+def _written(source: Path, text: str, output: Path, *, build: bool, module: str = "") -> Answer:
     """Write a source, and its cubin if one is asked for."""
     _make_folder(output)
     built: dict[str, Any] = {"compiler": None, "note": "not compiled, as asked"}
     files: dict[str, str | bytes] = {"kernel.cu": text}
+    files |= {"module.json": module} if module else {}
     if build:
         built, cubin = _built(text)
         files |= {"kernel.cubin": cubin} if cubin is not None else {}
@@ -261,10 +278,13 @@ def emit_gfx950_command(
         return emit_tile_kernel(named, spec, request.tile, output)
     text = None if named is None else gemm_tile_kernel(named.compiled.kernel)
     spec = (schedule or "fourwave") if text else spec
-    block = parse_tile(request.tile, kind, TILES.get(spec))
+    block = parse_tile(request.tile, kind, usual_tile(spec, kind))
     said = request.tile is not None
-    ready = _ready(spec, block, kind, mma, request.sync, races=races, said=said)
+    ready = _ready(
+        spec, block, kind, mma, request.sync, races=races, said=said, typed=bool(request.dtype)
+    )
     tile = ready.tile
+    kind = tile.mfma.element.value
     block = (tile.block_m, tile.block_n, tile.block_k)
     subject = Subject(spec=spec, document=ready.document, tile=block, dtype=kind)
     with working(f"emitting {subject.name}"):
@@ -391,12 +411,15 @@ def _ready(
     *,
     races: bool,
     said: bool,
+    typed: bool,
 ) -> ReadyKernel:
-    """The schedule a spec names, for a tile."""
+    """The schedule a spec names, for a tile; ``said``, ``typed``: the tile and its type are the
+    caller's.
+    """
     element = element_type(kind)
     shape = None if mma is None else parse_tile(mma, kind)
     if spec not in SCHEDULES:
-        return _from_source(spec, block, element, shape, races=races, said=said)
+        return _from_source(spec, block, element, shape, races=races, said=said, typed=typed)
     on_race: OnRace = "skip" if races else "raise"
     return ready_kernel(spec, block, element, mma=shape, sync=sync, on_race=on_race)
 
@@ -427,8 +450,9 @@ def _from_source(
     *,
     races: bool,
     said: bool,
+    typed: bool,
 ) -> ReadyKernel:
-    """A document or an author's schedule, with the tile it is to work on: its own by default."""
+    """A document or an author's schedule, with its own tile and element type by default."""
     subject = load(spec)
     if isinstance(subject.document, RolesDocument):
         raise BackendError(
@@ -445,12 +469,32 @@ def _from_source(
     grid = (2, waves // 2) if waves % 2 == 0 else (1, waves)
     own = document.shape
     if own is None and not said and any(e.op.role is OpRole.SHARED_STORE for e in document.kernel):
-        block = TILES["single_buffer"]
+        block = usual_tile("single_buffer", element.value) or block
+    if own is not None:
+        element = _element_of(own, element, typed, spec)
     if own is not None and (not said or own.tile == block):
         block, mma = own.tile, mma or own.mma
     tile = gfx950.gemm_tile(*block, element, mma=mma, waves=grid)
     reasons = tuple((Phase[name.upper()], i, text) for (name, i), text in subject.reasons().items())
     return ReadyKernel(document=document, tile=tile, reasons=reasons)
+
+
+def _element_of(own: KernelShape, asked: ElementType, typed: bool, spec: str) -> ElementType:
+    """The element type of a schedule's own shape; what the caller names must have its size."""
+    known = {t.value: t for t in ElementType}
+    if own.dtype not in known:  # "16-bit": bf16, or fp16 where the caller says so
+        same = asked.bits == 16 or own.dtype != "16-bit"
+    else:
+        same = asked is known[own.dtype] or not typed
+        asked = known[own.dtype]
+    if not same:
+        raise GeometryError(
+            f"the schedule is for {own.dtype} elements",
+            where=spec,
+            why="its waits count the loads of such tiles",
+            fix="leave --dtype out, or compile the schedule anew with it",
+        )
+    return asked
 
 
 group = typer.Typer(

@@ -40,7 +40,10 @@ from warploom.ir.format1 import counter_document_of, read_schedule
 from warploom.ir.tile import Kernel
 
 AssemblyArgument = Annotated[
-    Path, typer.Argument(metavar="KERNEL.s", help="Assembly that `warploom emit gfx950` wrote.")
+    Path,
+    typer.Argument(
+        metavar="KERNEL.s", help="Assembly `warploom emit gfx950` wrote, or its folder."
+    ),
 ]
 SidecarOption = Annotated[
     Path | None, typer.Option(help="The kernel's JSON; default: KERNEL.json beside it.")
@@ -62,6 +65,7 @@ def check_isa_command(
 
     Example: warploom check-isa out/kernel.s
     """
+    assembly = _in_folder(assembly)
     text = read_text(assembly)
     beside = sidecar or assembly.with_suffix(".json")
     if is_tile_sidecar(read_text(beside)):
@@ -81,6 +85,11 @@ def check_isa_command(
     values = read_sidecar(read_text(sidecar or assembly.with_suffix(".json")))
     report = check_isa(plan_of_sidecar(document, values), text)
     return Answer(report.text, report.to_json, 0 if report.exact else 1)
+
+
+def _in_folder(assembly: Path) -> Path:
+    """The assembly of a folder that ``emit`` wrote."""
+    return assembly / "kernel.s" if assembly.is_dir() else assembly
 
 
 def _check_loops(
@@ -128,6 +137,7 @@ def emulate_command(
 
     Example: warploom emulate out/kernel.s --timing late --timing random-3 --order reverse
     """
+    assembly = _in_folder(assembly)
     text = read_text(assembly)
     beside = read_text(sidecar or assembly.with_suffix(".json"))
     if is_tile_sidecar(beside):

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 Knobs = dict[str, Any]
 Tile = tuple[int, int, int]
 DEFAULT = {"bf16": (256, 256, 64), "fp8": (256, 256, 128)}
-TILES = {"single_buffer": (128, 128, 64)}  # default tiles other than the double-buffer kernels
+
+
+def usual_tile(name: str, dtype: str) -> Tile | None:
+    """The default tile of a schedule other than the double-buffer ones: a step of 128 bytes."""
+    if name != "single_buffer":
+        return None
+    return (128, 128, 128 if dtype in ("fp8", *MICROSCALED) else 64)
 
 
 def parse_tile(text: str | None, dtype: str, default: Tile | None = None) -> Tile:
@@ -251,9 +257,15 @@ class NamedKernel:
 
     def source(self, document: RolesDocument) -> str:
         """The kernel with a document's programs as one CUDA source."""
-        from warploom.codegen.cuda.tile.source import emit_kernel
+        from warploom.compiler.emit_cuda import emit_kernel
 
         return emit_kernel(replace(self.lowered, document=document), self.target).text
+
+
+def runs_threads(found: NamedKernel) -> bool:
+    """Whether what a kernel compiles to is a thread program: it has no schedule."""
+    made = found.compiled
+    return made.without_products() is not None and made.module.threads is not None
 
 
 def split_spec(spec: str) -> tuple[str, dict[str, object]]:

@@ -17,7 +17,7 @@ from warploom.errors import ConfigError
 from warploom.frontend.signature import MISSING, TensorText
 from warploom.ir import tile as ir
 from warploom.ir.tile import Access, DType, Kernel, Op, Walk
-from warploom.passes.kernel_config import BLOCK_COLUMNS, BLOCK_ROWS
+from warploom.ir.types import BLOCK_COLUMNS, BLOCK_ROWS
 from warploom.passes.smem_layout import grouped_vars
 
 INTERPRETED = (3, 200, 4)  # sizes of what runs in the interpreter, as below

@@ -16,7 +16,6 @@ from typing import Any
 
 from warploom.cli.author import called, find_target, hopper, machine, user_object
 from warploom.cli.kernels import (
-    TILES,
     Knobs,
     NamedKernel,
     built_in,
@@ -25,6 +24,7 @@ from warploom.cli.kernels import (
     parse_tile,
     split_spec,
     tile_extents,
+    usual_tile,
     with_choices,
     with_tile,
 )
@@ -156,7 +156,7 @@ def _built_in(
 ) -> Subject:
     request = Request(knobs=dict(knobs), tile=tile, dtype=dtype, sync=sync, on_race=on_race)
     subject = _compiled(built_in(spec, _own_knobs(request.knobs), tile, dtype), spec, request)
-    return replace(subject, tile=parse_tile(tile, dtype, TILES.get(spec)), dtype=dtype)
+    return replace(subject, tile=parse_tile(tile, dtype, usual_tile(spec, dtype)), dtype=dtype)
 
 
 def kernel_of_spec(spec: str, dtype: str) -> NamedKernel | None:

@@ -226,6 +226,12 @@ def _executed(named: NamedKernel) -> ModuleReport:
     from warploom.interp.module_report import ModuleReport
 
     made = named.compiled
+    from warploom.cli.kernels import runs_threads
+
+    if runs_threads(named):
+        from warploom.interp.module_report import verify_module
+
+        return verify_module(made.module)
     return ModuleReport(name=made.kernel.name, dataflow=made.dataflow)
 
 

@@ -11,13 +11,14 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warploom.codegen.cuda.tile.simt_layout import has_products
-from warploom.codegen.cuda.tile.source import Source, emit_kernel
+from warploom.codegen.cuda.threads import emit_threads
+from warploom.codegen.cuda.tile.source import Source, emit_pipelined
 from warploom.codegen.cuda.tile.work import UnprintableError
 from warploom.compiler.compile_cache import (
     cached_schedule,
@@ -28,6 +29,7 @@ from warploom.compiler.compile_cache import (
     verdict_of,
 )
 from warploom.compiler.cubin import Cubin, SpillWarning, announced, compile_source, ptx_of, sass_of
+from warploom.compiler.emit_cuda import emit_kernel
 from warploom.compiler.pricing import priced, role_costs
 from warploom.compiler.similar import similar_pins
 from warploom.compiler.tuned import tuned_pins
@@ -41,21 +43,30 @@ from warploom.errors import (
 )
 from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import TileKernel, Types
-from warploom.interp.dataflow import DataflowReport, require_computed, verify_dataflow
+from warploom.interp.dataflow import (
+    DataflowReport,
+    require_clean_dataflow,
+    require_computed,
+    verify_dataflow,
+)
 from warploom.interp.executed import executed_sizes, require_executed, verify_executed
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.module import BuildRequest, KernelModule, knob
-from warploom.ir.tile import Kernel, Load, Loop, Store, results
+from warploom.ir.tile import Kernel, Load, Loop, Pointwise, Store, results, walk
 from warploom.kernels.measured import ORDER, Pins
 from warploom.kernels.registry import is_shipped
 from warploom.modulo import ModuloOptions
 from warploom.passes.build_module import build_module
+from warploom.passes.candidate_layout import CHOICES
 from warploom.passes.driver import Lowered, Observer, lower
 from warploom.passes.expand_products import split_f32_products
-from warploom.passes.heuristics import Choice, check_pins, choose
+from warploom.passes.heuristics import Choice, check_pins, choose, unknown_pin
 from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.passes.rewrites import rewrite
 from warploom.passes.row_module import build_row_module
+from warploom.passes.simt_layout import has_products
+from warploom.passes.stated_module import stated_module
+from warploom.passes.thread_module import build_thread_module
 from warploom.passes.unroll import unrolled
 from warploom.report import CodeReport
 from warploom.runtime.tuning import recall
@@ -174,6 +185,17 @@ class Compiled:
             f" {self.occupancy} CTAs of {self.built.source.threads} threads on an SM>"
         )
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from warploom.compiler.rich import hopper_html  # noqa: PLC0415 (notebooks only)
+
+        return hopper_html(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was measured is looked up before it is pickled, and goes along."""
+        held = {"pins": self.pins} if self._measured is not None else {}
+        return {**self.__dict__, **held, "_measured": None}
+
     @property
     def pinned(self) -> dict[str, object]:
         """What the author pinned, and nothing that was measured."""
@@ -250,12 +272,26 @@ class Compiled:
     @cached_property
     def module(self) -> KernelModule:
         """The kernel module of the config that is built; ``KernelError`` where there is none."""
+        if self._runs_threads():
+            return self.thread_module
         if not self.loops:
             return build_row_module(self.kernel, self.rewritten)
         return build_module(self.kernel, self.lowered)
 
+    @cached_property
+    def thread_module(self) -> KernelModule:
+        """The module of a kernel without matrix products, whose threads run one program."""
+        return build_thread_module(self.kernel, self.simplified, self.sizes, self.pins)
+
+    def _runs_threads(self) -> bool:
+        """Whether what runs is printed from a thread program."""
+        found = self.without_products()
+        return found is not None and found[0].any_alignment
+
     def module_of(self, config: KernelConfig) -> KernelModule:
         """The kernel module for a config."""
+        if not config.consumer_warpgroups and self._runs_threads():
+            return self.thread_module
         if not self.loops:
             return build_row_module(self.kernel, self.rewritten)
         asked = BuildRequest(
@@ -276,7 +312,7 @@ class Compiled:
         size classes; code that no module is printed to, as machine code.
         """
         built = self.built
-        if built.config.consumer_warpgroups:
+        if built.config.consumer_warpgroups or self._runs_threads():
             return verify_dataflow(self.module)
         return self._executed(self.launched(built), built.source, built.config)
 
@@ -309,8 +345,9 @@ class Compiled:
 
     @property
     def loops(self) -> bool:
-        """Whether the kernel has a loop."""
-        return any(isinstance(op, Loop) for op in self.rewritten.ops)
+        """Whether the kernel has a loop that is pipelined; threads run other loops as they are."""
+        looped = any(isinstance(op, Loop) for op in self.rewritten.ops)
+        return looped and not self._runs_threads()
 
     @property
     def document(self) -> RolesDocument:
@@ -556,11 +593,30 @@ class Compiled:
             return None
         source, config = found
         cubin = compile_source(source.text, name=self.kernel.name, checked=False)
-        emitted = self.simplified if source.any_alignment else self.rewritten
-        require_executed(self._executed(emitted, source, config), self.kernel)
+        launched = self.simplified if source.any_alignment else self.rewritten
+        # Of code that authors wrote themselves, the module knows the meaning alone.
+        if not source.any_alignment or not self._verified_threads(source) or _has_code(self.kernel):
+            require_executed(self._executed(launched, source, config), self.kernel)
         return Built(config=config, source=source, cubin=cubin)
 
+    def _verified_threads(self, source: Source) -> bool:
+        """Whether the thread program was judged; ``VerificationError`` where it is wrong. The
+        verdict is kept.
+        """
+        module = self.thread_module
+        require_covered(module)
+        sizes = [dict(module.request.sizes)] if module.request is not None else []
+        report = verdict_of(
+            self.kernel, source.text, sizes, lambda: verify_dataflow(module, classes=1)
+        )
+        return not require_clean_dataflow(report, module).not_judged
+
     def without_products(self) -> tuple[Source, KernelConfig] | None:
+        """The source of a kernel without matrix products, and the extents of its tiles."""
+        return self._without_products
+
+    @cached_property
+    def _without_products(self) -> tuple[Source, KernelConfig] | None:
         """A kernel without matrix products has no schedule: threads hold elements of its tiles.
 
         None where it has products, where the author pinned choices of the pipelined form, or where
@@ -573,21 +629,20 @@ class Compiled:
         if looped and set(self.pins) - {v.name for v in kernel.vars}:
             return None
         from warploom.codegen.cuda.tile.elementwise import emit_plain, rows_of  # noqa: PLC0415
-        from warploom.codegen.cuda.tile.simt import emit_simt  # noqa: PLC0415
 
         check_pins(kernel, self.pins)
         if not looped and not _gathers(kernel):
-            try:
+            with suppress(KernelError):
                 source, extents = emit_plain(self.rewritten), rows_of(self.rewritten)
-            except KernelError:
-                source, extents = emit_simt(kernel, self.sizes, self.pins)
-        else:
-            try:
-                source, extents = emit_simt(kernel, self.sizes, self.pins)
-            except KernelError:
-                if not looped:
-                    raise
-                return None
+                return source, config_of(kernel, consumer_warpgroups=0, **extents)
+        try:
+            source = emit_threads(self.thread_module)
+        except KernelError:
+            if not looped:
+                raise
+            return None
+        assert self.thread_module.threads is not None
+        extents = dict(self.thread_module.threads.extents)
         return source, config_of(kernel, consumer_warpgroups=0, **extents)
 
     def build(self, config: KernelConfig, *, stamps: bool = False) -> Built:
@@ -601,10 +656,10 @@ class Compiled:
             for document in lowered.documents:
                 require_clean(document)
             require_composed(lowered.documents)
-            module = build_module(self.kernel, lowered)
+            module = stated_module(self.kernel, lowered)
             require_covered(module)
-            source = emit_kernel(lowered, self.target, stamps=stamps)
             require_computed(module)
+            source = emit_pipelined(module, self.target, stamps=stamps)
             keep_source(self.rewritten, config, self.target, source)
         return self._built(config, source)
 
@@ -649,6 +704,11 @@ def _beyond(built: Built) -> int:
 def block_form(kernel: Kernel) -> Kernel:
     """A kernel as the block lowering takes it."""
     return simplify(split_f32_products(kernel), without=("exp2",))
+
+
+def _has_code(kernel: Kernel) -> bool:
+    """Whether authors wrote functions for the target."""
+    return any(isinstance(op, Pointwise) and op.code is not None for op in walk(kernel.ops))
 
 
 def _gathers(kernel: Kernel) -> bool:
@@ -699,6 +759,16 @@ def compile_kernel(
     )
 
 
+def check_pin_names(tile_kernel: TileKernel, pins: Mapping[str, object]) -> None:
+    """``ConfigError`` for a pin that is neither a knob nor an extent; values are looked at when a
+    kernel is compiled, for the variables that it has then.
+    """
+    for name in pins:
+        if name in CHOICES or any(name == a or name.startswith(f"{a}_") for a in tile_kernel.axes):
+            continue
+        raise unknown_pin(name, tile_kernel.axes, tile_kernel.name)
+
+
 def _compile_amd(
     tile_kernel: TileKernel,
     types: Types,
@@ -714,10 +784,14 @@ def _compile_amd(
 
     machine = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
     if machine is None:
+        known = (*HOPPER, *MACHINES)
+        near = get_close_matches(str(target), known, n=1) if isinstance(target, str) else []
+        hint = f"did you mean '{near[0]}'? Known: " if near else ""
+        what = f"target {target!r}" if isinstance(target, str) else f"a {type(target).__name__}"
         raise ConfigError(
-            f"a {type(target).__name__} is no Hopper target",
+            f"{what} is not known",
             where="target",
-            fix=f"{', '.join((*HOPPER, *MACHINES))}, or a HopperTarget by dataclasses.replace",
+            fix=f"{hint}{', '.join(known)}, or a HopperTarget by dataclasses.replace",
         )
     kernel = tile_kernel.value_for(tile_kernel.spell(types, without), sizes, constants, without)
     check_pins(kernel, tile_kernel.pins)

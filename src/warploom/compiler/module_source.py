@@ -6,12 +6,15 @@ import json
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
+from warploom.codegen.cuda.threads import emit_threads
 from warploom.compiler.compiled import Compiled
 from warploom.errors import BackendError
+from warploom.interp.dataflow import require_computed
 from warploom.ir.module import KernelModule
 from warploom.ir.roles_document import roles_documents
 from warploom.ir.serialize import from_json
 from warploom.targets.h200 import h100, h200
+from warploom.verify.coverage import require_covered
 from warploom.verify.roles import require_clean
 from warploom.verify.roles.composition import require_composed
 
@@ -33,6 +36,8 @@ def emit_module(text: str) -> tuple[KernelModule, str]:
     (``BackendError``): what no pass made has no layout to be printed with.
     """
     module, targets = from_json(text), {"h200": h200, "h100": h100}
+    if module.threads is not None:
+        return module, emit_verified(module)
     asked = module.request
     if asked is None or module.target not in targets:
         raise BackendError(
@@ -64,6 +69,31 @@ def emit_module(text: str) -> tuple[KernelModule, str]:
             fix="edit the role programs of a dump: show KERNEL --dump-passes DIR, emit h200 DIR",
         )
     return module, made.source_from(documents)
+
+
+def emit_verified(module: KernelModule) -> str:
+    """The CUDA of a thread program, which is printed as it is, after it was verified. One that
+    cannot be executed is printed if it is what passes make.
+    """
+    require_covered(module)
+    report = require_computed(module)
+    if report.not_judged and not _is_made(module):
+        raise BackendError(
+            f"the module {module.name} is not judged",
+            where=module.name,
+            why=report.not_judged,
+            fix="the module that show KERNEL --dump-passes DIR writes",
+        )
+    return emit_threads(module).text
+
+
+def _is_made(module: KernelModule) -> bool:
+    """Whether a thread program is what passes make of its kernel."""
+    asked = module.request
+    if asked is None:
+        return False
+    pins = {k.name: k.value for k in asked.knobs}
+    return Compiled(module.kernel, sizes=dict(asked.sizes), pins=pins).thread_module == module
 
 
 def _difference(one: object, other: object, path: str) -> str | None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from warploom.compiler.compiled import Compiled
 
 SCHEMA = "warploom.passes/1"
+NO_LOOP = "has no loop that is pipelined"
 SHOWN = 8  # candidate configurations that are listed
 
 
@@ -45,7 +46,7 @@ class Pass(NamedTuple):
 
 def _candidates(made: Compiled, _: KernelConfig | None) -> str:
     if not made.loops:
-        return f"kernel {made.kernel.name} has no loop: its tile is {made.config.name}"
+        return f"kernel {made.kernel.name} {NO_LOOP}: its tile is {made.config.name}"
     return "\n".join(
         f"{c.config.name:28} {c.estimate.seconds * 1e6:10.1f} us,"
         f" {c.estimate.rounds} rounds, {c.estimate.joules * 1e3:.2f} mJ"
@@ -58,7 +59,9 @@ def _module(made: Compiled, config: KernelConfig | None) -> KernelModule:
 
 
 def _verdict(made: Compiled, _: KernelConfig | None) -> str:
-    return str(made.report) if made.loops else str(made.coverage)
+    if made.loops:
+        return str(made.report)
+    return str(made.coverage if made.module.threads is None else made.dataflow)
 
 
 KERNEL_PASSES = (
@@ -133,7 +136,7 @@ def after(made: Compiled, name: str, config: KernelConfig | None = None) -> str:
             return each.after(made, config)
     if not made.loops:
         raise ConfigError(
-            f"kernel {made.kernel.name} has no loop", where=f"after {name!r}", fix="another pass"
+            f"kernel {made.kernel.name} {NO_LOOP}", where=f"after {name!r}", fix="another pass"
         )
     _, records = trace(made, config or made.config)
     return "\n\n".join(printed(r) for r in records if r.of.name == name)
@@ -237,6 +240,10 @@ def resume(folder: Path) -> str:
             why=str(error).replace(str(folder), folder.name),
             fix="warploom show KERNEL --dump-passes DIR writes them",
         ) from error
+    if module.threads is not None:
+        from warploom.compiler.module_source import emit_verified  # noqa: PLC0415
+
+        return emit_verified(module)
     if not (folder / "programs.loop0.json").is_file():
         raise DocumentError(
             f"{folder.name} holds no role programs",

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from warploom.errors import KernelCallError
-from warploom.frontend.pointwise import Array, rounded
-from warploom.ir.tile import Access, Kernel, Tensor, Walk
+from warploom.frontend.pointwise import Array, as_stored, rounded
+from warploom.ir.tile import Access, DType, Kernel, Tensor, Walk
 
 
 def _fail(kernel: Kernel, what: str, why: str, fix: str) -> None:
@@ -37,7 +37,7 @@ def inputs_of(kernel: Kernel, arrays: tuple[object, ...], *, exact: bool) -> dic
         )
     found = {}
     for tensor, given in zip(inputs, arrays, strict=True):
-        array = np.asarray(given)
+        array = as_stored(np.asarray(given), tensor.dtype)
         array = array.astype(np.float64 if tensor.dtype.is_float else np.int64)
         if array.ndim != len(tensor.axes):
             _fail(
@@ -45,6 +45,13 @@ def inputs_of(kernel: Kernel, arrays: tuple[object, ...], *, exact: bool) -> dic
                 f"'{tensor.name}' has {array.ndim} axes",
                 f"the text names {len(tensor.axes)}: {', '.join(a.name for a in tensor.axes)}",
                 "an array of as many axes",
+            )
+        if tensor.dtype is DType.I8 and array.size and not -129 < array.min() <= array.max() < 128:
+            _fail(
+                kernel,
+                f"'{tensor.name}' holds {array.max() if array.max() > 127 else array.min()}",
+                "its elements are i8: numbers from -128 to 127, or bytes without sign as uint8",
+                "an array of uint8",
             )
         found[tensor.name] = array if exact else rounded(array, tensor.dtype)
     return found

@@ -7,3 +7,4 @@ launcher: Callable[..., Any] | None = None  # (text, args, keywords) -> outputs,
 interpreter: Callable[..., Any] | None = None  # (text, arrays, ...) -> outputs, on the CPU
 compiler: Callable[..., Any] | None = None  # (text, types, ...) -> what every pass makes of it
 benchmark: Callable[..., Any] | None = None  # (text, args, keywords, ...) -> times, on a GPU
+check_pins: Callable[..., Any] | None = None  # (text, pins): an error for names of no knob

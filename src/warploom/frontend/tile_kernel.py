@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from warploom.errors import KernelCallError, KernelTypeError
@@ -74,6 +75,11 @@ class TileKernel:
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(t.name for t in self.signature.tensors)})>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the source."""
+        text = "\n".join(line.rstrip() for line in self.source.lines)
+        return f"<div><b>{escape(repr(self))}</b></div><pre>{escape(text)}</pre>"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (arrays of any library)
         """Run it on the GPU: inputs in order, the rest by name; gives the outputs.
 
@@ -106,6 +112,8 @@ class TileKernel:
         The tile by variable, and knobs such as ``consumer_warpgroups`` and ``stages``
         (``warploom.passes.kernel_config.knobs()`` lists them).
         """
+        if hooks.check_pins is not None:
+            hooks.check_pins(self, pins)
         return TileKernel(self.function, {**self.pins, **pins}, self.given, self.captured)
 
     def given_functions(self, **functions: Any) -> tuple[TileKernel, dict[str, Any]]:  # noqa: ANN401
@@ -445,7 +453,7 @@ class TileKernel:
                 self._fail(
                     f"'{name}' is no scalar or choice of the kernel",
                     why=f"it has {', '.join(sorted(known)) or 'none'}",
-                    fix="names that stand after the * in its text",
+                    fix=_nearest(name, known) or "names that stand after the * in its text",
                 )
         given = {n: constants.get(n, d) for n, d in self.signature.choices.items()}
         for name, value in given.items():
@@ -466,7 +474,7 @@ class TileKernel:
                 self._fail(
                     f"'{name}' is no tensor of the kernel",
                     why=f"its tensors are {', '.join(texts)}",
-                    fix="one of them",
+                    fix=_nearest(name, texts) or "one of them",
                 )
         for name in without:
             if texts[name].access is not Access.OUT and not texts[name].optional:
@@ -527,13 +535,11 @@ class TileKernel:
         names = sorted(known)
         for name in given:
             if name not in names:
-                near = [n for n in names if n.lower() == str(name).lower()]
-                near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
-                hint = f"did you mean '{near[0]}'? " if near else ""
+                hint = _nearest(name, names)
                 self._fail(
                     f"{option}{'=' * option.isidentifier()} names '{name}'",
                     why=f"it names {what}",
-                    fix=hint + f"known: {', '.join(names) or 'none'}",
+                    fix=f"{hint} known: {', '.join(names) or 'none'}".strip(),
                 )
 
     def check_arguments(
@@ -564,6 +570,14 @@ def _joined(
     return replace(
         signature, tensors=(*signature.tensors, *captured), choices={**signature.choices, **choices}
     )
+
+
+def _nearest(name: object, known: Collection[str]) -> str:
+    """A suggestion among what is known, letters of the other case first."""
+    names = sorted(known)
+    near = [n for n in names if n.lower() == str(name).lower()]
+    near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
+    return f"did you mean '{near[0]}'?" if near else ""
 
 
 def kernel(function: Callable[..., Any]) -> TileKernel:

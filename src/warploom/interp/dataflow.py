@@ -81,6 +81,10 @@ def verify_dataflow(
     sizes_tried: Sequence[Mapping[str, int]] = (),
 ) -> DataflowReport:
     """Whether a module computes its tile IR, for enumerated size classes, or ``sizes_tried``."""
+    if module.threads is not None:
+        from warploom.interp.thread_dataflow import verify_threads  # noqa: PLC0415 (it needs this)
+
+        return verify_threads(module, classes=classes, timing=timing, sizes_tried=sizes_tried)
     tried: list[tuple[tuple[str, int], ...]] = []
     findings: list[str] = []
     for n, sizes in enumerate(sizes_tried or size_classes(module, classes, seed)):
@@ -107,7 +111,12 @@ def require_computed(module: KernelModule) -> DataflowReport:
     """``VerificationError`` for a module that does not compute the author's kernel; what every
     compilation runs: one size class, on random elements.
     """
-    report = verify_dataflow(module, sizes_tried=[compile_sizes(module)])
+    tried = [] if module.threads is not None else [compile_sizes(module)]
+    return require_clean_dataflow(verify_dataflow(module, classes=1, sizes_tried=tried), module)
+
+
+def require_clean_dataflow(report: DataflowReport, module: KernelModule) -> DataflowReport:
+    """``VerificationError`` for a report that found something."""
     if report.findings:
         raise VerificationError(
             f"the program of {module.kernel.name} does not compute it: {report.findings[0]}",
@@ -329,14 +338,20 @@ def gathered_axes(kernel: Kernel) -> Iterator[str]:
 
 
 def drawn_inputs(
-    kernel: Kernel, sizes: Mapping[str, int], rng: np.random.Generator
+    kernel: Kernel, sizes: Mapping[str, int], rng: np.random.Generator, *, mild: bool = False
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """Inputs and scalars: random elements, and integers that mean something."""
+    """Inputs and scalars: random elements, and integers that mean something.
+
+    ``mild``: bytes are drawn near the bias of exponents that are stored as bytes.
+    """
     arrays = {
         t.name: _drawn(kernel, t.name, sizes, rng)
         for t in kernel.tensors
         if t.access is not Access.OUT
     }
+    if mild:
+        bytewise = [t.name for t in kernel.tensors if t.dtype is DType.I8 and t.name in arrays]
+        arrays |= {n: rng.integers(120, 128, arrays[n].shape) for n in bytewise}
     scalars = {
         p.name: float(rng.uniform(0.3, 1.7)) if p.dtype is DType.F32 else int(rng.integers(1, 4))
         for p in kernel.parameters
@@ -432,4 +447,11 @@ def _bounded(kernel: Kernel, name: str) -> str | None:
     return None
 
 
-__all__ = ["REWRITES", "DataflowReport", "compile_sizes", "require_computed", "verify_dataflow"]
+__all__ = [
+    "REWRITES",
+    "DataflowReport",
+    "compile_sizes",
+    "require_clean_dataflow",
+    "require_computed",
+    "verify_dataflow",
+]

@@ -41,6 +41,8 @@ TRIPS = Sym(SymKind.LET, "trips")
 END = Sym(SymKind.LET, "end")
 INSTANCE = Sym(SymKind.THREAD, "instance")
 Values = dict[Sym, int]
+_WORK = (ops.Vector, ops.Mma, ops.BulkStore, ops.Meet)  # what who rests in a tile leaves out
+TurnKey = tuple[str, tuple[int, ...], int]  # what counts a turn, where, for which instance
 
 
 @dataclass
@@ -138,6 +140,7 @@ class Launch:
     ctas: list[Cta] = field(default_factory=list)
     met: dict[int, int] = field(default_factory=dict)
     parts: dict[tuple[tuple[int, ...], int], list[dict[str, Array]]] = field(default_factory=dict)
+    turns: dict[TurnKey, int] = field(default_factory=dict)
 
     def start(self) -> None:
         """All agents of all CTAs."""
@@ -186,7 +189,7 @@ class RoleRun:
         self.in_flight: dict[str, int] = dict.fromkeys(self.accumulators, 0)
         self.read_in_flight: dict[str, int] = dict.fromkeys(self.accumulators, 0)
         self.pending: list[Callable[[], None]] = []
-        self.ended = False
+        self.ended = self.rests = False
         self.groups: list[Group] = []
         self.open = Group()
         self.stores: list[Group] = []
@@ -306,6 +309,8 @@ class RoleRun:
             for bound in tiles.lets:
                 self.values[bound.name] = self._number(bound.value)
             mine = not self.role.alternates or visit % self.role.instances == self.instance
+            works = self.role.works
+            self.rests = works is not None and not self._number(works)
             self.ended = False
             for n, phase in enumerate(self.role.earlier):
                 rings = {r.name for r in self.module.earlier[n].rings}
@@ -427,6 +432,8 @@ class RoleRun:
                 for t in range(self._number(op.start), self._number(op.stop)):
                     self.values[T_STEP] = t
                     yield from self._run(op.body)
+            elif self.rests and isinstance(op, _WORK):
+                yield None
             else:
                 yield from self._execute(op)
                 yield None
@@ -472,7 +479,12 @@ class RoleRun:
             case ops.WaitGroup():
                 self._wait_group(op.pending)
             case ops.Vector():
+                turn = next((x.turn for x in op.body if isinstance(x, ops.VectorStore)), None)
+                if turn is not None:
+                    yield from self._take_turn(op, turn)
                 self._vector(op)
+                if turn is not None:
+                    self._give_turn(op, turn)
             case ops.ProxyFence():
                 for key, array in self.written.items():
                     self.visible[key][...] = array
@@ -609,7 +621,20 @@ class RoleRun:
                         made = made * self._factor(name, op.top, part[op.top], top)
                     total = total + made
                 self.accumulators[name][...] = total
+                if op.exists is not None and self.arrays[name].form == "tile":
+                    self._forget(name, op.exists)
         del self.launch.parts[tile, self.instance]
+
+    def _forget(self, name: str, exists: IntExpr) -> None:
+        """Rows that do not exist need not meet: what is left of them is anything. A thread asks
+        for the first of its two.
+        """
+        held = self.accumulators[name]
+        own = 0 if self.role.alternates else held.shape[0] * self.instance
+        for row in range(held.shape[0]):
+            first = own + row - (8 if row % 16 >= 8 else 0)
+            if not evaluate(exists, {**self.values, ROW: first}, self.functions, self.read):
+                held[row] = np.nan
 
     def _factor(self, name: str, top: str, was: Array, now: Array) -> Array:
         """By what a part's sums are multiplied, for each of their elements."""
@@ -693,6 +718,40 @@ class RoleRun:
                     fix="wait for the group first",
                 )
         run_body(self, op)
+
+    def _turn_of(self, op: ops.Vector, turn: ops.Turn) -> tuple[Values, TurnKey | None]:
+        """What expressions of a turn know, and what counts it; None where nobody does."""
+        own: Values = {**self.values, T_STEP: self._number(op.iteration)}
+        own = {**own, ops.TURN_ROW: evaluate(turn.first, own, self.functions, self.read)}
+        if not evaluate(turn.exists, own, self.functions, self.read):
+            return own, None
+        at = tuple(evaluate(x, own, self.functions, self.read) for x in turn.at)
+        return own, (turn.tensor, at, self.instance)
+
+    def _take_turn(self, op: ops.Vector, turn: ops.Turn) -> Step:
+        """Stand until as many tiles have added to the rows as come before this one, no more."""
+        own, key = self._turn_of(op, turn)
+        starts = turn.begins is None or evaluate(turn.begins, own, self.functions, self.read)
+        if key is None or not starts:
+            return
+        before = evaluate(turn.before, own, self.functions, self.read)
+        counted = self.launch.turns
+        what = f"turn {before} of the rows at {turn.tensor}{list(key[1])}"
+        while counted.get(key, 0) < before:
+            yield Blocked(lambda: counted.get(key, 0) >= before, what)
+        if counted.get(key, 0) != before:
+            raise InterpreterError(
+                f"{what} is taken when {counted[key]} tiles have added to them",
+                where=f"CTA {self.cta.number}, {op.op}",
+                why="two tiles have the same turn: the order of their sums depends on timing",
+                fix="count all tiles that add to the rows before this one",
+            )
+
+    def _give_turn(self, op: ops.Vector, turn: ops.Turn) -> None:
+        own, key = self._turn_of(op, turn)
+        ends = turn.ends is None or evaluate(turn.ends, own, self.functions, self.read)
+        if key is not None and ends:
+            self.launch.turns[key] = self.launch.turns.get(key, 0) + 1
 
     def _bulk_store(self, op: ops.BulkStore) -> None:
         tensor_map = self.module.map(op.tensor_map)

@@ -121,17 +121,21 @@ def _verified(module: KernelModule) -> ModuleReport:
     )
     if covered.findings:
         return made
+    tried = [] if module.threads is not None else [compile_sizes(module)]
     return ModuleReport(
         name=module.name,
         synchronisation=loops,
         together=together,
         coverage=covered,
-        dataflow=verify_dataflow(module, sizes_tried=[compile_sizes(module)]),
+        dataflow=verify_dataflow(module, sizes_tried=tried),
     )
 
 
 def _check_numbers(module: KernelModule) -> None:
     """Numbers that no module has; what they would ask for is not even counted."""
+    if module.threads is not None:
+        _check_signature(module)
+        return
     if not module.roles:
         raise DocumentError("a module without roles", path="$.module.roles")
     large = next((n for n in _numbers(module) if abs(n) > MOST_NUMBER), None)

@@ -10,11 +10,13 @@ import numpy as np
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import Array, floating, round_to
 from warploom.interp.hopper import Launch
+from warploom.interp.threads import Stores, run_threads
 from warploom.interp.timing import Scheduler
 from warploom.ir import operations as ops
 from warploom.ir.expr import Sym, SymKind, evaluate
 from warploom.ir.module import Dialect, KernelModule, TensorArg
 from warploom.ir.operations import StepLoop
+from warploom.ir.threads import Merge, statements
 from warploom.ir.tile_schedule import SMS, expand
 from warploom.ir.types import DType
 
@@ -22,7 +24,7 @@ LEAST = -(2**31)
 BLOCK_ROWS = 16
 
 
-def run_module(
+def run_module(  # noqa: C901 (one check after the other)
     module: KernelModule,
     arrays: Mapping[str, Any],
     scalars: Mapping[str, float] | None = None,
@@ -34,6 +36,8 @@ def run_module(
     initial: Mapping[str, Any] | None = None,
     visits: Callable[[int], tuple[int, ...]] | None = None,
     most: int | None = None,
+    observe: Callable[[Mapping[str, Stores], int], None] | None = None,
+    rows: bool | None = None,
 ) -> dict[str, Array]:
     """The outputs of a launch, by name.
 
@@ -49,6 +53,9 @@ def run_module(
         visits: of a listed tile schedule, the list of a launch with so many CTAs; else CTAs take
             tiles in turn.
         most: operations of all agents; ``TooLongError`` beyond.
+        observe: gets, of a thread program, who stored the elements of every output, and how many
+            statements were executed.
+        rows: of a thread program, whether rows of all tensors begin at whole vectors, or of none.
     """
     memory, lengths = bind(module, arrays, sizes or {})
     for tensor in module.tensors:
@@ -74,6 +81,13 @@ def run_module(
                 fix="pad that axis with zeros",
             )
     grid = evaluate(module.launch.grid, {**values, SMS: sms})
+    if module.threads is not None:
+        stores, executed = run_threads(
+            module, memory, lengths, given, grid, timing=timing, seed=seed, most=most, rows=rows
+        )
+        if observe is not None:
+            observe(stores, executed)
+        return {t.name: memory[t.name] for t in module.tensors if t.access == "out"}
     if module.dialect is Dialect.MBARRIER:
         listed = any(r.tiles.schedule.listed for r in module.roles)
         order: tuple[int, ...] = ()
@@ -133,6 +147,8 @@ def _added(module: KernelModule) -> set[str]:
     """Tensors that the kernel adds to."""
     maps = {m.name: m.tensor for m in module.maps}
     found: set[str] = set()
+    if module.threads is not None:
+        found |= {s.tensor for s in statements(module.threads.body) if isinstance(s, Merge)}
     for role in module.roles:
         bodies = [role.tiles.body, *(p.body for p in role.earlier)]
         for statement in (s for body in bodies for s in body):

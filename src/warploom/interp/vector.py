@@ -178,12 +178,12 @@ def _whole(dtype: DType) -> bool:
     return dtype in (DType.I32, DType.I8, DType.I4)
 
 
-_FOLDS = {Fn.ADD: np.add, Fn.MAX: np.fmax, Fn.MIN: np.fmin}
+FOLDS = {Fn.ADD: np.add, Fn.MAX: np.fmax, Fn.MIN: np.fmin}
 
 
 def _reduced(step: ops.VectorReduce, arg: Array, layout: ops.FragmentLayout, threads: int) -> Array:
     """Over fragment indices of a thread, then over lanes, by butterfly shuffles."""
-    fold: Any = _FOLDS[step.fn]
+    fold: Any = FOLDS[step.fn]
     whole = step.dtype is DType.I32
     names = [i.name for i in layout.indices]
     axes = tuple(threads + names.index(n) for n in step.over if n in names)

@@ -116,8 +116,9 @@ class Elementwise:
     ``python``: the value for numbers that are known while parsing. ``numpy``: given NumPy, the
     function of arrays. ``derivative``: of ``op``, the argument and the result, how the result grows
     with the argument; None where that is 0 everywhere or a rule of more than one argument.
-    ``cuda``: the expression, arguments in braces (``cuda_int``: of whole numbers). ``gfx950``: an
-    LLVM intrinsic of floats, a formula over other functions, or a routine.
+    ``cuda``: the expression, arguments in braces (``cuda_int``: of whole numbers); ``cuda_calls``:
+    device functions that it calls. ``gfx950``: an LLVM intrinsic of floats, a formula over other
+    functions, or a routine.
 
     ``finite``: finite numbers give finite numbers, never NaN. ``of_zero``: what 0 gives, exactly,
     also as emitted. Both are what a pass may rely on; a row that leaves them out is always safe.
@@ -137,6 +138,7 @@ class Elementwise:
     of_zero: float | None = None
     cuda: str = ""
     cuda_int: str = ""
+    cuda_calls: tuple[str, ...] = ()
     gfx950: str | Callable[[LlvmBuild, Any], Any] | Routine | None = None
 
     @property
@@ -191,27 +193,27 @@ _FUNCTIONS = (  # of one argument, by name: wl.NAME(x)
         fn=Fn.EXP, doc="e to the power of x.", domain=Domain.FLOAT, cost=MUFU, of_zero=1.0,
         python=math.exp, numpy=lambda np: np.exp,
         derivative=lambda op, a, y: y,
-        cuda="exp2_approx({} * 1.4426950408889634f)",
+        cuda="exp2_approx({} * 1.4426950408889634f)", cuda_calls=("exp2_approx",),
         gfx950=lambda op, x: op(Fn.EXP2, op(Fn.MUL, x, LOG2E)),
     ),
     Elementwise(
         fn=Fn.EXP2, doc="2 to the power of x.", domain=Domain.FLOAT, cost=MUFU, of_zero=1.0,
         python=lambda x: 2.0**x, numpy=lambda np: np.exp2,
         derivative=lambda op, a, y: op(Fn.MUL, y, math.log(2)),
-        cuda="exp2_approx({})", gfx950="amdgcn.exp2.f32",
+        cuda="exp2_approx({})", cuda_calls=("exp2_approx",), gfx950="amdgcn.exp2.f32",
     ),
     Elementwise(
         fn=Fn.LOG, doc="The natural logarithm.", domain=Domain.FLOAT, cost=MUFU,
         python=math.log, numpy=lambda np: np.log,
         derivative=lambda op, a, y: op(Fn.DIV, 1.0, a),
-        cuda="(log2_approx({}) * 0.6931471805599453f)",
+        cuda="(log2_approx({}) * 0.6931471805599453f)", cuda_calls=("log2_approx",),
         gfx950=lambda op, x: op(Fn.MUL, op(Fn.LOG2, x), 1 / LOG2E),
     ),
     Elementwise(
         fn=Fn.LOG2, doc="The logarithm to base 2.", domain=Domain.FLOAT, cost=MUFU,
         python=math.log2, numpy=lambda np: np.log2,
         derivative=lambda op, a, y: op(Fn.DIV, 1 / math.log(2), a),
-        cuda="log2_approx({})", gfx950="amdgcn.log.f32",
+        cuda="log2_approx({})", cuda_calls=("log2_approx",), gfx950="amdgcn.log.f32",
     ),
     Elementwise(
         fn=Fn.SQRT, doc="The square root.", domain=Domain.FLOAT, cost=MUFU,
@@ -229,7 +231,7 @@ _FUNCTIONS = (  # of one argument, by name: wl.NAME(x)
         fn=Fn.TANH, doc="The hyperbolic tangent.", domain=Domain.FLOAT, cost=MUFU, finite=True,
         of_zero=0.0, python=math.tanh, numpy=lambda np: np.tanh,
         derivative=lambda op, a, y: op(Fn.SUB, 1.0, op(Fn.MUL, y, y)),
-        cuda="tanh_approx({})", gfx950=_tanh_gfx950,
+        cuda="tanh_approx({})", cuda_calls=("tanh_approx",), gfx950=_tanh_gfx950,
     ),
     Elementwise(
         fn=Fn.ERF, doc="The error function.", domain=Domain.FLOAT, cost=Cost(fma=13, mufu=1),
@@ -238,7 +240,7 @@ _FUNCTIONS = (  # of one argument, by name: wl.NAME(x)
         derivative=lambda op, a, y: op(
             Fn.MUL, 2 / math.sqrt(math.pi), op(Fn.EXP, op(Fn.NEG, op(Fn.MUL, a, a)))
         ),
-        cuda="erf_smooth({})", gfx950=_erf_gfx950,
+        cuda="erf_smooth({})", cuda_calls=("erf_smooth",), gfx950=_erf_gfx950,
     ),
     Elementwise(
         fn=Fn.SIN, doc="The sine.", domain=Domain.FLOAT, cost=MUFU, finite=True,
@@ -292,7 +294,7 @@ _OPERATORS = (
     Elementwise(
         fn=Fn.SHL, symbol="<<", domain=Domain.INT, finite=True,
         numpy=lambda np: lambda a, b: np.left_shift(_int64(np, a), _amount(np, b, 32)),
-        cuda="shifted_left({}, {})",
+        cuda="shifted_left({}, {})", cuda_calls=("shifted_left",),
     ),
     Elementwise(
         fn=Fn.BITS, symbol="&", domain=Domain.INT, finite=True,

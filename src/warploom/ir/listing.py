@@ -15,6 +15,7 @@ from warploom.ir.module import (
 )
 from warploom.ir.operation_table import OPERATIONS, text
 from warploom.ir.operations import Statement, StepLoop
+from warploom.ir.thread_listing import thread_lines
 
 
 def listing(module: KernelModule) -> str:
@@ -43,6 +44,7 @@ def _lines(module: KernelModule) -> Iterator[str]:
     yield from _storage(module)
     for role in module.roles:
         yield from _role(module, role)
+    yield from thread_lines(module)
 
 
 def _tensor(t: TensorArg) -> str:
@@ -96,13 +98,24 @@ def _role(module: KernelModule, role: Role) -> Iterator[str]:
     yield f"  for {names} in tiles({tiles.schedule.name}):"
     for bound in tiles.lets:
         yield f"    {text(bound.name)} = {text(bound.value)}"
-    if role.pace:
-        yield f"    hint: CTAs keep pace every {role.pace} iterations"
+    yield from _hints(role)
+    if role.works is not None:
+        yield f"    instances work where {text(role.works)}, and only synchronise elsewhere"
     phases: tuple[TileLoop | LoopPhase, ...] = (*role.earlier, tiles)
     for phase in phases:
         yield from _indented(_loop(phase), 4)
     for op in (*(x for p in role.earlier for x in p.finish), *role.finish):
         yield from _indented(_statement(op), 2)
+
+
+def _hints(role: Role) -> Iterator[str]:
+    """What changes no result."""
+    if role.pace:
+        yield f"    hint: CTAs keep pace every {role.pace} iterations"
+    if role.finds_next:
+        yield "    hint: the next tile is looked for while the first product runs"
+    if role.uniform:
+        yield "    hint: the number of the instance is one of the warp"
 
 
 def _loop(phase: TileLoop | LoopPhase) -> Iterator[str]:

@@ -16,6 +16,7 @@ from warploom.ir.expr import Function, IntExpr
 from warploom.ir.mbarrier_dialect import ProofRecord
 from warploom.ir.operations import Statement
 from warploom.ir.rings import NamedBarrier, RoleRing, StagingBuffer
+from warploom.ir.threads import ThreadProgram
 from warploom.ir.tile import Kernel
 from warploom.ir.tile_schedule import Let, TileSchedule
 from warploom.ir.types import Axis, DType
@@ -165,7 +166,7 @@ class TileLoop:
     element of the reduction and the one after its last (bound in order; a name may be bound again,
     from what it stood for); ``trips`` is how many iterations it has; at
     least ``least_trips`` are run, whatever the sizes. ``ranges`` are bound after ``trips``:
-    iterations from ``whole_from`` to ``whole_to`` hide no element.
+    iterations from ``whole_from`` to ``whole_to`` hide no element. ``axis``: what they walk along.
     """
 
     schedule: TileSchedule
@@ -176,6 +177,7 @@ class TileLoop:
     body: tuple[Statement, ...]
     bounds: tuple[Let, ...] = ()
     ranges: tuple[Let, ...] = ()
+    axis: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +196,7 @@ class LoopPhase:
     body: tuple[Statement, ...]
     finish: tuple[Statement, ...]
     ranges: tuple[Let, ...] = ()
+    axis: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +222,10 @@ class Role:
     """The program of one role: of its instances number i runs every tile, or of ``alternates``
     tiles i, i + n, ... ``carries_phase``: ring positions run on from tile to tile. ``pace``:
     after so many iterations CTAs wait a bounded while for one another, a hint for the L2.
-    ``earlier``: loops of every tile before the last one, which ``tiles`` has.
+    ``earlier``: loops of every tile before the last one, which ``tiles`` has. ``uniform``: which
+    instance a warp belongs to is read from one lane, so that the assembler knows it for a number of
+    the warp. ``finds_next``: it looks for its next tile while the first product of one runs.
+    ``works``: whether an instance has work in a tile; where it has none, it only synchronises.
     """
 
     name: str
@@ -235,6 +241,9 @@ class Role:
     alternates: bool = False
     pace: int = 0
     earlier: tuple[LoopPhase, ...] = ()
+    uniform: bool = False
+    finds_next: bool = False
+    works: IntExpr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,7 +309,11 @@ class BuildRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class KernelModule:
-    """A kernel for one configuration on one target."""
+    """A kernel for one configuration on one target.
+
+    Its programs are those of ``roles``; or ``threads``, the one program of all threads of a block,
+    which such a module has alone.
+    """
 
     name: str
     target: str
@@ -325,6 +338,7 @@ class KernelModule:
     registers: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
     earlier: tuple[LoopFacts, ...] = ()
     request: BuildRequest | None = None
+    threads: ThreadProgram | None = None
 
     def __repr__(self) -> str:
         return f"<KernelModule {self.name} on {self.target}>"

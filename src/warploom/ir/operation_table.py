@@ -96,7 +96,7 @@ def _meet(op: ops.Meet) -> Iterator[str]:
         yield f"  {op.top} = max over parts"
     for name in op.sums:
         scale = f" * 2 ** (own {op.top} - {op.top})" if name in op.rescaled else ""
-        yield f"  {name} = sum over parts of {name}{scale}"
+        yield f"  {name} = sum over parts of {name}{scale}{_where(op.exists)}"
 
 
 def _meet_entry(op: ops.Meet, k: Offset) -> RoleEntry:
@@ -111,7 +111,8 @@ def _meet_entry(op: ops.Meet, k: Offset) -> RoleEntry:
 def _wait(op: ops.Wait) -> Iterator[str]:
     usual = op.parity == (0 if op.side is Side.FULL else 1)
     other = "" if usual else f" parity {op.parity}"
-    yield f"wait {op.side} {op.ring}[{text(op.iteration)}]{other}"
+    amid = f" amid what follows, after {op.amid} elements" if op.amid else ""
+    yield f"wait {op.side} {op.ring}[{text(op.iteration)}]{other}{amid}"
 
 
 def _wait_entry(op: ops.Wait, k: Offset) -> RoleEntry:
@@ -298,14 +299,15 @@ OPERATIONS: dict[type, OperationRow] = {
     ops.ThreadCopy: OperationRow(lines=_thread_copy, entry=_thread_copy_entry),
     ops.Arrive: OperationRow(lines=_arrive, entry=_arrive_entry),
     ops.MmaFence: OperationRow(
-        lines=_says("mma fence"), entry=lambda op, _: roles.MmaFence(reason=op.reason)
+        lines=lambda op: iter(["mma fence" + (" of all sums" if op.all_sums else "")]),
+        entry=lambda op, _: roles.MmaFence(reason=op.reason),
     ),
     ops.Mma: OperationRow(lines=_mma, entry=_mma_entry),
     ops.Commit: OperationRow(
         lines=_says("commit"), entry=lambda op, _: roles.Commit(reason=op.reason)
     ),
     ops.WaitGroup: OperationRow(
-        lines=lambda op: iter([f"wait_group {op.pending}"]),
+        lines=lambda op: iter([f"wait_group {op.pending}{' in order' if op.ordered else ''}"]),
         entry=lambda op, _: roles.WaitGroup(pending=op.pending, reason=op.reason),
     ),
     ops.ProxyFence: OperationRow(
@@ -370,9 +372,14 @@ def _stage(op: ops.VectorStage, _: ops.FragmentLayout) -> str:
 
 
 def _store(op: ops.VectorStore, _: ops.FragmentLayout) -> str:
-    how = ("+=" if op.add else "=") + (" in turn" if op.in_turn else "")
+    how = ("+=" if op.add else "=") + (_turn(op.turn) if op.turn is not None else "")
     made = f"{op.dtype}({op.value}){_where(op.predicate)}"
     return f"store {op.tensor}[{_at(op.at)}] {how} {made}{_line(op.line)}"
+
+
+def _turn(turn: ops.Turn) -> str:
+    counted = f"{text(turn.before)} tiles at {turn.tensor}[{_at(turn.at)}]"
+    return f" in turns of {turn.rows} rows after {counted}{_where(turn.exists)},"
 
 
 def _slot(op: ops.VectorSlot, _: ops.FragmentLayout) -> str:

@@ -8,11 +8,14 @@ the counter dialect (AMD) differ in how they synchronise; the rest is common to 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
-from warploom.ir.expr import IntExpr
+from warploom.ir.expr import IntExpr, Sym, SymKind
 from warploom.ir.rings import BufferCopy, Scope, Side, SlotRead
 from warploom.ir.schedule_ops import KOffsetKind, OpRole, ResourceKind
 from warploom.ir.types import DType, Fn, Line
+
+TURN_ROW = Sym(SymKind.LET, "turn_row")  # the first row of a turn
 
 # Fragments and vector work.
 
@@ -161,10 +164,30 @@ class VectorStage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """How tiles add to the same rows one after the other: in turns of ``rows`` rows.
+
+    The turn of iteration ``t`` begins at row ``first``, which ``at``, ``exists`` and ``before``
+    know as ``TURN_ROW``: element ``at`` of ``tensor`` counts the tiles that have added to it,
+    ``before`` of them come first, and where ``exists`` fails nobody counts. ``begins`` and ``ends``
+    say whether it is taken, and given on, in iteration ``t``; None: in each.
+    """
+
+    tensor: str
+    at: tuple[IntExpr, ...]
+    rows: int
+    first: IntExpr
+    exists: IntExpr
+    before: IntExpr
+    begins: IntExpr | None = None
+    ends: IntExpr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VectorStore:
     """A value to global memory where the predicate holds, rounded to its type.
 
-    ``add``: added to what is there (atomically); ``in_turn``: tiles add in the order of their rows.
+    ``add``: added to what is there (atomically); ``turn``: tiles add in the order of their rows.
     """
 
     value: str
@@ -174,7 +197,7 @@ class VectorStore:
     dtype: DType
     add: bool = False
     line: Line | None = None
-    in_turn: bool = False
+    turn: Turn | None = None
 
 
 VectorOp = (
@@ -184,6 +207,25 @@ VectorOp = (
 
 
 # Operations that both dialects have.
+
+
+class VectorKind(StrEnum):
+    """What vector work is for: arithmetic of the kernel (``step``), what carried values begin with,
+    row sums over the threads of a row, values that an earlier loop left, a tile into registers, a
+    first look at a slot, a mark that values are left, a tile into a slot or a staging copy, a store
+    from registers.
+    """
+
+    STEP = "step"
+    START = "start"
+    SUMS = "sums"
+    TAKE = "take"
+    FETCH = "fetch"
+    SEE = "see"
+    LEAVE = "leave"
+    PUT = "put"
+    FILL = "fill"
+    STORE = "store"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +250,7 @@ class Vector:
     reason: str = ""
     fills_slots: tuple[SlotRead, ...] = ()
     within: str = ""
+    kind: VectorKind = VectorKind.STEP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +259,8 @@ class Meet:
     the others end the tile here.
 
     ``sums`` are arrays that are added. With ``top`` (an array of row maxima) those in ``rescaled``
-    are first multiplied by 2 ** (own maximum - greatest maximum).
+    are first multiplied by 2 ** (own maximum - greatest maximum). ``exists``: whether row ``row``
+    of the tile does; others need not meet.
     """
 
     op: str
@@ -229,6 +273,7 @@ class Meet:
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     reason: str = ""
+    exists: IntExpr | None = None
 
 
 # The mbarrier dialect.
@@ -236,13 +281,18 @@ class Meet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Wait for a phase of a ring barrier; ``parity`` 0 for full and 1 for empty is right."""
+    """Wait for a phase of a ring barrier; ``parity`` 0 for full and 1 for empty is right.
+
+    ``amid``: it is executed within the vector work that follows, once a thread has so many of its
+    elements.
+    """
 
     side: Side
     ring: str
     iteration: IntExpr
     parity: int
     reason: str = ""
+    amid: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,9 +371,14 @@ class Arrive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MmaFence:
-    """Register accesses before it are ordered before the MMAs after it."""
+    """Register accesses before it are ordered before the MMAs after it.
+
+    ``all_sums``: the assembler must see that writes to all sums that those go on with stay before
+    it; else to those that were cleared right before a tile's first.
+    """
 
     reason: str = ""
+    all_sums: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,10 +429,14 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitGroup:
-    """Wait until at most ``pending`` of the newest groups are unfinished."""
+    """Wait until at most ``pending`` of the newest groups are unfinished.
+
+    ``ordered``: the assembler must see that vector work before it stays before it.
+    """
 
     pending: int
     reason: str = ""
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,9 @@
 Readers follow the type hints of the frozen dataclasses, so a field is described once. A value of a
 union carries its class under ``is``. Expressions are short lists: ``["+", a, b]``,
 ``["?", condition, a, b]``, ``["call", function, a]``, ``["at", tensor, i, j]``, ``["size", "m"]``;
-a number is itself. Every
-error is a ``DocumentError`` that names the path of what is wrong.
+a number is itself. Terms of
+thread programs are lists of their class and fields. Every error is a ``DocumentError`` that names
+the path of what is wrong.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ from warploom.errors import DocumentError
 from warploom.ir.expr import Apply, Binary, Const, Element, IntExpr, Op, Select, Sym, SymKind
 from warploom.ir.module import KernelModule
 from warploom.ir.records import MAX_INT, MAX_LIST, kind_of, mapping
+from warploom.ir.thread_checks import check_threads
+from warploom.ir.threads import TERMS, Term
 from warploom.ir.tile import Kernel
 
 # ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
 
 FORMAT = 2
+DEEPEST_TERM = 300  # a chain of elementwise functions that is one term
 DEEPEST = 200  # nested expressions; deeper ones are refused instead of overflowing the stack
 _EXPRESSIONS = (Const, Sym, Binary, Select, Apply, Element)
+_TERMS: dict[str, type[Term]] = {cls.__name__: cls for cls in TERMS}
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -39,7 +44,12 @@ def to_json(module: KernelModule) -> str:
 
 def from_json(text: str | bytes) -> KernelModule:
     """The module that a JSON text holds; ``DocumentError`` says what is wrong and where."""
-    module: KernelModule = _reader(KernelModule)(_held(text, "module"), "$.module")
+    data = _held(text, "module")
+    try:
+        module: KernelModule = _reader(KernelModule)(data, "$.module")
+    except RecursionError:
+        raise DocumentError("statements nested too deeply", path="$.module") from None
+    check_threads(module)
     return module
 
 
@@ -72,9 +82,12 @@ def kernel_from_json(text: str | bytes) -> Kernel:
     return kernel
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:  # noqa: PLR0911 (one line a kind of value)
     if isinstance(value, _EXPRESSIONS):
         return _plain_expression(value)
+    if isinstance(value, Term):
+        own = [_plain(getattr(value, f.name)) for f in fields(value)]  # type: ignore[arg-type]
+        return [type(value).__name__, *own]
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
@@ -134,7 +147,7 @@ Reader = Callable[[Any, str], Any]
 
 
 @cache
-def _reader(kind: Any) -> Reader:  # noqa: PLR0911 (one line a kind of type)
+def _reader(kind: Any) -> Reader:  # noqa: C901, PLR0911 (one line a kind of type)
     if kind is int:
         return _int
     if kind is bool:
@@ -150,6 +163,8 @@ def _reader(kind: Any) -> Reader:  # noqa: PLR0911 (one line a kind of type)
         return _tuple_reader(get_args(kind))
     if origin in (Union, UnionType):
         return _union_reader(get_args(kind))
+    if kind is Term:
+        return _term
     if kind in _EXPRESSIONS:
         return lambda data, path: _expression_of(kind, data, path)
     if isinstance(kind, type) and is_dataclass(kind):
@@ -185,13 +200,16 @@ def _union_reader(options: tuple[Any, ...]) -> Reader:
     records: list[Any] = [o for o in options if is_dataclass(o) and o not in _EXPRESSIONS]
     classes = {o.__name__: o for o in records}
     expressions = any(o in _EXPRESSIONS for o in options)
-    plain = [o for o in options if not is_dataclass(o) and o is not NoneType]
+    plain = [o for o in options if not is_dataclass(o) and o not in (NoneType, Term)]
+    terms = Term in options
 
-    def read(data: Any, path: str) -> Any:
+    def read(data: Any, path: str) -> Any:  # noqa: PLR0911 (one line a kind of option)
         if data is None and NoneType in options:
             return None
         if expressions:
             return _expression(data, path, 0)
+        if terms:
+            return _term(data, path)
         if len(classes) == 1 and not plain:
             return _record(next(iter(classes.values())), data, path)
         if classes and isinstance(data, dict):
@@ -253,6 +271,63 @@ def _expression(data: Any, path: str, depth: int) -> IntExpr:
     if head in {k.value for k in SymKind} and len(rest) == 1:
         return Sym(SymKind(head), _str(rest[0], f"{path}[1]"))
     raise DocumentError(f"no expression {head[:20]!r} of {len(rest)} operand(s)", path=path)
+
+
+def _term(data: Any, path: str, depth: int = 0) -> Term:
+    """A term of a thread program: its class and fields in a list."""
+    if depth > DEEPEST_TERM:
+        raise DocumentError("a term nested too deeply", path=path)
+    if not isinstance(data, list) or not data or not isinstance(data[0], str):
+        raise DocumentError(
+            f"expected a term, found {kind_of(data)}", path=path, fix='["Reg", name, null]'
+        )
+    cls: Any = _TERMS.get(data[0])
+    if cls is None:
+        raise DocumentError(f"no term {data[0][:20]!r}", path=path, fix=", ".join(_TERMS))
+    readers = _term_fields(cls)
+    if len(readers) != len(data) - 1:
+        raise DocumentError(
+            f"{data[0]} of {len(data) - 1} fields", path=path, fix=f"{len(readers)}"
+        )
+    made: list[Any] = []
+    for i, (reader, value) in enumerate(zip(readers, data[1:], strict=True)):
+        at = f"{path}[{i + 1}]"
+        if reader is None:
+            made.append(_term(value, at, depth + 1))
+        elif reader is _optional:
+            made.append(None if value is None else _term(value, at, depth + 1))
+        elif reader is _several:
+            if not isinstance(value, list) or len(value) > MAX_LIST:
+                raise DocumentError(f"expected a list, found {kind_of(value)}", path=at)
+            made.append(tuple([_term(v, at, depth + 1) for v in value]))
+        else:
+            made.append(reader(value, at))
+    found: Term = cls(*made)
+    return found
+
+
+@cache
+def _term_fields(cls: Any) -> tuple[Reader | None, ...]:
+    """How each field of a term is read; None: it is a term."""
+    found: list[Reader | None] = []
+    hints = get_type_hints(cls)
+    for f in fields(cls):
+        kind = hints[f.name]
+        if kind is Term:
+            found.append(None)
+        elif Term in get_args(kind):
+            found.append(_several if get_origin(kind) is tuple else _optional)
+        else:
+            found.append(_reader(kind))
+    return tuple(found)
+
+
+def _optional(data: Any, path: str) -> Any:
+    return None if data is None else _term(data, path)
+
+
+def _several(data: Any, path: str) -> Any:
+    return tuple(_term(v, path) for v in data)
 
 
 def _int(data: Any, path: str) -> int:

@@ -1,11 +1,16 @@
 """Types, tensors, variables and shapes: what the ops of a kernel speak of."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import PurePath
+from typing import TypeVar
 
+from warploom.errors import KernelError
 from warploom.ir.elementwise import Fn as Fn  # noqa: PLC0414 (a name of this module, too)
+
+BLOCK_ROWS, BLOCK_COLUMNS = 16, 8  # of tensors in blocks
+T = TypeVar("T")
 
 SYNONYMS = {
     **dict.fromkeys(("fp32", "float32", "float"), "f32"),
@@ -98,6 +103,29 @@ class Line:
     def place(self) -> str:
         """File and number without the folder, as documents and modules name it."""
         return f"{PurePath(self.file).name}:{self.number}"
+
+
+def short(line: Line | None) -> Line | None:
+    """A line without the folder of its file: modules do not name places of a machine."""
+    return None if line is None else replace(line, file=PurePath(line.file).name)
+
+
+def relative(value: T) -> T:
+    """A value with every line in it relative to the author's file."""
+    if isinstance(value, Line):
+        return short(value)  # type: ignore[return-value]
+    if isinstance(value, tuple):
+        return tuple(relative(v) for v in value)  # type: ignore[return-value]
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {f.name: relative(getattr(value, f.name)) for f in fields(value)}
+        return replace(value, **changed)
+    return value
+
+
+def refusal(what: str, line: Line | None, *, why: str = "", fix: str = "") -> KernelError:
+    """An error at the author's line."""
+    where = f"{line}: {line.text.strip()}" if line is not None and line.text else str(line or "")
+    return KernelError(what, where=where, why=why, fix=fix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from warploom.errors import KernelError
 from warploom.ir.dataflow import When
 from warploom.ir.tile import (
     Broadcast,
@@ -23,7 +22,6 @@ from warploom.ir.tile import (
     Fn,
     Indices,
     Kernel,
-    Line,
     Load,
     Loop,
     Op,
@@ -37,10 +35,12 @@ from warploom.ir.tile import (
     Value,
     Walk,
     Whole,
+    line_of as line_of,  # noqa: PLC0414 (a name of this module, too)
     merges_indices,
     operands,
     results,
 )
+from warploom.ir.types import refusal as refusal  # noqa: PLC0414 (a name of this module, too)
 
 MOST_WRITTEN = 200  # ops of an expression that is written out as a whole
 
@@ -321,12 +321,6 @@ def is_end(op: Reduce, of: Op | None) -> bool:
     return isinstance(of, Indices) and op.fn in (Fn.MAX, Fn.MIN)
 
 
-def refusal(what: str, line: Line | None, *, why: str = "", fix: str = "") -> KernelError:
-    """An error at the author's line."""
-    where = f"{line}: {line.text.strip()}" if line is not None and line.text else str(line or "")
-    return KernelError(what, where=where, why=why, fix=fix)
-
-
 def other_extent(kernel: Kernel, var: str, step: int, most: int | None = None) -> str:
     """How an author gets another extent: pinned, or of a padded axis where all of it is a tile."""
     found = kernel.var(var)
@@ -345,11 +339,6 @@ def other_extent(kernel: Kernel, var: str, step: int, most: int | None = None) -
 def made_by(op: Op) -> str | None:
     """The name of the value an op defines; None for stores and loops."""
     return None if isinstance(op, Loop | Store) else op.result.name
-
-
-def line_of(op: Op) -> Line | None:
-    """The author's line of an op."""
-    return op.line if isinstance(op, Loop | Store) else op.result.line
 
 
 def only_products(body: Body) -> bool:

@@ -8,9 +8,9 @@ values, steps of vector work. What has no expression is refused at the author's 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
 
 from warploom.ir import mbarrier_dialect as roles, operations as ops
 from warploom.ir.expr import (
@@ -23,6 +23,7 @@ from warploom.ir.expr import (
     floor_div,
     least,
     lift,
+    size,
 )
 from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram
 from warploom.ir.module import (
@@ -42,27 +43,34 @@ from warploom.ir.module import (
     TensorMap,
     TileLoop,
 )
-from warploom.ir.operations import Operation, Statement, StepLoop
+from warploom.ir.operations import Operation, Statement, StepLoop, VectorKind
 from warploom.ir.rings import NamedBarrier, Side
 from warploom.ir.tile import Broadcast, Dot, DType, Indices, Kernel, Load, Loop, Pointwise, Store
 from warploom.ir.tile_schedule import RANK, grid_of, let
-from warploom.ir.types import Line
-from warploom.passes.body import refusal
+from warploom.ir.types import relative, short
+from warploom.passes.body import only_products, refusal
 from warploom.passes.driver import Lowered
+from warploom.passes.fuse import START, SUMS
+from warploom.passes.hoist_full_wait import interrupted
 from warploom.passes.layout import Form
-from warploom.passes.loop_ops import product_name
+from warploom.passes.loop_ops import CONSUMER, product_name, takes_turns
 from warploom.passes.module_numbers import T_STEP, TRIPS, Numbers, refuse
-from warploom.passes.module_vector import COL, INSTANCE, ROW, WARP, VectorWork, short
+from warploom.passes.module_vector import COL, INSTANCE, ROW, WARP, VectorWork
 from warploom.passes.smem_budget import staged_stores
-from warploom.passes.smem_layout import LINE_BYTES, SlotRing, SlotTile, list_of
+from warploom.passes.smem_layout import (
+    LINE_BYTES,
+    SlotRing,
+    SlotTile,
+    grouped_vars,
+    list_of,
+)
 from warploom.passes.smem_ops import by_columns, early_array, early_vectors, puts, sees, share_of
 from warploom.passes.split_k import MEET, inbox_bytes, meeting_of
 from warploom.passes.split_mma import FIRST, REST
+from warploom.passes.unroll import adds_products
 from warploom.passes.warp_specialize import (
     LEAVE,
     SEE,
-    START,
-    SUMS,
     TAKE,
     fetch_name,
     given_values,
@@ -75,9 +83,7 @@ from warploom.passes.warp_specialize import (
 )
 from warploom.targets.h200 import WGMMA_ROWS
 
-__all__ = ["build_module", "relative"]
-
-T = TypeVar("T")
+ROOMY = 176  # registers of arrays that leave some for numbers of the warp
 ALIGNMENT = 16  # bytes: what copies need of addresses and rows
 WARP_ROWS = 16
 MMA_TYPES = (DType.BF16, DType.F16, DType.E4M3, DType.E5M2)
@@ -238,6 +244,7 @@ class _Builder:
                 ranges=numbers.ranges(),
                 trips=numbers.trips(),
                 least_trips=numbers.fewest,
+                axis=self.kernel.var(self.loop.var).axis,
                 body=self._body(program),
             ),
             finish=tuple(self._operations(program, "finish")),
@@ -246,7 +253,40 @@ class _Builder:
             alternates=program.alternates,
             pace=self.config.cta_sync_interval if program.name == "producer" else 0,
             earlier=tuple(b.phase(program.name) for b in before),
+            uniform=program.name == CONSUMER and self._is_uniform((*before, self)),
+            finds_next=program.name == CONSUMER and self._finds_next(),
+            works=self._works() if program.name == CONSUMER else None,
         )
+
+    def _is_uniform(self, every: tuple[_Builder, ...]) -> bool:
+        """Whether the instance is read from one lane: addresses of products are then computed once
+        a warp. Where loops do more than multiply, if registers allow it.
+        """
+        registers = max(sum(a.registers for a in b.layout.arrays) for b in every)
+        roomy = registers <= ROOMY or self.numbers.schedule.listed
+        found = takes_turns(self.layout) and roomy
+        several = sum(isinstance(op, Dot) for op in self.loop.body) > 1
+        several = self.loop.times > 1 or (several and adds_products(self.loop))
+        found |= several and not self.layout.crowded
+        return found or all(only_products(b.body) for b in every)
+
+    def _works(self) -> IntExpr | None:
+        """Where CTAs keep one pace, a consumer whose rows lie past a group's end rests: else they
+        come apart and read again what they share.
+        """
+        config = self.config
+        if not config.cta_sync_interval or config.consumer_warpgroups == 1:
+            return None
+        if not self._finds_next():
+            return None
+        rows = grouped_vars(self.kernel)[1]
+        first = self.numbers.position(rows, None) + 64 * self.layout.blocks * self.instance
+        return lift(first < self.numbers.end_of(rows))
+
+    def _finds_next(self) -> bool:
+        """Whether consumers look for their next tile while the first product of one runs."""
+        shared = self.config.pingpong == 1
+        return self.kernel.grid.kind == "groups" and only_products(self.body) and shared
 
     def phase(self, name: str) -> LoopPhase:
         """This loop of a role, where others follow it."""
@@ -260,6 +300,7 @@ class _Builder:
             ranges=numbers.ranges(),
             trips=numbers.trips(),
             least_trips=numbers.fewest,
+            axis=self.kernel.var(self.loop.var).axis,
             peel=program.peel,
             setup=tuple(self._operations(program, "setup")),
             body=self._body(program),
@@ -318,8 +359,17 @@ class _Builder:
                     )
 
     def _operations(self, program: RoleProgram, phase: str) -> Iterator[Operation]:
-        for entry in getattr(program, phase):
-            yield from self._operation(entry, phase)
+        entries = getattr(program, phase)
+        amid = interrupted(program) if self.config.full_wait_after > 0 else None
+        for n, entry in enumerate(entries):
+            within = isinstance(entry, roles.WaitFull) and any(
+                isinstance(e, roles.Compute) and e.op == amid for e in entries[n + 1 : n + 2]
+            )
+            for op in self._operation(entry, phase):
+                if within and isinstance(op, ops.Wait):
+                    yield replace(op, amid=self.config.full_wait_after)
+                else:
+                    yield op
 
     def _iteration(self, k: int, phase: str) -> IntExpr:
         base: Expr = {"kernel": T_STEP, "epilogue": TRIPS, "finish": END}.get(phase, const(0))
@@ -351,13 +401,14 @@ class _Builder:
                     reason=e.reason,
                 )
             case roles.MmaFence():
-                yield ops.MmaFence(reason=e.reason)
+                yield ops.MmaFence(reason=e.reason, all_sums=self.config.drain_mma)
             case roles.Mma():
                 yield from self._mma(e, at(e.k))
             case roles.Commit():
                 yield ops.Commit(reason=e.reason)
             case roles.WaitGroup():
-                yield ops.WaitGroup(pending=e.pending, reason=e.reason)
+                ordered = self.config.full_wait_after < 0 and phase == "kernel"
+                yield ops.WaitGroup(pending=e.pending, reason=e.reason, ordered=ordered)
             case roles.Compute():
                 yield from self._compute(e, at(e.k), phase)
             case roles.ProxyFence():
@@ -589,11 +640,12 @@ class _Builder:
         if e.op == MEET:
             yield self._meet(e, iteration)
             return
-        *first, last = list(self._vector(e, iteration, phase)) or [
+        kind, made = self._vector(e, iteration, phase)
+        *first, last = list(made) or [
             ops.Vector(op=e.op, iteration=iteration, layout=_NO_LAYOUT, body=())
         ]
         for op in first:
-            yield replace(op, op=e.op, within=e.op)
+            yield replace(op, op=e.op, within=e.op, kind=kind)
         yield replace(
             last,
             op=e.op,
@@ -605,38 +657,36 @@ class _Builder:
             fills_slots=e.fills_slots,
             args=e.args,
             reason=e.reason,
+            kind=kind,
         )
 
     def _vector(  # noqa: C901, PLR0911, PLR0912 (one line a kind of op)
         self, e: roles.Compute, iteration: IntExpr, phase: str
-    ) -> Iterator[ops.Vector]:
+    ) -> tuple[VectorKind, Iterable[ops.Vector]]:
         work, layout = self.vectors, self.layout
         if e.op in self.steps:
-            yield from work.step(self.steps[e.op], iteration, looping=phase == "kernel")
-            return
+            looping = phase == "kernel"
+            return VectorKind.STEP, work.step(self.steps[e.op], iteration, looping=looping)
         if e.op == START:
-            yield from work.start(started(layout), iteration)
-            return
+            return VectorKind.START, work.start(started(layout), iteration)
         if e.op == SUMS:
-            yield from work.sums(part_arrays(layout), iteration)
-            return
+            return VectorKind.SUMS, work.sums(part_arrays(layout), iteration)
         if e.op == TAKE:
-            yield from work.take(list(self._given()), iteration)
-            return
-        if e.op in (SEE, LEAVE):
-            return
+            return VectorKind.TAKE, work.take(list(self._given()), iteration)
+        if e.op == SEE:
+            return VectorKind.SEE, ()
+        if e.op == LEAVE:
+            return VectorKind.LEAVE, ()
         for load in held_loads(layout):
             if e.op == fetch_name(load):
-                yield from work.fetch(load, iteration)
-                return
+                return VectorKind.FETCH, work.fetch(load, iteration)
         for see in sees(layout):
             if e.op == see.name:
-                yield from work.see(see.early, iteration)
-                return
+                return VectorKind.SEE, work.see(see.early, iteration)
         for put in puts(layout):
             if e.op == put.name:
-                yield work.put(put.value, put.ring.name, put.ring.tiles[0], iteration)
-                return
+                ring = put.ring
+                return VectorKind.PUT, [work.put(put.value, ring.name, ring.tiles[0], iteration)]
         op, fills = self._store_of(e.op)
         at = iteration if op in self.loop.body else None
         if fills:
@@ -644,7 +694,10 @@ class _Builder:
             where, body = work.fill(op, block, column, e.fills[0], at)
         else:
             where, body = work.store(op, at)
-        yield ops.Vector(op=e.op, iteration=iteration, layout=where, body=body, line=short(op.line))
+        kind = VectorKind.FILL if fills else VectorKind.STORE
+        return kind, [
+            ops.Vector(op=e.op, iteration=iteration, layout=where, body=body, line=short(op.line))
+        ]
 
     def _given(self) -> Iterator[tuple[str, Any, Any]]:
         for op in given_values(self.layout):
@@ -667,7 +720,17 @@ class _Builder:
             reads=e.reads,
             writes=e.writes,
             reason=e.reason,
+            exists=self._met_rows(),
         )
+
+    def _met_rows(self) -> IntExpr | None:
+        """Whether a row of the tiles that parts sum exists."""
+        sums = [c.result.vars[0] for c in self.loop.carried if len(c.result.dims) == 2]
+        if not sums:
+            return None
+        rows = sums[0]
+        place = self.numbers.position(rows, None) + ROW
+        return lift(place < size(self.kernel.var(rows).axis))
 
     def _store_of(self, name: str) -> tuple[Store, bool]:
         """The store that an op of a role program belongs to, and whether it fills staging."""
@@ -787,15 +850,3 @@ class _RowNumbers(Numbers):
                 return self._pointwise(op, [self.value(a) for a in op.args])
             case _:
                 raise refuse("this value picks no rows", self.body.values[name].line)
-
-
-def relative(value: T) -> T:
-    """A value with every line in it relative to the author's file."""
-    if isinstance(value, Line):
-        return short(value)  # type: ignore[return-value]
-    if isinstance(value, tuple):
-        return tuple(relative(v) for v in value)  # type: ignore[return-value]
-    if is_dataclass(value) and not isinstance(value, type):
-        changed = {f.name: relative(getattr(value, f.name)) for f in fields(value)}
-        return replace(value, **changed)
-    return value

@@ -9,7 +9,7 @@ from warploom.ir.dataflow import Across, Flow, FlowOp, FlowOperand, Home, When
 from warploom.ir.tile import Carried, Dot, Store
 from warploom.ir.types import Line
 from warploom.passes.body import line_of
-from warploom.passes.fuse import Step
+from warploom.passes.fuse import START, SUMS, Step
 from warploom.passes.layout import Form, Layout
 from warploom.passes.loop_bounds import fewest_trips
 from warploom.passes.loop_ops import CONSUMER, PRODUCER, filler, load_name, loop_ops, product_name
@@ -34,8 +34,6 @@ from warploom.passes.tile_order import takes_turns
 from warploom.passes.warp_specialize import (
     LEAVE,
     SEE,
-    START,
-    SUMS,
     TAKE,
     fetch_name,
     given_values,

@@ -10,7 +10,7 @@ that follow from them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from warploom.ir.dataflow import When
@@ -32,6 +32,7 @@ from warploom.ir.tile import (
 from warploom.passes.body import Body, made_by, refusal
 
 Work = Pointwise | Reduce | Broadcast
+START, SUMS = "start_tile", "finish_sums"  # what every tile begins and ends with: no steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,20 @@ def fuse(body: Body) -> tuple[Step, ...]:
             groups.add(op)
         groups.settle()
         steps += _ordered(groups.steps())
-    return tuple(steps)
+    return _told_apart(steps)
+
+
+def _told_apart(steps: list[Step]) -> tuple[Step, ...]:
+    """Steps by names of their own: a value may be called ``tile``, or ``a_b`` beside ``a.b``."""
+    taken, found = {START, SUMS}, list[Step]()
+    for step in steps:
+        name, n = step.name, 0
+        while name in taken:
+            n += 1
+            name = f"{step.name}_{n}"
+        taken.add(name)
+        found.append(step if name == step.name else replace(step, name=name))
+    return tuple(found)
 
 
 def fresh_product(body: Body, step: Step) -> str | None:

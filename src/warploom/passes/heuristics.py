@@ -10,7 +10,7 @@ What the author pins (``kernel.with_config(m=128, stages=4)``) is not varied.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -276,16 +276,22 @@ def check_pins(kernel: Kernel, pins: Mapping[str, object]) -> None:
                 why=f"it is {fixed[name]}: a unit, a whole axis, or what the text says",
             )
         if name not in names and name not in CHOICES:
-            near = get_close_matches(name, [*names, *CHOICES], n=1, cutoff=0.0)
-            raise ConfigError(
-                f"'{name}' cannot be pinned",
-                where=f"kernel {kernel.name}",
-                fix=f"did you mean '{near[0]}'? Known: extents of {', '.join(sorted(names))}, or "
-                + ", ".join(sorted(CHOICES)),
-            )
+            raise unknown_pin(name, names, kernel.name)
         if name in names and (type(value) is not int or value < 1):
             raise ConfigError(f"extent {name}={value!r}", where=f"kernel {kernel.name}")
     check_choices({n: v for n, v in pins.items() if n in CHOICES}, f"kernel {kernel.name}")
+
+
+def unknown_pin(name: str, extents: Collection[str], kernel: str) -> ConfigError:
+    """What is said of a pin that is neither an extent nor a knob."""
+    known = sorted(extents)
+    near = get_close_matches(name, [*known, *sorted(CHOICES)], n=1, cutoff=0.0)
+    return ConfigError(
+        f"'{name}' cannot be pinned",
+        where=f"kernel {kernel}",
+        fix=f"did you mean '{near[0]}'? Known: extents of {', '.join(known)}, or "
+        + ", ".join(sorted(CHOICES)),
+    )
 
 
 def _walk(layout: Layout, target: HopperTarget, sizes: Mapping[str, int]) -> dict[str, object]:

@@ -18,7 +18,6 @@ from warploom.errors import ConfigError, GeometryError
 from warploom.ir.tile import Kernel
 
 TileTerms = tuple[tuple[tuple[str, int], ...], ...]  # product of sums of (axis, elements a tile)
-BLOCK_ROWS, BLOCK_COLUMNS = 16, 8  # of tensors in blocks
 MOST = 1 << 16
 
 

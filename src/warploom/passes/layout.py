@@ -47,10 +47,9 @@ from warploom.passes.smem_layout import (
     rings_of,
 )
 from warploom.passes.unroll import adds_products
-from warploom.targets.h200 import WGMMA_ROWS
+from warploom.targets.h200 import ROOMY_REGISTERS, WGMMA_ROWS
 
 MULTIPLIED = (DType.BF16, DType.F16, DType.E4M3, DType.E5M2)
-ROOMY_REGISTERS = 200  # of arrays: more must not all live at once
 FULL_REGISTERS = 216  # of arrays: more cannot
 
 

@@ -26,9 +26,9 @@ from warploom.ir.tile import (
     Store,
     Whole,
 )
+from warploom.ir.types import BLOCK_ROWS
 from warploom.passes.body import Body
 from warploom.passes.fuse import Step
-from warploom.passes.kernel_config import BLOCK_ROWS
 from warploom.passes.layout import Layout
 from warploom.passes.predication import leaves_no_trace
 

@@ -21,8 +21,9 @@ from warploom.ir.expr import (
     floor_div,
     least,
     lift,
+    size,
 )
-from warploom.ir.operations import FragmentIndex, FragmentLayout
+from warploom.ir.operations import TURN_ROW, FragmentIndex, FragmentLayout
 from warploom.ir.rings import BufferCopy
 from warploom.ir.tile import (
     At,
@@ -40,17 +41,26 @@ from warploom.ir.tile import (
     Scalar,
     Size,
     Store,
+    Walk,
     Whole,
 )
-from warploom.ir.types import Line
+from warploom.ir.tile_schedule import let
+from warploom.ir.types import BLOCK_ROWS, Access, short
 from warploom.passes.body import line_of, refusal
 from warploom.passes.fuse import Step, fresh_product, is_column_sum
 from warploom.passes.layout import Array, Form, part_sums
 from warploom.passes.loop_bounds import moves
-from warploom.passes.module_numbers import T_STEP, WHOLE_FROM, WHOLE_TO, Numbers, refuse
+from warploom.passes.module_numbers import (
+    T_STEP,
+    TRIPS,
+    WHOLE_FROM,
+    WHOLE_TO,
+    Numbers,
+    refuse,
+)
 from warploom.passes.smem_layout import SlotTile
 from warploom.passes.smem_ops import by_columns, early_array, early_vectors, share_of
-from warploom.passes.tile_order import takes_turns
+from warploom.passes.tile_order import takes_turns, turn_rows
 from warploom.passes.warp_specialize import part_name
 
 WARP = Sym(SymKind.THREAD, "warp")
@@ -61,7 +71,6 @@ COL = Sym(SymKind.ELEMENT, "col")
 QUAD = (1, 2)  # lanes of the threads that share a row
 ROWS_OF_WARP = (4, 8, 16)  # lanes of the threads that share a column
 COLUMNS = ("g", "p", "q")
-BLOCK_ROWS = 16  # of tensors in blocks
 B, G, P, HALF, Q, J = (Sym(SymKind.FRAGMENT, n) for n in "bgpiqj")
 
 
@@ -437,10 +446,64 @@ class VectorWork:
                 dtype=tensor.dtype,
                 add=op.add,
                 line=short(op.line),
-                in_turn=op.add and takes_turns(numbers.kernel),
+                turn=self._turn(op) if op.add and takes_turns(numbers.kernel) else None,
             )
         )
         return layout, tuple(write.made)
+
+    def _turn(self, op: Store) -> ops.Turn:
+        """When an iteration's rows are added to: iterations whose rows are given on together take
+        one turn, from the first of them to the last.
+        """
+        numbers, kernel = self.numbers, self.numbers.kernel
+        cut = numbers.cut
+        rows, columns = numbers.body.values[op.value].vars
+        extent = numbers.layout.extent(rows)
+        tile = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
+        most_rows = numbers.layout.extent(tile) if cut is not None and cut.bounds else None
+        together = turn_rows(extent, numbers.layout.extent(columns), most_rows)
+        here = numbers.position(rows, T_STEP)
+        first: Expr = here
+        begins = ends = None
+        if together > extent:
+            first = here // together * together
+            begins = lift(T_STEP.eq(0) | (here % together).eq(0))
+            ends = lift(T_STEP.eq(TRIPS - 1) | ((here + extent) % together).eq(0))
+        named = {a.name: n for n, a in enumerate(kernel.tensor(op.tensor).axes)}
+        turns = next(t for t in kernel.tensors if t.access is Access.TURNS)
+        places = [
+            TURN_ROW
+            if op.at[named[a.name]].var == rows
+            else lift(numbers.index(op, named[a.name], T_STEP))
+            for a in turns.axes
+        ]
+        n = next(n for n, a in enumerate(op.at) if a.var == rows)
+        limit = numbers.limit(op.tensor, kernel.tensor(op.tensor).axes[n], rows)
+        return ops.Turn(
+            tensor=turns.name,
+            at=tuple(places),
+            rows=together,
+            first=lift(first),
+            exists=lift(limit > TURN_ROW),
+            before=self._tiles_before(tile, TURN_ROW + together),
+            begins=begins,
+            ends=ends,
+        )
+
+    def _tiles_before(self, tile: str, end: Expr) -> IntExpr:
+        """How many tiles add to rows that end at ``end`` before this one: those after it whose loop
+        begins before.
+        """
+        numbers = self.numbers
+        extent = numbers.layout.extent(tile)
+        last: Expr = (size(numbers.kernel.var(tile).axis) - 1) // extent
+        for bound in numbers.cut.below if numbers.cut is not None else ():
+            if bound.rows:
+                room = end - 1 + bound.constant
+                for factor, name in bound.rest:
+                    room = room + factor * numbers.number(name, None)
+                last = least(last, room // (-bound.rows * extent))
+        return lift(last - let(f"pos_{tile}") // extent)
 
     def _whole_blocks(self, op: Store, rows: str, iteration: IntExpr | None) -> list[IntExpr]:
         numbers = self.numbers
@@ -510,13 +573,6 @@ class VectorWork:
 def register_of(array: Array, block: Expr = B) -> IntExpr | None:
     """The register of a row's value; of tiles the one that the layout names."""
     return None if array.form in (Form.TILE, Form.PACKED) else lift(2 * block + HALF)
-
-
-def short(line: Line | None) -> Line | None:
-    """A line without the folder of its file: modules do not name places of a machine."""
-    from pathlib import PurePath  # noqa: PLC0415 (one use)
-
-    return None if line is None else replace(line, file=PurePath(line.file).name)
 
 
 class Writer:

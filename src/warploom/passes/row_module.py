@@ -32,7 +32,7 @@ from warploom.ir.module import (
     TensorArg,
     TileLoop,
 )
-from warploom.ir.operations import FragmentIndex, FragmentLayout, VectorOp
+from warploom.ir.operations import FragmentIndex, FragmentLayout, VectorKind, VectorOp
 from warploom.ir.tile import (
     At,
     Broadcast,
@@ -57,10 +57,9 @@ from warploom.ir.tile import (
     Whole,
 )
 from warploom.ir.tile_schedule import TILE, TileAxis, TileSchedule, grid_of
-from warploom.ir.types import Access
+from warploom.ir.types import Access, relative, short
 from warploom.passes.body import line_of, refusal
-from warploom.passes.build_module import ALIGNMENT, relative
-from warploom.passes.module_vector import short
+from warploom.passes.build_module import ALIGNMENT
 
 THREADS = 256
 EACH = 8  # elements of a lane
@@ -248,6 +247,7 @@ class _RowBuilder:
             layout=layout,
             body=tuple(write.made),
             line=short(op.line),
+            kind=VectorKind.STORE,
         )
 
     def _work(self, stores: list[Store]) -> ops.Vector:
@@ -269,7 +269,13 @@ class _RowBuilder:
         for op in self.kernel.ops:
             if isinstance(op, Store) and op in stores:
                 write.store(op)
-        return ops.Vector(op="rows", iteration=const(0), layout=layout, body=tuple(write.made))
+        return ops.Vector(
+            op="rows",
+            iteration=const(0),
+            layout=layout,
+            body=tuple(write.made),
+            kind=VectorKind.STORE,
+        )
 
 
 class _RowWriter:

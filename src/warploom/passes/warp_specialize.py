@@ -8,7 +8,7 @@ from warploom.ir.dataflow import When
 from warploom.ir.rings import NamedBarrier, Part, Per, SlotRead, StagingBuffer
 from warploom.ir.tile import Dot, Given, Load, Store, operands
 from warploom.passes.body import refusal
-from warploom.passes.fuse import Step
+from warploom.passes.fuse import START, SUMS, Step
 from warploom.passes.gather import GATHERER, THREADS
 from warploom.passes.layout import Form, Layout, is_held
 from warploom.passes.loop_ops import CONSUMER, PRODUCER, LoopOp, load_name, loop_ops, takes_turns
@@ -42,7 +42,6 @@ from warploom.sync.mbarrier import (
 from warploom.targets.h200 import HopperTarget
 
 TURN_BARRIER = 1  # hardware barrier of the first instance
-START, SUMS = "start_tile", "finish_sums"
 SEE = "see_tile"
 TAKE, LEAVE = "take_given", "leave_given"  # what loops of a tile hand on in registers
 

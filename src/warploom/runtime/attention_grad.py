@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from warploom.ir.tile import DType
+from warploom.ir.types import BLOCK_ROWS
 from warploom.kernels.attention_grad import (
     attention_grad,
     blocked_grad,
@@ -19,7 +20,7 @@ from warploom.kernels.attention_grad import (
     values_grad,
 )
 from warploom.kernels.attention_grad_ends import converted, prepared, summed
-from warploom.passes.kernel_config import BLOCK_ROWS, KernelConfig
+from warploom.passes.kernel_config import KernelConfig
 from warploom.runtime.arguments import tiles
 from warploom.runtime.attention_checks import causal_choice, check_backward, checked_scale
 from warploom.runtime.block_mask import block_lists, is_block_mask

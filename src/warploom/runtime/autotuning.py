@@ -6,6 +6,7 @@ candidates turning round by round.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,7 +79,11 @@ class Autotuned:
         rounds: int = 5,
         measure: Measure | None = None,
     ) -> None:
-        self.tile_kernel, self.configs = tile_kernel, tuple(dict(c) for c in configs)
+        listed = not isinstance(configs, str | Mapping)
+        self.tile_kernel = tile_kernel
+        self.configs: tuple[dict[str, object], ...] = ()
+        if listed and all(isinstance(c, Mapping) for c in configs):
+            self.configs = tuple(dict(c) for c in configs)
         if not self.configs:
             raise ConfigError(
                 f"autotune of kernel {tile_kernel.name} without configurations",
@@ -92,6 +97,17 @@ class Autotuned:
             tile_kernel.__doc__,
             tile_kernel,
         )
+        self.__module__ = tile_kernel.__module__
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By name where the kernel of that name is this one, as kernels are."""
+        function = self.tile_kernel.function
+        found: object = sys.modules.get(function.__module__)
+        for part in function.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return str(function.__qualname__)
+        return _again, (self.tile_kernel, self.configs, self._rounds, self._measure, self.chosen)
 
     def __repr__(self) -> str:
         return f"<autotuned {self.tile_kernel!r}, {len(self.configs)} configurations>"
@@ -139,8 +155,20 @@ class Autotuned:
         return tried[min(range(len(tried)), key=lambda i: times[i])][0]
 
 
+def _again(
+    tile_kernel: TileKernel,
+    configs: Sequence[Mapping[str, object]],
+    rounds: int,
+    measure: Measure | None,
+    chosen: dict[tuple[Any, ...], dict[str, object]],
+) -> Autotuned:
+    made = Autotuned(tile_kernel, configs, rounds=rounds, measure=measure)
+    made.chosen = chosen
+    return made
+
+
 def autotune(
-    kernel: TileKernel | Sequence[Mapping[str, object]],
+    kernel: TileKernel | Sequence[Mapping[str, object]] | None = None,
     configs: Sequence[Mapping[str, object]] | None = None,
     *,
     rounds: int = 5,
@@ -154,7 +182,7 @@ def autotune(
     """
     if isinstance(kernel, TileKernel):
         return Autotuned(kernel, configs or (), rounds=rounds, measure=measure)
-    given = kernel
+    given = (configs or ()) if kernel is None else kernel
 
     def decorate(tile_kernel: TileKernel) -> Autotuned:
         if not isinstance(tile_kernel, TileKernel):

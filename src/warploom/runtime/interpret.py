@@ -17,7 +17,6 @@ import numpy as np
 
 from warploom.codegen.amdgcn.module import module_of_kernel
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
-from warploom.codegen.cuda.tile.simt_layout import has_products
 from warploom.codegen.cuda.tile.source import Source
 from warploom.compiler.compiled import MOST_TRIED, Compiled
 from warploom.compiler.similar import similar_pins
@@ -44,6 +43,7 @@ from warploom.kernels.registry import is_shipped
 from warploom.passes.build_module import build_module
 from warploom.passes.kernel_config import KernelConfig
 from warploom.passes.row_module import build_row_module
+from warploom.passes.simt_layout import has_products
 from warploom.passes.tile_order import visit_list
 from warploom.runtime.check_launch import executed
 from warploom.runtime.interpreting import KINDS, TARGETS, Interpreting
@@ -198,9 +198,6 @@ def execute(
         module = _wave_module(kernel, config)
         arrays, known = _padded(module, arrays, known)
     else:
-        threads = _thread_code(kernel, tuple(sizes), _frozen(pins))
-        if threads is not None:
-            return _ptx(kernel, threads, arrays, scalars, lengths, state)
         try:
             module, visits = module_for(kernel, sizes, pins, positive)
         except (GeometryError, KernelError, SchedulingError) as error:
@@ -232,23 +229,6 @@ def module_for(
 
 def _frozen(pins: Pins) -> tuple[tuple[tuple[str, object], ...], ...]:
     return tuple(tuple(sorted(p.items(), key=str)) for p in pins)
-
-
-@lru_cache(maxsize=64)
-def _thread_code(
-    kernel: Kernel,
-    sizes: tuple[tuple[str, int], ...],
-    pins: tuple[tuple[tuple[str, object], ...], ...],
-) -> tuple[Kernel, Source, KernelConfig] | None:
-    """The CUDA of a kernel whose threads share tiles by themselves: it has no pipeline."""
-    if has_products(kernel):
-        return None
-    chosen = {a: max(1, n) for a, n in sizes}
-    made = Compiled(kernel, sizes=chosen, pins=dict(pins[-1]) if pins else {})
-    found = made.without_products()
-    if found is None or not found[0].any_alignment:
-        return None
-    return made.simplified, *found
 
 
 def _block_code(
@@ -285,6 +265,11 @@ def _module_for(
 ) -> tuple[KernelModule, Visits | None]:
     chosen = {a: max(1, n) for a, n in sizes}
     last: Exception | None = None
+    if not has_products(kernel):  # its threads share tiles by themselves: it has no pipeline
+        made = Compiled(kernel, sizes=chosen, pins=dict(pins[-1]) if pins else {})
+        found = made.without_products()
+        if found is not None and found[0].any_alignment:
+            return made.thread_module, None
     for some in pins:
         compiled = Compiled(kernel, sizes=chosen, pins=dict(some), positive=positive)
         try:

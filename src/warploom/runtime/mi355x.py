@@ -34,6 +34,7 @@ from warploom.codegen.amdgcn.tile_ir.values import ValuesReport, verify_values
 from warploom.codegen.amdgcn.toolchain import find_linker, link_code_object
 from warploom.compiler import amd_pass_list
 from warploom.compiler.compile_cache import verdict_of
+from warploom.compiler.rich import folded, head
 from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.frontend.simplify import simplify
 from warploom.interp.dataflow import DataflowReport
@@ -45,10 +46,13 @@ from warploom.runtime.hip import HipKernel
 from warploom.runtime.tensors import ROCM_DEVICES, TensorView, allocator, stream_of, view_of
 from warploom.verify import Report, verify
 
+SIMDS = 4  # of a CU, and what each of them holds
+MOST_WAVES = 8
+VECTOR_REGISTERS = 512
 MOST_EXECUTED = 4_000_000  # instructions of all waves, where code is compared with its kernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompiledMi355x:
     """A kernel's value and its gfx950 code. ``extents``: tiles and steps that were asked for;
     ``given``: its code, where it was made from schedules at hand.
@@ -65,6 +69,41 @@ class CompiledMi355x:
         program = amd_pass_list.resume(Path(folder))
         plan = program.plan
         return cls(program.kernel, dict(plan.extents), plan.machine, program)
+
+    def __repr__(self) -> str:
+        what = f"Compiled kernel {self.kernel.name} for {self.machine.name}"
+        if "program" not in self.__dict__:
+            return f"<{what}, not built yet>"
+        held = self.sidecar
+        tile = "x".join(str(n) for n in held["extents"].values())
+        used, spilled = held["registers"], held["spills"]
+        threads = prod(held["block_size"])
+        return (
+            f"<{what}: {tile}, {used['vgprs']} VGPRs, {used['agprs']} AGPRs, {used['sgprs']} SGPRs,"
+            f" {sum(spilled.values())} registers spilled, {held['lds_bytes']} bytes of LDS,"
+            f" {self.occupancy} workgroups of {threads} threads on a CU>"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        parts = [head(repr(self)), folded("kernel", str(self.kernel))]
+        if "program" in self.__dict__:
+            from warploom.viz.notebook import schedule_html  # noqa: PLC0415 (drawing loads late)
+
+            parts += [schedule_html(document) for document in self.documents]
+            parts.append(folded("assembly", self.assembly))
+        return "".join(parts)
+
+    @property
+    def occupancy(self) -> int:
+        """Workgroups that a CU runs at once, by registers, LDS and waves."""
+        held = self.sidecar
+        vectors = held["registers"]["vgprs"] + held["registers"]["agprs"]
+        waves = -(-prod(held["block_size"]) // 64)
+        by_waves = MOST_WAVES // -(-waves // SIMDS)
+        by_registers = VECTOR_REGISTERS // max(8, -(-vectors // 8) * 8) // -(-waves // SIMDS)
+        by_memory = self.machine.lds_bytes // max(1, held["lds_bytes"])
+        return int(max(0, min(by_waves, by_registers, by_memory)))
 
     @cached_property
     def simplified(self) -> Kernel:
@@ -207,6 +246,29 @@ class CompiledMi355x:
     def asm(self) -> str:
         """The assembly."""
         return self.assembly
+
+    @property
+    def ptx(self) -> str:
+        """``BackendError``: code of this chip is assembly, by LLVM."""
+        raise self._no_cuda("PTX")
+
+    @property
+    def sass(self) -> str:
+        """``BackendError``, as for ``ptx``."""
+        raise self._no_cuda("SASS")
+
+    @property
+    def cuda(self) -> str:
+        """``BackendError``, as for ``ptx``."""
+        raise self._no_cuda("CUDA source")
+
+    def _no_cuda(self, what: str) -> BackendError:
+        return BackendError(
+            f"no {what} of kernel {self.kernel.name}",
+            where=f"compile(target={self.machine.name!r})",
+            why="code for this chip goes through LLVM, not through CUDA's compilers",
+            fix="compiled.llvm or compiled.asm; compile(target='h200') for CUDA",
+        )
 
     def export(self, folder: str | Path, *, name: str = "") -> tuple[Path, ...]:
         """``write``, in a folder of the kernel's name where one is given."""

@@ -141,10 +141,12 @@ class _Writer:
         known = (*document.body, *(entry.op for entry in entries))
         self.priced = {op.tag: op for op in reversed(known) if op.resource is not ResourceKind.NONE}
         self.channels = document.channels()
-        self.stored = any(op.role is OpRole.SHARED_STORE for op in known)
+        # Channels whose loads fill registers; elsewhere a load, or computed work, fills LDS.
+        self.stored = {self.channel(op) for op in known if op.role is OpRole.SHARED_STORE}
+        self.fetched = {self.channel(op) for op in known if op.role is OpRole.GLOBAL_LOAD}
         channels = {self.channel(op) for op in known if op.role is OpRole.FRAGMENT_LOAD}
         # A kernel that stages through registers and reads one kind of fragment slices along k.
-        self.one_operand = self.stored and len(channels) == 1
+        self.one_operand = bool(self.stored) and len(channels) == 1
         self.flow = {} if document.flow is None else _computed(document.flow)
         self.touches = None if document.flow is None else touches(document.flow)
 
@@ -325,11 +327,15 @@ class _Writer:
             return needs, (accumulator,)
         if op.role is OpRole.FRAGMENT_LOAD:
             return (), (self.fragment(op),)
-        if op.role is OpRole.GLOBAL_LOAD and self.stored:
+        if op.role is OpRole.GLOBAL_LOAD and self.channel(op) in self.stored:
             return (), (self._staging(op),)
-        if op.role is OpRole.SHARED_STORE and by_compiler:
-            return (self._staging(op),), ()
-        return (), ()
+        return self._written(op, by_compiler) if op.role is OpRole.SHARED_STORE else (), ()
+
+    def _written(self, op: OpDesc, by_compiler: bool) -> tuple[str, ...]:
+        """Registers that a store to LDS takes: what a load left there, or what was computed."""
+        if self.channel(op) not in self.fetched:
+            return self.flow.get(op.key, ((), ()))[0]
+        return (self._staging(op),) if by_compiler else ()
 
     def _staging(self, op: OpDesc) -> str:
         touch = self.touches.get(op.key) if self.touches else None
@@ -352,14 +358,15 @@ class _Writer:
         """The storage slot an op writes, and those it reads; LDS slots are shared by all rows."""
         channel = self.letter(op)
         touch = self.touches.get(op.key) if self.touches else None
-        whole = self.stored and touch is None  # a staging buffer, stored whole, is read in slices
+        staged = self.channel(op) in self.stored
+        whole = staged and touch is None  # a staging buffer, stored whole, is read in slices
         part = "" if whole else f",{touch.part if touch else op.subtile}"
-        lds, staging = f"LDS {channel}[{op.stage}{part}]", self._staging(op) if self.stored else ""
+        lds, staging = f"LDS {channel}[{op.stage}{part}]", self._staging(op) if staged else ""
         match op.role:
             case OpRole.GLOBAL_LOAD:
                 return (staging or lds), ()
             case OpRole.SHARED_STORE:
-                return lds, (staging,)
+                return lds, (staging,) if self.channel(op) in self.fetched else ()
             case OpRole.FRAGMENT_LOAD:
                 return self.fragment(op), (lds,)
             case OpRole.COMPUTE:

@@ -22,6 +22,7 @@ from warploom.errors import CostModelError
 from warploom.targets.figures import Origin, figure
 
 WGMMA_ROWS = 64
+ROOMY_REGISTERS = 200  # of a thread's register tiles: more must not all live at once
 CLUSTER_PRODUCER = 40  # registers of a producer thread whose copies reach other CTAs
 KIB = 1024
 

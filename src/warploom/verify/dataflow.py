@@ -202,6 +202,11 @@ class _Tracer:
             filled = row[-1]
             self.flow.source[position] = filled
             self.flow.tile[position] = self.flow.tile[filled]
+        elif self.program.text.flow is not None:
+            # No load fills registers for it: what it writes was computed, anew in every iteration.
+            tile = self.next_tile.get(item.loader, 0)
+            self.next_tile[item.loader] = tile + 1
+            self.flow.tile[position] = tile
         if item.slot is not None:
             self._write(position, item.slot)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from warploom.axioms import stated
+from warploom.check.against import expected
 from warploom.check.amdgcn.findings import Findings, register_name
 from warploom.check.amdgcn.hazards import wait_state_hazards
 from warploom.check.amdgcn.launching import (
@@ -136,7 +137,8 @@ class _Check:
             f"{stated('counter_stall', on=True)} Turned off, the verdict is {other.verdict.value}."
         )
         kept = tuple(a for a in made.assumes if not a.startswith("counter_stall"))
-        return dataclasses.replace(made, assumes=(*kept, line))
+        without = (*made.without, ("counter_stall", other.verdict.value))
+        return dataclasses.replace(made, assumes=(*kept, line), without=without)
 
     def _drawn(self, machine: Machine) -> bool:
         """Whether values depend on the order of waves by design."""
@@ -212,6 +214,7 @@ class _Check:
         """Whether results are the same, up to rounding, when another lane's value stays."""
         trial, addresses = place_tensors(self.kernel, self.launch, self.seed)
         arguments, _ = pack_arguments(self.kernel, self.launch, addresses, self.block)
+        trial.first_lane_stays = True
         again = Machine(self.kernel, trial, settings, Findings())
         groups = list(make_groups(self.kernel, self.launch, self.block, trial, arguments))
         for group in groups:
@@ -263,23 +266,14 @@ class _Check:
             for name, tensor in self.launch.tensors.items()
             if tensor.role != "out"
         }
-        expected = self.against(**given)
-        outputs = [t for t in self.launch.tensors.values() if t.role != "in"]
-        if not isinstance(expected, Mapping):
-            if len(outputs) != 1:
-                raise CheckError(
-                    f"the function returns one array, but the launch has {len(outputs)} outputs",
-                    where="against",
-                    fix="return a mapping from tensor name to array",
-                )
-            expected = {outputs[0].name: expected}
-        for tensor in outputs:
-            if tensor.name in expected:
-                self._compare_one(tensor, memory.contents(tensor.name), expected[tensor.name])
+        outputs = {t.name: t for t in self.launch.tensors.values() if t.role != "in"}
+        wanted = expected(self.against, given, {n: tuple(t.shape) for n, t in outputs.items()})
+        for name, value in wanted.items():
+            self._compare_one(outputs[name], memory.contents(name), value)
 
-    def _compare_one(self, tensor: Tensor, raw: np.ndarray, expected: Any) -> None:  # noqa: ANN401
+    def _compare_one(self, tensor: Tensor, raw: np.ndarray, wanted: np.ndarray) -> None:
         got = _values(raw, tensor).astype(np.float64)
-        want = np.broadcast_to(np.asarray(expected, np.float64), got.shape)
+        want = np.asarray(wanted, np.float64)
         limit = self.tolerance if self.tolerance is not None else TOLERANCE.get(tensor.dtype, 0.0)
         scale = float(np.nanmax(np.abs(want), initial=0.0)) or 1.0
         both_nan = np.isnan(got) & np.isnan(want)
@@ -324,7 +318,7 @@ class _Check:
             for i, ran in zip(self.kernel.instructions, self.ran, strict=True)
             if not ran and not i.mnemonic.startswith(("s_nop", "s_code_end", "s_endpgm"))
         ]
-        return CodeReport(
+        made = CodeReport(
             file=self.file,
             entry=self.kernel.name,
             findings=tuple(kept),
@@ -334,11 +328,14 @@ class _Check:
             unsupported=self._unsupported,
             figures=self.figures,
         )
+        others = {f.axiom: f.kind.value for f in reversed(off)} if made.clean else {}
+        return dataclasses.replace(made, without=tuple(sorted(others.items())))
 
     def _stated(self, name: str, off: list[CodeFinding]) -> str:
         line = stated(name, on=self.axioms.get(name))
-        if any(f.axiom == name for f in off):
-            line += f" Turned off, the verdict is {off[0].kind.value}."
+        kind = next((f.kind for f in off if f.axiom == name), None)
+        if kind is not None:
+            line += f" Turned off, the verdict is {kind.value}."
         elif name == "vm_order" and self.axioms.get(name, True):
             line += " Turned off, the verdict is the same."
         return line

@@ -200,7 +200,7 @@ class Findings:
         )
 
     def lanes(
-        self, code: Code, w: Wave, at: int, lanes: tuple[int, int], address: int, group: int
+        self, code: Code, w: Wave, at: int, lanes: tuple[int, int], where: AddressRange, group: int
     ) -> None:
         """Two lanes of one instruction write different values to the same place."""
         self._lanes.append(("lanes", at))
@@ -209,11 +209,16 @@ class Findings:
             CodeFinding(
                 kind=Verdict.RACE,
                 code="lanes",
-                why=f"lanes {lanes[0]} and {lanes[1]} write different values to LDS byte "
-                f"{address}: which one stays is not defined",
+                why=f"lanes {lanes[0]} and {lanes[1]} write different values to "
+                f"{where.space} byte {where.start}{f' of {where.name}' if where.name else ''}: "
+                "which one stays is not defined",
                 fix="switch all but one of the lanes off, or use an atomic",
-                events=(event(code[at], w, group, max(0, w.visits.get(at, 1) - 1), "writes LDS"),),
-                address=AddressRange(space="LDS", start=address, stop=address + 1, cta=group),
+                events=(
+                    event(
+                        code[at], w, group, max(0, w.visits.get(at, 1) - 1), f"writes {where.space}"
+                    ),
+                ),
+                address=where,
                 launch=self.launch,
             ),
         )

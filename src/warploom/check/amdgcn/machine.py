@@ -54,6 +54,7 @@ from warploom.check.amdgcn.uses import (
 )
 from warploom.check.amdgcn.vector import make_vector
 from warploom.errors import CheckError, UnsupportedCodeError as UnsupportedError
+from warploom.report import AddressRange
 
 Effect = Callable[[Wave], None]
 CODE = 0x0000_7B00_0000_0000  # where the code stands, for those who ask
@@ -61,6 +62,7 @@ CODE_STEP = 4  # bytes an instruction, whatever its encoding
 COMPLETE = -1  # minus a wave: its marks of operations that are complete, written back or not
 _ORDER = re.compile(r"(forward|reverse|shuffled|random|starve\d{0,4})$")
 SLICE = 20_000  # instructions a workgroup runs before others get their turn
+MOST_ROUNDS = 4  # in which everybody polls and nothing changes, until it counts as a deadlock
 
 
 @dataclass(slots=True)
@@ -172,9 +174,10 @@ class Machine:
         for group in active:
             group.marks = {w.uid: set() for w in group.waves}
         before = self._changes
-        self._round(active)
-        if self._changes != before or any(g.done for g in active):
-            return False
+        for _ in range(MOST_ROUNDS):
+            self._round(active)
+            if self._changes != before or any(g.done for g in active):
+                return False
         spinning = [w for g in active for w in g.waves if not w.ended and not w.at_barrier]
         repeats = all(
             -1 in g.marks.get(w.uid, ()) for g in active for w in g.waves if w in spinning
@@ -214,6 +217,11 @@ class Machine:
                 self.steps += ran
                 group.steps += ran
             turn += 1
+            idle = not group.done and all(w.yields for w in ready)
+            for wave in ready:
+                wave.yields = False
+            if idle:
+                return
             if group.done and group.passed is not None:
                 self._without_ended(group, *group.passed)
             if self.steps > self.settings.max_steps:
@@ -289,7 +297,7 @@ class Machine:
             w.steps += 1
             steps += 1
             self._execute(w, at, effect)
-            if w.ended or w.at_barrier:
+            if w.ended or w.at_barrier or w.yields:
                 break
         return steps
 
@@ -530,6 +538,9 @@ class Machine:
                 group = self._group
                 if group is not None and group.marks:
                     self._mark(group, w)
+                if w.polls:  # nothing has changed since the last time round: others go on first
+                    w.polls, w.yields = False, w.changes == self._changes
+                    w.changes = self._changes
 
         return backward
 
@@ -821,7 +832,9 @@ class Machine:
         old = lds.bytes[addresses[lanes][:, None] + np.arange(data.shape[1])]
         return bool((old == data[lanes]).all())
 
-    def _lanes_clash(self, w: Wave, at: int, addresses: Addresses, width: int, data: Bytes) -> None:
+    def _lanes_clash(
+        self, w: Wave, at: int, addresses: Addresses, width: int, data: Bytes, space: str = "LDS"
+    ) -> None:
         """Two lanes of one instruction that write different values to the same place."""
         order = np.argsort(addresses, kind="stable")
         sorted_at = addresses[order]
@@ -830,9 +843,15 @@ class Machine:
             a, b = int(order[place]), int(order[place + 1])
             gap = int(sorted_at[place + 1] - sorted_at[place])
             if (data[a][gap:] != data[b][: width - gap]).any():
+                byte, name = int(sorted_at[place + 1]), ""
+                if space == "global" and (region := self.memory.region_of(byte)) is not None:
+                    byte, name = byte - region.start, region.name
                 self.findings.lanes(
-                    self._code, w, at, (a, b), int(sorted_at[place + 1]), self._group_index()
-                )
+                    self._code, w, at, (a, b), AddressRange(
+                        space=space, start=byte, stop=byte + 1, name=name,
+                        cta=self._group_index() if space == "LDS" else None,
+                    ), self._group_index(),
+                )  # fmt: skip
                 return
 
     def touch_global(
@@ -840,7 +859,7 @@ class Machine:
         data: Bytes | None = None, *, scalar: bool = False, bypass: bool = False,
     ) -> None:  # fmt: skip
         """Record one access to global memory."""
-        if kind != "r":
+        if kind == "w":
             self._changes += 1
         if len(self.journal.accesses) >= self.settings.max_accesses:
             raise UnsupportedError(
@@ -857,6 +876,12 @@ class Machine:
             access.number = INFINITE
             w.cached.append(access)
         self.journal.add(access)
+        if kind == "w" and data is not None and offsets.size > 1:
+            self._lanes_clash(w, at, offsets, size, data, space="global")
+
+    def updated(self, place: Addresses, old: Bytes) -> None:
+        """An atomic was executed: one that leaves its word as it is (a poll) changes nothing."""
+        self._changes += bool((self.memory.gather(place, old.shape[1]) != old).any())
 
     def write_back(self, w: Wave, number: int) -> None:
         """Scalar stores of the wave are in memory when this operation is complete."""
@@ -888,6 +913,7 @@ class Machine:
             return
         if not kind:
             return
+        w.polls |= kind != "w"
         for place in np.unique(offsets).tolist():
             message = self._messages.get(place)
             if message and kind in ("r", "a"):

@@ -40,6 +40,7 @@ class GlobalMemory:
         self.words: NDArray[np.uint32] = self.bytes.view(np.uint32)
         self.regions: list[Region] = []
         self._top = GUARD
+        self.first_lane_stays = False  # of several that write the same place, else the last
         self._starts: Addresses = np.zeros(0, np.int64)
         self._stops: Addresses = np.zeros(0, np.int64)
 
@@ -108,6 +109,8 @@ class GlobalMemory:
 
     def scatter(self, at: Addresses, data: Bytes) -> None:
         """Write rows of bytes at each offset."""
+        if self.first_lane_stays:
+            at, data = at[::-1], data[::-1]
         self.bytes[at[:, None] + np.arange(data.shape[1])] = data
 
 

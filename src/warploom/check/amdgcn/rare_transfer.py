@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from warploom.check.amdgcn.transfer import (
     lds_at,
     resource,
     run_atomic,
+    run_global,
 )
 from warploom.errors import UnsupportedCodeError as UnsupportedError
 
@@ -81,9 +83,11 @@ def _scalar_atomic(
             if returns:
                 w.s[data : data + words] = old.view(np.uint32)[0].tolist()
 
+        run = partial(
+            run_atomic, machine.memory.bytes, where, atomic, given[:, :size], compare
+        )  # fmt: skip
         machine.carry(
-            w, w.lgkm, Moves.UPDATES_GLOBAL,
-            lambda: run_atomic(machine.memory.bytes, where, atomic, given[:, :size], compare), put,
+            w, w.lgkm, Moves.UPDATES_GLOBAL, partial(run_global, machine, where, run), put
         )  # fmt: skip
 
     return effect

@@ -107,6 +107,8 @@ class Wave:
         self.ended = self.at_barrier = False
         self.barriers = 0
         self.accesses = 0  # to LDS or global memory
+        self.polls = self.yields = False  # read what others may change; did so twice in vain
+        self.changes = -1  # of memory, when it last came round
         self.accesses_at_barrier = 0  # as many before the last barrier
         self.steps = 0
         self.vm, self.lgkm = Queue(VM_CAPACITY), Queue(LGKM_CAPACITY)

@@ -93,6 +93,9 @@ class Machine(Protocol):
     ) -> None:  # fmt: skip
         """Record one access to global memory."""
 
+    def updated(self, place: Addresses, old: Bytes) -> None:
+        """An atomic was executed on global memory."""
+
     def carry(
         self, w: Wave, queue: Queue, moves: Moves, act: Callable[[], Brought],
         put: Callable[[Brought], None] | None = None,
@@ -349,8 +352,8 @@ def _old(machine: Machine, w: Wave, row: int) -> Words:
 
 
 def lds_at(w: Wave, row: int, offset: int, on: NDArray[np.bool_] | None) -> Addresses:
-    """LDS addresses of the lanes that are on."""
-    at: Addresses = w.v[row].astype(np.int64) + offset
+    """LDS addresses of the lanes that are on; the sum has 32 bits (a base may be negative)."""
+    at: Addresses = (w.v[row].astype(np.int64) + offset) & MASK32
     return at if on is None else at[on]
 
 
@@ -1203,6 +1206,13 @@ def _cache(instruction: Instruction, at: int, machine: Machine) -> Effect:
     return effect
 
 
+def run_global(machine: Machine, place: Addresses, run: Callable[[], Bytes]) -> Bytes:
+    """An atomic on global memory; what was there before."""
+    old = run()
+    machine.updated(place, old)
+    return old
+
+
 def _atomic(
     instruction: Instruction, at: int, machine: Machine, name: str, *, buffered: bool = False,
     flat: bool = False,
@@ -1253,7 +1263,11 @@ def _atomic(
             if returns:
                 w.v[to : to + words, inside] = old.view(np.uint32).T
 
-        machine.carry(w, w.vm, moves, lambda: run_atomic(held, place, atomic, given, compare), put)
+        run = partial(run_atomic, held, place, atomic, given, compare)
+        machine.carry(
+            w, w.vm, moves,
+            partial(run_global, machine, place, run) if moves is Moves.UPDATES_GLOBAL else run, put,
+        )  # fmt: skip
 
     return effect
 

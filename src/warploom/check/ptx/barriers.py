@@ -34,6 +34,7 @@ from warploom.report import CodeEvent, Verdict
 Array = NDArray[Any]
 Run = Callable[[Any], Any]
 MOST_PENDING = (1 << 20) - 1
+MOST_TRIES = 40  # failures in a row of a wait that nothing repeats until it ends
 
 
 class MBarrier:
@@ -86,6 +87,11 @@ class WaitPhase:
             f"waits for {which} of {b.name}, which is in phase {b.phase} "
             f"({', '.join(lacks) or 'fresh'})"
         )
+
+
+def _phase(number: int) -> str:
+    """A phase by its number; a wait for parity 1 of a fresh barrier is for the one before."""
+    return f"phase {number}" if number >= 0 else "the phase before the first"
 
 
 def _complete(b: MBarrier, parity: int) -> bool:
@@ -598,15 +604,14 @@ class Barriers(Loads):
                     g,
                     pc,
                     f"phase {barrier.phase} of {barrier.name} can complete before a waiter "
-                    "has looked "
-                    f"for phase {barrier.phase - 1}: a parity tells two phases apart only, so the "
-                    "waiter then waits for a phase it was not meant to wait for",
+                    f"has looked for {_phase(barrier.phase - 1)}: a parity tells two phases apart "
+                    "only, so the waiter then waits for a phase it was not meant to wait for",
                     "let the waiter signal (arrive) after its wait, and wait for that before "
                     "completing the next phase; a thread that does nothing with what it waited "
                     "for need not wait",
                     witness=(
                         "1. the waiter is held up in front of its wait",
-                        f"2. phases {barrier.phase - 1} and {barrier.phase} complete",
+                        f"2. {_phase(barrier.phase - 1)} and phase {barrier.phase} complete",
                         "3. the waiter finds the parity of the phase before and waits on",
                     ),
                     axiom="late_waiters",
@@ -619,6 +624,7 @@ class Barriers(Loads):
         number = self.get(phase, "u32" if parity else "u64", instr)
         store = setter(p, "pred", instr)
         sem, scope = self._scope(instr)
+        hasty = pc in self.program.hasty
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             where, numbers = address(g), number(g)
@@ -634,22 +640,34 @@ class Barriers(Loads):
                 for (at, which), rows in ways.items()
             ]
             open_ = [(b, w) for b, w, _ in found if not _complete(b, w)]
-            if open_:
-                if g.refuse or (self.spin and g.refused != self.changes):
+            early = self.spin and hasty and g.tries < MOST_TRIES and self._may_fail(g, found)
+            if open_ or early:
+                if g.refuse or early or (self.spin and g.refused != self.changes):
                     g.refuse, g.refused, g.wait = False, self.changes, None
+                    g.tries += 1
                     for b, w, rows in found:
                         self._meant(g, pc, b, w, g.threads[rows])
                     store(g, np.zeros(LANES, np.bool_))
                     return None
                 g.wait = WaitPhase(open_)
                 return BLOCK
-            g.wait, g.refuse = None, False
+            g.wait, g.refuse, g.tries = None, False, 0
             for b, w, rows in found:
                 self._passed(g, pc, b, w, g.threads[rows], sem, scope)
             store(g, np.ones(LANES, np.bool_))
             return None
 
         return run
+
+    @staticmethod
+    def _may_fail(g: Lanes, found: list[tuple[MBarrier, int, Array]]) -> bool:
+        """Whether a wait may come before its phase is complete, as far as the threads know."""
+        known = g.warp.cta.cluster.clocks.known[STEP]
+        for b, which, rows in found:
+            last = known[g.threads[rows], b.component] - 1
+            if ((last % 2 != which) if which >= 0 else (last < ~which)).any():
+                return True
+        return False
 
     def _meant(self, g: Lanes, pc: int, barrier: MBarrier, parity: int, threads: Array) -> Array:
         """The phase that each thread waits for, by what it knows."""
@@ -665,7 +683,7 @@ class Barriers(Loads):
                 barrier.origin or place(self, g.warp, pc, None, g.lanes),
                 g,
                 pc,
-                f"the wait for phase {int(meant.min())} of {barrier.name} comes when phase "
+                f"the wait for {_phase(int(meant.min()))} of {barrier.name} comes when phase "
                 f"{barrier.phase - 1} is already complete: the parity tells two phases apart only",
                 "let the waiter signal after its wait before the next phase can complete",
                 witness=(

@@ -13,6 +13,7 @@ from warploom.check.ptx.alu import _U, LANES, dtype_of, put, refuse, setter, sto
 from warploom.check.ptx.clocks import (
     BLOCK as BLOCK_FENCE,
     CLUSTER,
+    CONTROL,
     DEVICE,
     FULL,
     control_only,
@@ -26,6 +27,7 @@ from warploom.check.ptx.machine import (
     GLOBAL_AT,
     LOCAL_AT,
     PARAM_AT,
+    PAUSE,
     RANK_SHIFT,
     SHARED_AT,
     SHARED_BASE,
@@ -178,7 +180,25 @@ class Loads(MachineBase):
                     f"shared memory of CTA {other.number}, which has exited",
                     "a cluster barrier before the exit",
                 )
+            if other is not cta and not self.begun(g, other, rank == r):
+                self.fault(
+                    g,
+                    pc,
+                    "NOT-STARTED",
+                    f"shared memory of CTA {other.number}, which may not have begun yet: nothing "
+                    "that it did comes before this access",
+                    "a cluster barrier (arrive and wait) before the first access to another CTA",
+                    stop=False,
+                )
         return rank * cta.cluster.stride + offset
+
+    @staticmethod
+    def begun(g: Lanes, other: Cta, there: Array) -> bool:
+        """Whether threads know of anything that a thread of another CTA has done."""
+        threads = g.threads[there] if len(there) == len(g.threads) else g.threads
+        last = other.base + other.warp_count * LANES
+        known = g.warp.cta.cluster.clocks.known[CONTROL, threads, other.base : last]
+        return bool(known.any(axis=1).all())
 
     def global_index(self, g: Lanes, pc: int, addresses: Array, width: int) -> Array:
         """Bytes of global memory."""
@@ -241,7 +261,9 @@ class Loads(MachineBase):
         dtype = dtype_of(kind, instr)
         strong = next((p for p in instr.parts[1:] if p in _STRONG), "")
         scope = next((p for p in instr.parts[1:] if p in _SCOPES), "sys")
+        kept = "nc" in instr.parts  # in a cache that no write and no fence reaches
         # A volatile read that is no poll takes part in races like any other: nothing orders it.
+        after = PAUSE if pc in self.program.polled else None  # others change it meanwhile
         atomic = bool(strong) and (strong != "volatile" or pc in self.program.polled)
         width = size * n
         span = np.arange(width)
@@ -254,6 +276,8 @@ class Loads(MachineBase):
                 values = self._read(
                     g, instr, pc, kind_, where, width, span, strong, scope, atomic=atomic
                 )
+                if kept and kind_ == "global":
+                    self._unchanged(g, pc, where, span)
             elif kind_ == "param":
                 if (where + width > self.params.size).any():
                     self.fault(g, pc, "OUT-OF-BOUNDS", "a parameter beyond the entry's parameters")
@@ -272,7 +296,7 @@ class Loads(MachineBase):
                     wide = np.zeros(LANES, dtype)
                     wide[lanes] = numbers[:, i]
                     store(g, wide)
-            return None
+            return after
 
         return load
 
@@ -315,10 +339,32 @@ class Loads(MachineBase):
             index,
             event,
             lambda c: self.conflict(c, memory.name, cta),
+            data=pc not in self.program.polled,
         )
         if strong:
             self.acquire(g, instr, memory, start, strong, scope)
         return memory.data[index]
+
+    def _unchanged(self, g: Lanes, pc: int, where: Array, span: Array) -> None:
+        """``ld.global.nc``: what it reads is written by nobody while the kernel runs."""
+        index = (where - GLOBAL_AT)[:, None] + span
+        changed = self.memory.value[index].any(axis=1)
+        if changed.any():
+            at = int(np.argmax(changed))
+            writer = self.memory.events[int(self.memory.writer[index[at]].max())]
+            line = self.program.instrs[writer.pc].line
+            self.fault(
+                g,
+                pc,
+                "NON-COHERENT",
+                f"ld.global.nc reads what this launch has written (line {line}): its cache may "
+                "hold the bytes from before, whatever orders the two",
+                "an ordinary load (in CUDA no __ldg and no const __restrict__ for what the kernel "
+                "writes)",
+                kind=Verdict.RACE,
+                stop=False,
+                lane=int(g.lanes[at]),
+            )
 
     def op_st(self, instr: Instr, pc: int) -> Run:
         """``st`` of all spaces, ``st.async`` included."""
@@ -622,6 +668,7 @@ class Loads(MachineBase):
         dtype = dtype_of(kind, instr)
         width = size * n
         span = np.arange(width)
+        after = PAUSE if pc in self.program.polled else None
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             lanes, cta = g.lanes, g.warp.cta
@@ -640,14 +687,15 @@ class Loads(MachineBase):
             event = self.event(
                 g, instr, pc, write=True, starts=start, width=width, atomic=True, scope=scope
             )
+            values = [[x(g)[lanes] for x in row] for row in gets]
             memory.access(
                 cta.cluster.clocks,
                 g.threads,
                 index,
                 event,
                 lambda c: self.conflict(c, memory.name, cta),
+                data=returns and pc not in self.program.polled and _only_reads(op, values),
             )
-            values = [[x(g)[lanes] for x in row] for row in gets]
             old = np.zeros((n, LANES), dtype)
             view = memory.data
             before = view[index].copy()
@@ -670,7 +718,7 @@ class Loads(MachineBase):
             if strong in ("acquire", "acq_rel") or returns:
                 self.acquire(g, instr, memory, start, strong, scope) if returns else None
             self.release(g, memory, start, strong, scope)
-            return None
+            return after
 
         return run
 
@@ -966,19 +1014,20 @@ class Loads(MachineBase):
         return run
 
     def op_elect(self, instr: Instr, pc: int) -> Run:
-        """``elect.sync``: the lowest lane of the mask."""
+        """``elect.sync``: the lowest lane of the mask (axiom ``elect_lowest``)."""
         d, m = instr.operands
         if not isinstance(d, Pair):
             raise refuse(instr)
         mask, sets = self._mask_of(m, instr, pc), self._sets_of(m, instr)
         lane_out, flag = setter(d.first, "b32", instr), setter(d.second, "pred", instr)
+        which = 0 if self.axioms["elect_lowest"] else -1
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             if not self.converged(g, pc, mask(g), "elect.sync", aligned=False):
                 return BLOCK
             leaders = np.zeros(LANES, np.uint32)
             for lanes in sets(g):
-                leaders[lanes] = lanes[0]
+                leaders[lanes] = lanes[which]
             lane_out(g, leaders)
             flag(g, np.equal(leaders, EVERY))
             return None
@@ -1173,6 +1222,13 @@ def _fence_between(mine: Cta, giver: Cta) -> int:
     if mine is giver:
         return BLOCK_FENCE
     return CLUSTER if mine.cluster is giver.cluster else DEVICE
+
+
+def _only_reads(op: str, values: list[list[Array]]) -> bool:
+    """Whether an atomic operation leaves its word as it is: a read by other means."""
+    if op == "cas":
+        return all((a == b).all() for a, b in zip(*values, strict=True))
+    return op in ("add", "or", "xor") and all(not v.any() for row in values for v in row)
 
 
 def _combine(op: str, kind: str, have: Any, given: list[Any]) -> Any:  # noqa: ANN401, C901, PLR0911, PLR0912

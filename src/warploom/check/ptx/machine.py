@@ -61,6 +61,7 @@ EVERY = np.arange(LANES)
 BLOCK = object()
 JUMP = object()
 GONE = object()
+PAUSE = object()  # goes on, after others had their turn
 
 
 class Halt(Exception):  # noqa: N818 (a stop of the run, not an error of ours)
@@ -92,6 +93,7 @@ class Lanes:
         "refused",
         "rpc",
         "threads",
+        "tries",
         "wait",
         "warp",
     )
@@ -100,6 +102,7 @@ class Lanes:
         self.warp, self.pc, self.R = warp, pc, warp.R
         self.wait: Any = None
         self.refuse, self.refused = False, -1
+        self.tries = 0  # failed waits in a row
         self.alive = True
         self.enter(join)
         self.narrow(mask)
@@ -617,6 +620,11 @@ class MachineBase:
         if stop:
             raise Halt
 
+    def _trap(self, g: Lanes, pc: int) -> None:
+        if g.tries:  # a kernel that gives up a wait; here it was made to fail
+            raise Halt
+        self.fault(g, pc, "TRAP", "the kernel executes trap: it found something wrong itself")
+
     # -- the run
 
     def prepare(self) -> None:
@@ -682,9 +690,7 @@ class MachineBase:
         if head == "brkpt":  # for a debugger
             return lambda g: None
         if head == "trap":
-            return lambda g: self.fault(
-                g, pc, "TRAP", "the kernel executes trap: it found something wrong itself"
-            )
+            return lambda g: self._trap(g, pc)
         if head == "call":
             return self._runtime(instr, pc)
         made = self.alu.build(instr)
@@ -983,6 +989,9 @@ class MachineBase:
                 g.pc = pc + 1
             elif found is BLOCK:
                 break
+            elif found is PAUSE:
+                g.pc = pc + 1
+                break
             elif found is GONE:
                 if g.alive:
                     g.pc = pc + 1
@@ -1016,6 +1025,6 @@ def constant(op: Operand) -> int | None:
 
 
 __all__ = [
-    "ALL", "BLOCK", "EVERY", "GONE", "JUMP", "Cluster", "Cta", "Halt", "Lanes", "Machine",
+    "ALL", "BLOCK", "EVERY", "GONE", "JUMP", "PAUSE", "Cluster", "Cta", "Halt", "Lanes", "Machine",
     "MachineBase", "Pair", "Warp",
 ]  # fmt: skip

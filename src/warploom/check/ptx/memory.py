@@ -125,11 +125,14 @@ class Memory:
         *,
         new: Array | None = None,
         war_fence: bool = False,
+        data: bool = False,
     ) -> None:
         """Check one access and leave its trace.
 
         ``index``: bytes, a row for each of ``threads``. ``new``: the bytes to be written, to
-        tell writes of the same value.
+        tell writes of the same value. ``data``: an atomic read that nothing repeats until its
+        value changes. Where it comes after a write by control alone (a relaxed flag), what it
+        reads may still be what was there before.
         """
         proxied = event.proxy != "generic"
         plane = FULL
@@ -142,7 +145,10 @@ class Memory:
             old = self.component[index]
             bad = clocks.look(plane, threads, old) < old_value
             if event.atomic and bad.any():
-                bad &= ~(self.atomic[index] & self._strong(index, event))
+                fine = self.atomic[index] & self._strong(index, event)
+                if data and (bad & fine).any():
+                    fine &= clocks.look(CONTROL, threads, old) < old_value
+                bad &= ~fine
             if bad.any():
                 self._writes(clocks, threads, index, event, report, bad, new, proxied)
         if event.write:

@@ -6,6 +6,7 @@ post-dominator), or -1 where paths only meet at the end.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 
 from warploom.check.ptx.parse import (
@@ -42,7 +43,8 @@ class Program:
     files: dict[int, str]
     meets: list[int] = field(default_factory=list)
     tables: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    polled: frozenset[int] = frozenset()  # volatile loads that a loop repeats until they change
+    polled: frozenset[int] = frozenset()  # strong loads that a loop repeats until they change
+    hasty: frozenset[int] = frozenset()  # waits for mbarriers that nothing repeats until they end
 
     def place(self, pc: int) -> str:
         """The source line of an instruction, where the file has line tables."""
@@ -83,7 +85,9 @@ def link(module: Module, entry: str) -> Program:
         tables=made.tables,
     )
     program.meets = _meets(program)
-    program.polled = polled(program)
+    loops = _Loops(program)
+    program.polled = frozenset(pc for pc in _strong_reads(program) if loops.decides(pc))
+    program.hasty = frozenset(pc for pc in _waits(program) if not loops.only_decides(pc))
     return program
 
 
@@ -274,43 +278,112 @@ def _blocks(program: Program) -> tuple[list[int], list[tuple[int, ...]]]:
     return order, follow
 
 
-def polled(program: Program) -> frozenset[int]:
-    """Loads that a loop repeats until their value changes: the loop's exit depends on them."""
-    order, follow = _blocks(program)
-    loads = [
+STRONG = ("relaxed", "acquire", "volatile", "mmio")
+# What may stand between a wait's predicate and the branch that repeats it.
+_FORWARDS = ("selp", "setp", "mov", "not", "and", "or", "xor", "cvt")
+
+
+def _strong_reads(program: Program) -> list[int]:
+    heads = ("ld", "ldu", "atom")
+    return [
         pc
         for pc, i in enumerate(program.instrs)
-        if i.parts[0] in ("ld", "ldu") and "volatile" in i.parts
+        if i.parts[0] == "atom" or (i.parts[0] in heads and any(p in STRONG for p in i.parts))
     ]
-    if not loads:
-        return frozenset()
-    n = len(program.instrs)
-    end = len(order)
 
-    def span(block: int) -> range:
-        return range(order[block], order[block + 1] if block + 1 < end else n)
 
-    def reach(start: int, edges: list[list[int]]) -> set[int]:
-        seen, stack = set(), list(edges[start])
-        while stack:
-            at = stack.pop()
-            if at not in seen:
-                seen.add(at)
-                stack += edges[at]
-        return seen
+def _waits(program: Program) -> list[int]:
+    return [
+        pc
+        for pc, i in enumerate(program.instrs)
+        if i.parts[0] == "mbarrier" and any(p in ("try_wait", "test_wait") for p in i.parts)
+    ]
 
-    forward = [list(f) for f in follow] + [[]]
-    backward: list[list[int]] = [[] for _ in range(end + 1)]
-    for k, targets in enumerate(follow):
-        for t in targets:
-            backward[t].append(k)
-    found = set()
-    for pc in loads:
-        home = max(k for k in range(end) if order[k] <= pc)
-        loop = reach(home, forward) & reach(home, backward)
-        if home in loop and _decides(program, pc, [i for b in loop for i in span(b)]):
-            found.add(pc)
-    return frozenset(found)
+
+class _Loops:
+    """Which loops an instruction is repeated by, and what decides that they end."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.order, follow = _blocks(program)
+        self.end = len(self.order)
+        self.forward = [list(f) for f in follow] + [[]]
+        self.backward: list[list[int]] = [[] for _ in range(self.end + 1)]
+        for k, targets in enumerate(follow):
+            for t in targets:
+                self.backward[t].append(k)
+        self.bodies: dict[int, set[int]] = {}
+
+    def span(self, block: int) -> range:
+        """The instructions of a block."""
+        last = len(self.program.instrs)
+        return range(self.order[block], self.order[block + 1] if block + 1 < self.end else last)
+
+    def body(self, pc: int) -> set[int]:
+        """The blocks of all loops around an instruction; none where nothing repeats it."""
+        home = bisect_right(self.order, pc) - 1
+        if home not in self.bodies:
+            loop = _reached(home, self.forward) & _reached(home, self.backward)
+            self.bodies[home] = loop if home in loop else set()
+        return self.bodies[home]
+
+    def inner(self, pc: int) -> set[int]:
+        """The blocks of the innermost loop: those on the shortest way back to the instruction."""
+        home = bisect_right(self.order, pc) - 1
+        best: set[int] = set()
+        for tail in self.backward[home] if self.body(pc) else ():
+            if tail < home or tail not in self.body(pc):
+                continue
+            loop, stack = {home, tail}, [tail]
+            while stack:
+                at = stack.pop()
+                for k in self.backward[at] if at != home else ():
+                    if k not in loop:
+                        loop.add(k)
+                        stack.append(k)
+            if not best or len(loop) < len(best):
+                best = loop
+        return best
+
+    def decides(self, pc: int) -> bool:
+        """Whether a branch of a loop around a read depends on what it reads."""
+        body = [i for b in self.body(pc) for i in self.span(b)]
+        return bool(body) and _decides(self.program, pc, body)
+
+    def only_decides(self, pc: int) -> bool:
+        """Whether the innermost loop around a wait ends when the wait succeeds, and only then."""
+        loop = self.inner(pc)
+        if not loop:
+            return False
+        instrs = self.program.instrs
+        known = _registers(instrs[pc].operands[:1])
+        for k in sorted(loop):
+            for at in self.span(k):
+                i = instrs[at]
+                if at == pc or i.parts[0] in ("bra", *ENDS) or not i.operands:
+                    continue
+                made, used = _registers(i.operands[:1]), _registers(i.operands[1:])
+                if i.parts[0] in _FORWARDS and used and used <= known:
+                    known |= made
+                else:
+                    known -= made
+        for k in loop:
+            if all(t in loop for t in self.forward[k]):
+                continue
+            last = instrs[self.span(k)[-1]]
+            if last.guard is None or last.guard.slot not in known:
+                return False
+        return True
+
+
+def _reached(start: int, edges: list[list[int]]) -> set[int]:
+    seen, stack = set(), list(edges[start])
+    while stack:
+        at = stack.pop()
+        if at not in seen:
+            seen.add(at)
+            stack += edges[at]
+    return seen
 
 
 def _decides(program: Program, load: int, body: list[int]) -> bool:

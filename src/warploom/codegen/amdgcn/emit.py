@@ -34,7 +34,6 @@ from warploom.codegen.amdgcn.toolchain import (
     compile_object,
     find_linker,
     link_code_object,
-    needs_assembler,
     require_assembler,
 )
 from warploom.errors import BackendError, ConfigError
@@ -217,6 +216,7 @@ class EmittedKernel(Generic[P_co]):
 
     plan: P_co
     ir: str
+    written_out: bool  # whether instructions stand in it as assembly
     assembly: str
     gate: GateReport
     sidecar: dict[str, Any]
@@ -244,12 +244,16 @@ def emit_kernel(
     plan = plan_kernel(document, tile, text=text, ragged_k=ragged_k)
     if to_object and writes_out(plan):
         require_assembler()
-    done = compiled(plan, kernel_ir, sidecar, None, to_object=to_object)
+    done = compiled(
+        plan, kernel_ir, sidecar, None, written_out=writes_out(plan), to_object=to_object
+    )
     if done.gate.resources.spills and may_write_out(plan) and not writes_out(plan):
         if to_object:
             require_assembler()
         plan = replace(plan, written_out=True)
-        done = compiled(plan, kernel_ir, sidecar, None, to_object=to_object)
+        done = compiled(
+            plan, kernel_ir, sidecar, None, written_out=writes_out(plan), to_object=to_object
+        )
     if insist:
         require_registers(plan, done.gate.resources)
         done.gate.require()
@@ -262,6 +266,7 @@ def compiled(
     described: Callable[[P, Resources, dict[str, str]], dict[str, Any]],
     require: Callable[[P, Resources], None] | None,
     *,
+    written_out: bool,
     to_object: bool = False,
 ) -> EmittedKernel[P]:
     """The kernel of a plan, compiled and gated; with ``require`` it must fit and be exact."""
@@ -269,7 +274,7 @@ def compiled(
     if document.machine is not None:
         document.machine.require_storage(plan.lds_bytes, f"kernel {document.name}")
     ir = ir_of(plan)
-    made = compile_ir(ir, to_object=to_object)
+    made = compile_ir(ir, to_object=to_object and not written_out)
     gate = check_isa(plan, made.assembly)
     if require is not None:
         require(plan, gate.resources)
@@ -277,6 +282,7 @@ def compiled(
     return EmittedKernel(
         plan=plan,
         ir=ir,
+        written_out=written_out,
         assembly=made.assembly,
         gate=gate,
         sidecar=described(plan, gate.resources, {"llvm": made.llvm, "llvmlite": made.llvmlite}),
@@ -286,13 +292,14 @@ def compiled(
 
 def write_kernel(kernel: EmittedKernel[Gated], folder: Path) -> tuple[Path, ...]:
     """Write every form beside each other; the linked code object only when an lld is found."""
-    if needs_assembler(kernel.ir):
+    if kernel.written_out:
         require_assembler()
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[str, bytes] = {
         "ll": kernel.ir.encode(),
         "s": kernel.assembly.encode(),
-        "o": kernel.code or compile_object(kernel.ir, kernel.assembly),
+        "o": kernel.code
+        or compile_object(kernel.ir, kernel.assembly, written_out=kernel.written_out),
         "json": sidecar_text(kernel.sidecar).encode(),
         "schedule.json": write_schedule(kernel.plan.document).encode(),
     }

@@ -48,8 +48,7 @@ from warploom.ir.module import (
 from warploom.ir.operations import FragmentIndex, FragmentLayout, Operation, Scheduled
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.ir.tile_schedule import Let, TileAxis, TileSchedule, grid_of, let, tile_index
-from warploom.ir.types import Line
-from warploom.passes.build_module import relative
+from warploom.ir.types import Line, relative
 from warploom.targets.mi355x import LANES
 
 TRIPS, STEP = let("trips"), Sym(SymKind.STEP, "t")
@@ -413,6 +412,7 @@ class _Builder:
             layout=self._layout(),
             body=tuple(made),
             reads=(ACCUMULATOR,),
+            kind=ops.VectorKind.STORE,
         )
 
     def _along(self, var: str | None) -> Expr:

@@ -218,6 +218,15 @@ def plan_kernel(
     reading_tail: bool = False,
 ) -> KernelPlan:
     """Check that the document can be emitted for the tile, and say how."""
+    if document.flow is not None:
+        raise BackendError(
+            f"the ops of {document.name!r} name their own values",
+            where=f"schedule {document.name!r}",
+            why="this back end knows the ops of a matrix product; what others compute stands in no "
+            "schedule",
+            fix="for the loop of a tile kernel emit the kernel, warploom emit gfx950 "
+            "file.py:kernel, or a folder of warploom show KERNEL --target mi355x --dump-passes DIR",
+        )
     entries = [*document.prologue, *document.kernel, *document.epilogue]
     roles = {e.op.role for e in entries}
     staged = OpRole.SHARED_STORE in roles

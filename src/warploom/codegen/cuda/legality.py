@@ -135,19 +135,6 @@ def refuse_other_registers(documents: Sequence[RolesDocument], entry: int) -> No
         )
 
 
-def refuse_other_exchanges(document: RolesDocument, derived: tuple[Exchange, ...]) -> None:
-    """``BackendError`` where CTAs meet elsewhere, or share and order tiles otherwise, than the
-    kernel does: only the steps are emitted from the document.
-    """
-    mine, right = ([replace(x, steps=()) for x in xs] for xs in (document.exchanges, derived))
-    if mine != right:
-        raise BackendError(
-            f"CTAs meet otherwise in document {document.name!r} than in the kernel",
-            why="ops, parts and the order of tiles are emitted as the kernel has them",
-            fix="; ".join(str(x) for x in right) or "no exchanges",
-        )
-
-
 def exchange_at(document: RolesDocument, op: str) -> Exchange:
     """How CTAs meet at an op."""
     return next(x for x in document.exchanges if x.op == op)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.layout import part_constant
 from warploom.codegen.cuda.legality import group_barrier, refuse_unfaithful
 from warploom.codegen.cuda.roles import number
@@ -128,14 +129,14 @@ def base_table() -> LoweringTable:
         WaitEmpty: _wait_empty,
         Expect: _expect,
         Arrive: _arrive,
-        MmaFence: lambda e, s: ["wgmma_fence();"],
-        Commit: lambda e, s: ["wgmma_commit();"],
+        MmaFence: lambda e, s: [f"{device.wgmma_fence}();"],
+        Commit: lambda e, s: [f"{device.wgmma_commit}();"],
         WaitGroup: _wait_group,
-        ProxyFence: lambda e, s: ["proxy_fence();"],
+        ProxyFence: lambda e, s: [f"{device.proxy_fence}();"],
         ScopeSync: _scope_sync,
         NamedSync: _named,
         NamedArrive: _named,
-        BulkCommit: lambda e, s: [f"{_one_lane(s)}bulk_commit();"],
+        BulkCommit: lambda e, s: [f"{_one_lane(s)}{device.bulk_commit}();"],
         BulkWait: _bulk_wait,
         ClusterSync: lambda e, s: [],  # where all threads of the kernel end
     }
@@ -154,13 +155,14 @@ def _wait_empty(e: RoleEntry, site: Site) -> list[str]:
 
 def _wait(e: WaitFull | WaitEmpty, site: Site, which: str, parity: int) -> list[str]:
     bit = f"{site.cursor(e.ring, e.k)}.phase" + (" ^ 1" if parity else "")
-    wait = "mbar_wait_cluster" if site.document.cluster > 1 else "mbar_wait"  # others' acts, too
+    together = site.document.cluster > 1  # others' acts, too
+    wait = device.mbar_wait_cluster if together else device.mbar_wait
     return [f"{wait}({site.barrier(e.ring, which, e.k)}, {bit});"]
 
 
 def _expect(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, Expect)
-    return [f"mbar_expect({site.barrier(e.ring, 'full', e.k)}, {e.bytes});"]
+    return [f"{device.mbar_expect}({site.barrier(e.ring, 'full', e.k)}, {e.bytes});"]
 
 
 def _arrive(e: RoleEntry, site: Site) -> list[str]:
@@ -170,10 +172,10 @@ def _arrive(e: RoleEntry, site: Site) -> list[str]:
     meet = ["__syncwarp();"] if _reads_apart(e, site) else []
     if e.ctas > 1:  # a lane for each of them
         first = "" if e.scope is Scope.WARP else " && warp_in_group == 0"
-        return [*meet, f"if (lane < {e.ctas}{first}) mbar_arrive_at({bar}, lane);"]
+        return [*meet, f"if (lane < {e.ctas}{first}) {device.mbar_arrive_at}({bar}, lane);"]
     if e.scope is Scope.WARP or site.program.threads == 1:
-        return [*meet, f"{_one_lane(site)}mbar_arrive({bar});"]
-    return [f"if (lane == 0 && warp_in_group == 0) mbar_arrive({bar});"]
+        return [*meet, f"{_one_lane(site)}{device.mbar_arrive}({bar});"]
+    return [f"if (lane == 0 && warp_in_group == 0) {device.mbar_arrive}({bar});"]
 
 
 def _reads_apart(e: Arrive, site: Site) -> bool:
@@ -192,14 +194,14 @@ def _one_lane(site: Site) -> str:
 
 def _wait_group(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, WaitGroup)
-    return [f"wgmma_wait<{e.pending}>();"]
+    return [f"{device.wgmma_wait}<{e.pending}>();"]
 
 
 def _scope_sync(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, ScopeSync)
     if e.scope is Scope.WARPGROUP:
         first = group_barrier(site.document, site.program)
-        return [f"named_sync({first} + {number(site.program)}, 128);"]
+        return [f"{device.named_sync}({first} + {number(site.program)}, 128);"]
     return ["__syncwarp();"] if e.scope is Scope.WARP else []
 
 
@@ -213,12 +215,12 @@ def _named(e: RoleEntry, site: Site) -> list[str]:
     elif barrier.count > 1:
         turn = f"({mine} + {e.turn}) % {barrier.count}" if e.turn else mine
         at = f"{barrier.id} + {turn}"
-    call = "named_sync" if isinstance(e, NamedSync) else "named_arrive"
+    call = device.named_sync if isinstance(e, NamedSync) else device.named_arrive
     guard = f"if ({mine} == {e.instance}) " if e.instance is not None and not alone else ""
     return [f"{guard}{call}({at}, {barrier.threads});"]
 
 
 def _bulk_wait(e: RoleEntry, site: Site) -> list[str]:
     assert isinstance(e, BulkWait)
-    call = "bulk_wait_read" if e.source_read else "bulk_wait"
+    call = device.bulk_wait_read if e.source_read else device.bulk_wait
     return [f"{_one_lane(site)}{call}<{e.pending}>();"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from warploom.codegen.cuda.device import device
 from warploom.ir.mbarrier_dialect import Load, RoleProgram, RolesDocument
 from warploom.ir.rings import SlotRead
 
@@ -34,11 +35,11 @@ def barrier_setup(document: RolesDocument) -> list[str]:
         name, full = ring.name.upper(), ring.full_arrivals + shares.get(ring.name, 0)
         lines += [
             f"for (int i = 0; i < {name}_DEPTH; ++i) {{",
-            f"  mbar_init(smem + {name}_FULL + 8 * i, {full});",
-            f"  mbar_init(smem + {name}_EMPTY + 8 * i, {ring.empty_arrivals});",
+            f"  {device.mbar_init}(smem + {name}_FULL + 8 * i, {full});",
+            f"  {device.mbar_init}(smem + {name}_EMPTY + 8 * i, {ring.empty_arrivals});",
             "}",
         ]
-    return [*lines, "mbar_init_fence();"]
+    return [*lines, f"{device.mbar_init_fence}();"]
 
 
 def cursors(document: RolesDocument, program: RoleProgram) -> list[str]:

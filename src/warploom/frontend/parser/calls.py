@@ -336,7 +336,7 @@ def _index(call: Call, word: Word) -> Value:
     if isinstance(var, SizeOf):
         (var,) = _axes(call, [var])
     if not isinstance(var, Var):
-        fix = "wl.index(m) with m from wl.tile or wl.steps"
+        fix = "wl.index(m) with m from wl.tile or wl.steps, wl.index(x.k) of a whole axis"
         call.fail("wl.index takes a variable", "it gives the elements a variable covers", fix)
     if is_number(var):
         return call.value(var)

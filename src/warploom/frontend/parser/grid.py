@@ -148,14 +148,25 @@ def _of_axes(frame: Frame, node: ast.Call, names: list[Symbol]) -> Tensor:
 
 def _check_whole(frame: Frame, node: ast.Call, tensor: Tensor, whole: tuple[Symbol, ...]) -> None:
     last_two = [a.name for a in tensor.axes[-2:]]
+    every = sorted({a.name for t in frame.build.tensors.values() for a in t.axes if a.per == 1})
     for name in whole:
-        if name not in last_two:
-            frame.wrong_shape(
-                node,
-                f"axis {name!r} of '{tensor.name}' cannot be whole",
-                why="rows and columns of a tile are the last two axes: " + ", ".join(last_two),
-                fix=f'whole="{last_two[-1]}"',
-            )
+        if name in last_two:
+            continue
+        if name in (a.name for a in tensor.axes):
+            fix = "name the axes that are walked: wl.tile("
+            fix += ", ".join(f'"{n}"' for n in last_two) + f"), and index '{name}' with ':'"
+        elif name in every:
+            fix = "leave it out: an axis that no variable walks is whole where ':' stands for it"
+        else:
+            fix = nearest(str(name), last_two) or f'whole="{last_two[-1]}"'
+        frame.wrong_shape(
+            node,
+            f"axis {name!r} of '{tensor.name}' cannot be whole"
+            if tensor.name
+            else f"axis {name!r} cannot be whole",
+            why="rows and columns of a tile are the last two axes: " + ", ".join(last_two),
+            fix=fix,
+        )
     if len(whole) == len(tensor.axes):
         frame.wrong_shape(
             node,

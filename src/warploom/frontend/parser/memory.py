@@ -160,13 +160,14 @@ def _by_variable(
     frame: Frame, node: ast.AST, tensor: ir.Tensor, axis: ir.Axis, var: ir.Var
 ) -> tuple[ir.At, list[ir.Dim]]:
     if var.axis != axis.name:
+        called = node.id if isinstance(node, ast.Name) else var.name
         frame.wrong_shape(
             node,
-            f"'{var.name}' walks axis '{var.axis}', but stands for axis '{axis.name}' "
+            f"'{called}' walks axis '{var.axis}', but stands for axis '{axis.name}' "
             f"of '{tensor.name}'",
             why="axes of different names may have different sizes",
             fix=f"check the order of the indices, call both axes alike, "
-            f"or index with wl.index({var.name})",
+            f"or index with wl.index({called})",
         )
     if var.walk is Walk.UNIT or (is_number(var) and axis.per == 1):
         return ir.At(var=var.name), []

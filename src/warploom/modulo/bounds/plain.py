@@ -184,11 +184,11 @@ def peak_limit(system: System) -> Limit | None:
     d = distances(system.n, inside, 1) if files else None
     if d is None:
         return None
-    least = [r.min_depth for r in system.problem.rings]
     for file in files:
         values = [system.problem.values[i] for i in file.values]
-        lives = [[x.size for x in values if _lives(x, v, d)] for v in range(system.n)]
-        need = max(map(sum, lives), default=0) + system.file_ring_registers(file, least)
+        need = max(
+            sum(x.size for x in values if _lives(x, v, d)) for v in range(system.n)
+        ) + system.file_ring_registers(file, [r.min_depth for r in system.problem.rings])
         if file.budget is not None and need > file.budget:
             return Limit(
                 kind=LimitKind.REGISTERS,

@@ -51,6 +51,10 @@ TRIPS, T_STEP = let("trips"), Sym(SymKind.STEP, "t")
 @lru_cache(maxsize=64)
 def verify_coverage(module: KernelModule) -> CoverageReport:
     """The verdict on a module."""
+    if module.threads is not None:
+        from warploom.verify.coverage.threads import verify_thread_coverage  # noqa: PLC0415
+
+        return verify_thread_coverage(module)
     if module.dialect is Dialect.COUNTER:
         from warploom.verify.coverage.waves import verify_waves  # noqa: PLC0415 (one dialect)
 

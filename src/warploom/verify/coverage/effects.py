@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from math import prod
 
 from warploom.ir import operations as ops
 from warploom.ir.expr import Sym, SymKind, symbols
 from warploom.ir.module import KernelModule, Role
-from warploom.ir.operations import Statement, StepLoop
+from warploom.ir.operations import Statement, StepLoop, VectorKind
 from warploom.ir.rings import BufferCopy, Scope
 from warploom.ir.tile import Store, walk
 from warploom.verify.coverage.report import Claim, Finding, How
@@ -61,8 +62,8 @@ def verify_effects(module: KernelModule) -> Made:
     for role in module.roles:
         for named, row in _rows(module, role):
             touched = _Touched()
-            for op in row:
-                wrong = _wrong(module, op)
+            for op, later in zip_longest(row, row[1:]):
+                wrong = _wrong(module, op) or _interrupts(op, later)
                 if isinstance(op, ops.Vector):
                     touched.add(op.body)
                     if not op.within:
@@ -73,7 +74,7 @@ def verify_effects(module: KernelModule) -> Made:
                 if wrong:
                     yield Finding(what=wrong, where=getattr(op, "op", role.name))
                     return
-    for wrong in (*_storage(module), *_threads(module)):
+    for wrong in (*_storage(module), *_threads(module), *_axes(module)):
         yield Finding(what=wrong, where="storage and roles")
         return
     yield Claim(
@@ -109,7 +110,9 @@ def _undeclared(op: ops.Vector, touched: _Touched, named: set[str]) -> str:
     return ""
 
 
-def _wrong(module: KernelModule, op: Statement) -> str:  # noqa: C901, PLR0911 (one line a kind)
+def _wrong(  # noqa: C901, PLR0911, PLR0912 (one line a kind)
+    module: KernelModule, op: Statement
+) -> str:
     parts = {(p.ring, p.part) for p in module.storage.parts}
     adds = {x.tensor: x.add for x in walk(module.kernel.ops) if isinstance(x, Store)}
     match op:
@@ -131,10 +134,40 @@ def _wrong(module: KernelModule, op: Statement) -> str:  # noqa: C901, PLR0911 (
             if not any(op.source.buffer == b.name for b in module.storage.buffers):
                 return "other operands: a staging copy that nobody has"
         case ops.Vector():
+            if wrong := _other_kind(op):
+                return wrong
             for x in op.body:
                 if isinstance(x, ops.VectorStore) and x.add != adds.get(x.tensor, x.add):
                     return f"other operands: '{x.tensor}' is {'added to' if x.add else 'stored'}"
     return ""
+
+
+def _interrupts(op: Statement, later: Statement | None) -> str:
+    """A wait within vector work must guard nothing that this work touches."""
+    if not isinstance(op, ops.Wait) or not op.amid:
+        return ""
+    if not isinstance(later, ops.Vector) or later.slots or later.fills_slots or later.within:
+        return f"other operands: a wait for {op.ring} amid what is no work on registers alone"
+    return ""
+
+
+_ENDS = {
+    VectorKind.LEAVE: None,
+    VectorKind.PUT: ops.VectorPut,
+    VectorKind.FILL: ops.VectorStage,
+    VectorKind.STORE: ops.VectorStore,
+}
+
+
+def _other_kind(op: ops.Vector) -> str:
+    """Vector work does what its kind says: it sets registers, or fills, or stores."""
+    outside = [x for x in op.body if isinstance(x, tuple(k for k in _ENDS.values() if k))]
+    wanted = _ENDS.get(op.kind)
+    if wanted is not None:
+        fits = bool(outside) and all(isinstance(x, wanted) for x in outside)
+    else:
+        fits = not outside and not (op.kind is VectorKind.LEAVE and op.body)
+    return "" if fits else f"other operands: {op.op} does not do what its kind, {op.kind}, says"
 
 
 def _bytes(module: KernelModule, op: ops.Copy | ops.ThreadCopy) -> int:
@@ -156,6 +189,17 @@ def _storage(module: KernelModule) -> Iterator[str]:
         least = WARPS * stage.rows * min(stage.cols * stage.dtype.bits // 8, LINE_BYTES)
         if buffer.bytes < least:
             yield f"a staging copy of {buffer.name} has {buffer.bytes} bytes, not the kernel's"
+
+
+def _axes(module: KernelModule) -> Iterator[str]:
+    """Loops walk along axes that the kernel has."""
+    known = {a.name for t in module.tensors for a in t.axes}
+    for role in module.roles:
+        if role.tiles.schedule.rows:
+            continue
+        for axis in (*(x.axis for x in role.earlier), role.tiles.axis):
+            if axis not in known:
+                yield f"a loop of {role.name} along the axis '{axis}', not the kernel's"
 
 
 def _threads(module: KernelModule) -> Iterator[str]:

@@ -101,6 +101,21 @@ class _Unmet:
             order.edges[node] += self.met
             self.met = []
 
+    def join(self, order: Order) -> None:
+        """Each of the three as one node, so that a list of arrivals costs what is new in each."""
+        self.own, self.others, self.met = (
+            _joined(order, nodes) for nodes in (self.own, self.others, self.met)
+        )
+
+
+def _joined(order: Order, nodes: list[int]) -> list[int]:
+    """One node that is over when all these are."""
+    if len(nodes) < 2:
+        return nodes
+    over = order.new_node()
+    order.edges[over] += nodes
+    return [over]
+
 
 def _add_lanes(order: Order, agent: Agent, events: list[Event]) -> None:
     """When the other threads have done their share of accesses to slots, and have fenced.
@@ -136,8 +151,10 @@ def _pass_lanes(
     if isinstance(entry, roles.Arrive) and entry.scope is Scope.WARP:
         if also[0] and entry.side is Side.EMPTY:
             unmet.meet(order, node, WARP)
+        unmet.join(order)
         order.partners[node] += unmet.met
     elif isinstance(entry, roles.NamedArrive):
+        unmet.join(order)
         order.partners[node] += [*unmet.own, *unmet.others, *unmet.met]
     elif isinstance(entry, roles.Mma) and also[1]:
         unmet.meet(order, node, ALL)

@@ -21,6 +21,7 @@ class IrText:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.block = "entry"
+        self.written_out = False  # whether instructions stand in it as assembly
         self._fresh = 0
 
     def add(self, line: str) -> None:

@@ -30,6 +30,7 @@ class LoweredKernel:
     lds_bytes: int
     barriers: int
     prefetched: int
+    written_out: bool  # whether instructions stand in it as assembly
     schedules: tuple[LoopSchedule, ...] = ()
 
 
@@ -79,6 +80,7 @@ def lower_kernel(
         lds_bytes=low.state.peak,
         barriers=low.state.barriers,
         prefetched=low.prefetched,
+        written_out=any(x.written_out for x in low.state.texts),
         schedules=tuple((schedules or {}).values()),
     )
 

@@ -5,8 +5,12 @@ the layout that its user wants: operands of matrix instructions, or vectors besi
 Matrix instructions work on pieces of accumulators; vector work on the same pieces. What an op takes
 and makes is read off the kernel, so that edges, storage and prices follow from it.
 
-A loop that has no such form (its operands are computed from other things than loads, a reduction
-crosses waves) is ``UnscheduledError``: it keeps the plain loop.
+An operand that other products make and that does not lie in registers as matrix instructions take
+it goes through LDS: every wave writes its part there, and reads the rows it needs. What the loop
+stores is written from registers, whole tiles only.
+
+A loop that has no such form (a reduction crosses waves, rows are chosen in it) is
+``UnscheduledError``: it keeps the plain loop.
 """
 
 from __future__ import annotations
@@ -30,14 +34,18 @@ WORD = 4
 FIRST_CHANNEL = 2  # further channels carry their own counts
 MOST_PRODUCTS = 32  # matrix instructions of an op, about
 MOST_REGISTERS = 256  # that hold the values of an iteration, all of them at once
+MOST_EXCHANGED = 320  # where operands go through LDS: few of those live at the same time
 TEMPORARIES = 32  # registers that vector work takes on top; with fewer left, loops were spilled
 MOST_HELD = 192  # accumulators of a lane
 FEW_TILES = 4  # of a piece that vector work takes part by part
 SWIZZLED = 8  # rows after which the order of chunks repeats
+STORED = 4  # elements a lane writes to LDS at a time: a run of accumulators
+MOVES = (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD, OpRole.SHARED_STORE)
 _SLOW = functions(lambda row: row.cost.mufu)
 _UNIT = {
     OpRole.GLOBAL_LOAD: ResourceKind.GLOBAL_MEM,
     OpRole.FRAGMENT_LOAD: ResourceKind.LDS,
+    OpRole.SHARED_STORE: ResourceKind.LDS,
     OpRole.COMPUTE: ResourceKind.MMA_UNIT,
     OpRole.VALU_COMPUTE: ResourceKind.VALU,
 }
@@ -50,13 +58,17 @@ class UnscheduledError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
-    """A tile that a loop loads into LDS: rows of contiguous bytes, or one number a row.
+    """A tile in LDS: rows of contiguous bytes, or one number a row, or one number (then ``row`` is
+    empty).
 
-    ``per``: elements of the column's variable that share one element of memory.
+    ``load`` brings it from memory; without one waves write what they have computed. ``per``:
+    elements of the column's variable that share one element of memory. ``picked``: the number,
+    loaded by the loop, too, that one of the load's indices is (the page of a tile).
     """
 
     channel: int
-    load: ir.Load
+    value: ir.Value
+    load: ir.Load | None
     row: str
     column: str
     rows: int
@@ -64,6 +76,7 @@ class Transfer:
     threads: int
     per: int = 1
     columns: int = 1  # elements of the column's variable
+    picked: str = ""
 
     @property
     def wide(self) -> bool:
@@ -88,6 +101,8 @@ class Transfer:
     @property
     def slot_bytes(self) -> int:
         """LDS of one copy; what lanes beyond the last chunk move is written after it."""
+        if self.load is None:
+            return self.rows * self.row_bytes
         return self.instructions * self.threads * self.moved
 
     @property
@@ -113,7 +128,8 @@ class BodyOp:
 
     ``takes`` and ``makes`` are values of the schedule; ``taken`` and ``made`` say which value of
     the kernel each is, in which layout; ``wants`` what the op needs them as. Further: the
-    ``transfer`` of a load or read, the ``product`` of matrix instructions, the ``steps`` of vector
+    ``transfer`` of a load, read or write of LDS, the ``store`` to memory, the number that one
+    ``picks`` for addresses, the ``product`` of matrix instructions, the ``steps`` of vector
     work; ``count`` instructions, or ``cycles`` of a wave.
     """
 
@@ -126,6 +142,8 @@ class BodyOp:
     made: tuple[Key, ...] = ()
     wants: tuple[Wanted, ...] = ()
     transfer: Transfer | None = None
+    store: ir.Store | None = None
+    picks: str = ""
     product: Product | None = None
     steps: tuple[Op, ...] = ()
     piece: Layout = ()
@@ -176,6 +194,11 @@ class LoopBody:
         vector = any(op.role is OpRole.VALU_COMPUTE for op in self.ops)
         return vector and sum(self.sizes.values()) + self.static > MOST_REGISTERS - TEMPORARIES
 
+    @property
+    def exchanges(self) -> bool:
+        """Whether operands that the loop computes go through LDS."""
+        return any(t.load is None for t in self.transfers)
+
     def described(self) -> tuple[OpDesc, ...]:
         """The ops as a schedule has them."""
         tags = {n: OpTag(i, n) for i, n in enumerate(dict.fromkeys(op.name for op in self.ops))}
@@ -188,11 +211,11 @@ def _described(op: BodyOp, tag: OpTag, body: LoopBody) -> OpDesc:
         tag=tag,
         subtile=op.index,
         role=op.role,
-        resource=_UNIT[op.role],
+        resource=ResourceKind.GLOBAL_MEM if op.store else _UNIT[op.role],
         channel=op.transfer.channel if op.transfer else -1,
         vgpr_def=sum(body.sizes.get(h, 0) for h in homes),
         vm_cost=op.count if op.role is OpRole.GLOBAL_LOAD else 0,
-        lgkm_cost=op.count if op.role is OpRole.FRAGMENT_LOAD else 0,
+        lgkm_cost=op.count if op.role in (OpRole.FRAGMENT_LOAD, OpRole.SHARED_STORE) else 0,
         k_offset=KOffsetKind.NONE,
     )
 
@@ -239,6 +262,8 @@ class _Builder:
         self.lasts = {c.last: c for c in loop.carried}
         self.ops: list[BodyOp] = []
         self.transfers: dict[str, Transfer] = {}
+        self.exchanged: set[str] = set()  # operands that go through LDS
+        self.read: dict[str, list[Key]] = {}  # what is read of those
         self.values: dict[Key, str] = {}
         self.by_name: dict[str, list[Key]] = {}
         self.homes: dict[str, str] = {}
@@ -260,11 +285,14 @@ class _Builder:
                 self._multiply(self.products[unit.result.name])
             else:
                 self._vector(unit)
+        for op in self.loop.body:
+            if isinstance(op, ir.Store):
+                self._store(op)
         carried = tuple(self._carried(c) for c in self.loop.carried)
         if sum(self.sizes[home] for own in carried for home in set(own.homes)) > MOST_HELD:
             raise UnscheduledError("its accumulators do not fit registers")
         needed = sum(self.sizes.values()) + sum(self.static.values())
-        if needed > MOST_REGISTERS:
+        if needed > (MOST_EXCHANGED if self.exchanged else MOST_REGISTERS):
             raise UnscheduledError(f"its values need {needed} registers of a lane")
         self._rename(carried)
         return LoopBody(
@@ -279,11 +307,11 @@ class _Builder:
         )
 
     def _check(self) -> None:
-        loop, plan = self.loop, self.plan
-        if is_number(plan.kernel.var(loop.var)) or loop.lists or loop.times != 1 or loop.stop:
-            raise UnscheduledError("it walks a list of tiles, or one element at a time")
-        if any(isinstance(op, ir.Loop | ir.Store | ir.Whole | ir.Given) for op in loop.body):
-            raise UnscheduledError("a loop or a store stands in it")
+        loop = self.loop
+        if loop.lists or loop.times != 1 or loop.stop:
+            raise UnscheduledError("it walks a list of tiles, or ends by a condition")
+        if any(isinstance(op, ir.Loop | ir.Whole | ir.Given | ir.Scan) for op in loop.body):
+            raise UnscheduledError("a loop, or a running sum, stands in it")
         if not any(True for _ in self._dots()):
             raise UnscheduledError("it has no product")
         if len({c.last for c in loop.carried}) < len(loop.carried):
@@ -355,24 +383,34 @@ class _Builder:
             raise UnscheduledError("its accumulators do not fit registers")
         along = operand_map(matrix, plan.padded[k])
         for var, name in sides.items():
-            if self._heavy(name):
-                along = self._computed_side(name, var, k, lane, lanes, matrix)
+            if self._heavy(name) and not self._in_place(name, var, k, lane, lanes, matrix):
+                self._exchange(name)
+            elif self._heavy(name):
+                along = dict(plan.layout(plan.values[name].vars))[k]
         return Product(
             dot=dot, k=k, matrix=matrix, lane=lane, register=register, along=along, sides=sides
         )
 
-    def _computed_side(
+    def _in_place(
         self, name: str, var: str, k: str, lane: str, lanes: AxisMap, matrix: MatrixInstruction
-    ) -> AxisMap:
-        """The map of K where one side is made of other products: that of its registers."""
+    ) -> bool:
+        """Whether a side that other products make lies in registers as an operand does."""
         own = dict(self.plan.layout(self.plan.values[name].vars))
         pair = frozenset((var, k))
         fits = self.plan.accumulated.get(pair) == (var, k) and var == lane and own[var] == lanes
-        if not fits or matrix.reads != 1 or matrix.k != 2 * MFMA or own[k].wave[1] > 1:
+        return fits and matrix.reads == 1 and matrix.k == 2 * MFMA and own[k].wave[1] <= 1
+
+    def _exchange(self, name: str) -> None:
+        """Let an operand go through LDS: tiles of accumulators, two bytes an element."""
+        name = self._source(name)
+        value = self.plan.values[name]
+        pair = self.plan.accumulated.get(frozenset(value.vars))
+        whole = pair is not None and self.plan.padded[pair[1]] * 2 % CHUNK == 0
+        if not self.plan.exchange or value.dtype not in (DType.BF16, DType.F16) or not whole:
             raise UnscheduledError(
                 "an operand computed in the loop does not lie as one in registers"
             )
-        return own[k]
+        self.exchanged.add(name)
 
     def _pieces(self, pair: frozenset[str]) -> tuple[int, int]:
         """Pieces of accumulators along lanes and registers."""
@@ -485,9 +523,13 @@ class _Builder:
             inputs.wants.append(Wanted(key=(name, layout), sources=()))
         elif isinstance(op, ir.Load):
             self._take(inputs, name, layout)
+        elif name in self.exchanged and not self._cover(name, layout):
+            keys = self._cover(name, layout, self.read.get(name, []))
+            keys = keys or self._read(name, layout, self._written(name))
+            sources = tuple(inputs.add(k, self.values[k], 0) for k in keys)
+            inputs.wants.append(Wanted(key=(name, layout), sources=sources))
         elif self._heavy(name):
-            rows, along = layout
-            self._take(inputs, name, (rows, along))
+            self._take(inputs, name, layout)
         else:
             key = (name, layout)
             if key not in self.values:
@@ -537,7 +579,7 @@ class _Builder:
         """Note that an op needs a value in a layout: which pieces of it cover that."""
         op = self.made.get(name)
         if isinstance(op, ir.Load):
-            keys = self._cover(name, layout) or self._read(name, layout)
+            keys = self._cover(name, layout) or self._read(name, layout, self._transfer(name))
             back = 0
         elif name in self.inside:
             last = self.inside[name].last
@@ -550,11 +592,11 @@ class _Builder:
         sources = tuple(inputs.add(k, self.values[k], back) for k in keys)
         inputs.wants.append(Wanted(key=(name, layout), sources=sources))
 
-    def _cover(self, name: str, layout: Layout) -> list[Key]:
-        """Pieces of a value that together have all elements of a layout."""
+    def _cover(self, name: str, layout: Layout, known: list[Key] | None = None) -> list[Key]:
+        """Pieces of a value, or of those ``known``, that together have all of a layout."""
         wanted = {v: set(m.offsets) for v, m in layout}
         found, seen = [], 0
-        for key in self.by_name.get(name, []):
+        for key in self.by_name.get(name, []) if known is None else known:
             own = dict(key[1])
             same = own.keys() == wanted.keys() and all(
                 replace(own[v], offsets=(), run=1) == replace(m, offsets=(), run=1)
@@ -586,16 +628,19 @@ class _Builder:
 
     # Tiles.
 
-    def _read(self, name: str, layout: Layout) -> list[Key]:
-        """Read a loaded tile in a layout, in pieces that the counter of LDS can hold."""
-        transfer = self._transfer(name)
+    def _read(self, name: str, layout: Layout, transfer: Transfer) -> list[Key]:
+        """Read a tile in a layout, in pieces that the counter of LDS can hold."""
         label = f"READ_{self._label(transfer)}"
         keys = []
         for part in _small(transfer, layout):
             index = self._next(label)
             value = f"{name}:{index}"
             key = (name, part)
-            self._define(key, value)
+            if transfer.load is None:
+                self.values[key] = value
+                self.read.setdefault(name, []).append(key)
+            else:
+                self._define(key, value)
             place = f"{transfer.channel}:{index}"
             self._set_home(value, place)
             kind = self.plan.values[name].dtype
@@ -612,10 +657,70 @@ class _Builder:
         return keys
 
     def _label(self, transfer: Transfer) -> str:
-        same = [t.load.result.name for t in self.transfers.values()
-                if t.load.tensor == transfer.load.tensor]  # fmt: skip
-        number = same.index(transfer.load.result.name)
-        return transfer.load.tensor + (f"_{number}" if number else "")
+        if transfer.load is None:
+            return transfer.value.name
+        tensor = transfer.load.tensor
+        same = [t.value.name for t in self.transfers.values() if t.load and t.load.tensor == tensor]
+        number = same.index(transfer.value.name)
+        return tensor + (f"_{number}" if number else "")
+
+    def _written(self, name: str) -> Transfer:
+        """The tile in LDS that waves write a computed value to: whole, when all of it is there."""
+        if name in self.transfers:
+            return self.transfers[name]
+        plan, value = self.plan, self.plan.values[name]
+        (row, _), (column, _) = plan.layout(value.vars)
+        columns = plan.padded[column]
+        made = Transfer(
+            channel=FIRST_CHANNEL + len(self.transfers), value=value, load=None, row=row,
+            column=column, rows=plan.padded[row], row_bytes=2 * columns, threads=plan.threads,
+            columns=columns,
+        )  # fmt: skip
+        self.transfers[name] = made
+        self._set_home(_tile(made), f"{made.channel}.0")
+        inputs = _Inputs()
+        for key in self.by_name[name]:
+            source = inputs.add(key, self.values[key], 0)
+            inputs.wants.append(Wanted(key=key, sources=(source,)))
+        self._add(
+            BodyOp(
+                name=f"WRITE_{name}", index=0, role=OpRole.SHARED_STORE, takes=tuple(inputs.takes),
+                taken=tuple(inputs.taken), makes=(_tile(made),), made=((name, ()),),
+                wants=tuple(inputs.wants), transfer=made, line=str(value.line or ""),
+                count=sum(count_of(key[1]) // STORED for key in self.by_name[name]),
+            )
+        )  # fmt: skip
+        return made
+
+    def _store(self, op: ir.Store) -> None:
+        """What the loop stores, piece by piece as it is made."""
+        plan, tensor = self.plan, self.plan.kernel.tensor(op.tensor)
+        added = op.add and (tensor.dtype is not DType.F32 or op.fn is not Fn.ADD)
+        if added or op.when is not None or tensor.dtype is DType.I4:
+            raise UnscheduledError(f"its store to '{op.tensor}' has a condition or another form")
+        for a, axis in zip(op.at, tensor.axes, strict=True):
+            if a.var is None or plan.kernel.var(a.var).axis != axis.name or axis.per > 1:
+                raise UnscheduledError(f"rows of '{op.tensor}' are chosen, or other axes walked")
+        pieces = self.by_name.get(op.value, [])
+        pair = frozenset(plan.values[op.value].vars)
+        if not pieces or pair not in plan.accumulated or {a.var for a in op.at} & pair != pair:
+            raise UnscheduledError(f"what it stores to '{op.tensor}' is no tile of a product")
+        size, last = tensor.dtype.bits // 8, op.at[-1].var
+        for key in pieces:
+            inputs = _Inputs()
+            source = inputs.add(key, self.values[key], 0)
+            inputs.wants.append(Wanted(key=key, sources=(source,)))
+            run = key[1][-1][1].run if not op.add and last == key[1][-1][0] else 1
+            run = min(run, CHUNK // size)
+            label = f"STORE_{op.tensor}"
+            self._add(
+                BodyOp(
+                    name=label, index=self._next(label), role=OpRole.VALU_COMPUTE, store=op,
+                    takes=tuple(inputs.takes), taken=tuple(inputs.taken),
+                    wants=tuple(inputs.wants), count=count_of(key[1]) // run,
+                    line=str(op.line or ""),
+                )
+            )  # fmt: skip
 
     def _transfer(self, name: str) -> Transfer:
         if name in self.transfers:
@@ -625,14 +730,35 @@ class _Builder:
         made = describe_transfer(self.plan, self.loop, op, FIRST_CHANNEL + len(self.transfers))
         self.transfers[name] = made
         self._set_home(_tile(made), f"{made.channel}.0")
+        inputs = _Inputs()
+        if made.picked:
+            inputs.add((made.picked, ()), self._picked(made.picked), 0)
         self._add(
             BodyOp(
                 name=f"LOAD_{self._label(made)}", index=0, role=OpRole.GLOBAL_LOAD,
-                makes=(_tile(made),), made=((name, ()),), transfer=made, count=made.instructions,
+                takes=tuple(inputs.takes), taken=tuple(inputs.taken), makes=(_tile(made),),
+                made=((name, ()),), transfer=made, count=made.instructions,
                 line=str(op.result.line or ""),
             )
         )  # fmt: skip
         return made
+
+    def _picked(self, name: str) -> str:
+        """A number that the loop loads, where all lanes have it for addresses."""
+        value = f"{name}#picked"
+        if value not in self.homes:
+            inputs = _Inputs()
+            self._take(inputs, name, ())
+            self._set_home(value, f"{name}_picked")
+            self._add(
+                BodyOp(
+                    name=f"PICK_{name}", index=0, role=OpRole.VALU_COMPUTE, picks=name,
+                    takes=tuple(inputs.takes), taken=tuple(inputs.taken), makes=(value,),
+                    made=((name, ()),), wants=tuple(inputs.wants),
+                    line=str(self.plan.values[name].line or ""),
+                )
+            )  # fmt: skip
+        return value
 
     # Vector work.
 
@@ -714,7 +840,7 @@ class _Builder:
         assert isinstance(variables, frozenset)
         results_of = [op.result.name for op in ops if op.result.name in needed]
         label = f"STEP_{results_of[0] if results_of else ops[0].result.name}"
-        for piece in self._step_pieces(variables):
+        for piece in self._step_pieces(variables, ops[-1].result.name):
             inputs = _Inputs()
             steps: list[Op] = []
             leaves: set[str] = set()
@@ -757,8 +883,11 @@ class _Builder:
                 )
             )  # fmt: skip
 
-    def _step_pieces(self, variables: frozenset[str]) -> list[Layout]:
+    def _step_pieces(self, variables: frozenset[str], name: str) -> list[Layout]:
+        """The pieces vector work is cut into; ``name``: a value that it makes."""
         plan = self.plan
+        if len(variables) < 2:
+            return [plan.layout(tuple(variables), name)]
         if variables in plan.accumulated:
             (lane, lanes), (register, registers) = plan.layout(plan.accumulated[variables])
             down, across = self._pieces(variables)
@@ -908,7 +1037,7 @@ class _Builder:
         ops += [
             FlowOp(
                 name=op.name, role=WAVE, args=(op.index,), operands=op.takes, results=op.makes,
-                line=op.line,
+                stores=op.store is not None, line=op.line,
             )
             for op in self.ops
         ]  # fmt: skip
@@ -942,7 +1071,7 @@ class _Inputs:
 
 
 def _tile(transfer: Transfer) -> str:
-    return f"{transfer.load.result.name}.tile"
+    return f"{transfer.value.name}.tile"
 
 
 def _small(transfer: Transfer, layout: Layout) -> list[Layout]:
@@ -962,6 +1091,8 @@ def _small(transfer: Transfer, layout: Layout) -> list[Layout]:
 
 def reads_of(transfer: Transfer, layout: Layout) -> list[tuple[int, int]]:
     """The reads of LDS that fill a layout: first element of each, and how many it brings."""
+    if not layout:
+        return [(0, 1)]
     if not transfer.wide:
         along = layout[0][1]
         run = along.run if along.run in (2, 4) else 1
@@ -977,6 +1108,24 @@ def reads_of(transfer: Transfer, layout: Layout) -> list[tuple[int, int]]:
     return [(r * along.count + i, 4) for r in range(rows.count) for i in range(0, along.count, 4)]
 
 
+def loop_step(plan: TilePlan, loop: ir.Loop) -> int:
+    """Elements of a loop's axis that one step takes."""
+    return 1 if is_number(plan.kernel.var(loop.var)) else plan.extents[loop.var]
+
+
+def _is_entry(plan: TilePlan, loop: ir.Loop, name: str) -> bool:
+    """Whether a value is one number of a tensor, the loop's own or the next of a list."""
+    op = next((op for op in loop.body for v in results(op) if v.name == name), None)
+    if not isinstance(op, ir.Load) or op.result.vars or op.result.dtype is not DType.I32:
+        return False
+    kernel, tensor = plan.kernel, plan.kernel.tensor(op.tensor)
+    own = all(
+        a.var is not None and kernel.var(a.var).axis == axis.name and axis.per == 1
+        for a, axis in zip(op.at, tensor.axes, strict=True)
+    )
+    return own and is_number(kernel.var(loop.var)) and loop.var in {a.var for a in op.at}
+
+
 def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
     plan: TilePlan, loop: ir.Loop, load: ir.Load, channel: int
 ) -> Transfer:
@@ -984,7 +1133,8 @@ def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
     kernel = plan.kernel
     tensor, value = kernel.tensor(load.tensor), load.result
     body = {v.name for op in loop.body for v in results(op)} | {c.inside.name for c in loop.carried}
-    if load.end is not None or any(a.value in body for a in load.at if a.value):
+    inner = [a.value for a in load.at if a.value is not None and a.value in body]
+    if load.end is not None or len(inner) > 1 or not all(_is_entry(plan, loop, v) for v in inner):
         raise UnscheduledError(f"rows of '{load.tensor}' are chosen in the loop")
     walked = 0
     for i, at in enumerate(load.at):
@@ -993,28 +1143,32 @@ def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
             raise UnscheduledError(f"'{load.tensor}' is walked along another axis than its own")
         if at.var == loop.var:
             walked += 1
-            if plan.extents[loop.var] % axis.per:
+            if loop_step(plan, loop) % axis.per:
                 raise UnscheduledError(f"a step is no whole number of blocks of '{load.tensor}'")
         if at.value is not None and len(plan.values[at.value].vars) > 1:
             raise UnscheduledError(f"'{load.tensor}' is indexed by a tile")
     if walked > 1 or tensor.dtype is DType.I4:
         raise UnscheduledError(f"'{load.tensor}' is walked along two axes at once")
     threads, size = plan.threads, tensor.dtype.bits // 8
-    if len(value.vars) == 1:
+    if len(value.vars) < 2:
+        if inner:
+            raise UnscheduledError(f"rows of '{load.tensor}' are chosen in the loop")
         if size != WORD or any(a.value and plan.values[a.value].vars for a in load.at):
             raise UnscheduledError(
                 f"'{load.tensor}' has elements of {size} byte(s), or gathered ones"
             )
-        row = value.vars[0]
+        row = value.vars[0] if value.vars else ""
         return Transfer(
-            channel=channel, load=load, row=row, column="", rows=plan.padded[row], row_bytes=WORD,
-            threads=threads,
+            channel=channel, value=value, load=load, row=row, column="",
+            rows=plan.padded[row] if row else 1, row_bytes=WORD, threads=threads,
         )  # fmt: skip
     last = load.at[-1].var
     if len(value.vars) != 2 or last not in value.vars or last is None:
         raise UnscheduledError(f"tiles of '{load.tensor}' do not lie in rows")
     row = next(v for v in value.vars if v != last)
     per = tensor.axes[-1].per
+    if inner and load.at[-1].value in inner:
+        raise UnscheduledError(f"tiles of '{load.tensor}' do not lie in rows")
     placed = [a for i, a in enumerate(load.at[:-1]) if a.var == row and tensor.axes[i].per == 1]
     gathered = [a for a in load.at[:-1] if a.value and plan.values[a.value].vars == (row,)]
     if len(placed) + len(gathered) != 1:
@@ -1023,8 +1177,9 @@ def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
     if columns * size % (CHUNK * per) or (kernel.var(last).walk is Walk.STEP and last != loop.var):
         raise UnscheduledError(f"rows of '{load.tensor}' are no whole chunks of {CHUNK} bytes")
     made = Transfer(
-        channel=channel, load=load, row=row, column=last, rows=plan.padded[row],
+        channel=channel, value=value, load=load, row=row, column=last, rows=plan.padded[row],
         row_bytes=columns * size // per, threads=threads, per=per, columns=columns,
+        picked=inner[0] if inner else "",
     )  # fmt: skip
     if made.slot_bytes > plan.machine.lds_bytes:
         raise UnscheduledError(f"a tile of '{load.tensor}' does not fit LDS")

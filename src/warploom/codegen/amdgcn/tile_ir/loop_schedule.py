@@ -16,8 +16,10 @@ from math import inf
 from typing import Any
 
 from warploom.codegen.amdgcn.tile_ir import ping_pong
-from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap
+from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, count_of
 from warploom.codegen.amdgcn.tile_ir.loop_body import (
+    MOVES,
+    STORED,
     BodyOp,
     LoopBody,
     UnscheduledError,
@@ -55,6 +57,7 @@ from warploom.verify import verify
 TICK = 16  # cycles: what the solver counts in; a finer clock finds the same orders, later
 MAX_COPIES = 4
 MAX_UNROLL = 4
+ADDRESSED = 3  # instructions of a store to memory: the address, and itself
 TILES = (  # rows, columns, steps of a tile, waves: the largest first
     (256, 256, 64, 8), (256, 224, 64, 8), (256, 192, 64, 8), (256, 128, 64, 8), (256, 128, 32, 8),
     (128, 256, 64, 8), (128, 128, 64, 8), (128, 64, 64, 8), (64, 64, 64, 4), (64, 64, 32, 4),
@@ -91,7 +94,7 @@ class LoopSchedule:
         found: dict[int, int] = {}
         document = self.document
         for entry in (*document.prologue, *document.kernel, *document.epilogue):
-            if entry.op.role is OpRole.GLOBAL_LOAD:
+            if entry.op.role in (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE):
                 found[entry.op.channel] = max(found.get(entry.op.channel, 0), entry.op.stage + 1)
         return found
 
@@ -145,7 +148,7 @@ def schedule_loop(
     Raises ``UnscheduledError`` where no order fits the budgets.
     """
     ops = body.described()
-    machine = machine_of(body, ops)
+    machine = machine_of(plan, body, ops)
     storage = _Storage(plan, body, ops, machine)
     if options is None:
         exact = EXACT if len(ops) <= MANY_OPS else ROUGH
@@ -173,6 +176,8 @@ def schedule_in_turns(plan: TilePlan, body: LoopBody, *, name: str, lds: int) ->
 
     Raises ``UnscheduledError`` where waves are no pairs or no order of that form fits.
     """
+    if any(op.role is OpRole.SHARED_STORE for op in body.ops):
+        raise UnscheduledError("waves that exchange operands have no turns")
     if plan.waves != ping_pong.GROUPS * mi355x().simds:
         raise UnscheduledError("its waves are no pairs on a SIMD")
     return _InTurns(plan, body, name, lds).best()
@@ -184,7 +189,7 @@ class _InTurns:
     def __init__(self, plan: TilePlan, body: LoopBody, name: str, lds: int) -> None:
         self.plan, self.body, self.lds = plan, body, lds
         ops = body.described()
-        machine = machine_of(body, ops)
+        machine = machine_of(plan, body, ops)
         self.storage = _Storage(plan, body, ops, machine)
         self.problem = self.storage.problem(name, lds, None, MAX_COPIES)
         self.timed = self.storage.timed(plan.waves // ping_pong.GROUPS)
@@ -291,12 +296,23 @@ def _shape(plan: TilePlan, body: LoopBody) -> KernelShape:
     )
 
 
-def machine_of(body: LoopBody, ops: tuple[OpDesc, ...]) -> MachineCosts:
+def _stored_bytes(plan: TilePlan, op: BodyOp) -> int:
+    """Bytes a lane stores at a time."""
+    assert op.store is not None
+    elements = sum(count_of(key[1]) for key in op.taken)
+    return elements * plan.kernel.tensor(op.store.tensor).dtype.bits // 8 // op.count
+
+
+def machine_of(plan: TilePlan, body: LoopBody, ops: tuple[OpDesc, ...]) -> MachineCosts:
     """The chip with the prices of this body's ops, an instruction or the op of a wave each."""
     chip = mi355x()
     named: dict[str, OpTiming] = {}
     for own, op in zip(body.ops, ops, strict=True):
-        if own.role is OpRole.VALU_COMPUTE:
+        if own.store is not None:
+            size = own.count * chip.issue * ADDRESSED
+            rate = own.count * -(-LANES * _stored_bytes(plan, own) // chip.memory_rate)
+            named[op.name] = OpTiming(issue=size, occupancy=rate, latency=size)
+        elif own.role is OpRole.VALU_COMPUTE:
             cycles = max(chip.issue, own.cycles)
             before = named.get(op.name)
             cycles = max(cycles, before.issue) if before else cycles
@@ -318,6 +334,9 @@ def _moved(op: BodyOp) -> OpTiming:
     if op.role is OpRole.GLOBAL_LOAD:
         rate = -(-LANES * transfer.moved // chip.memory_rate)
         return OpTiming(issue=chip.issue, occupancy=rate, latency=chip.memory_latency)
+    if op.role is OpRole.SHARED_STORE:
+        rate = -(-LANES * 2 * STORED // chip.lds_rate)
+        return OpTiming(issue=chip.issue, occupancy=rate, latency=chip.lds_latency)
     ((_, layout),) = op.made
     count = 1
     for _, axis in layout:
@@ -341,10 +360,7 @@ class _Storage:
     ) -> None:
         self.plan, self.body, self.ops, self.machine = plan, body, ops, machine
         self.maker = {value: i for i, op in enumerate(body.ops) for value in op.makes}
-        self.counts = [
-            op.count if op.role in (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD) else 1
-            for op in body.ops
-        ]
+        self.counts = [op.count if op.role in MOVES else 1 for op in body.ops]
         self.prices = [machine.timing(op) for op in ops]
         # All waves ask a unit they share at about the same time: the last one is served last.
         shared = {ResourceKind.GLOBAL_MEM, ResourceKind.LDS}
@@ -510,6 +526,10 @@ def gated_loop(schedule: LoopSchedule) -> GatedLoop:
                 found = ((_read_kind(op), op.count),)
             case OpRole.COMPUTE:
                 found = (("mfma", op.count),)
+            case OpRole.SHARED_STORE:
+                found = (("ds_write_b64", op.count),)
+            case _ if op.store is not None:
+                found = (("global_atomic_add_f32" if op.store.add else "store", op.count),)
             case _:
                 found = ()
         kinds[op.name, op.index] = found
@@ -669,7 +689,7 @@ def pipelined_plans(
     kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine
 ) -> Iterator[TilePlan]:
     """Plans to try for pipelined loops, the largest tile first; those whose vector work has few
-    registers left come last.
+    registers left come after them, and last those whose waves exchange operands through LDS.
     """
     crowded = []
     for plan in _largest_first(kernel, pinned, machine):
@@ -678,6 +698,7 @@ def pipelined_plans(
         else:
             yield plan
     yield from crowded
+    yield from _largest_first(kernel, pinned, machine, exchange=True)
 
 
 def _bodies(plan: TilePlan) -> Iterator[LoopBody]:
@@ -688,7 +709,7 @@ def _bodies(plan: TilePlan) -> Iterator[LoopBody]:
 
 
 def _largest_first(
-    kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine
+    kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine, *, exchange: bool = False
 ) -> Iterator[TilePlan]:
     """Waves divide both axes of accumulators so that the busiest unit has least to do."""
     loops = _loops(kernel.ops)
@@ -705,11 +726,13 @@ def _largest_first(
             if across > waves:
                 continue
             plan = TilePlan(
-                kernel=kernel, extents=extents, waves=waves, machine=machine, across=across
-            )
+                kernel=kernel, extents=extents, waves=waves, machine=machine, across=across,
+                exchange=exchange,
+            )  # fmt: skip
             load = busiest(plan)
-            if load is not None:
-                found.append((load, across, plan))
+            if load is None or (exchange and not any(b.exchanges for b in _bodies(plan))):
+                continue
+            found.append((load, across, plan))
         least = min((load for load, _, _ in found), default=0)
         for load, _, plan in sorted(found, key=lambda each: (each[0], -each[1])):
             if load <= least * (1 + NEAR):
@@ -725,7 +748,10 @@ def why_plain(kernel: Kernel, pinned: Mapping[str, int], machine: AmdMachine) ->
         if not any(isinstance(op, ir.Dot) for op in loop.body):
             continue
         try:
-            loop_body(TilePlan(kernel=kernel, extents=extents, waves=waves, machine=machine), loop)
+            plan = TilePlan(
+                kernel=kernel, extents=extents, waves=waves, machine=machine, exchange=True
+            )
+            loop_body(plan, loop)
         except UnscheduledError as error:
             found.append(f"the loop over '{loop.var}': {error}")
     return tuple(found)
@@ -752,12 +778,12 @@ def unit_table(plan: TilePlan) -> str:
 def unit_cycles(plan: TilePlan, body: LoopBody) -> dict[ResourceKind, int]:
     """Cycles an iteration that each unit of a compute unit is busy with a body's ops."""
     ops = body.described()
-    machine = machine_of(body, ops)
+    machine = machine_of(plan, body, ops)
     beside = max(1, plan.waves // mi355x().simds)
     found: dict[ResourceKind, int] = {}
     for own, op in zip(body.ops, ops, strict=True):
-        moves = own.role in (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD)
-        times = own.count * plan.waves if moves else beside
+        times = own.count * plan.waves if own.role in MOVES else beside
+        times = plan.waves if own.store is not None else times
         kind = op.resource
         found[kind] = found.get(kind, 0) + machine.timing(op).occupancy * times
     return found

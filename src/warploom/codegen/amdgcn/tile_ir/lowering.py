@@ -410,7 +410,7 @@ class Lowering:
             f"getelementptr i8, ptr addrspace(1) {self.pointer(name)}, i64 {at_byte}"
         )
         value = self.text.value(f"load i32, ptr addrspace(1) {place}, align 4")
-        return self._first_lane(value)
+        return self.first_lane(value)
 
     def _started(self, carried: ir.Carried) -> Fragment:
         inside = carried.inside
@@ -574,7 +574,7 @@ class Lowering:
     def _goes_on(self, stop: str) -> str:
         """Whether a loop has another step, the same for all lanes."""
         held = self.text.value(f"zext i1 {self.element(self.get(stop, ()), 0)} to i32")
-        return self.text.value(f"icmp eq i32 {self._first_lane(held)}, 0")
+        return self.text.value(f"icmp eq i32 {self.first_lane(held)}, 0")
 
     def _parts(self, frag: Fragment) -> tuple[Fragment, list[str]]:
         """The SSA values a loop carries for a fragment: vectors of accumulators stay whole."""
@@ -609,9 +609,10 @@ class Lowering:
 
     def uniform(self, name: str) -> str:
         """A value without variables, in a scalar register."""
-        return self._first_lane(self.element(self.get(name, ()), 0))
+        return self.first_lane(self.element(self.get(name, ()), 0))
 
-    def _first_lane(self, value: str) -> str:
+    def first_lane(self, value: str) -> str:
+        """A value that all lanes have, in a scalar register."""
         if value.lstrip("-").isdigit():
             return value
         return self.text.value(f"call i32 @llvm.amdgcn.readfirstlane.i32(i32 {value})")

@@ -295,6 +295,62 @@ def _store(low: Lowering, op: ir.Store) -> None:
     )
 
 
+def wide_enough(low: Lowering, op: ir.Store, place: str) -> list[str]:
+    """What must hold (for the workgroup) for a whole tile to be stored in runs; ``place``: where
+    it begins along the last axis.
+    """
+    tensor, layout = low.plan.kernel.tensor(op.tensor), _layout(low, op)
+    run, last = run_of(layout), op.at[-1].var
+    if last != layout[-1][0] or tensor.axes[-1].per > 1:
+        return []
+    piece = min(run, WIDE // tensor.dtype.bits)
+    found = [low.aligned(tensor, piece * tensor.dtype.bits // 8)]
+    if place != "0":
+        odd = low.text.value(f"and i32 {place}, {piece - 1}")
+        found.append(low.text.value(f"icmp eq i32 {odd}, 0"))
+    return found
+
+
+def store_piece(low: Lowering, op: ir.Store, frag: Fragment, pin: Callable[[], None]) -> None:
+    """A piece of a tile that lies inside of its tensor whole, in aligned runs.
+
+    ``pin`` is called before every store.
+    """
+    tensor, source = low.plan.kernel.tensor(op.tensor), low.plan.values[op.value].dtype
+    layout, kind = frag.layout, memory_type(tensor.dtype)
+    access = Access(low, tensor, op.at, layout, op.line)
+    count = 1 if op.add else access.piece
+    every = places(layout)
+    form = kind if count == 1 else f"<{count} x {kind}>"
+    assert low.owner(layout) is None
+    for start in range(0, len(every), count):
+        assert access.counts(every[start]) is None
+        values = [
+            low.as_type(low.element(frag, start + i), source, tensor.dtype) for i in range(count)
+        ]
+        made = (
+            narrow(low.text, values[0], tensor.dtype)
+            if count == 1
+            else narrow_vector(low.text, values, tensor.dtype)
+        )
+        place = access.pointer(access.offset(every[start]))
+        pin()
+        if op.add:
+            low.text.add(_added("fadd", place, kind, made))
+        else:
+            low.text.add(
+                f"store {form} {made}, ptr addrspace(1) {place}, align {access.size * count}"
+            )
+
+
+def _added(how: str, place: str, kind: str, value: str) -> str:
+    """An addition in memory whose old value nobody asks for."""
+    return (
+        f"atomicrmw {how} ptr addrspace(1) {place}, {kind} {value} "
+        'syncscope("agent") monotonic, !amdgpu.no.fine.grained.memory !7'
+    )
+
+
 def _check_store(low: Lowering, op: ir.Store, variables: tuple[str, ...]) -> None:
     tensor, value = low.plan.kernel.tensor(op.tensor), low.plan.values[op.value]
     for i, at in enumerate(op.at):
@@ -336,10 +392,7 @@ def _add(low: Lowering, op: ir.Store, access: Access, frag: Fragment, owner: str
         place = access.pointer(access.offset(at))
 
         def change(how: str, value: str, place: str = place) -> None:
-            low.text.add(
-                f"atomicrmw {how} ptr addrspace(1) {place}, {kind} {value} "
-                'syncscope("agent") monotonic, !amdgpu.no.fine.grained.memory !7'
-            )
+            low.text.add(_added(how, place, kind, value))
 
         if not extreme:
             low.when(test, partial(change, what, value))

@@ -176,6 +176,7 @@ def inline(text: IrText, op: Pointwise, args: list[str], kinds: list[DType]) -> 
     lines = lines.replace("\n", "\\0A")
     given = ", ".join(f"{register_type(w)} {a}" for w, a in zip(wanted, same, strict=True))
     registers = ",".join(["=&v", *("v" for _ in wanted)])
+    text.written_out = True
     return text.value(f'call {register_type(code.result)} asm "{lines}", "{registers}"({given})')
 
 

@@ -23,9 +23,16 @@ from warploom.codegen.amdgcn.lower.table import (
     emit_stagger,
     emit_tail_barriers,
 )
-from warploom.codegen.amdgcn.tile_ir import reduce, transfers
+from warploom.codegen.amdgcn.tile_ir import memory, reduce, transfers
 from warploom.codegen.amdgcn.tile_ir.layout import Layout, count_of, places, run_of
-from warploom.codegen.amdgcn.tile_ir.loop_body import BodyOp, CarriedPieces, Key, Wanted, restricted
+from warploom.codegen.amdgcn.tile_ir.loop_body import (
+    STORED,
+    BodyOp,
+    CarriedPieces,
+    Key,
+    Wanted,
+    restricted,
+)
 from warploom.codegen.amdgcn.tile_ir.loop_schedule import LoopSchedule
 from warploom.codegen.amdgcn.tile_ir.numbers import (
     build_vector,
@@ -40,7 +47,7 @@ from warploom.ir.schedule_ops import OpDesc, OpRole, ScheduleEntry
 from warploom.ir.tile import DType
 
 if TYPE_CHECKING:
-    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
+    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering, Span
 
 REACH = 65536  # bytes an LDS access can add to its address
 NARROW = (DType.BF16, DType.F16, DType.E4M3, DType.E5M2, DType.I8)
@@ -51,6 +58,14 @@ class _Planned:
     """What the lowering of synchronisation asks of a plan."""
 
     document: ScheduleDocument
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What must hold where whole tiles are stored, and the spans of their variables then."""
+
+    conditions: list[str]
+    spans: dict[str, Span]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +131,13 @@ class _Pipelined:
             for transfer in self.body.transfers:
                 region = state.allocate(copies[transfer.channel] * transfer.slot_bytes)
                 self.regions[transfer.channel] = region
-            test = text.value(f"icmp uge i32 {tiles}, {protocol.kernel_k_base}")
-            for transfer in self.body.transfers:
-                source = transfers.Source(low, self.op, transfer, self.first, self.step)
-                self.sources[transfer.channel] = source
-                for condition in source.conditions(tiles):
-                    test = text.value(f"and i1 {test}, {condition}")
+            stored = self._stored()
+            test = self._test(tiles, stored)
             before = text.block
             text.add(f"br i1 {test}, label %{pipe}, label %{rest}")
             text.label(pipe)
+            spans = dict(low.spans)
+            low.spans |= stored.spans
             touched = state.touched
             state.touch(*self.regions.values(), write=True)
             for source in self.sources.values():
@@ -147,21 +160,56 @@ class _Pipelined:
                 name = own.carried.inside.name
                 made = self._whole(own, now[name].layout)
                 ends[name] = low.parts_like(made, now[name])
+            low.spans = spans
             after = text.block
             text.add(f"br label %{rest}")
             text.label(rest)
         state.touched = touched | {(r.start, r.start + r.size, True) for r in self.regions.values()}
         joined = {}
         for name, begin in starts.items():
-            kinds = low.part_types(now[name])
+            rows = zip(low.part_types(now[name]), begin, ends[name], strict=True)
             names = [
                 text.value(f"phi {kind} [ {a}, %{before} ], [ {b}, %{after} ]")
-                for kind, a, b in zip(kinds, begin, ends[name], strict=True)
+                for kind, a, b in rows
             ]
             joined[name] = low.from_parts(now[name], names)
         at = text.value(f"phi i32 [ {self.first}, %{before} ], [ {position}, %{after} ]")
         state.new_section()
         return joined, at
+
+    def _test(self, tiles: str, stored: _Stored) -> str:
+        """Whether the pipelined part may run for so many steps."""
+        text = self.text
+        least = self.plan.document.protocol.kernel_k_base
+        test = text.value(f"icmp uge i32 {tiles}, {least}")
+        for transfer in self.body.transfers:
+            if transfer.load is None:
+                continue
+            source = transfers.Source(self.low, self.op, transfer, self.first, self.step)
+            self.sources[transfer.channel] = source
+            for condition in source.conditions(tiles):
+                test = text.value(f"and i1 {test}, {condition}")
+        for condition in stored.conditions:
+            test = text.value(f"and i1 {test}, {condition}")
+        return test
+
+    def _stored(self) -> _Stored:
+        """Stores of the loop write whole tiles: what must hold for that."""
+        low, found = self.low, _Stored([], {})
+        for store in (op for op in self.op.body if isinstance(op, ir.Store)):
+            for at in store.at:
+                if at.var is None or low.is_number(at.var) or at.var == self.op.var:
+                    continue
+                span, extent = low.spans[at.var], low.plan.extents[at.var]
+                if at.var not in found.spans and span.limit != str(extent):
+                    test = self.text.value(f"icmp eq i32 {span.limit}, {extent}")
+                    found.conditions.append(test)
+                found.spans[at.var] = low.whole_span(span.position, extent)
+            if not store.add:
+                last = store.at[-1].var
+                place = self.first if last == self.op.var else low.spans[str(last)].position
+                found.conditions.extend(memory.wide_enough(low, store, place))
+        return found
 
     def _settle(self) -> None:
         """Arguments are fetched by now and not where they are used: a scalar load in flight would
@@ -298,6 +346,12 @@ class _Pipelined:
                 self._read(op, desc)
             case OpRole.COMPUTE:
                 self._multiply(op)
+            case OpRole.SHARED_STORE:
+                self._write(op, desc)
+            case _ if op.store is not None:
+                self._store(op, number)
+            case _ if op.picks:
+                self._pick(op)
             case _:
                 self._vector(op, number)
 
@@ -316,7 +370,10 @@ class _Pipelined:
         transfer, text = op.transfer, self.text
         assert transfer is not None
         source = self.sources[transfer.channel]
-        along = source.at_step(number)
+        along, resource = source.at_step(number), source.resource
+        if transfer.picked:
+            (taken,) = op.takes
+            resource = source.picked(self.held[self.body.homes[taken.value]].names[0])
         share = self.low.state.at_entry(
             ("share", transfer.moved), f"mul i32 %wave, {64 * transfer.moved}"
         )
@@ -329,7 +386,7 @@ class _Pipelined:
             to = text.value(f"getelementptr inbounds i8, ptr addrspace(3) {slot}, i32 {share}")
             text.add(
                 "call void @llvm.amdgcn.raw.ptr.buffer.load.lds("
-                f"ptr addrspace(8) {source.resource}, ptr addrspace(3) {to}, "
+                f"ptr addrspace(8) {resource}, ptr addrspace(3) {to}, "
                 f"i32 {transfer.moved}, i32 {offset}, i32 {total}, i32 0, i32 0){DMA_SCOPE}"
             )
 
@@ -342,15 +399,7 @@ class _Pipelined:
         for read in transfers.reads(self.low, transfer, layout):
             self.pin()
             start = desc.stage * transfer.slot_bytes + read.offset
-            # What an instruction can add itself is left to it; the rest is in a lane's address.
-            far = self.regions[transfer.channel].start + start - start % REACH
-            lane = read.lane
-            if far:
-                lane = self.low.state.at_entry(("far", lane, far), f"add i32 {lane}, {far}")
-            at = text.value(f"getelementptr i8, ptr addrspace(3) @lds, i32 {lane}")
-            at = text.value(
-                f"getelementptr inbounds i8, ptr addrspace(3) {at}, i32 {start % REACH}"
-            )
+            at = self._in_lds(self.regions[transfer.channel], read.lane, start)
             if read.turned:
                 four = text.value(
                     f"call <4 x i16> @llvm.amdgcn.ds.read.tr16.b64.v4i16(ptr addrspace(3) {at})"
@@ -369,6 +418,60 @@ class _Pipelined:
         self.held[self.body.homes[op.makes[0]]] = Held(
             layout, dtype, tuple(kinds), tuple(names), each, per
         )
+
+    def _write(self, op: BodyOp, desc: OpDesc) -> None:
+        """A computed tile to LDS, each wave its part, runs of accumulators at a time."""
+        low, text, transfer = self.low, self.text, op.transfer
+        assert transfer is not None
+        form = f"<{STORED} x {memory_type(transfer.value.dtype)}>"
+        for taken in op.takes:
+            held = self.held[self.body.homes[taken.value]]
+            frag = self._fragment(held)
+            (_, rows), (_, columns) = held.layout
+            for start in range(0, count_of(held.layout), STORED):
+                r, c = divmod(start, columns.count)
+                bits = low.stored_vector(frag, start, STORED, transfer.value.dtype)
+                if bits is None:
+                    values = [low.element(frag, start + i) for i in range(STORED)]
+                    bits = narrow_vector(text, values, transfer.value.dtype)
+                lane, more = transfers.written_at(
+                    low, transfer, held.layout, rows.offsets[r], columns.offsets[c]
+                )
+                more += desc.stage * transfer.slot_bytes
+                self.pin()
+                at = self._in_lds(self.regions[transfer.channel], lane, more)
+                text.add(
+                    f"store {form} {bits}, ptr addrspace(3) {at}, align {2 * STORED}{READ_SCOPE}"
+                )
+
+    def _pick(self, op: BodyOp) -> None:
+        """A number that lanes have read, in a scalar register."""
+        self.pin()
+        (taken,) = op.takes
+        held = self.held[self.body.homes[taken.value]]
+        name = self.low.first_lane(held.names[0])
+        self.held[self.body.homes[op.makes[0]]] = Held((), held.dtype, ("i32",), (name,), 1)
+        self.pin()
+
+    def _in_lds(self, region: Region, lane: str, start: int) -> str:
+        """A lane's address. What an instruction can add itself is left to it."""
+        far = region.start + start - start % REACH
+        if far:
+            lane = self.low.state.at_entry(("far", lane, far), f"add i32 {lane}, {far}")
+        at = self.text.value(f"getelementptr i8, ptr addrspace(3) @lds, i32 {lane}")
+        return self.text.value(
+            f"getelementptr inbounds i8, ptr addrspace(3) {at}, i32 {start % REACH}"
+        )
+
+    def _store(self, op: BodyOp, number: str) -> None:
+        """A piece of a tile to memory."""
+        assert op.store is not None
+        self.pin()
+        self._at_step(number)
+        (taken,) = op.takes
+        held = self.held[self.body.homes[taken.value]]
+        memory.store_piece(self.low, op.store, self._fragment(held), self.pin)
+        self.pin()
 
     # Products.
 
@@ -464,14 +567,19 @@ class _Pipelined:
 
     # Vector work.
 
-    def _vector(self, op: BodyOp, number: str) -> None:
-        low, text = self.low, self.text
-        self.pin()
+    def _at_step(self, number: str) -> None:
+        """The loop's variable stands at a step."""
+        text = self.text
         if number.isdigit() and self.first.isdigit():
             place = str(int(self.first) + int(number) * self.step)
         else:
             place = text.value(f"add i32 {self.first}, {text.times(number, self.step)}")
-        low.spans[self.op.var] = low.whole_span(place, self.step)
+        self.low.spans[self.op.var] = self.low.whole_span(place, self.step)
+
+    def _vector(self, op: BodyOp, number: str) -> None:
+        low = self.low
+        self.pin()
+        self._at_step(number)
         for want in op.wants:
             if want.sources:
                 pieces = [

@@ -40,7 +40,8 @@ class TilePlan:
     """A kernel with the extents of its variables; ``waves`` of a workgroup.
 
     ``across``: waves that divide the register axis of accumulators; the others divide the lane
-    axis. ``vectors``: maps of values of one variable that a pipelined loop carries.
+    axis. ``vectors``: maps of values of one variable that a pipelined loop carries. ``exchange``:
+    operands that a pipelined loop computes may go through LDS.
     """
 
     kernel: Kernel
@@ -48,6 +49,7 @@ class TilePlan:
     waves: int = 4
     machine: AmdMachine = MI355X
     across: int = 1
+    exchange: bool = False
     vectors: Mapping[str, AxisMap] = field(default_factory=dict)
 
     @property

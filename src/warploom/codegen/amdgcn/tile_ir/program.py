@@ -42,6 +42,7 @@ from warploom.codegen.amdgcn.toolchain import compile_ir, compile_object
 from warploom.errors import BackendError, ConfigError
 from warploom.frontend.simplify import simplify
 from warploom.ir import ScheduleDocument, tile as ir
+from warploom.ir.schedule_ops import OpRole, Phase
 from warploom.ir.tile import Access, Kernel, is_number, walk
 from warploom.passes.expand_products import float_i8_products, split_f32_products
 
@@ -112,7 +113,12 @@ class TileProgram:
 
     def object(self) -> bytes:
         """The relocatable object."""
-        return compile_object(self.lowered.ir, self.assembly, self.plan.machine.cpu)
+        return compile_object(
+            self.lowered.ir,
+            self.assembly,
+            self.plan.machine.cpu,
+            written_out=self.lowered.written_out,
+        )
 
     def sidecar(self) -> dict[str, Any]:
         """What a launcher needs, as JSON-ready values."""
@@ -296,9 +302,11 @@ def compile_scheduled(
 
     Raises ``BackendError`` where a schedule is not one of its loop, or the code is not exactly it.
     """
+    entries = [e for document in documents for p in Phase for e in document.phase(p)]
     plan = TilePlan(
-        kernel=kernel, extents=dict(extents), waves=waves, across=across, machine=machine
-    )
+        kernel=kernel, extents=dict(extents), waves=waves, across=across, machine=machine,
+        exchange=any(e.op.role is OpRole.SHARED_STORE for e in entries),
+    )  # fmt: skip
     scheduled = with_documents(plan, documents)
     lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
     program = _compiled(kernel, lowered, scheduled.plain)
@@ -322,7 +330,7 @@ def _pipelined(
             try:
                 with clock.of("lower"):
                     lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
-            except (UnscheduledError, BudgetError) as error:
+            except (UnscheduledError, BackendError) as error:
                 why[str(getattr(error, "what", "") or error)] = None
                 continue
             try:
@@ -379,9 +387,14 @@ def _orders(plan: TilePlan, why: dict[str, None]) -> Iterator[ScheduledKernel]:
             found.append(turned)
     for registers in REGISTER_BUDGETS:
         try:
-            found.append(schedule_kernel(plan, registers))
+            made = schedule_kernel(plan, registers)
         except UnscheduledError as error:
             why[str(error)] = None
+            continue
+        if plan.exchange:  # bodies of many ops: the next budget takes a solver its time
+            yield made
+        else:
+            found.append(made)
     yield from sorted(found, key=lambda each: each.cycles)
 
 

@@ -180,6 +180,11 @@ class State:
             for key in [k for k, v in scope.items() if not isinstance(v, Region)]:
                 del scope[key]
 
+    @property
+    def texts(self) -> list[IrText]:
+        """All that is written of the kernel."""
+        return [self.text, *(s.text for s in self.sections)]
+
     def placed(self) -> list[str]:
         """The lines of the kernel after its entry, with those of all sections in their places."""
         inner = {s.marker: s.text.lines for s in self.sections}

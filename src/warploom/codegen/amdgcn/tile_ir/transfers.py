@@ -38,16 +38,20 @@ class Read:
 
 def reads(low: Lowering, transfer: Transfer, layout: Layout) -> Iterator[Read]:
     """The reads that bring a tile's elements into a layout."""
+    if not layout:
+        form = memory_type(low.plan.values[transfer.value.name].dtype)
+        yield Read("0", 0, form, 4, 1)
+        return
     if not transfer.wide:
         along = layout[0][1]
         base = _entry(low, f"mul i32 {low.state.base(along)}, 4")
-        form = memory_type(low.plan.values[transfer.load.result.name].dtype)
+        form = memory_type(low.plan.values[transfer.value.name].dtype)
         for start, run in reads_of(transfer, layout):
             kind = form if run == 1 else f"<{run} x {form}>"
             yield Read(base, 4 * along.offsets[start], kind, 4 * run, run)
         return
     (_, rows), (var, along) = layout
-    size = low.plan.values[transfer.load.result.name].dtype.bits // 8
+    size = low.plan.values[transfer.value.name].dtype.bits // 8
     for start, run in reads_of(transfer, layout):
         r, i = divmod(start, along.count)
         if var == transfer.column:
@@ -60,6 +64,20 @@ def reads(low: Lowering, transfer: Transfer, layout: Layout) -> Iterator[Read]:
             lane = _turned(low, transfer, rows, along, rows.offsets[r], inner)
             below = (along.offsets[i] - inner) * transfer.row_bytes
             yield Read(lane, below, "<2 x i32>", 8, run, turned=True)
+
+
+def written_at(
+    low: Lowering, transfer: Transfer, layout: Layout, row: int, column: int
+) -> tuple[str, int]:
+    """Where a lane writes a run of a computed tile: its byte, and a further constant.
+
+    Both are offsets of the layout's axes; rows lie whole matrix instructions apart, so that the
+    exchange of chunks is the same for all of them.
+    """
+    (_, rows), (_, columns) = layout
+    assert row % MFMA == 0
+    lane = _along_row(low, transfer, rows, columns, column, 2)
+    return lane, row * transfer.row_bytes
 
 
 def _entry(low: Lowering, instruction: str) -> str:
@@ -117,7 +135,9 @@ class Source:
     ) -> None:
         self.low, self.loop, self.transfer = low, loop, transfer
         self.first, self.step = first, step
-        self.tensor = low.plan.kernel.tensor(transfer.load.tensor)
+        assert transfer.load is not None
+        self.load = transfer.load
+        self.tensor = low.plan.kernel.tensor(self.load.tensor)
         self.size = self.tensor.dtype.bits // 8
         self.resource = ""
         self.offsets: list[str] = []
@@ -125,18 +145,24 @@ class Source:
         self.stride = "0"  # bytes a step, 64 bits
         self.base = "0"  # elements, 64 bits
         self.rows = "0"  # bytes that rows span, 64 bits
+        self.each = "0"  # bytes from one picked index to the next, 64 bits
+        self.start = ""
         self.narrow = "0"
         self._tests: list[str] = []
+        self._picks = ""  # how many a picked index chooses from
         self._walk()
 
     def _walk(self) -> None:  # noqa: C901 (one a kind of index)
         low, transfer, values = self.low, self.transfer, self.low.plan.values
-        for i, at in enumerate(transfer.load.at):
+        for i, at in enumerate(self.load.at):
             axis, stride = self.tensor.axes[i], low.stride(self.tensor.name, i)
             if at.value is not None and values[at.value].vars:
                 size = low.axis_size(self.tensor, i)
                 self._gathered(at.value, size)
                 self.rows = self._bytes(size, stride)
+            elif at.value is not None and at.value == transfer.picked:
+                self.each = self._bytes("1", stride)
+                self._picks = low.axis_size(self.tensor, i)
             elif at.value is not None:
                 index = low.uniform(at.value)
                 self._tests.append(low.below(index, low.axis_size(self.tensor, i)))
@@ -205,6 +231,8 @@ class Source:
         """Truths of the workgroup under which the transfer may run for so many steps."""
         low, text = self.low, self.low.text
         found = [low.aligned(self.tensor, self.transfer.moved), *self._tests]
+        if self._picks:
+            found.append(self._all_exist(tiles))
         steps = text.value(f"zext i32 {tiles} to i64")
         walked = text.value(f"mul i64 {steps}, {self.stride}")
         total = text.value(f"add i64 {walked}, {self.rows}")
@@ -213,16 +241,73 @@ class Source:
                 found.append(text.value(f"icmp ult i64 {part}, {MOST_BYTES - 65536}"))
         return found
 
+    def _all_exist(self, tiles: str) -> str:
+        """Whether every number that is picked in so many steps is an index of its axis."""
+        low, text, state = self.low, self.low.text, self.low.state
+        (op,) = (
+            o for o in self.loop.body
+            if isinstance(o, ir.Load) and o.result.name == self.transfer.picked
+        )  # fmt: skip
+        base, along = "0", "0"
+        for i, index in enumerate(op.at):
+            stride = low.stride(op.tensor, i)
+            walked = index.var == self.loop.var
+            place = self.first if walked else low.spans[str(index.var)].position
+            base = low.sum64(base, low.scaled(place, stride))
+            along = low.sum64(along, stride) if walked else along
+        head, body, out = (state.new_label(n) for n in ("pages", "page", "picked"))
+        before = text.block
+        text.add(f"br label %{head}")
+        text.label(head)
+        at, bad = f"%{head}_at", f"%{head}_bad"
+        phis = len(text.lines)
+        text.add(f"br i1 {text.value(f'icmp ult i32 {at}, {tiles}')}, label %{body}, label %{out}")
+        text.label(body)
+        mine = text.value(f"add i32 {at}, {state.lane}")
+        counts = text.value(f"icmp ult i32 {mine}, {tiles}")
+        mine = text.value(f"select i1 {counts}, i32 {mine}, i32 0")
+        far = text.value(f"mul i64 {text.value(f'zext i32 {mine} to i64')}, {along}")
+        far = text.value(f"shl i64 {text.value(f'add i64 {far}, {base}')}, 2")
+        place = text.value(
+            f"getelementptr i8, ptr addrspace(1) {low.pointer(op.tensor)}, i64 {far}"
+        )
+        found = text.value(f"load i32, ptr addrspace(1) {place}, align 4")
+        outside = text.value(f"icmp uge i32 {found}, {self._picks}")
+        outside = text.value(f"and i1 {outside}, {counts}")
+        more = text.value(f"or i1 {bad}, {outside}")
+        following = text.value(f"add i32 {at}, {LANES}")
+        latch = text.block
+        text.add(f"br label %{head}")
+        text.lines[phis:phis] = [
+            f"  {at} = phi i32 [ 0, %{before} ], [ {following}, %{latch} ]",
+            f"  {bad} = phi i1 [ false, %{before} ], [ {more}, %{latch} ]",
+        ]
+        text.label(out)
+        votes = text.value(f"call i64 @llvm.amdgcn.ballot.i64(i1 {bad})")
+        return text.value(f"icmp eq i64 {votes}, 0")
+
+    def picked(self, index: str) -> str:
+        """The buffer of the tile that a number picks."""
+        text = self.low.text
+        far = text.value(f"mul i64 {text.value(f'zext i32 {index} to i64')}, {self.each}")
+        return self._buffer(
+            text.value(f"getelementptr i8, ptr addrspace(1) {self.start}, i64 {far}")
+        )
+
+    def _buffer(self, base: str) -> str:
+        return self.low.text.value(
+            "call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
+            f"ptr addrspace(1) {base}, i16 0, i64 {MOST_BYTES}, i32 {BUFFER_FLAGS})"
+        )
+
     def prepare(self) -> None:
         """Compute buffer and offsets."""
         low, text, transfer = self.low, self.low.text, self.transfer
         start = text.value(f"mul i64 {self.base}, {self.size}")
         pointer = low.pointer(self.tensor.name)
-        base = text.value(f"getelementptr i8, ptr addrspace(1) {pointer}, i64 {start}")
-        self.resource = text.value(
-            "call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
-            f"ptr addrspace(1) {base}, i16 0, i64 {MOST_BYTES}, i32 {BUFFER_FLAGS})"
-        )
+        self.start = text.value(f"getelementptr i8, ptr addrspace(1) {pointer}, i64 {start}")
+        if not transfer.picked:
+            self.resource = self._buffer(self.start)
         if self._in_order():
             self._evenly()
         else:
@@ -234,10 +319,10 @@ class Source:
     def _in_order(self) -> bool:
         """Whether rows lie one after the other, so many for each load."""
         transfer = self.transfer
-        gathered = any(a.value and self.low.plan.values[a.value].vars for a in transfer.load.at)
+        gathered = any(a.value and self.low.plan.values[a.value].vars for a in self.load.at)
         blocks = any(
             a.var == transfer.row and axis.per > 1
-            for a, axis in zip(transfer.load.at, self.tensor.axes, strict=True)
+            for a, axis in zip(self.load.at, self.tensor.axes, strict=True)
         )
         even = transfer.threads % transfer.chunks == 0
         return transfer.wide and not gathered and not blocks and even and transfer.instructions > 1
@@ -247,7 +332,7 @@ class Source:
         last row there is: rows past the end are any that exist.
         """
         low, text, transfer = self.low, self.low.text, self.transfer
-        axis = next(i for i, a in enumerate(transfer.load.at) if a.var == transfer.row)
+        axis = next(i for i, a in enumerate(self.load.at) if a.var == transfer.row)
         stride = low.stride(self.tensor.name, axis)
         pitch = text.value(f"mul i32 {self._narrowed(stride)}, {self.size}")
         rows = transfer.threads // transfer.chunks
@@ -318,12 +403,14 @@ class Source:
         return low.text.value(f"sub i32 {low.spans[var].limit}, 1")
 
     def _row_offset(self, i: int, row: str, *, held: bool) -> str:
+        if not self.transfer.row:  # all lanes load the same number
+            return "0"
         low, text, transfer = self.low, self.low.text, self.transfer
         values, var = low.plan.values, transfer.row
         local = row
         if held:
             local = text.value(f"call i32 @llvm.umin.i32(i32 {row}, i32 {self._last_row()})")
-        for axis, at in enumerate(transfer.load.at):
+        for axis, at in enumerate(self.load.at):
             stride = low.stride(self.tensor.name, axis)
             per = self.tensor.axes[axis].per
             if at.value is not None and values[at.value].vars == (var,):
@@ -333,7 +420,7 @@ class Source:
                     place = text.value(f"add i32 {low.spans[var].position}, {local}")
                     return self._scaled(low.floor_div(place, per), stride)
                 return self._scaled(low.floor_div(local, per), stride)
-        raise AssertionError(transfer.load.tensor)
+        raise AssertionError(self.load.tensor)
 
     def _picked(self, value: str, i: int) -> str:
         """The row that a lane's number of rows names."""

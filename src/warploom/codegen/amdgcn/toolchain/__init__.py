@@ -1,7 +1,7 @@
 """LLVM in a subprocess with its failures as typed errors; assembling and linking where possible.
 
 llvmlite has no assembly parser for AMDGPU, so it writes no object of a kernel with instructions
-that are written out (``needs_assembler``). A clang assembles its text: ROCm's, or the one inside
+that are written out. A clang assembles its text: ROCm's, or the one inside
 the ziglang package.
 """
 
@@ -28,7 +28,6 @@ _NEWEST = {  # an instruction that an assembler of this chip knows
     "gfx950": "v_mfma_f32_16x16x32_bf16 a[0:3], v[0:3], v[4:7], a[0:3]",
     "gfx942": "v_mfma_f32_16x16x16_bf16 a[0:3], v[0:1], v[2:3], a[0:3]",
 }
-_WRITTEN_OUT = re.compile(r'asm (?:sideeffect )?"[^"]')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +43,9 @@ class CompiledKernel:
 def compile_ir(ir: str, cpu: str = "gfx950", *, to_object: bool = False) -> CompiledKernel:
     """Compile to assembly in a subprocess. Raises ``BackendError`` with LLVM's own message.
 
-    ``to_object``: where LLVM has to write the object as well, it does so in the same process.
+    ``to_object``: LLVM writes the object in the same process, where no assembler is at hand.
     """
-    both = to_object and not needs_assembler(ir) and find_assembler(cpu) is None
+    both = to_object and find_assembler(cpu) is None
     result = _worker(ir, "assembly+object" if both else "assembly", cpu)
     code = base64.b64decode(result.pop("object")) if both else None
     match = re.search(r"([\w.]+)@gotpcrel", result["assembly"])
@@ -62,17 +61,14 @@ def _target(cpu: str) -> tuple[str, ...]:
     return "--target=amdgcn-amd-amdhsa", f"-mcpu={cpu}"
 
 
-def needs_assembler(ir: str) -> bool:
-    """Whether a module holds instructions that are written out as assembly."""
-    return _WRITTEN_OUT.search(ir) is not None
-
-
-def compile_object(ir: str, assembly: str | None = None, cpu: str = "gfx950") -> bytes:
+def compile_object(
+    ir: str, assembly: str | None = None, cpu: str = "gfx950", *, written_out: bool = False
+) -> bytes:
     """A relocatable object: of ``assembly``, the module's text that was checked, where an assembler
     is at hand. Else LLVM generates the same code a second time, which takes as long as the first;
-    for instructions that are written out it cannot.
+    for instructions that are written out as assembly (``written_out``) it cannot.
     """
-    if needs_assembler(ir):
+    if written_out:
         require_assembler(cpu)
         return assemble(assembly if assembly is not None else compile_ir(ir, cpu).assembly, cpu)
     if assembly is not None and find_assembler(cpu) is not None:

@@ -10,6 +10,13 @@ from warploom.codegen.cuda import ptx
 from warploom.codegen.cuda.block import products
 from warploom.codegen.cuda.block.plan import AxisLayout, BlockPlan, OperandTile
 from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.threads import (
+    INTEGERS,
+    WRAPPED,
+    convert,
+    register_type,
+    written,
+)
 from warploom.codegen.cuda.tile.expressions import COMBINE, IDENTITY, number, pointwise, wrapped
 from warploom.codegen.cuda.tile.helpers import helpers_for
 from warploom.codegen.cuda.tile.inline import definitions, name_of
@@ -20,13 +27,6 @@ from warploom.codegen.cuda.tile.signature import (
     ScalarParam,
     SizeParam,
     StrideParam,
-)
-from warploom.codegen.cuda.tile.simt import (
-    INTEGERS,
-    WRAPPED,
-    convert,
-    scalar_type,
-    written,
 )
 from warploom.codegen.cuda.tile.source import ENTRY, SMEM_START, Source
 from warploom.ir.tile import (
@@ -263,7 +263,7 @@ class Writer:
 
     def scalar(self, value: Value, text: str) -> None:
         """A number that all threads know."""
-        self.lines.append(f"const {scalar_type(value.dtype)} v_{value.name} = {text};")
+        self.lines.append(f"const {register_type(value.dtype)} v_{value.name} = {text};")
 
     def layouts(self, value: Value) -> list[Context]:
         """The layouts in which a value is held."""
@@ -295,7 +295,7 @@ class Writer:
         var = value.vars[0]
         for layout in others:
             self.declare(value, {var: layout})
-            kind = scalar_type(value.dtype)
+            kind = register_type(value.dtype)
             self.before_write()
             self.lines.append(f"if ({self.owner({var: home})}) {{")
             with self.indented():
@@ -337,7 +337,7 @@ class Writer:
         """An array for a value."""
         name = self.array(value, context)
         own = {v: context[v] for v in value.vars}
-        self.lines.append(f"{scalar_type(value.dtype)} {name}[{self.count(own)}]{start};")
+        self.lines.append(f"{register_type(value.dtype)} {name}[{self.count(own)}]{start};")
 
     def place(self, value: Value, context: Context) -> str:
         """The element ``u, e`` of a value's array."""
@@ -433,7 +433,7 @@ class Writer:
         left = {v: context[v] for v in value.vars}
         whole = value.dtype in INTEGERS
         how, empty = COMBINE[op.fn, whole], IDENTITY[op.fn, whole]
-        kind = scalar_type(value.dtype)
+        kind = register_type(value.dtype)
         if value.dims:
             self.declare(value, left)
             place = self.place(value, left)
@@ -473,7 +473,7 @@ class Writer:
                 writes.append(
                     f"warpgroup / {over.split} == 0" if over.rows else f"warpgroup % {along} == 0"
                 )
-        kind = scalar_type(op.result.dtype)
+        kind = register_type(op.result.dtype)
         pitch = next(iter(left.values())).padded if left else 1
         number_of = self.local(next(iter(left.values()))) if left else "0"
         self.before_write()
@@ -485,21 +485,20 @@ class Writer:
         self.writes_open = True
         self.before_read()
         part = f"(({kind}*)dynamic_smem)[part * {pitch} + {number_of}]"
-        self.each(
-            left,
-            [
-                f"{kind} sum = (({kind}*)dynamic_smem)[{number_of}];",
-                f"for (int part = 1; part < {parts}; ++part)",
-                f"  sum = {how.format('sum', part)};",
-                f"{place} = sum;",
-            ],
-        )
+        joined = [
+            f"{kind} sum = (({kind}*)dynamic_smem)[{number_of}];",
+            f"for (int part = 1; part < {parts}; ++part)",
+            f"  sum = {how.format('sum', part)};",
+            f"{place} = sum;",
+        ]
+        # without a loop over elements nothing else gives the lines a scope
+        self.each(left, joined if left else ["{", *indent(joined, 2), "}"])
         self.reads_open = True
 
     def _scan(self, op: Scan) -> None:
         """A prefix sum: each line of the tile in shared memory, by one thread."""
         value, context = op.result, self.plan.context(op.arg)
-        kind = scalar_type(value.dtype)
+        kind = register_type(value.dtype)
         over = context[op.over]
         across = next((c for v, c in context.items() if v != op.over), None)
         lines, pitch = (across.padded, over.padded + 1) if across else (1, over.padded)
@@ -794,7 +793,7 @@ class Writer:
         if value.dims:
             self.declare(value, self._home_of(value))
         else:
-            self.lines.append(f"{scalar_type(value.dtype)} v_{value.name};")
+            self.lines.append(f"{register_type(value.dtype)} v_{value.name};")
 
     def _assign(self, value: Value, source: str, target: str = "") -> None:
         context = self._home_of(value)
@@ -870,7 +869,7 @@ class Writer:
                 self.temporary += 1
                 name = f"next_{self.temporary}"
                 held = self._home_of(c.inside)
-                kind = scalar_type(c.inside.dtype)
+                kind = register_type(c.inside.dtype)
                 if not c.inside.dims:
                     self.lines.append(f"const {kind} {name} = {self.at(c.last, {})};")
                     later.append((c, name))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from warploom.codegen.cuda.device import device
+
 COLUMN = "[e / 4 * 2 + e % 2]"  # of element e, among the four columns of a thread
 
 
@@ -25,11 +27,11 @@ def vector_text(label: str, slot: str, early: str = "", *, loose: bool = False) 
     if early:
         return [f"const float* {label} = {early} + 4 * g;"]
     if loose:
-        return columns_text("float", label, f"load_shared1({slot} + 4 * column_of(h, e))")
+        return columns_text("float", label, f"{device.load_shared1}({slot} + 4 * column_of(h, e))")
     return [
         f"float {label}[4];",
         *(
-            f"load_shared2({slot} + 4 * column_of(h, {4 * h}), {label}[{2 * h}],"
+            f"{device.load_shared2}({slot} + 4 * column_of(h, {4 * h}), {label}[{2 * h}],"
             f" {label}[{2 * h + 1}]);"
             for h in range(2)
         ),
@@ -41,5 +43,6 @@ def early_text(array: str, slot: str, columns: int) -> list[str]:
     return [
         "#pragma unroll",
         f"for (int n = 0; n < {columns // 8}; ++n)",
-        f"  load_shared2({slot} + 4 * column_of(n, 0), {array}[2 * n], {array}[2 * n + 1]);",
+        f"  {device.load_shared2}({slot} + 4 * column_of(n, 0), {array}[2 * n],"
+        f" {array}[2 * n + 1]);",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warploom.codegen.cuda.device import device
 from warploom.ir.elementwise import ELEMENTWISE, REDUCTIONS
 from warploom.ir.tile import DType, Fn
 
@@ -11,7 +12,7 @@ BINARY = {fn: row.symbol for fn, row in ELEMENTWISE.items() if row.symbol and no
 def read_element(dtype: DType, place: str) -> str:
     """An element of memory as a number of the source."""
     convert = {DType.BF16: "from_bf16", DType.F16: "from_f16"}
-    return f"{convert[dtype]}({place})" if dtype in convert else place
+    return f"{device[convert[dtype]]}({place})" if dtype in convert else place
 
 
 def written_element(dtype: DType, text: str) -> str:
@@ -19,7 +20,7 @@ def written_element(dtype: DType, text: str) -> str:
     if dtype is DType.I8:
         return f"(signed char)min(max((int)({text}), -128), 127)"
     convert = {t: f"to_{t}" for t in (DType.BF16, DType.F16, DType.E4M3, DType.E5M2)}
-    return f"{convert.get(dtype, '')}({text})"
+    return f"{device[convert[dtype]] if dtype in convert else ''}({text})"
 
 
 def number(value: float | int | bool, dtype: DType) -> str:
@@ -54,7 +55,7 @@ def pointwise(
     """A function of expressions; ``once``: of a number, which may be computed outside a loop."""
     whole = all(t in (DType.I32, DType.BOOL) for t in types)
     if fn is Fn.SHR and not args[1].isdecimal():
-        return f"shifted_right({args[0]}, {args[1]})"
+        return f"{device.shifted_right}({args[0]}, {args[1]})"
     if fn in (Fn.FLOORDIV, Fn.MOD):
         return _rounded_down(fn, *args)
     if fn in BINARY:
@@ -62,8 +63,10 @@ def pointwise(
     if fn is Fn.CAST:
         return _cast(args[0], dtype, types[0])
     if once and fn in ONCE:
+        device.note("exp2_once")
         return ONCE[fn].format(args[0])
     row = ELEMENTWISE[fn]
+    device.note(*row.cuda_calls)
     return (row.cuda_int if whole and row.cuda_int else row.cuda).format(*args)
 
 
@@ -81,7 +84,8 @@ def _rounded_down(fn: Fn, a: str, b: str) -> str:
     by = int(b) if b.isdecimal() else 0
     if by and not by & (by - 1):
         return f"({a} >> {by.bit_length() - 1})" if fn is Fn.FLOORDIV else f"({a} & {by - 1})"
-    return f"{'divided_down' if fn is Fn.FLOORDIV else 'remainder_of'}({a}, {b})"
+    call = device.divided_down if fn is Fn.FLOORDIV else device.remainder_of
+    return f"{call}({a}, {b})"
 
 
 ONCE = {Fn.EXP: "exp2_once({} * 1.4426950408889634f)", Fn.EXP2: "exp2_once({})"}
@@ -92,4 +96,4 @@ def _cast(text: str, to: DType, source: DType) -> str:
         return f"(int)({text})"
     whole = f"(float)({text})" if source in (DType.I32, DType.BOOL) else text
     rounds = {DType.BF16: "round_bf16", DType.F16: "round_f16"}
-    return f"{rounds[to]}({whole})" if to in rounds and source is not to else whole
+    return f"{device[rounds[to]]}({whole})" if to in rounds and source is not to else whole

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.tile.context import MOST_BOUNDED, Context
+from warploom.codegen.cuda.tile.loop_view import PRODUCER
 from warploom.codegen.cuda.tile.signature import WRAP
 from warploom.codegen.cuda.tile.work import (
     COL,
     INSTANCE,
     LANE,
     ROW,
-    T_STEP,
     B,
     G,
     J,
@@ -30,6 +31,7 @@ from warploom.codegen.cuda.tile.work import (
 )
 from warploom.errors import BackendError
 from warploom.ir import operations as ops
+from warploom.ir.dataflow import When
 from warploom.ir.expr import (
     Apply,
     Binary,
@@ -75,12 +77,15 @@ EVERY_OTHER = Binary(Op.NE, Binary(Op.MOD, VISIT, Const(2)), Const(0))
 
 @dataclass(frozen=True, slots=True)
 class ModulePrinter:
-    """Prints the facts of a module in the names of a context; of loop ``number`` of its tiles."""
+    """Prints the facts of a module in the names of a context; of one loop of its tiles."""
 
-    module: KernelModule
     context: Context
-    number: int
     values: Callable[[str], str] | None = None  # what vector work computed before, by name
+
+    @property
+    def module(self) -> KernelModule:
+        """What is printed."""
+        return self.context.module
 
     def text(self, expr: IntExpr) -> str:
         """An expression in CUDA; sizes, scalars and tensors become parameters as they are met."""
@@ -122,7 +127,7 @@ class ModulePrinter:
         if node.op is Op.FLOOR_DIV and two:
             return f"({self.text(whole)} >> {by.bit_length() - 1})"
         if node.op is Op.FLOOR_DIV:
-            return f"divided_down({self.text(whole)}, {self.text(node.b)})"
+            return f"{device.divided_down}({self.text(whole)}, {self.text(node.b)})"
         return None
 
     # Tiles and steps.
@@ -140,8 +145,7 @@ class ModulePrinter:
     @property
     def loop(self) -> TileLoop | LoopPhase:
         """The loop of a tile that is printed: the last one, or one that runs before it."""
-        earlier = self.module.roles[0].earlier
-        return earlier[self.number] if self.number < len(earlier) else self.tiles
+        return self.context.loop.bounds
 
     @property
     def expansion(self) -> Expansion:
@@ -163,7 +167,7 @@ class ModulePrinter:
 
     def reread(self, expr: IntExpr) -> IntExpr:
         """An expression of sizes that are read anew: they do not wait in registers."""
-        anew = {x: Sym(SymKind.LET, f"opaque({self._name(x)})") for x in symbols(expr)}
+        anew = {x: Sym(SymKind.LET, f"{device.opaque}({self._name(x)})") for x in symbols(expr)}
         return substitute(expr, {x: new for x, new in anew.items() if x.kind is SymKind.SIZE})
 
     def count_trips(self) -> list[str]:
@@ -173,8 +177,7 @@ class ModulePrinter:
         kernels were measured without it.
         """
         lines: list[str] = []
-        loop = self.context.layout.body.loop
-        self.context.size(self.context.kernel.var(loop.var).axis)  # a parameter of all roles
+        self.context.size(self.loop.axis)  # a parameter of all roles
         names = [x.name for x in self.loop.bounds]
         for n, x in enumerate(self.loop.bounds):
             if x.name in names[:n]:
@@ -211,7 +214,7 @@ class ModulePrinter:
             along = self.text(found.at[at])
             along = along if stride == "1" else f"({along}) * {stride}"
             lines.append(f"const int* const {name} = &{place};")
-            lists[found] = f"tile_number({name} + {along})"
+            lists[found] = f"{device.tile_number}({name} + {along})"
         value = show(function.value, self._name, lambda x: lists.get(x) or self._spelt(x))
         return [*lines, f"auto {function.name} = [&](int k) {{ return {value}; }};"]
 
@@ -220,7 +223,7 @@ class ModulePrinter:
 
         def spelt(node: IntExpr) -> str | None:
             if isinstance(node, Binary) and node.op is Op.FLOOR_DIV:
-                return f"floor_div({self._range(node.a)}, {self._range(node.b)})"
+                return f"{device.floor_div}({self._range(node.a)}, {self._range(node.b)})"
             return self._spelt(node)
 
         return show(expr, self._name, spelt)
@@ -230,24 +233,28 @@ class ModulePrinter:
     def operation(self, entry: RoleEntry, site: Site) -> Operation:
         """The operation of the module that an entry of a role program is."""
         entries: tuple[RoleEntry, ...] = getattr(site.program, site.phase)
-        own = [s for s in self._listed(site) if not isinstance(s, ops.Vector) or not s.within]
-        found = own[entries.index(entry)]
-        assert not isinstance(found, StepLoop)
-        return found
+        return self.entries(site)[entries.index(entry)]
+
+    def entries(self, site: Site) -> list[Operation]:
+        """The operations that are entries of a list of a role program."""
+        return [
+            s
+            for s in self._listed(site)
+            if not isinstance(s, StepLoop) and not (isinstance(s, ops.Vector) and s.within)
+        ]
 
     def _listed(self, site: Site) -> tuple[Statement, ...]:
         """The statements of a list of a role program."""
-        role = self.module.role(site.program.name)
-        earlier = self.number < len(role.earlier)
-        mine = role.earlier[self.number] if earlier else role
-        body = role.earlier[self.number].body if earlier else role.tiles.body
+        role, loop = self.module.role(site.program.name), self.context.loop
+        mine = role if loop.is_last else role.earlier[loop.number]
+        body = loop.body(role.name)
         at = next(i for i, s in enumerate(body) if isinstance(s, StepLoop))
-        loop = body[at]
-        assert isinstance(loop, StepLoop)
+        steps = body[at]
+        assert isinstance(steps, StepLoop)
         lists: dict[str, tuple[Statement, ...]] = {
             "setup": mine.setup,
             "prologue": body[:at],
-            "kernel": loop.body,
+            "kernel": steps.body,
             "epilogue": body[at + 1 :],
             "finish": mine.finish,
         }
@@ -299,8 +306,8 @@ class ModulePrinter:
         leave divisions in the loop, where each keeps the copying thread 200 cycles.
         """
         found: dict[IntExpr, str] = {}
-        bodies = (s.body for s in self._body("producer") if isinstance(s, StepLoop))
-        for op in (x for body in bodies for x in body if isinstance(x, ops.Copy)):
+        every = self.context.loop.operations(PRODUCER)
+        for op in (x for when, x in every if when is When.LOOP and isinstance(x, ops.Copy)):
             axes = self.module.tensor(self.module.map(op.tensor_map).tensor).axes
             for axis, expr in (
                 (a.name, x) for box in op.boxes for a, x in zip(axes, box.at, strict=True)
@@ -314,44 +321,16 @@ class ModulePrinter:
         """Those names."""
         return [f"const int {name} = {self.text(x)};" for x, name in self.quotients().items()]
 
-    def thread_copy(self, part: str) -> ops.ThreadCopy:
-        """The copy that threads make of a part, at the running iteration of its loop."""
-        for role in self.module.roles:
-            for statement in self._body(role.name):
-                for op in statement.body if isinstance(statement, StepLoop) else (statement,):
-                    if isinstance(op, ops.ThreadCopy) and op.part == part:
-                        return replace(op, at=tuple(_now(x, op.iteration) for x in op.at))
-        raise BackendError(f"no copy of {part} in the module", where=self.module.name)
-
-    def _body(self, role: str) -> tuple[Statement, ...]:
-        found = self.module.role(role)
-        earlier = self.number < len(found.earlier)
-        return found.earlier[self.number].body if earlier else found.tiles.body
-
-    def operand_share(self, operand: ops.SlotOperand) -> int:
-        """Rows of an operand that lie between one instance's and the next one's."""
-        form = linear(operand.row)
-        assert form is not None
-        return form.factor(INSTANCE)
-
     # Vector work.
 
     def _role(self) -> Role:
-        return self.module.role("consumer")
-
-    def vectors(self, name: str) -> list[ops.Vector]:
-        """The operations of vector work of that name, in the order of the program."""
-        found: list[ops.Vector] = []
-        for statement in self._body("consumer"):
-            listed = statement.body if isinstance(statement, StepLoop) else (statement,)
-            found += [x for x in listed if isinstance(x, ops.Vector) and x.op == name]
-        return found
+        return self.context.loop.consumer
 
     def work(self, name: str) -> Work:
         """Vector work that is printed once and called in several places of the program: all of them
         must say the same of their iteration.
         """
-        every = [self.one(op) for op in self.vectors(name)]
+        every = [self.one(op) for op in self.context.loop.vectors(name)]
         if not every:
             raise BackendError(f"no vector work {name} in the module", where=self.module.name)
         first, *others = every
@@ -384,7 +363,7 @@ class ModulePrinter:
             return
         layout, role, block = work.op.layout, self._role(), work.block
         instance = Const(0) if role.alternates else INSTANCE
-        row = rows_of(self.context.layout.blocks, B if block is None else Const(block), instance)
+        row = rows_of(self.context.loop.blocks, B if block is None else Const(block), instance)
         first = lift(16 * G if block is None else work.op.args[1] + 16 * J)
         col = lift(first + 8 * P + LANE % 4 * 2 + Q)
         if work.extent("p") == 1:  # rows alone
@@ -408,14 +387,6 @@ class ModulePrinter:
             else:
                 found = []
         return []
-
-    def within(self) -> list[ops.Vector]:
-        """What is read as products are issued, anywhere in the program."""
-        found: list[ops.Vector] = []
-        for statement in self._body("consumer"):
-            listed = statement.body if isinstance(statement, StepLoop) else (statement,)
-            found += [x for x in listed if isinstance(x, ops.Vector) and x.within]
-        return found
 
     def past_start(self, slot: ops.VectorSlot) -> str:
         """Bytes between where a vector's copy begins and the vector does; '' where none lie."""
@@ -449,15 +420,6 @@ class ModulePrinter:
     def from_zero(self, load: ops.VectorLoad, at: IntExpr) -> bool:
         """Whether an index may lie before its tensor: it is asked to be 0 or more."""
         return Binary(Op.GE, at, Const(0)) in conjuncts(load.predicate)
-
-    def tile_extent(self, load: ops.VectorLoad, n: int) -> int:
-        """How many elements of an axis a tile covers."""
-        axis = self.module.tensor(load.tensor).axes[n].name
-        kernel, layout = self.context.kernel, self.context.layout
-        walked = (*(x.var for x in self.schedule.tiled), *kernel.grid.vars, layout.body.loop.var)
-        found = {v for v in walked if kernel.var(v).axis == axis}
-        found = found or {v.name for v in kernel.vars if v.axis == axis}
-        return layout.extent(found.pop())
 
     def named_places(
         self, load: ops.VectorLoad, named: Mapping[Sym, IntExpr]
@@ -524,8 +486,7 @@ class ModulePrinter:
 
 def printer(context: Context) -> ModulePrinter:
     """The printer of the loop that a context is of."""
-    assert context.module is not None
-    return ModulePrinter(context.module, context, context.number)
+    return ModulePrinter(context)
 
 
 _ENDS = (ops.VectorStore, ops.VectorStage, ops.VectorPut)  # printed with places of their own
@@ -557,17 +518,6 @@ def _shape(work: Work) -> object:
         return op
 
     return work.op.layout.indices, tuple(anywhere(x) for x in work.body)
-
-
-def _now(expr: IntExpr, iteration: IntExpr) -> IntExpr:
-    """An expression of an iteration, in terms of the running one."""
-
-    def now(node: IntExpr) -> IntExpr | None:
-        if isinstance(node, Apply) and node.argument == iteration:
-            return Apply(node.function, T_STEP)
-        return None
-
-    return rewrite(expr, now)
 
 
 def inlined_column(expr: IntExpr) -> IntExpr:

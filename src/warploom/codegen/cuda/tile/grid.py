@@ -10,14 +10,12 @@ the groups until its next tile lies in one, and is done after the last.
 
 from __future__ import annotations
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.roles import indent
-from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.from_module import BACKWARDS, ModulePrinter
+from warploom.errors import BackendError
 from warploom.ir.expr import IntExpr, Sym, lift, substitute
-from warploom.ir.tile import Walk
 from warploom.ir.tile_schedule import Groups, Let, count, let, tile_index
-from warploom.passes.body import only_products
-from warploom.passes.layout import Layout
 
 
 def count_lines(made: ModulePrinter, *, anew: bool = False) -> list[str]:
@@ -25,8 +23,9 @@ def count_lines(made: ModulePrinter, *, anew: bool = False) -> list[str]:
     groups = made.schedule.groups
     hidden = {count(groups.rows.var), let("tiles")} if groups is not None else set()
     bound = made.expansion.counts
-    for var in made.context.kernel.grid.vars:  # parameters in the order of the author's grid
-        made.context.size(made.context.kernel.var(var).axis)
+    kernel = made.module.kernel
+    for var in kernel.grid.vars:  # parameters in the order of the author's grid
+        made.context.size(kernel.var(var).axis)
     if anew:
         counts = {count(a.var) for a in made.schedule.axes} - hidden
         return [made.let_line(x, made.reread(x.value)) for x in bound if x.name in counts]
@@ -49,8 +48,8 @@ def walk_lines(made: ModulePrinter) -> list[str]:
     if schedule.listed:
         order = made.context.order()
         return [
-            f"for (int visit = listed({order} + blockIdx.x);; ++visit) {{",
-            f"  const int tile = listed({order} + visit);",
+            f"for (int visit = {device.listed}({order} + blockIdx.x);; ++visit) {{",
+            f"  const int tile = {device.listed}({order} + visit);",
             "  if (tile < 0) break;",
         ]
     first, total, stride = (made.text(x) for x in (parts.first, parts.total, parts.stride))
@@ -76,12 +75,11 @@ def place_lines(made: ModulePrinter) -> list[str]:
     """Where tile number ``tile`` lies."""
     groups = made.schedule.groups
     if groups is not None:
-        return [*_group_lines(made, groups), *whole_lines(made.context)]
+        return _group_lines(made, groups)
     parts = made.expansion
     lines = [made.let_line(x) for x in parts.place]
     indices: dict[Sym, IntExpr] = {tile_index(var): value for var, value in parts.indices}
-    lines += _bound(made, made.tiles.lets, indices)
-    return [*lines, *whole_lines(made.context)]
+    return [*lines, *_bound(made, made.tiles.lets, indices)]
 
 
 def _bound(made: ModulePrinter, lets: tuple[Let, ...], indices: dict[Sym, IntExpr]) -> list[str]:
@@ -92,7 +90,10 @@ def again_lines(made: ModulePrinter) -> list[str]:
     """The tile's place once more, for its tail: it does not wait in registers along the loop."""
     if not made.schedule.listed:
         return []
-    return [f"const int tile = listed({made.context.order()} + visit);", *place_lines(made)]
+    return [
+        f"const int tile = {device.listed}({made.context.order()} + visit);",
+        *place_lines(made),
+    ]
 
 
 def _group_lines(made: ModulePrinter, groups: Groups, none: str = "break;") -> list[str]:
@@ -137,16 +138,15 @@ def _group_lines(made: ModulePrinter, groups: Groups, none: str = "break;") -> l
     return lines
 
 
-def finds_early(layout: Layout) -> bool:
-    """Whether consumers look for their next tile while the first product of one runs."""
-    kernel, shared = layout.body.kernel, layout.config.pingpong == 1
-    return kernel.grid.kind == "groups" and only_products(layout.body) and shared
-
-
 def early_lines(made: ModulePrinter) -> list[str]:
     """``find``: whether tile ``next`` exists, and where it lies."""
     groups = made.schedule.groups
-    assert groups is not None
+    if groups is None:
+        raise BackendError(
+            "tiles that are looked for early, and no groups",
+            where=made.module.name,
+            why="where the next tile lies is known at once, but for tiles of groups",
+        )
     names = [x.name.name for x in made.tiles.lets if x.name != BACKWARDS]
     found = [*_group_lines(made, groups, "return false;"), *(f"next_{n} = {n};" for n in names)]
     return [
@@ -159,13 +159,7 @@ def early_lines(made: ModulePrinter) -> list[str]:
         "bool more = find(next);",
         "while (more) {",
         f"  const int {', '.join(f'{n} = next_{n}' for n in names)};",
-        *indent(whole_lines(made.context), 2),
     ]
 
 
 NEXT = "more = find(next += gridDim.x);"
-
-
-def whole_lines(context: Context) -> list[str]:
-    """Variables that stand for a whole axis."""
-    return [f"constexpr int pos_{v.name} = 0;" for v in context.kernel.vars if v.walk is Walk.WHOLE]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from warploom.codegen.cuda import ptx
 from warploom.codegen.cuda.tile.number_helpers import NUMBER_HELPERS
@@ -381,13 +382,40 @@ TILE_HELPERS: dict[str, str] = {
 }
 
 
+FUNCTIONS = {**ptx.HELPERS, **TILE_HELPERS}
+NEEDS: dict[str, tuple[str, ...]] = {  # what functions call themselves
+    "erf_smooth": ("exp2_once",),
+    "remainder_of": ("divided_down",),
+    "round_bf16": ("from_bf16", "to_bf16"),
+    "round_f16": ("from_f16", "to_f16"),
+    "unpack_f16": ("from_f16",),
+    "unpack_e4m3": ("from_f16",),
+    "unpack_e5m2": ("from_f16",),
+    "row_maxima": ("quad_most", "quad_least"),
+    "store_line": ("store_global4",),
+    "stream_line": ("stream_global4",),
+    "store_bytes": ("load_bytes",),
+    "store_shifted": ("shift_cover", "store_bytes"),
+    "keep_pace": ("load_acquire",),
+    **{f"add_pair_{kind}": (f"pack_{kind}", f"to_{kind}") for kind in ("bf16", "f16")},
+    **{f"add_element_{kind}": (f"add_pair_{kind}",) for kind in ("f32", "bf16", "f16")},
+    **{f"nibbles_{kind}": (f"pack_{kind}",) for kind in ("bf16", "f16")},
+    **{f"tma_stream_{r}d": ("policy_evict_first",) for r in range(1, 6)},
+}
+
+
 def helpers_for(text: str) -> str:
-    """The functions a text calls, and those they call, in a fixed order."""
-    every = {**ptx.HELPERS, **TILE_HELPERS}
+    """The functions a text calls, and those they call, in a fixed order: of kernels without a
+    pipelined loop, whose printers do not note what they call.
+    """
+    return definitions(set(_CALL.findall(text)) & set(FUNCTIONS))
+
+
+def definitions(called: Collection[str]) -> str:
+    """Device functions, and those they call, in a fixed order."""
     wanted: set[str] = set()
-    more = set(_CALL.findall(text)) & set(every)
+    more = set(called)
     while more:
         wanted |= more
-        called = {c for name in more for c in _CALL.findall(every[name])}
-        more = (called & set(every)) - wanted
-    return "\n".join(every[name] for name in every if name in wanted)
+        more = {c for name in more for c in NEEDS.get(name, ())} - wanted
+    return "\n".join(FUNCTIONS[name] for name in FUNCTIONS if name in wanted)

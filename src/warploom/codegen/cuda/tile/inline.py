@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 from warploom.ir.tile import DType, Inline, Line, Op, Pointwise, walk
-from warploom.passes.body import refusal
+from warploom.ir.types import refusal
 
 C_TYPE = {DType.F32: "float", DType.I32: "int"}
 CONSTRAINT = {DType.F32: "f", DType.I32: "r"}
@@ -32,10 +32,11 @@ def definitions(ops: Iterable[Op]) -> str:
         for op in walk(tuple(ops))
         if isinstance(op, Pointwise) and op.code is not None
     }
-    return "\n".join(_definition(name, code) for name, code in found.items())
+    return "\n".join(definition(name, code) for name, code in found.items())
 
 
-def _definition(name: str, code: Inline) -> str:
+def definition(name: str, code: Inline) -> str:
+    """The function of that name."""
     result = C_TYPE[code.result]
     head = f"static __device__ __forceinline__ {result} {name}("
     head += ", ".join(f"{C_TYPE[kind]} {param}" for param, kind in code.params) + ") {"

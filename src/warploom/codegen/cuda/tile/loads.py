@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.tile.columns import COLUMN, columns_text, vector_text
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
@@ -86,7 +87,7 @@ class Loads:
             if array.form == "tile":
                 return f"{array.name}[b][4 * h + e]"
             if array.form == "packed":
-                return f"unpack_{array.dtype}({array.name}[b][g][e / 2], e % 2)"
+                return f"{device[f'unpack_{array.dtype}']}({array.name}[b][g][e / 2], e % 2)"
             return f"{array.name}[b][i]"
         if op.register == Const(0):
             return array.name
@@ -107,9 +108,9 @@ class Loads:
         if op.row != Const(0):
             raise self.work.refused(f"row {op.row} of the vector {op.part}")
         if not axes:
-            return self.declare(op.result, f"load_shared1({slot})")
+            return self.declare(op.result, f"{device.load_shared1}({slot})")
         if axes == {ROW}:
-            return self.declare(op.result, f"load_shared1({slot} + 4 * row_of(b, i))")
+            return self.declare(op.result, f"{device.load_shared1}({slot} + 4 * row_of(b, i))")
         label = called("v", op.result)
         self.scopes.chunk += vector_text(label, slot, loose=op.col != COL)
         return f"{label}{COLUMN}"
@@ -130,9 +131,9 @@ class Loads:
         label, slot = called("f", op.result), called("slot", op.result)
         self.scopes.chunk += [
             f"uint32_t {label}[4];",
-            f"ldmatrix4({label}, slot_element({slot}, {part.rows}, b, g));",
+            f"{device.ldmatrix4}({label}, slot_element({slot}, {part.rows}, b, g));",
         ]
-        return f"unpack_{op.dtype}({label}[e / 2], e % 2)"
+        return f"{device[f'unpack_{op.dtype}']}({label}[e / 2], e % 2)"
 
     def _floats_of_tile(self, op: ops.VectorSlot, part: PartShape) -> str:
         """Elements of 32 bits: two neighbours of a row at a time."""
@@ -141,8 +142,8 @@ class Loads:
             f"float {label}[8];",
             "#pragma unroll",
             "for (int u = 0; u < 4; ++u)",
-            f"  load_shared2(slot_byte({slot}, {part.rows}, {part.swizzle}, row_of(b, u % 2),"
-            " 32 * h + u / 2 * 32 + lane % 4 / 2 * 16, lane % 2 * 8),"
+            f"  {device.load_shared2}({device.slot_byte}({slot}, {part.rows}, {part.swizzle},"
+            " row_of(b, u % 2), 32 * h + u / 2 * 32 + lane % 4 / 2 * 16, lane % 2 * 8),"
             f" {label}[2 * u], {label}[2 * u + 1]);",
         ]
         return f"{label}[e]"
@@ -158,8 +159,9 @@ class Loads:
                 f"uint32_t {label}[4];",
                 "#pragma unroll",
                 "for (int u = 0; u < 4; ++u)",
-                f"  {label}[u] = load_shared_{each}(slot_byte({slot}, {part.rows}, {pitch},"
-                f" row_of(b, u % 2), (8 * h + u / 2 * 8) / {per}, lane % 4 * {2 // per}));",
+                f"  {label}[u] = {device[f'load_shared_{each}']}("
+                f"{device.slot_byte}({slot}, {part.rows}, {pitch}, row_of(b, u % 2),"
+                f" (8 * h + u / 2 * 8) / {per}, lane % 4 * {2 // per}));",
             ]
         return label
 
@@ -169,7 +171,7 @@ class Loads:
         if op.dtype is DType.I8:
             shift = "" if shared_columns(op) == 2 else " >> e % 2 * 8"
             return f"(int)(signed char)({label}[e / 2]{shift})"
-        return f"unpack_{op.dtype}({label}[e / 2], e % 2)"
+        return f"{device[f'unpack_{op.dtype}']}({label}[e / 2], e % 2)"
 
     # Memory.
 
@@ -235,7 +237,8 @@ class Loads:
             if early:
                 inside = f"(unsigned)({indices[row]}) < (unsigned)({sizes[row]})"
             there.insert(0, inside)
-            whole += f" && {made.text(begin)} + {made.tile_extent(op, row)} <= {sizes[row]}"
+            rows = self.context.loop.extent(self.work.op.op, ROW)
+            whole += f" && {made.text(begin)} + {rows} <= {sizes[row]}"
             whole += f" && {made.text(begin)} >= 0" if early else ""
         exists = f"{' && '.join(there)} ? " if there else ""
         axes = len(op.at)
@@ -259,26 +262,26 @@ class Loads:
             "    }",
             "} else {",
             *each,
-            f"      {label}[j][u] = {exists}load_pair(&{place},"
+            f"      {label}[j][u] = {exists}{device.load_pair}(&{place},"
             f" {sizes[-1]} - {indices[-1]}, even_{label}){' : 0u' if exists else ''};",
             "    }",
             "}",
         ]
         if row is not None and not self.looping:
-            self.scopes.tile += self._fetched(op, row)
-        return f"unpack_{op.dtype}({label}[j][e / {8 // halves}], e % 2)"
+            self.scopes.tile += self._fetched(op)
+        return f"{device[f'unpack_{op.dtype}']}({label}[j][e / {8 // halves}], e % 2)"
 
-    def _fetched(self, op: ops.VectorLoad, row: int) -> list[str]:
+    def _fetched(self, op: ops.VectorLoad) -> list[str]:
         """A tile's lines on their way into the L2 while its products run."""
-        made = self.printed
-        high = made.tile_extent(op, row) // self.context.layout.config.consumer_warpgroups
-        wide = -(-made.tile_extent(op, len(op.at) - 1) * op.dtype.bits // 8 // LINE_BYTES)
+        made, loop, name = self.printed, self.context.loop, self.work.op.op
+        high = loop.extent(name, ROW) // loop.consumers
+        wide = -(-loop.extent(name, COL) * op.dtype.bits // 8 // LINE_BYTES)
         indices, inside = made.named_places(op, {ROW: let("row"), COL: let("column")})
         return [
             f"for (int n = threadIdx.x % 128; n < {high * wide}; n += 128) {{",
             f"  const int row = {high} * instance + n / {wide};",
             f"  const int column = n % {wide} * {LINE_BYTES * 8 // op.dtype.bits};",
-            f"  if ({inside}) prefetch_line(&{self.context.place(op.tensor, indices)});",
+            f"  if ({inside}) {device.prefetch_line}(&{self.context.place(op.tensor, indices)});",
             "}",
         ]
 

@@ -47,6 +47,60 @@ NUMBER_HELPERS = {
         "template <int B> DEVICE void store_bytes(void* to, const void* from) {\n"
         "  load_bytes<B>(to, from);\n}\n"
     ),
+    "covered": (
+        "// Whether the multiples of 16 that some bytes lie in are bytes of their row.\n"
+        "DEVICE bool covered(const void* at, int bytes, const void* first, const void* end) {\n"
+        "  const int shift = (int)((long long)at & 15);\n"
+        "  return (long long)at - shift >= (long long)first &&\n"
+        "         (long long)at - shift + bytes + (shift ? 16 : 0) <= (long long)end;\n}\n"
+    ),
+    "load_cover": (
+        "// What B bytes at any address lie in, 16 at once.\n"
+        "template <int B> DEVICE void load_cover(uint32_t* to, const void* at) {\n"
+        "  const int shift = (int)((long long)at & 15);\n"
+        "  const uint4* const from = (const uint4*)((long long)at - shift);\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < B / 16; ++i) ((uint4*)to)[i] = from[i];\n"
+        "  ((uint4*)to)[B / 16] = make_uint4(0u, 0u, 0u, 0u);\n"
+        "  if (shift) ((uint4*)to)[B / 16] = from[B / 16];\n}\n"
+    ),
+    "shift_cover": (
+        "// The B bytes that begin there after a shift, from 0 to 15.\n"
+        "template <int B> DEVICE void shift_cover(void* to, const uint32_t* given, int shift) {\n"
+        "  uint32_t w[B / 4 + 4];\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < B / 4 + 4; ++i) w[i] = given[i];\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < B / 4 + 2; ++i) w[i] = shift & 8 ? w[i + 2] : w[i];\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < B / 4 + 1; ++i) w[i] = shift & 4 ? w[i + 1] : w[i];\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < B / 4; ++i)\n"
+        "    ((uint32_t*)to)[i] = __funnelshift_r(w[i], w[i + 1], shift % 4 * 8);\n}\n"
+    ),
+    "store_shifted": (
+        "// B bytes of each lane, beside those of the next: from multiples of 16 on at once, with\n"
+        "// the last bytes of the lane before; at both ends of a warp's bytes by elements. Every\n"
+        "// lane of the warp comes here; here: the lane's bytes exist.\n"
+        "template <int B, class T>\n"
+        "DEVICE void store_shifted(T* at, const T* from, bool here, bool before, bool after) {\n"
+        "  uint32_t w[B / 4 + 4];\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < B / 4; ++i) w[i + 4] = ((const uint32_t*)from)[i];\n"
+        "#pragma unroll\n"
+        "  for (int i = 0; i < 4; ++i) w[i] = __shfl_up_sync(~0u, w[i + B / 4], 1);\n"
+        "  if (!here) return;\n"
+        "  const int shift = (int)((long long)at & 15);\n"
+        "  if (shift == 0) {\n    store_bytes<B>(at, from);\n    return;\n  }\n"
+        "  if (before) {\n"
+        "    alignas(16) uint32_t made[B / 4];\n"
+        "    shift_cover<B>(made, w, 16 - shift);\n"
+        "    store_bytes<B>((void*)((long long)at - shift), made);\n  }\n"
+        "#pragma unroll\n"
+        "  for (int j = 0; j < B / (int)sizeof(T); ++j) {\n"
+        "    const bool last = j * (int)sizeof(T) >= B - shift;\n"
+        "    if (last ? !after : !before) at[j] = from[j];\n  }\n}\n"
+    ),
     "add_element_f32": (
         "DEVICE void add_element_f32(float* at, float x) { add_pair_f32(at, x, 0.0f, 1); }\n"
     ),

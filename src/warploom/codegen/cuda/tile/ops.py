@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from warploom.codegen.cuda.lowering import Lowering, LoweringTable, Site, base_table
-from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.device import device
+from warploom.codegen.cuda.lowering import LoweringTable, Site, base_table
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.dsmem import near_lines
 from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
+from warploom.codegen.cuda.tile.gathered import function_of
 from warploom.codegen.cuda.tile.operands import early_read, load_lines, product_lines
 from warploom.codegen.cuda.tile.split_k import meet_lines
 from warploom.codegen.cuda.tile.steps import QUAD, start_text
-from warploom.codegen.cuda.tile.stores import bulk_store, direct_text, straight_text
+from warploom.codegen.cuda.tile.stores import bulk_store, store_text
 from warploom.codegen.cuda.tile.work import COL, ROW, Work, row_register
 from warploom.ir import operations as ops
 from warploom.ir.dataflow import When
@@ -25,191 +26,126 @@ from warploom.ir.mbarrier_dialect import (
     RoleEntry,
     WaitFull,
 )
-from warploom.ir.tile import Dot, DType, Fn, Load, Store
-from warploom.passes.fuse import Step
-from warploom.passes.loop_ops import load_name, product_name
-from warploom.passes.smem_budget import is_straight, staged_stores
-from warploom.passes.smem_ops import Put, puts, sees
-from warploom.passes.split_k import MEET
-from warploom.passes.split_mma import FIRST, REST
-from warploom.passes.warp_specialize import (
-    LEAVE,
-    SEE,
-    START,
-    SUMS,
-    TAKE,
-    fetch_name,
-    held_loads,
-    part_name,
-    store_name,
-    stored,
-)
+from warploom.ir.operations import VectorKind
+from warploom.ir.types import DType, Fn
 
 
 class Ops:
-    """Lowerings of a kernel's ops; ``masked`` are the steps that hide elements."""
+    """Lowerings of what entries do; ``masked`` are the steps that hide elements."""
 
     def __init__(self, context: Context, masked: frozenset[str]) -> None:
         self.context, self.masked = context, masked
-        self.layout = context.layout
+        self.loop = context.loop
 
     def producer_table(self) -> LoweringTable:
         """The producer's copies."""
-        table = base_table()
-        for when in (When.HEAD, When.LOOP):
-            for op in self.layout.body.section(when):
-                if not isinstance(op, Load):
-                    continue
-                found = self.layout.slot_of(op.result.name)
-                if found is None:
-                    continue
-                name = f"load_{found[0].name}.{part_name(op.result.name)}"
 
-                def load(e: RoleEntry, site: Site, op: Load = op) -> list[str]:
-                    assert isinstance(e, LoadEntry)
-                    return load_lines(self.context, op, e, site)
+        def load(e: RoleEntry, site: Site) -> list[str]:
+            assert isinstance(e, LoadEntry)
+            return load_lines(self.context, e, site)
 
-                table = table.with_op(name, load)
-        return table
+        return base_table().with_kind(LoadEntry, load)
 
     def gatherer_table(self) -> LoweringTable:
         """Rows that a list picks."""
 
         def announced(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, Expect)  # bytes come with arrivals of their own, of every thread
-            return [f"if (threadIdx.x == 32) mbar_arrive({site.barrier(e.ring, 'full', e.k)});"]
+            return [
+                f"if (threadIdx.x == 32) {device.mbar_arrive}({site.barrier(e.ring, 'full', e.k)});"
+            ]
 
-        table = base_table().with_kind(Expect, announced)
-        for ring in (r for r in self.layout.rings if r.gathered):
+        def load(e: RoleEntry, site: Site) -> list[str]:
+            copy = self.printed.operation(e, site)
+            assert isinstance(e, LoadEntry)
+            assert isinstance(copy, ops.ThreadCopy)
+            slot, full = site.part(e.ring, e.part, e.k), site.barrier(e.ring, "full", e.k)
+            return [f"{function_of(copy)}({site.iteration(e.k)}, {slot}, {full});"]
 
-            def load(e: RoleEntry, site: Site, name: str = load_name(ring)) -> list[str]:
-                assert isinstance(e, LoadEntry)
-                slot, full = site.part(e.ring, e.part, e.k), site.barrier(e.ring, "full", e.k)
-                return [f"{name}({site.iteration(e.k)}, {slot}, {full});"]
-
-            table = table.with_op(f"{load_name(ring)}.{part_name(ring.tiles[0].value)}", load)
-        return table
+        return base_table().with_kind(Expect, announced).with_kind(LoadEntry, load)
 
     def consumer_table(self, masked: str) -> LoweringTable:
-        """The consumers' products, steps, moves and stores."""
+        """The consumers' products, vector work, moves and stores."""
+
+        def product(e: RoleEntry, site: Site) -> list[str]:
+            assert isinstance(e, Mma)
+            return product_lines(self.context, e, site)
+
+        def store(e: RoleEntry, site: Site) -> list[str]:
+            assert isinstance(e, BulkStore)
+            return bulk_store(self.context, e, site, _copy(e.source.copy))
+
         table = self._with_fences(base_table())
-        for step in self.layout.steps:
-            table = table.with_op(step.name, self._step_lowering(step, masked))
-        table = self._with_moves(self._with_products(table))
-        table = table.with_op(SEE, lambda e, s: [])
-        table = table.with_op(TAKE, lambda e, s: self.take_lines())
-        table = table.with_op(LEAVE, lambda e, s: [])
-        table = table.with_op(START, lambda e, s: self.start_lines())
-        table = table.with_op(SUMS, lambda e, s: self.sum_lines())
-        meet = near_lines if self.context.layout.config.split_k_in_cluster else meet_lines
-        table = table.with_op(MEET, lambda e, s: meet(self.context, s))
-        staged = staged_stores(self.layout)
-        for op in (*self.layout.body.loop.body, *self.layout.body.tail):
-            if isinstance(op, Store):
-                table = self._with_store(table, op, staged=op in staged)
-        return table
+        table = table.with_kind(Mma, product).with_kind(BulkStore, store)
+        return table.with_kind(Compute, lambda e, s: self._computed(e, s, masked))
 
     def _with_fences(self, table: LoweringTable) -> LoweringTable:
         """Rows that threads copied are ordinary writes: fenced where products wait for them."""
-        gathered, wait = {r.name for r in self.layout.rings if r.gathered}, table.kinds[WaitFull]
+        gathered, wait = {x.ring for x in self.loop.gathers}, table.kinds[WaitFull]
 
         def fenced(e: RoleEntry, site: Site) -> list[str]:
             assert isinstance(e, WaitFull)
             every = (x for _, row in site.program.phases() for x in row if isinstance(x, Mma))
             reads = e.ring in gathered and any(s.ring == e.ring for x in every for s in x.slots)
-            return [*wait(e, site), *(["proxy_fence();"] if reads else [])]
+            return [*wait(e, site), *([f"{device.proxy_fence}();"] if reads else [])]
 
         return table.with_kind(WaitFull, fenced)
 
-    def _with_products(self, table: LoweringTable) -> LoweringTable:
-        for _, op in self.layout.body.placed:
-            if isinstance(op, Dot):
-
-                def dot(e: RoleEntry, site: Site, op: Dot = op) -> list[str]:
-                    assert isinstance(e, Mma)
-                    return product_lines(self.context, op, e, site)
-
-                for part in ("", f".{FIRST}", f".{REST}"):
-                    table = table.with_op(f"{product_name(op)}{part}", dot)
-        return table
-
-    def _with_moves(self, table: LoweringTable) -> LoweringTable:
-        """Tiles into registers, and from registers into slots."""
-        for op in held_loads(self.layout):
-
-            def fetch(e: RoleEntry, site: Site) -> list[str]:
-                assert isinstance(e, Compute)
+    def _computed(  # noqa: C901, PLR0911 (one line a kind)
+        self, e: RoleEntry, site: Site, masked: str
+    ) -> list[str]:
+        """Vector work and meetings, by what the operation is for."""
+        assert isinstance(e, Compute)
+        op = self.printed.operation(e, site)
+        if isinstance(op, ops.Meet):
+            return (near_lines if op.near else meet_lines)(self.context, site)
+        assert isinstance(op, ops.Vector)
+        match op.kind:
+            case VectorKind.STEP:
+                return self._step(op, e, site, masked)
+            case VectorKind.START:
+                return self.start_lines(op.op)
+            case VectorKind.SUMS:
+                return self.sum_lines(op.op)
+            case VectorKind.TAKE:
+                return self.take_lines(op.op)
+            case VectorKind.FETCH:
                 return self.fetch_lines(e, site)
+            case VectorKind.SEE:
+                pieces = [x for x in (*self.printed.before(e, site), op) if x.body]
+                return [y for x in pieces for y in early_read(self.printed, x, site, e.k)]
+            case VectorKind.LEAVE:
+                return []
+            case VectorKind.PUT:
+                return self._put(op, e, site)
+            case VectorKind.FILL:
+                block, column = op.args
+                return [f"{op.op}({block}, {column}, {_copy(op.fills[0].copy)});"]
+            case VectorKind.STORE:
+                return store_text(self.context, e, site)
 
-            table = table.with_op(fetch_name(op), fetch)
-        for put in puts(self.layout):
+    def _put(self, op: ops.Vector, e: Compute, site: Site) -> list[str]:
+        put = op.body[-1] if op.body else None
+        if not isinstance(put, ops.VectorPut):
+            raise self.printed.one(op).refused("nothing for a slot")
+        return [f"{op.op}({site.part(put.ring, put.part, e.k)}, {site.iteration(e.k)});"]
 
-            def put_lines(e: RoleEntry, site: Site, put: Put = put) -> list[str]:
-                assert isinstance(e, Compute)
-                place = site.part(put.ring.name, part_name(put.value), e.k)
-                return [f"{put.name}({place}, {site.iteration(e.k)});"]
-
-            table = table.with_op(put.name, put_lines)
-        for see in sees(self.layout):
-
-            def see_lines(e: RoleEntry, site: Site) -> list[str]:
-                assert isinstance(e, Compute)
-                pieces = [*self.printed.before(e, site), self.printed.operation(e, site)]
-                every = [x for x in pieces if isinstance(x, ops.Vector) and x.body]
-                return [y for x in every for y in early_read(self.printed, x, site, e.k)]
-
-            table = table.with_op(see.name, see_lines)
-        return table
-
-    def _step_lowering(self, step: Step, masked: str) -> Lowering:
-        def lowering(e: RoleEntry, site: Site) -> list[str]:
-            assert isinstance(e, Compute)
-            at = site.iteration(e.k) if step.when is When.LOOP else "0"
-            made = self.printed
-            found = made.operation(e, site)
-            assert isinstance(found, ops.Vector)
-            places = [
-                f", {site.part(x.ring, x.part, e.k)}{made.past_start(x)}"
-                for x in made.one(found, here=True).slots
-            ]
-            call = f"{step.name}({{}}, {at}{''.join(places)});"
-            fixed = site.phase == "kernel" and not self.layout.crowded
-            if step.name not in self.masked or fixed:
-                return [call.format(masked)]
-            return [
-                f"if ({at} >= whole_from && {at} < whole_to) {call.format('No{}')}",
-                f"else {call.format('Yes{}')}",
-            ]
-
-        return lowering
-
-    def _with_store(self, table: LoweringTable, op: Store, *, staged: bool) -> LoweringTable:
-        name = store_name(self.layout, op)
-        if is_straight(self.layout, op):
-
-            def add(e: RoleEntry, site: Site) -> list[str]:
-                assert isinstance(e, Compute)
-                if not op.add:
-                    return ["{", *indent(direct_text(self.context, op, e, site), 2), "}"]
-                return straight_text(self.context, site, op, e, site.iteration(e.k))
-
-            return table.with_op(name, add)
-        if not staged:
-            return table.with_op(
-                name,
-                lambda e, s: ["{", *indent(direct_text(self.context, op, e, s), 2), "}"],
-            )
-
-        def fill(e: RoleEntry, site: Site) -> list[str]:
-            assert isinstance(e, Compute)
-            block, column = e.args
-            return [f"fill_{stored(self.layout, op)}({block}, {column}, {_copy(e.fills[0].copy)});"]
-
-        def store(e: RoleEntry, site: Site) -> list[str]:
-            assert isinstance(e, BulkStore)
-            return bulk_store(self.context, op, e, site, _copy(e.source.copy))
-
-        return table.with_op(f"fill_{stored(self.layout, op)}", fill).with_op(name, store)
+    def _step(self, op: ops.Vector, e: Compute, site: Site, masked: str) -> list[str]:
+        """The call of a step's function; outside the loop, of the form that its iteration wants."""
+        made = self.printed
+        at = site.iteration(e.k) if self.loop.places[op.op] is When.LOOP else "0"
+        places = [
+            f", {site.part(x.ring, x.part, e.k)}{made.past_start(x)}"
+            for x in made.one(op, here=True).slots
+        ]
+        call = f"{op.op}({{}}, {at}{''.join(places)});"
+        fixed = site.phase == "kernel" and not self.loop.crowded
+        if op.op not in self.masked or fixed:
+            return [call.format(masked)]
+        return [
+            f"if ({at} >= whole_from && {at} < whole_to) {call.format('No{}')}",
+            f"else {call.format('Yes{}')}",
+        ]
 
     def fetch_lines(self, entry: Compute, site: Site) -> list[str]:
         """A loaded tile into registers, as left operand."""
@@ -226,7 +162,8 @@ class Ops:
                 f"for (int b = 0; b < {array.blocks}; ++b)",
                 "#pragma unroll",
                 f"  for (int g = 0; g < {array.cols // 16}; ++g)",
-                f"    ldmatrix4({array.name}[b][g], slot_element({place}, {part.rows}, b, g));",
+                f"    {device.ldmatrix4}({array.name}[b][g],"
+                f" slot_element({place}, {part.rows}, b, g));",
             ]
         return lines
 
@@ -237,16 +174,16 @@ class Ops:
 
     def _works(self, name: str) -> list[Work]:
         """The pieces of an op that is done once a tile."""
-        return [self.printed.one(x) for x in self.printed.vectors(name) if x.body]
+        return [self.printed.one(x) for x in self.loop.vectors(name) if x.body]
 
-    def start_lines(self) -> list[str]:
+    def start_lines(self, name: str) -> list[str]:
         """Carried values as a tile begins."""
-        return [x for work in self._works(START) for x in start_text(self.context, work)]
+        return [x for work in self._works(name) for x in start_text(self.context, work)]
 
-    def take_lines(self) -> list[str]:
+    def take_lines(self, name: str) -> list[str]:
         """What earlier loops of the tile left, into arrays of this one."""
         lines = []
-        for work in self._works(TAKE):
+        for work in self._works(name):
             source, made = _moved(work, ops.VectorRegister)
             array, other = work.array(made.array), work.array(source.array)
             count = array.cols // 2 if array.form == "tile" else 2
@@ -261,10 +198,10 @@ class Ops:
             ]
         return lines
 
-    def sum_lines(self) -> list[str]:
+    def sum_lines(self, name: str) -> list[str]:
         """Row sums over the threads of a row."""
         lines: list[str] = []
-        for work in self._works(SUMS):
+        for work in self._works(name):
             for made in work.sets:
                 lines += [
                     "#pragma unroll",
@@ -302,7 +239,7 @@ def _across(work: Work, made: ops.VectorSet) -> str:
         raise work.refused(f"a sum {made.value} of {source.array}")
     if made.register != row_register(None):
         raise work.refused(f"register {made.register} of {made.array}")
-    return "quad_sum_i32" if op.dtype is DType.I32 else "quad_sum"
+    return device.quad_sum_i32 if op.dtype is DType.I32 else device.quad_sum
 
 
 def _copy(copy: int) -> str:

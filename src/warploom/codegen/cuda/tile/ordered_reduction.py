@@ -7,47 +7,49 @@ stands between the two waits: they may change places, and asking a barrier takes
 
 from __future__ import annotations
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.legality import unfaithful_step
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.from_module import printer
+from warploom.errors import BackendError
 from warploom.ir.dataflow import Across, Counted, Does, Exchange, ExchangeStep, Reach, Who
+from warploom.ir.expr import IntExpr, Sym, SymKind, lift, substitute
 from warploom.ir.mbarrier_dialect import Compute, RoleProgram, RolesDocument, WaitGroup
-from warploom.ir.tile import Access, Store, Walk
-from warploom.passes.loop_bounds import Cut, cut_of
-from warploom.passes.tile_order import turn_rows
+from warploom.ir.operations import TURN_ROW, Turn
+
+NOW = Sym(SymKind.STEP, "t")
 
 
 class _Turn:
     """The turn of the rows an iteration adds to: where the tiles that added to them are counted,
-    whether they exist, and whether the iteration is their first or last.
+    whether they exist, how many come before, and whether the iteration is their first or last.
+    ``at``: how many turns after it.
     """
 
-    def __init__(self, context: Context, op: Store, iteration: str, at: int = 0) -> None:
-        body, kernel = context.layout.body, context.kernel
-        rows, columns = body.values[op.value].vars
-        extent = context.layout.extent(rows)
-        cut = cut_of(body, context.layout.steps)
-        tile = next(n for n in kernel.grid.vars if kernel.var(n).walk is Walk.TILE)
-        most = context.layout.extent(tile) if cut is not None and cut.bounds else None
-        together = turn_rows(extent, context.layout.extent(columns), most)
-        here = context.position(rows, iteration)
-        begins = f"{iteration} == 0 || {here} % {together} == 0"
-        ends = f"{iteration} == k_tiles - 1 || ({here} + {extent}) % {together} == 0"
-        self.begins, self.ends = (begins, ends) if together > extent else ("", "")
-        first = f"{here} / {together} * {together}" if together > extent else here
-        first += f" + {at * together}" if at else ""
-        self.exists = f"{first} < {context.limit(op.tensor, kernel.var(rows).axis, rows)}"
-        self.end = f"{first} + {together}"
-        turns = next(t for t in kernel.tensors if t.access is Access.TURNS)
-        named = {a.name: p for a, p in zip(kernel.tensor(op.tensor).axes, op.at, strict=True)}
-        units = {a: context.index(p, iteration) for a, p in named.items()}
+    def __init__(self, context: Context, turn: Turn, iteration: IntExpr, at: int = 0) -> None:
+        made, first = printer(context), substitute(turn.first, {NOW: iteration})
+        rows: dict[Sym, IntExpr] = {TURN_ROW: lift(first + at * turn.rows) if at else first}
+
+        def when(condition: IntExpr | None) -> str:
+            return "" if condition is None else made.text(substitute(condition, {NOW: iteration}))
+
+        self.begins, self.ends = when(turn.begins), when(turn.ends)
+        self.exists = made.text(substitute(turn.exists, rows))
+        self.before = made.text(substitute(turn.before, rows))
         parts = [
-            f"({first if named[a.name].var == rows else units[a.name]})"
-            f" * {context.stride(turns.name, n)}"
-            for n, a in enumerate(turns.axes)
+            f"({made.text(substitute(x, {**rows, NOW: iteration}))})"
+            f" * {context.stride(turn.tensor, n)}"
+            for n, x in enumerate(turn.at)
         ]
-        self.place = f"(unsigned*){context.pointer(turns.name)} + ({' + '.join(parts)})"
+        self.place = f"(unsigned*){context.pointer(turn.tensor)} + ({' + '.join(parts)})"
+
+
+def _turn(context: Context) -> Turn:
+    if context.loop.turn is None:
+        raise BackendError("turns of tiles that add to nothing", where=context.module.name)
+    return context.loop.turn
 
 
 _FLAGS = (Counted.OPEN, Counted.DONE, Counted.GIVEN)
@@ -65,7 +67,8 @@ def turn_barriers(exchange: Exchange, warps: int) -> list[str]:
     """
     arrivals = {Counted.DONE: warps}
     return [
-        f"mbar_init(smem + TURNS + {8 * (len(_FLAGS) * slot + n)}, {arrivals.get(flag, 1)});"
+        f"{device.mbar_init}(smem + TURNS + {8 * (len(_FLAGS) * slot + n)},"
+        f" {arrivals.get(flag, 1)});"
         for slot in range(exchange.slots)
         for n, flag in enumerate(_FLAGS)
     ]
@@ -82,14 +85,15 @@ def _wait(exchange: Exchange, step: ExchangeStep) -> str:
     if step.at or step.less:
         raise unfaithful_step(exchange, step)
     before = " ^ 1" if step.flag is Counted.GIVEN else ""
-    return f"mbar_wait({_barrier(exchange, step.flag)}, (turn / {exchange.slots} & 1){before});"
+    phase = f"(turn / {exchange.slots} & 1){before}"
+    return f"{device.mbar_wait}({_barrier(exchange, step.flag)}, {phase});"
 
 
 def consumer_turn(
-    context: Context, exchange: Exchange, op: Store, site: Site, iteration: str, adds: list[str]
+    context: Context, exchange: Exchange, turn: Turn, site: Site, now: IntExpr, adds: list[str]
 ) -> list[str]:
-    """A consumer's steps of a turn; ``adds`` is its text of the op."""
-    turn = _Turn(context, op, iteration)
+    """A consumer's steps of a turn in iteration ``now``; ``adds`` is its text of the op."""
+    mine = _Turn(context, turn, now)
     steps = _own(exchange, Who.CONSUMER)
     if asked_before(context, site.document, site.program, site.phase) is not None:
         steps = steps[1:]
@@ -101,17 +105,17 @@ def consumer_turn(
                 lines += adds
                 closes = False
             case Does.AWAIT, Counted.OPEN | Counted.GIVEN | Counted.DONE:
-                lines += [f"{_if(turn.begins)}{_wait(exchange, step)}", "__syncwarp();"]
+                lines += [f"{_if(mine.begins)}{_wait(exchange, step)}", "__syncwarp();"]
                 closes = False
             case Does.PUBLISH, Counted.DONE:
-                arrive = f"if (lane == 0) mbar_arrive({_barrier(exchange, step.flag)});"
-                lines += ["__syncwarp();", f"{_if(turn.ends)}{{", f"  {arrive}", "}"]
+                arrive = f"if (lane == 0) {device.mbar_arrive}({_barrier(exchange, step.flag)});"
+                lines += ["__syncwarp();", f"{_if(mine.ends)}{{", f"  {arrive}", "}"]
                 closes = True
             case _:
                 raise unfaithful_step(exchange, step)
     if closes:  # one branch for both: two of them cost 5 % at head dimension 64
         return [*lines[:-1], "  ++turn;", "}"]
-    return [*lines, f"{_if(turn.ends)}++turn;"]
+    return [*lines, f"{_if(mine.ends)}++turn;"]
 
 
 def _if(condition: str) -> str:
@@ -131,8 +135,7 @@ def asked_before(
     at = [i for i, e in enumerate(entries) if isinstance(e, Compute) and e.op == exchange.op]
     steps = _own(exchange, Who.CONSUMER)
     first = bool(steps) and (steps[0].does, steps[0].flag) == (Does.AWAIT, Counted.OPEN)
-    op = _turn_store(context)
-    if len(at) != 1 or not first or _Turn(context, op, "k").begins:
+    if len(at) != 1 or not first or _turn(context).begins is not None:
         return None
     if at[0] == 0 or not isinstance(entries[at[0] - 1], WaitGroup):
         return None
@@ -145,67 +148,40 @@ def acquire_tile(context: Context, exchange: Exchange) -> list[str]:
     as they do. A spare warp, so that nobody who computes waits for an answer of the L2.
     """
     return _each_turn(
-        context, exchange, Who.ACQUIRE_WARP, _Turn(context, _turn_store(context), "k").begins
+        context, exchange, Who.ACQUIRE_WARP, _Turn(context, _turn(context), NOW).begins
     )
 
 
 def release_tile(context: Context, exchange: Exchange) -> list[str]:
     """The release warp gives turns on: a spare warp, so that nobody who computes waits for the
     fence."""
-    return _each_turn(
-        context, exchange, Who.RELEASE_WARP, _Turn(context, _turn_store(context), "k").ends
-    )
+    return _each_turn(context, exchange, Who.RELEASE_WARP, _Turn(context, _turn(context), NOW).ends)
 
 
 def _each_turn(context: Context, exchange: Exchange, who: Who, when: str) -> list[str]:
     lines = ["for (int k = 0; k < k_tiles; ++k) {"]
     lines += [f"  if (!({when})) continue;"] if when else []
     for step in _own(exchange, who):
-        turn = _Turn(context, _turn_store(context), "k", step.at)
+        turn = _Turn(context, _turn(context), NOW, step.at)
         wide = step.reach is Reach.GPU
         match step.does, step.flag:
             case Does.AWAIT, Counted.TURN:
-                after = _tiles_before(context, turn) + (f" - {step.less}" if step.less else "")
-                seen = "load_acquire" if wide else "load_acquire_near"
+                after = turn.before + (f" - {step.less}" if step.less else "")
+                seen = device.load_acquire if wide else device.load_acquire_near
                 wait = f"while ((int){seen}({turn.place}) < {after}) __nanosleep(32);"
                 text = [f"if ({turn.exists}) {wait}"]
             case Does.PUBLISH, Counted.TURN:
-                fence = "fence_gpu();" if wide else "__threadfence_block();"
-                text = [fence, f"if ({turn.exists}) add_relaxed({turn.place});"]
+                fence = f"{device.fence_gpu}();" if wide else "__threadfence_block();"
+                text = [fence, f"if ({turn.exists}) {device.add_relaxed}({turn.place});"]
             case Does.AWAIT, _:
                 text = [_wait(exchange, step)]
             case Does.PUBLISH, Counted.OPEN | Counted.GIVEN:
-                text = [f"mbar_arrive({_barrier(exchange, step.flag)});"]
+                text = [f"{device.mbar_arrive}({_barrier(exchange, step.flag)});"]
             case _:
                 raise unfaithful_step(exchange, step)
         lines += indent(text, 2)
     return [*lines, "  ++turn;", "}"]
 
 
-def _tiles_before(context: Context, turn: _Turn) -> str:
-    """How many tiles add to the rows before this one: those after it, as far as they do."""
-    tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
-    cut = cut_of(context.layout.body, context.layout.steps)
-    return f"{_last_row(context, cut, turn.end)} - pos_{tile} / {context.layout.extent(tile)}"
-
-
 def _own(exchange: Exchange, who: Who) -> list[ExchangeStep]:
     return [s for s in exchange.steps if s.by is who]
-
-
-def _turn_store(context: Context) -> Store:
-    return next(op for op in context.layout.body.loop.body if isinstance(op, Store))
-
-
-def _last_row(context: Context, cut: Cut | None, end: str) -> str:
-    """The last tile of rows whose loop begins before ``end``."""
-    assert cut is None or cut.row is not None
-    tile = next(n for n in context.kernel.grid.vars if context.kernel.var(n).walk is Walk.TILE)
-    extent, size = context.layout.extent(tile), context.size(context.kernel.var(tile).axis)
-    last = f"({size} - 1) / {extent}"
-    for bound in cut.below if cut is not None else ():
-        if bound.rows:
-            terms = [f"{f} * ({context.uniform(v)})" for f, v in bound.rest]
-            room = " + ".join([f"{end} - 1", str(bound.constant), *terms])
-            last = f"min({last}, ({room}) / {-bound.rows * extent})"
-    return last

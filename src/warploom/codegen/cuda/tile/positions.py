@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.roles import cursors, indent, rings_of
 from warploom.ir.mbarrier_dialect import RoleProgram, RolesDocument
 from warploom.ir.rings import Per, RoleRing
@@ -36,7 +37,7 @@ def advance_lines(
     """One use further (or so many), of all rings that are used so often."""
     first = leaders(document, program)
     return [
-        f"go_past({r.name}, {by});" if by else f"{r.name}.advance();"
+        f"{device.go_past}({r.name}, {by});" if by else f"{r.name}.advance();"
         for r in used_rings(document, program)
         if r.per is per and (not shared or first[r.name] == r.name)
     ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from warploom.codegen.cuda.tile.loop_view import LoopView
 from warploom.codegen.cuda.tile.waits import Owned, Wait, wait_function
 from warploom.ir.mbarrier_dialect import (
     Commit,
@@ -20,7 +21,7 @@ from warploom.ir.mbarrier_dialect import (
     RoleProgram,
     WaitGroup,
 )
-from warploom.passes.layout import Array, Form, Layout
+from warploom.ir.module import RegisterArray
 
 Place = tuple[str, int]  # list, index
 
@@ -80,12 +81,12 @@ def _run(program: RoleProgram, trips: int) -> Iterator[tuple[Place, RoleEntry]]:
 
 
 def owned_by(
-    layout: Layout, program: RoleProgram, phase: str, at: int, final: tuple[str, ...]
+    loop: LoopView, program: RoleProgram, at: int, final: tuple[str, ...], *, ordered: bool
 ) -> tuple[Owned, ...]:
-    """Accumulators a wait makes final, and what the loop computed before it."""
-    arrays = {a.name: a for a in layout.arrays if a.form is Form.TILE}
+    """Accumulators a wait makes final, and, of an ordered one, what the loop computed before it."""
+    arrays = {a.name: a for a in loop.arrays if a.form == "tile"}
     owned = [_owned(arrays[n]) for n in final if n in arrays]
-    if phase != "kernel" or layout.config.full_wait_after >= 0:
+    if not ordered:
         return tuple(owned)
     for e in reversed(program.kernel[:at]):
         if isinstance(e, WaitGroup | Mma):
@@ -98,12 +99,14 @@ def owned_by(
 
 
 def told_apart(
-    layout: Layout,
+    loop: LoopView,
     program: RoleProgram,
     phase: str,
     e: WaitGroup,
     owned: tuple[Owned, ...],
     wait: Wait,
+    *,
+    ordered: bool,
 ) -> Wait:
     """A wait in a branch that is always taken.
 
@@ -112,12 +115,12 @@ def told_apart(
     where it cannot tell which wait it is. And one that is tied to all of what was made before
     it: ptxas moves waits up, but not across a branch.
     """
-    arrays = {a.name: a for a in layout.arrays}
+    arrays = {a.name: a for a in loop.arrays}
     made = {x.accumulator for x in program.kernel if isinstance(x, Mma)}
-    tied = owned[-1].name if owned and layout.config.full_wait_after < 0 else ""
-    if phase == "epilogue" and not e.pending and layout.body.loop.times > 1:
+    if phase == "epilogue" and not e.pending and loop.unroll > 1:
         always, other = "k_tiles > 0", sorted(made - {o.name for o in owned})[:1]
-    elif phase == "kernel" and tied and len(owned) > 1:
+    elif ordered and len(owned) > 1:
+        tied = owned[-1].name
         always, other = f"__all_sync(~0u, {tied}[0][0] > -3.4028235e38f)", [tied]
     else:
         return wait
@@ -128,26 +131,28 @@ def told_apart(
     )
 
 
-def summed_after(layout: Layout, program: RoleProgram, phase: str, at: int) -> tuple[Owned, ...]:
+def summed_after(
+    loop: LoopView, program: RoleProgram, phase: str, at: int, *, every: bool
+) -> tuple[Owned, ...]:
     """Sums that the products after a fence go on with: what was written to them stays before.
 
-    In settled programs all of them, and in a prologue those that were cleared right before: zeros
-    are constants, which the compiler writes to registers where they are first used. Elsewhere the
-    order is kept: sums come from products, or from before a loop.
+    All of them where the fence says ``every``, and in a prologue those that were cleared right
+    before: zeros are constants, which the compiler writes to registers where they are first used.
+    Elsewhere the order is kept: sums come from products, or from before a loop.
     """
-    arrays = {a.name: a for a in layout.arrays}
+    arrays = {a.name: a for a in loop.arrays}
     entries = getattr(program, phase)
     before = {e.accumulator for e in entries[:at] if isinstance(e, Mma)}
     names: dict[str, None] = {}
     for e in entries[at:]:
         if isinstance(e, Mma) and e.accumulate:
             fresh = phase == "prologue" and e.accumulator not in before
-            if layout.config.drain_mma or fresh:
+            if every or fresh:
                 names[e.accumulator] = None
         elif isinstance(e, Commit):
             break
     return tuple(_owned(arrays[n]) for n in names)
 
 
-def _owned(array: Array) -> Owned:
+def _owned(array: RegisterArray) -> Owned:
     return Owned(name=array.name, blocks=array.blocks, registers=array.cols // 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.from_module import printer
 from warploom.codegen.cuda.tile.loads import LINE_BYTES
@@ -41,7 +42,8 @@ def put_text(context: Context, name: str) -> list[str]:
     named = {ROW: let("row_of(b, u % 2)")}
     exists = " && ".join(made.conditions([substitute(x, named) for x in (*zero, last)]))
     return [
-        "const int here = opaque(lane);  // addresses are computed anew: registers are short",
+        f"const int here = {device.opaque}(lane);"
+        "  // addresses are computed anew: registers are short",
         f"const bool inside = {whole};",
         "#pragma unroll",
         f"for (int b = 0; b < {array.blocks}; ++b) {{",
@@ -53,7 +55,7 @@ def put_text(context: Context, name: str) -> list[str]:
         "#pragma unroll",
         "    for (int u = 0; u < 4; ++u)",
         f"      x[u] = inside || {exists} ? {array.name}[b][g][u] : 0u;",
-        f"    stmatrix4(at + g / 4 * {part.rows * LINE_BYTES}"
+        f"    {device.stmatrix4}(at + g / 4 * {part.rows * LINE_BYTES}"
         " + (((g % 4 * 2 + here / 16) ^ (row % 8)) << 4), x[0], x[1], x[2], x[3]);",
         "  }",
         "}",

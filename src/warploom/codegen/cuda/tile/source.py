@@ -7,23 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from warploom.codegen.cuda import layout as shared_layout, ptx
-from warploom.codegen.cuda.legality import (
-    refuse_other_exchanges,
-    refuse_other_registers,
-    with_barriers,
-)
+from warploom.codegen.cuda.device import device, noted
+from warploom.codegen.cuda.legality import refuse_other_registers, with_barriers
 from warploom.codegen.cuda.roles import barrier_setup, indent, number
-from warploom.codegen.cuda.tile.dsmem import inbox_constants, inbox_setup
+from warploom.codegen.cuda.tile.dsmem import inbox_bytes, inbox_constants, inbox_setup
 from warploom.codegen.cuda.tile.from_module import BACKWARDS
 from warploom.codegen.cuda.tile.grid import (
-    again_lines,
     count_lines,
     early_lines,
-    finds_early,
     place_lines,
     walk_lines,
 )
-from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.helpers import definitions
+from warploom.codegen.cuda.tile.loop_view import GATHERER, LoopView
 from warploom.codegen.cuda.tile.mma_slices import Part
 from warploom.codegen.cuda.tile.ordered_reduction import (
     acquire_tile,
@@ -32,27 +28,16 @@ from warploom.codegen.cuda.tile.ordered_reduction import (
     turn_bytes,
 )
 from warploom.codegen.cuda.tile.signature import MapParam, Param, PointerParam
+from warploom.codegen.cuda.tile.split_k import part_bytes
 from warploom.codegen.cuda.tile.stamps import NAME, StampedRole, stamped_roles
-from warploom.errors import BackendError
 from warploom.ir.dataflow import Across, Exchange
 from warploom.ir.mbarrier_dialect import ClusterSync, RolesDocument
 from warploom.ir.module import KernelModule
 from warploom.ir.roles_document import roles_documents
-from warploom.ir.tile import Dot, DType
-from warploom.passes.body import only_products
-from warploom.passes.build_module import build_module
-from warploom.passes.cross_cta import exchanges_of
-from warploom.passes.driver import Lowered
-from warploom.passes.gather import GATHERER
-from warploom.passes.loop_ops import takes_turns
-from warploom.passes.split_k import inbox_bytes, part_bytes
-from warploom.passes.unroll import adds_products
+from warploom.ir.types import DType
 from warploom.targets.h200 import HopperTarget, h200
-from warploom.verify.coverage.effects import verify_effects
-from warploom.verify.coverage.report import Finding
 
 ENTRY = "warploom_kernel"
-ROOMY = 176  # registers of arrays that leave room for numbers of the warp
 SMEM_START = 1024  # after what the system reserves; the kernel checks it
 
 
@@ -75,56 +60,50 @@ class Source:
     passes: bool = False
 
 
-def emit_kernel(
-    lowered: Lowered,
+def emit_pipelined(
+    module: KernelModule,
     target: HopperTarget | None = None,
     *,
     stamps: bool = False,
     marks: bool = False,
 ) -> Source:
-    """The CUDA source of a lowered kernel; with ``stamps`` its loop writes clocks.
+    """The CUDA source of a module of a pipelined kernel; with ``stamps`` its loop writes clocks.
 
     With ``marks`` comments say which entry of the schedule lines belong to (``part.MARK``).
     """
-    for part in (*lowered.earlier, lowered):
-        refuse_other_exchanges(part.document, exchanges_of(part.layout))
-    chip = (target or h200()).shared_by(lowered.config.ctas_per_sm)
-    writer = _Writer(lowered, chip, stamps=stamps)
+    chip = (target or h200()).shared_by(module.launch.ctas_per_sm)
+    writer = _Writer(module, chip, stamps=stamps)
     for one in writer.parts:
         one.marks = marks
-    refuse_other_registers(lowered.documents, chip.entry_registers(writer.threads))
+    refuse_other_registers(writer.documents, chip.entry_registers(writer.threads))
     return writer.source()
 
 
 class _Writer:
     """Parts run one after the other in every tile; all but one-loop kernels have several."""
 
-    def __init__(self, lowered: Lowered, target: HopperTarget, *, stamps: bool) -> None:
-        self.lowered, self.target = lowered, target
-        self.stamps = {r.role: r for r in stamped_roles(lowered.document)} if stamps else {}
+    def __init__(self, module: KernelModule, target: HopperTarget, *, stamps: bool) -> None:
+        self.module, self.target = module, target
+        self.documents = roles_documents(module)
+        last = len(self.documents) - 1
+        self.stamps = {r.role: r for r in stamped_roles(self.documents[last])} if stamps else {}
         self.params: dict[str, Param] = {}
-        loops = (*lowered.earlier, lowered)
-        self.module = stated_module(lowered)
         self.parts = [
             Part(
-                replace(
-                    x,
-                    document=with_barriers(
-                        x.document, [d for i, d in enumerate(lowered.documents) if i != n]
-                    ),
-                ),
+                LoopView(module, n),
+                with_barriers(x, [d for i, d in enumerate(self.documents) if i != n]),
                 self.params,
-                self.stamps if x is lowered else {},
-                self.module,
-                n,
+                self.stamps if n == last else {},
             )
-            for n, x in enumerate(loops)
+            for n, x in enumerate(self.documents)
         ]
         self.last = self.parts[-1]
+        self.loop = self.last.loop
         self.document = joined([p.document for p in self.parts])
 
     def source(self) -> Source:
-        text = "\n".join(self.kernel_text())
+        with noted() as called:
+            text = "\n".join(self.kernel_text())
         functions: dict[str, str] = {}
         waits: dict[str, str] = {}
         for part in self.parts:
@@ -134,7 +113,7 @@ class _Writer:
             "\n".join(self.head()),
             ptx.TYPES,
             ptx.CURSOR,
-            helpers_for("\n".join([text, *waits.values()])),
+            definitions(called),
             *functions.values(),
             *waits.values(),
             "\n".join([*shared_layout.constants(self.document), *self.count_constants()]) + "\n",
@@ -148,7 +127,7 @@ class _Writer:
             params=tuple(self.params.values()),
             threads=self.threads,
             shared_bytes=shared_layout.layout_of(self.document).end + self.counts + self.inbox,
-            work_bytes=part_bytes(self.last.layout) if self.last.layout.config.split_k > 1 else 0,
+            work_bytes=part_bytes(self.loop),
             stamps=tuple(self.stamps.values()),
         )
 
@@ -167,16 +146,16 @@ class _Writer:
         """Where they lie."""
         at = shared_layout.layout_of(self.document).end
         lines = [f"constexpr uint32_t TURNS = {at};"] if self.counts else []
-        return lines + (inbox_constants(self.last.layout, at) if self.inbox else [])
+        return lines + (inbox_constants(self.loop, at) if self.inbox else [])
 
     @property
     def inbox(self) -> int:
         """Bytes of what other parts of a split loop send."""
-        return inbox_bytes(self.last.layout)
+        return inbox_bytes(self.loop)
 
     @property
     def threads(self) -> int:
-        return 128 * (self.last.layout.config.warpgroups + 1)
+        return self.module.launch.block
 
     @property
     def clustered(self) -> str:
@@ -185,7 +164,7 @@ class _Writer:
 
     def shared_start(self) -> list[str]:
         """``smem``, known here so that no loop computes it; in a cluster it tells the CTA."""
-        at = "shared_address(dynamic_smem)"
+        at = f"{device.shared_address}(dynamic_smem)"
         if self.clustered:
             own = f"({at} & 0xffffff) != {SMEM_START}"
             return [f"  const uint32_t smem = {at};", f'  if ({own}) asm volatile("trap;");']
@@ -195,7 +174,7 @@ class _Writer:
         ]
 
     def head(self) -> list[str]:
-        kernel, name = self.lowered.kernel, self.last.document.name
+        kernel, name = self.module.kernel, self.last.document.name
         place = kernel.line
         where = f"{PurePath(place.file).name}:{place.number}" if place else "a tile kernel"
         lines = [
@@ -219,7 +198,7 @@ class _Writer:
         params = ",\n    ".join(p.text for p in self.params.values())
         return [
             f'extern "C" __global__ void __launch_bounds__({self.threads},'
-            f" {self.lowered.config.ctas_per_sm}){self.clustered}",
+            f" {self.module.launch.ctas_per_sm}){self.clustered}",
             f"{ENTRY}({params}) {{",
             "  extern __shared__ uint8_t dynamic_smem[];",
             *self.shared_start(),
@@ -227,12 +206,12 @@ class _Writer:
             " group_of_warps = warp / 4;",
             *indent(counts, 2),
             "  if (threadIdx.x == 0) {",
-            *(inbox_setup(self.last.layout) if self.inbox else []),
+            *(inbox_setup(self.loop) if self.inbox else []),
             *indent(turn_barriers(self.turns, self.threads // 32 - 4) if self.turns else [], 4),
             *indent(barrier_setup(self.document), 4),
             "  }",
-            f"  {'cluster_start' if self.clustered else '__syncthreads'}();",
-            "  await_kernel_before();",
+            f"  {device.cluster_start if self.clustered else '__syncthreads'}();",
+            f"  {device.await_kernel_before}();",
             "",
             "  if (group_of_warps == 0) {",
             *indent(producer, 4),
@@ -246,7 +225,9 @@ class _Writer:
     def leave_together(self) -> list[str]:
         """CTAs of a cluster meet at the very end where a program says so."""
         last = (e for p in self.document.programs for e in p.finish[-1:])
-        return ["  cluster_sync();"] if any(isinstance(e, ClusterSync) for e in last) else []
+        return (
+            [f"  {device.cluster_sync}();"] if any(isinstance(e, ClusterSync) for e in last) else []
+        )
 
     def tile_loop(self, bodies: Sequence[list[str]], *, early: bool = False) -> list[str]:
         """The walk over tiles; the parts of a tile have names of their own."""
@@ -276,25 +257,28 @@ class _Writer:
     def registers(self, role: str) -> list[str]:
         most = self.last.role(role).most_registers
         entry = self.target.entry_registers(self.threads)
-        return [f"registers_{'down' if most < entry else 'up'}<{most}>();"] if most else []
+        if not most:
+            return []
+        call = device.registers_down if most < entry else device.registers_up
+        return [f"{call}<{most}>();"]
 
     def producer(self) -> list[str]:
         policies = []
-        if self.last.layout.config.l2_evict_last is not None:
+        if self.loop.hints:
             policies = [
-                "const uint64_t policy_keep = policy_evict_last(),"
-                " policy_pass = policy_evict_first();"
+                f"const uint64_t policy_keep = {device.policy_evict_last}(),"
+                f" policy_pass = {device.policy_evict_first}();"
             ]
-        gather = self.gatherer() if any(p.layout.gathers for p in self.parts) else []
+        gather = self.gatherer() if any(p.loop.gathers for p in self.parts) else []
         loop = self.tile_loop([p.producer_tile() for p in self.parts])
-        if self.last.layout.config.cta_sync_interval:
-            left = f"leave_pace((unsigned*){self.last.context.work()});"
+        if self.loop.pace:
+            left = f"{device.leave_pace}((unsigned*){self.last.context.work()});"
             loop = ["unsigned paces = 0;", *loop, left]
         maps = [n for n, p in self.params.items() if isinstance(p, MapParam)]
         return [
             *self.registers("producer"),
-            "if (warp == 0 && elect_one()) {",
-            *indent([f"prefetch_map(&{n});" for n in maps], 2),
+            f"if (warp == 0 && {device.elect_one}()) {{",
+            *indent([f"{device.prefetch_map}(&{n});" for n in maps], 2),
             *indent(policies, 2),
             *indent(self.around("producer", loop), 2),
             *(["} else if (warp > 0) {", *indent(gather, 2)] if gather else []),
@@ -331,20 +315,12 @@ class _Writer:
         return lines
 
     def instance(self) -> str:
-        """Which consumer a warp belongs to: one number for the warp, so that the assembler knows
-        that all its threads go the same way, and addresses of products are computed once a warp;
-        where loops do more than multiply, if registers allow it.
+        """Which consumer a warp belongs to: one number for the warp, where the module says so, that
+        the assembler knows that all its threads go the same way, and computes addresses of products
+        once a warp.
         """
-        registers = max(sum(a.registers for a in p.layout.arrays) for p in self.parts)
         own = "group_of_warps - 1"
-        layout = self.last.layout
-        roomy = registers <= ROOMY or bool(again_lines(self.last.printer))
-        uniform = takes_turns(layout) and roomy
-        loop = layout.body.loop
-        several = sum(isinstance(op, Dot) for op in loop.body) > 1 and adds_products(loop)
-        uniform |= (loop.times > 1 or several) and not layout.crowded
-        uniform |= all(only_products(p.layout.body) for p in self.parts)
-        return f"__shfl_sync(~0u, {own}, 0)" if uniform else own
+        return f"__shfl_sync(~0u, {own}, 0)" if self.loop.consumer.uniform else own
 
     def consumer(self) -> list[str]:
         several, role = len(self.parts) > 1, self.last.role("consumer")
@@ -357,36 +333,8 @@ class _Writer:
             *([_FIRST_TURN] if self.counts else ()),
             *(() if several else self.last.places()),
             *(line for p in self.parts for line in p.arrays()),
-            *self.around("consumer", self.tile_loop(tiles, early=finds_early(self.last.layout))),
+            *self.around("consumer", self.tile_loop(tiles, early=self.loop.consumer.finds_next)),
         ]
-
-
-def stated_module(lowered: Lowered) -> KernelModule:
-    """The module of a kernel with its documents; ``BackendError`` where a document says something
-    that the module does not: code is printed from the module alone.
-    """
-    where = f"document {lowered.document.name!r}"
-    try:
-        module = build_module(lowered.kernel, lowered)
-    except (LookupError, StopIteration, ValueError) as error:
-        raise BackendError(
-            "an entry has other operands than the kernel's",
-            where=where,
-            why=f"its operation cannot be built: {error}",
-            fix="give it the operands of the derived programs (warploom repair)",
-        ) from error
-    stated = [replace(d, costs=None, machine=()) for d in lowered.documents]  # figures of the chip
-    said = next((x for x in verify_effects(module) if isinstance(x, Finding)), None)
-    if said is None and list(roles_documents(module)) == stated:
-        return module
-    raise BackendError(
-        f"{said.where}: {said.what}"
-        if said
-        else "other operands, roles or memory: not the kernel's",
-        where=where,
-        why="its code is made from the kernel's module, and is verified for what it declares",
-        fix="give it the operands of the derived programs (warploom repair)",
-    )
 
 
 _FIRST_TURN = "unsigned turn = 0;"

@@ -9,28 +9,64 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby, product
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.legality import exchange_at, group_barrier, unfaithful_step
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
+from warploom.codegen.cuda.tile.from_module import printer
+from warploom.codegen.cuda.tile.loop_view import LoopView
 from warploom.codegen.cuda.tile.signature import COUNTER_BYTES
+from warploom.codegen.cuda.tile.work import ROW
+from warploom.errors import BackendError
+from warploom.ir import operations as ops
 from warploom.ir.dataflow import Does, Exchange, ExchangeStep, Reach, Who
-from warploom.passes.layout import Array, Form
-from warploom.passes.split_k import MEET, QUAD_BYTES, meeting_of, met_arrays, part_bytes, quads_of
+from warploom.ir.expr import substitute
+from warploom.ir.module import RegisterArray
+from warploom.ir.tile_schedule import let
 
+QUAD_BYTES = 16
+BARRIER_BYTES = 8
+GROUP_THREADS = 128
 MOST_AHEAD, FEW_AHEAD = 16, 2  # quads of a thread that are on their way at once
 MOST_REGISTERS, FEW_REGISTERS = 200, 32
 
 
+def meeting(loop: LoopView) -> ops.Meet:
+    """How parts of a loop meet."""
+    if loop.meet is None:
+        raise BackendError("parts of a loop that meet nowhere", where=loop.module.name)
+    return loop.meet
+
+
+def met_arrays(loop: LoopView) -> tuple[RegisterArray, ...]:
+    """Arrays of the state that parts leave."""
+    met = meeting(loop)
+    return tuple(a for a in loop.arrays if a.name in (met.top, *met.sums))
+
+
+def quads_of(array: RegisterArray) -> int:
+    """Groups of four floats a thread has of an array."""
+    return array.blocks * (array.cols // 8 if array.form == "tile" else 1)
+
+
+def part_bytes(loop: LoopView) -> int:
+    """Memory that one part of a tile takes; 0 where loops are not split."""
+    if loop.meet is None:
+        return 0
+    quads = sum(quads_of(a) for a in met_arrays(loop))
+    return loop.consumers * quads * GROUP_THREADS * QUAD_BYTES
+
+
 def meet_lines(context: Context, site: Site) -> list[str]:
     """The steps at which parts meet; the last of them goes on with the state of all."""
-    layout = context.layout
-    consumers, split = layout.config.consumer_warpgroups, layout.config.split_k
-    apart = part_bytes(layout) // QUAD_BYTES
+    loop = context.loop
+    consumers, split = loop.consumers, loop.schedule.split
+    apart = part_bytes(loop) // QUAD_BYTES
     barrier = f"{group_barrier(site.document, site.program)} + instance"
-    size = layout.config.cluster
+    size = loop.schedule.cluster
     tile = f"(tile * {size} + rank)" if size > 1 else "tile"
-    exchange = exchange_at(site.document, MEET)
+    exchange = exchange_at(site.document, meeting(loop).op)
     return [
         "bool is_last = false;",
         "{",
@@ -61,23 +97,24 @@ def _steps(context: Context, exchange: Exchange, apart: int, barrier: str) -> li
 
 
 def _step(context: Context, step: ExchangeStep, apart: int, barrier: str) -> list[str]:
-    split, wide = context.layout.config.split_k, step.reach is Reach.GPU
+    split, wide = context.loop.schedule.split, step.reach is Reach.GPU
     fence = "__threadfence();" if wide else "__threadfence_block();"
     match step.does:
         case Does.DRAW:
             more = [f"  {fence}"] if wide else []  # of what all of them wrote, and will read
             last = f"  is_last = atomicAdd(counted, 1u) == {split - 1};"
             lines = ["if (thread == 0) {", *more, last, *more, "}"]
-            lines.append(f"is_last = any_of_group({barrier}, is_last);")
+            lines.append(f"is_last = {device.any_of_group}({barrier}, is_last);")
         case Does.WRITE:
-            left = _leave(context, met_arrays(context.layout), apart, step.at)
+            left = _leave(context, met_arrays(context.loop), apart, step.at)
             lines = ["{", *indent(left, 2), "}"]
         case Does.SYNC:
-            lines = [f"named_sync({barrier}, 128);"]
+            lines = [f"{device.named_sync}({barrier}, 128);"]
         case Does.PUBLISH:
             lines = ["if (thread == 0) {", f"  {fence}", "  atomicAdd(counted + 1, 1u);", "}"]
         case Does.AWAIT:
-            seen, others = "load_acquire" if wide else "load_acquire_near", split - 1 - step.less
+            seen = device.load_acquire if wide else device.load_acquire_near
+            others = split - 1 - step.less
             lines = [f"if (thread == 0) while ({seen}(counted + 1) != {others}) {{}}"]
         case Does.CLEAR:
             lines = ["if (thread == 0) counted[0] = counted[1] = 0;"]
@@ -88,14 +125,14 @@ def _step(context: Context, step: ExchangeStep, apart: int, barrier: str) -> lis
 
 def _read(context: Context, apart: int) -> list[str]:
     """What the parts left, put together."""
-    arrays = met_arrays(context.layout)
-    if meeting_of(context.layout.body).top is not None:
+    arrays = met_arrays(context.loop)
+    if meeting(context.loop).top:
         return _together(context, arrays, apart)
     places = _places(arrays)
     return [x for a in arrays for x in _summed(context, a, places[a.name], apart)]
 
 
-def _places(arrays: Sequence[Array]) -> dict[str, int]:
+def _places(arrays: Sequence[RegisterArray]) -> dict[str, int]:
     """The first quad of each array in what a thread leaves."""
     found, at = {}, 0
     for array in arrays:
@@ -104,8 +141,8 @@ def _places(arrays: Sequence[Array]) -> dict[str, int]:
     return found
 
 
-def _leave(context: Context, arrays: Sequence[Array], apart: int, at: int) -> list[str]:
-    places, split = _places(arrays), context.layout.config.split_k
+def _leave(context: Context, arrays: Sequence[RegisterArray], apart: int, at: int) -> list[str]:
+    places, split = _places(arrays), context.loop.schedule.split
     part = f"(part + {at % split}) % {split}" if at else "part"
     lines = [f"float4* const left = parts + {part} * {apart};"]
     for array in arrays:
@@ -118,17 +155,17 @@ def _leave(context: Context, arrays: Sequence[Array], apart: int, at: int) -> li
     return lines
 
 
-def _at(array: Array, places: dict[str, int], number: int) -> str:
+def _at(array: RegisterArray, places: dict[str, int], number: int) -> str:
     """Where a thread's quad of a block lies."""
     each = quads_of(array) // array.blocks
     return f"({places[array.name] + number} + b * {each}) * 128"
 
 
-def quads_text(array: Array) -> list[list[str]]:
+def quads_text(array: RegisterArray) -> list[list[str]]:
     """Four neighbours of a thread each: of a tile, in one row of 16 columns (of 8 that are left, in
     both); of rows, both.
     """
-    if array.form is not Form.TILE:
+    if array.form != "tile":
         return [[f"{array.name}[b][0]", f"{array.name}[b][1]", "0.0f", "0.0f"]]
     groups = array.cols // 16
     found = [[8 * g + 2 * i + e for e in (0, 1, 4, 5)] for g in range(groups) for i in (0, 1)]
@@ -136,33 +173,29 @@ def quads_text(array: Array) -> list[list[str]]:
     return [[f"{array.name}[b][{n}]" for n in quad] for quad in found]
 
 
-def _blocks(context: Context, array: Array) -> list[str]:
+def _blocks(context: Context, array: RegisterArray) -> list[str]:
     """The head of a walk over the blocks of an array, of tiles those whose first row exists."""
     head = ["#pragma unroll", f"for (int b = 0; b < {array.blocks}; ++b)"]
-    if array.form is not Form.TILE:
+    if array.form != "tile":
         return [*head, "{"]
-    body = context.layout.body
-    carried = next(c for c in body.loop.carried if _home(context, c.result.name) == array.name)
-    rows = carried.result.vars[0]
-    size = context.size(context.kernel.var(rows).axis)
-    return [*head, f" if (pos_{rows} + row_of(b, 0) < {size}) {{"]
-
-
-def _home(context: Context, value: str) -> str:
-    return dict(context.layout.homes)[value]
+    exists = meeting(context.loop).exists
+    if exists is None:
+        return [*head, "{"]
+    first = substitute(exists, {ROW: let("row_of(b, 0)")})
+    return [*head, f" if ({printer(context).text(first)}) {{"]
 
 
 def _ahead(context: Context) -> int:
     """Quads of a thread that may be on their way at once, by the registers that are left."""
-    used = sum(a.registers for a in context.layout.arrays)
+    used = context.loop.registers
     return max(FEW_AHEAD, min(MOST_AHEAD, (MOST_REGISTERS - used) // 8))
 
 
-def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
+def _summed(context: Context, array: RegisterArray, at: int, apart: int) -> list[str]:
     """A sum over the parts in their order; loads of several quads are on their way at once."""
     if array.registers > FEW_REGISTERS or _crowded(context):
         return _summed_in_a_loop(context, array, at, apart)
-    split, quads = context.layout.config.split_k, quads_text(array)
+    split, quads = context.loop.schedule.split, quads_text(array)
     ahead = max(1, _ahead(context) // (split - 1))  # its own is at hand
     lines = _blocks(context, array)
     for first in range(0, len(quads), ahead):
@@ -178,7 +211,7 @@ def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
             own = ", ".join(quad)
             lines += [
                 f"    {{ const float4 own = make_float4({own});",
-                f"      const float4 sum = in_order<{split}>(x, {n - first}, part, own);",
+                f"      const float4 sum = {device.in_order}<{split}>(x, {n - first}, part, own);",
             ]
             lines += [
                 f"      {to} = sum.{w};" for to, w in zip(quad, "xyzw", strict=True) if to != "0.0f"
@@ -190,17 +223,17 @@ def _summed(context: Context, array: Array, at: int, apart: int) -> list[str]:
 
 def _crowded(context: Context) -> bool:
     """Whether several arrays meet at once: ptxas puts the loads of all of them before all sums."""
-    arrays = [a for a in met_arrays(context.layout) if a.form is Form.TILE]
-    others = context.layout.config.split_k - 1
+    arrays = [a for a in met_arrays(context.loop) if a.form == "tile"]
+    others = context.loop.schedule.split - 1
     return len(arrays) > 1 and others * sum(a.registers for a in arrays) > MOST_REGISTERS
 
 
-def _summed_in_a_loop(context: Context, array: Array, at: int, apart: int) -> list[str]:
+def _summed_in_a_loop(context: Context, array: RegisterArray, at: int, apart: int) -> list[str]:
     """The same sum of many registers, part after part: its own share is left in memory first.
 
     Unrolled over the parts, with its own among them by number, ptxas spills hundreds of registers.
     """
-    split, quads = context.layout.config.split_k, quads_text(array)
+    split, quads = context.loop.schedule.split, quads_text(array)
     ahead, places = _ahead(context), {array.name: at}
     lines = _blocks(context, array)
     for n, quad in enumerate(quads):
@@ -222,12 +255,10 @@ def _summed_in_a_loop(context: Context, array: Array, at: int, apart: int) -> li
     return [*lines, "  }", "}"]
 
 
-def _together(context: Context, arrays: Sequence[Array], apart: int) -> list[str]:
+def _together(context: Context, arrays: Sequence[RegisterArray], apart: int) -> list[str]:
     """The state of all parts; sums that depend on a maximum are brought to the highest."""
-    split, meeting = context.layout.config.split_k, meeting_of(context.layout.body)
-    assert meeting.top is not None
-    top = _home(context, meeting.top.result.name)
-    rescaled = {_home(context, c.result.name) for c, scaled in meeting.sums if scaled}
+    split, met = context.loop.schedule.split, meeting(context.loop)
+    top, rescaled = met.top, met.rescaled
     places = _places(arrays)
     high = next(a for a in arrays if a.name == top)
     rest = [a for a in arrays if a.name != top]
@@ -249,8 +280,8 @@ def _together(context: Context, arrays: Sequence[Array], apart: int) -> list[str
         f"  for (int i = 0; i < {step}; ++i)",
         *indent(_blocks(context, high), 2),
         f"    const float4 was = __ldcg(&of[i * {apart} + {_at(high, places, 0)}]);",
-        f"    weight[i][b][0] = exp2_approx(was.x - {top}[b][0]);",
-        f"    weight[i][b][1] = exp2_approx(was.y - {top}[b][1]);",
+        f"    weight[i][b][0] = {device.exp2_approx}(was.x - {top}[b][0]);",
+        f"    weight[i][b][1] = {device.exp2_approx}(was.y - {top}[b][1]);",
         "  }",
         *indent(
             [
@@ -264,15 +295,15 @@ def _together(context: Context, arrays: Sequence[Array], apart: int) -> list[str
     ]
 
 
-def _parts_at_once(arrays: Sequence[Array], split: int) -> int:
+def _parts_at_once(arrays: Sequence[RegisterArray], split: int) -> int:
     """Parts whose quads are on their way at once: the loop's own registers are free by now."""
     room = (MOST_REGISTERS - sum(a.registers for a in arrays)) // 4
     each = sum(quads_of(a) for a in arrays)
     return max(n for n in range(1, split + 1) if split % n == 0 and (n == 1 or n * each <= room))
 
 
-def _cleared(array: Array) -> list[str]:
-    count = array.cols // 2 if array.form is Form.TILE else 2
+def _cleared(array: RegisterArray) -> list[str]:
+    count = array.cols // 2 if array.form == "tile" else 2
     return [
         "#pragma unroll",
         f"for (int b = 0; b < {array.blocks}; ++b)",
@@ -283,7 +314,7 @@ def _cleared(array: Array) -> list[str]:
 
 def _added(
     context: Context,
-    array: Array,
+    array: RegisterArray,
     places: dict[str, int],
     apart: int,
     step: int,
@@ -291,7 +322,7 @@ def _added(
     scaled: bool,
 ) -> list[str]:
     """The share of ``step`` parts in a sum; loads of several quads are on their way at once."""
-    tile, quads = array.form is Form.TILE, quads_text(array)
+    tile, quads = array.form == "tile", quads_text(array)
     lines = _blocks(context, array)
     ahead = len(quads) if step > 1 else _ahead(context)
     for first in range(0, len(quads), ahead):

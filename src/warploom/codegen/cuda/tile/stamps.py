@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.roles import number
 from warploom.ir.mbarrier_dialect import RoleProgram, RolesDocument
 
@@ -58,7 +59,7 @@ def stamp_line(role: StampedRole, index: int) -> str:
     place = f"({trip}) * {each} + {role.offset + index}"
     if role.instances > 1:
         place = f"{role.number} * {COUNT * each} + {place}"
-    return f"stamp({NAME} + {place}, stamped && (unsigned)({trip}) < {COUNT});"
+    return f"{device.stamp}({NAME} + {place}, stamped && (unsigned)({trip}) < {COUNT});"
 
 
 def stamped_line(program: RoleProgram) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.expressions import COMBINE, IDENTITY
@@ -56,7 +57,7 @@ def step_text(context: Context, work: Work, cut: int = 0) -> StepText:
             after += [
                 "#pragma unroll",
                 f"for (int u = 0; u < 4; ++u) {array.name}[b][g][u] ="
-                f" nibbles_{array.dtype}({bytes_}[u], {least});",
+                f" {device[f'nibbles_{array.dtype}']}({bytes_}[u], {least});",
             ]
         elif array.form in TILES:
             stores.append(_store_element(array, _unrounded(work, made), inner, packs))
@@ -109,6 +110,8 @@ def _read_first(every: list[_Assignment]) -> list[str]:
 
 def start_text(context: Context, work: Work) -> list[str]:
     """What a carried value begins with."""
+    if len(work.sets) != 1:
+        raise work.refused(f"{len(work.sets)} values that a tile begins with at once")
     (made,) = work.sets
     array, vector = work.array(made.array), Vector(context, work)
     text = vector.value(made.value)
@@ -149,7 +152,7 @@ def _scaled_rows(work: Work) -> list[str]:
     return [
         "#pragma unroll",
         f"for (int b = 0; b < {work.extent('b')}; ++b)"
-        f" scale_rows({tile.array}[b], {rows.array}[b]);",
+        f" {device.scale_rows}({tile.array}[b], {rows.array}[b]);",
     ]
 
 
@@ -163,13 +166,14 @@ def _reductions(work: Work, inner: Vector, outer: Vector) -> tuple[list[_Assignm
         label = called("red", op.result)
         text, array = f"{label}[b][i]", _compared_in(work, op)
         if array is not None:
-            blocks.append(f"  row_maxima({array.name}[b], {label}[b]);")
+            blocks.append(f"  {device.row_maxima}({array.name}[b], {label}[b]);")
         else:
             how = COMBINE[op.fn, op.dtype is DType.I32]
             line = f"{text} = {how.format(text, inner.value(op.arg))};"
             elements.append(_Assignment(line, None, inner.array_of(op.arg)))
         if array is None and op.lanes:  # all lanes meet here: never inside a condition
-            across = f"quad_{REDUCTIONS[op.fn].name}{'_i32' if op.dtype is DType.I32 else ''}"
+            whole = "_i32" if op.dtype is DType.I32 else ""
+            across = device[f"quad_{REDUCTIONS[op.fn].name}{whole}"]
             text = outer.declare(op.result, f"{across}({text})", called("whole", op.result))
         outer.names[op.result] = text
     return elements, blocks
@@ -230,7 +234,7 @@ def tile_loop(
         after += [
             "#pragma unroll",
             f"for (int u = 0; u < 4; ++u) {array.name}[b][g][u] = "
-            f"pack_{array.dtype}({temporary}[2 * u], {temporary}[2 * u + 1]);",
+            f"{device[f'pack_{array.dtype}']}({temporary}[2 * u], {temporary}[2 * u + 1]);",
         ]
     each = [*vector.scopes.element, *element]
     elements = [
@@ -265,7 +269,7 @@ def _cut(work: Work, cut: int) -> list[str]:
             why=f"bytes are awaited between groups of {ELEMENTS} elements",
             fix=f"a multiple of {ELEMENTS} below {array.cols // 2}, or 0",
         )
-    held = f"computed({array.name}[b], {cut});"
+    held = f"{device.computed}({array.name}[b], {cut});"
     return [f"if (b == 0 && {ELEMENTS} * g == {cut}) {{ {held} landed(); }}"]
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.legality import exchange_at
 from warploom.codegen.cuda.lowering import Site
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.context import Context
 from warploom.codegen.cuda.tile.expressions import written_element
-from warploom.codegen.cuda.tile.from_module import ModulePrinter, printer
+from warploom.codegen.cuda.tile.from_module import ModulePrinter, inlined_column, printer
+from warploom.codegen.cuda.tile.loop_view import CONSUMER
 from warploom.codegen.cuda.tile.ordered_reduction import consumer_turn
 from warploom.codegen.cuda.tile.row_stores import column_sums, row_store
 from warploom.codegen.cuda.tile.vector import ELEMENTS, Vector, row_scope
@@ -31,38 +33,51 @@ from warploom.codegen.cuda.tile.work import (
 )
 from warploom.errors import BackendError, KernelError
 from warploom.ir import operations as ops
-from warploom.ir.expr import Binary, Const, Expr, IntExpr, Op, Sym, conjuncts, lift, substitute
+from warploom.ir.dataflow import When
+from warploom.ir.expr import (
+    Binary,
+    Const,
+    Expr,
+    IntExpr,
+    Op,
+    Sym,
+    SymKind,
+    conjuncts,
+    lift,
+    linear,
+    substitute,
+    symbols,
+)
 from warploom.ir.mbarrier_dialect import BulkStore, RoleEntry
-from warploom.ir.tile import DType, Store
-from warploom.passes.body import refusal
-from warploom.passes.kernel_config import BLOCK_COLUMNS, BLOCK_ROWS
-from warploom.passes.smem_budget import is_turned, scattered
-from warploom.passes.tile_order import takes_turns
-from warploom.passes.warp_specialize import store_name, stored
+from warploom.ir.module import TensorArg
+from warploom.ir.rings import BufferCopy
+from warploom.ir.types import BLOCK_COLUMNS, BLOCK_ROWS, DType, refusal
 
 PACKS = {DType.BF16: "pack_bf16", DType.F16: "pack_f16"}
 WARP_ROWS = 16
 BLOCK_BYTES = BLOCK_ROWS * BLOCK_COLUMNS * 4
 
 
-def fill_text(context: Context, op: Store) -> tuple[list[str], list[str]]:
+def fill_text(context: Context, name: str) -> tuple[list[str], list[str]]:
     """One chunk of a warp: its 16 rows, 128 bytes wide, into a swizzled staging copy; and what is
     done for it as the tile begins.
     """
     made = printer(context)
-    work = made.work(f"fill_{stored(context.layout, op)}")
+    work = made.work(name)
     stage = work.store
-    dtype = _stored_as(context, op, work)
+    tensor = _filled_for(context, name)
+    dtype = _stored_as(context, tensor.name, work)
     place = (lift(LANE // 4 + 8 * HALF), lift(16 * J + 8 * P + LANE % 4 * 2 + Q))
     if not isinstance(stage, ops.VectorStage) or (stage.row, stage.col) != place:
         raise work.refused("another place in a staging copy")
-    vector = Vector(context, work, looping=op in context.layout.body.loop.body)
-    wide = dtype is DType.F32
-    blocked = context.kernel.tensor(op.tensor).blocked
+    looping = context.loop.places[name] is When.LOOP
+    vector = Vector(context, work, looping=looping)
+    wide, blocked = dtype is DType.F32, tensor.blocked
     vector.groups = groups = work.extent("j")
     text = vector.value(stage.value)
     return vector.scopes.tile, [
-        "const unsigned here = opaque(lane);  // addresses are computed anew: registers are short",
+        f"const unsigned here = {device.opaque}(lane);"
+        "  // addresses are computed anew: registers are short",
         *vector.scopes.step,
         *vector.scopes.words,
         *row_scope(vector),
@@ -76,16 +91,28 @@ def fill_text(context: Context, op: Store) -> tuple[list[str], list[str]]:
         "    const int i = e / 2 % 2;",
         *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 4),
         "  }",
-        *indent(_put_blocks() if blocked else _put_f32() if wide else _put_16bit(PACKS[dtype]), 2),
+        *indent(_put_blocks() if blocked else _put_f32() if wide else _put_16bit(dtype), 2),
         "}",
     ]
 
 
-def _put_16bit(pack: str) -> list[str]:
+def _filled_for(context: Context, name: str) -> TensorArg:
+    """The tensor that a copy out takes what is filled to."""
+    module, filled = context.module, dict[BufferCopy, str]()
+    for _, op in context.loop.operations(CONSUMER):
+        if isinstance(op, ops.Vector):
+            filled |= dict.fromkeys(op.fills, op.op)
+        elif isinstance(op, ops.BulkStore) and filled.get(op.source) == name:
+            return module.tensor(module.map(op.tensor_map).tensor)
+    raise BackendError(f"nothing takes what {name} fills", where=module.name)
+
+
+def _put_16bit(dtype: DType) -> list[str]:
+    pack = device[PACKS[dtype]]
     pairs = ", ".join(f"{pack}(y[{e}], y[{e + 1}])" for e in (0, 2, 4, 6))
     return [
         "const unsigned row = here % 16, half = here / 16;",
-        f"stmatrix4(buffer + row * 128 + (((2 * j + half) ^ (row % 8)) << 4), {pairs});",
+        f"{device.stmatrix4}(buffer + row * 128 + (((2 * j + half) ^ (row % 8)) << 4), {pairs});",
     ]
 
 
@@ -94,8 +121,8 @@ def _put_blocks() -> list[str]:
     return [
         "#pragma unroll",
         "for (int n = 0; n < 2; ++n)",
-        f"  store_shared4(buffer + {BLOCK_BYTES} * (2 * j + n) + 16 * here, y[4 * n], y[4 * n + 1],"
-        " y[4 * n + 2], y[4 * n + 3]);",
+        f"  {device.store_shared4}(buffer + {BLOCK_BYTES} * (2 * j + n) + 16 * here, y[4 * n],"
+        " y[4 * n + 1], y[4 * n + 2], y[4 * n + 3]);",
     ]
 
 
@@ -180,20 +207,32 @@ def _block_address(context: Context, added: _Added, row: str, column: str) -> st
     return f"{context.pointer(tensor)} + ({' + '.join(parts)})"
 
 
-def straight_text(
-    context: Context, site: Site, op: Store, entry: RoleEntry, iteration: str
-) -> list[str]:
+def store_text(context: Context, entry: RoleEntry, site: Site) -> list[str]:
+    """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit."""
+    work = _work(context, entry, site)
+    made, store = work.makers.get(work.store.value), work.store
+    assert isinstance(store, ops.VectorStore)
+    whole = work.extent("p") > 1 and not isinstance(made, ops.VectorReduce)
+    blocked = context.module.tensor(store.tensor).blocked
+    looping = context.loop.places[work.op.op] is When.LOOP
+    if store.add and whole and (looping or blocked):
+        return straight_text(context, work, entry, site)
+    return ["{", *indent(direct_text(context, work), 2), "}"]
+
+
+def straight_text(context: Context, work: Work, entry: RoleEntry, site: Site) -> list[str]:
     """What the loop adds, from registers: a thread adds its four elements of each block at once, or
     pairs of neighbours where rows lie as they are.
     """
-    if is_turned(context.layout, op):
-        raise _apart(op)
-    work = _work(context, entry, site)
-    _stored_as(context, op, work)
+    store = work.store
+    assert isinstance(store, ops.VectorStore)
+    if _is_turned(store):
+        raise _apart(store)
+    _stored_as(context, store.tensor, work)
     added = _added(printer(context), work)
     vector = Vector(context, work)
     text = vector.value(work.store.value)
-    groups, blocked = work.extent("g"), printer(context).module.tensor(op.tensor).blocked
+    groups, blocked = work.extent("g"), context.module.tensor(store.tensor).blocked
     lines: list[str] = []
     for b in range(work.extent("b")):
         row = added.block_row(b)
@@ -216,20 +255,22 @@ def straight_text(
             "      const int i = e / 2 % 2;",
             *indent([*vector.scopes.element, f"y[e] = {text};", "(void)i;"], 6),
             "    }",
-            *indent(_ADD_BLOCKS if blocked else _add_each(context, work, added), 4),
+            *indent(_add_blocks() if blocked else _add_each(context, work, added), 4),
             "  }",
             "}",
         ]
-    if takes_turns(context.kernel):
-        exchange = exchange_at(site.document, store_name(context.layout, op))
-        lines = consumer_turn(context, exchange, op, site, iteration, lines)
+    if store.turn is not None:
+        exchange, now = exchange_at(site.document, work.op.op), work.op.iteration
+        lines = consumer_turn(context, exchange, store.turn, site, now, lines)
     return ["{", *indent([*vector.scopes.step, *lines], 2), "}"]
 
 
-_ADD_BLOCKS = [
-    "add_global4(to + 256 * g, y[0], y[1], y[2], y[3]);",
-    "add_global4(to + 256 * g + 128, y[4], y[5], y[6], y[7]);",
-]
+def _add_blocks() -> list[str]:
+    """Both blocks of 8 columns that a thread has of 16."""
+    return [
+        f"{device.add_global4}(to + 256 * g, y[0], y[1], y[2], y[3]);",
+        f"{device.add_global4}(to + 256 * g + 128, y[4], y[5], y[6], y[7]);",
+    ]
 
 
 def _add_each(context: Context, work: Work, added: _Added) -> list[str]:
@@ -255,7 +296,7 @@ def _add_each(context: Context, work: Work, added: _Added) -> list[str]:
         "  const int i = p % 2;",
         f"  const int at = {added.column} + column + 8 * h + 8 * (p / 2);",
         f"  if ({' && '.join(tests)})",
-        f"    add_pair_f32(&{place}, y[2 * p], y[2 * p + 1], {left} - at);",
+        f"    {device.add_pair_f32}(&{place}, y[2 * p], y[2 * p + 1], {left} - at);",
         "}",
     ]
 
@@ -266,17 +307,18 @@ def _put_f32() -> list[str]:
         "#pragma unroll",
         "for (int q = 0; q < 4; ++q) {",
         "  const unsigned down = q % 2 * 8, chunk = 4 * j + q / 2 * 2 + pair / 2;",
-        "  store_shared2(buffer + (row + down) * 128 + ((chunk ^ (row % 8)) << 4) + pair % 2 * 8,",
+        f"  {device.store_shared2}(buffer + (row + down) * 128 + ((chunk ^ (row % 8)) << 4)"
+        " + pair % 2 * 8,",
         "                y[2 * q], y[2 * q + 1]);",
         "}",
     ]
 
 
-def _stored_as(context: Context, op: Store, work: Work) -> DType:
+def _stored_as(context: Context, tensor: str, work: Work) -> DType:
     """The type that is stored: the tensor's."""
-    dtype = context.kernel.tensor(op.tensor).dtype
+    dtype = context.module.tensor(tensor).dtype
     if work.store.dtype is not dtype:
-        raise work.refused(f"{work.store.dtype} stored to {op.tensor}, which is {dtype}")
+        raise work.refused(f"{work.store.dtype} stored to {tensor}, which is {dtype}")
     return dtype
 
 
@@ -288,30 +330,29 @@ def _work(context: Context, entry: RoleEntry, site: Site) -> Work:
     return made.one(found, here=True)
 
 
-def direct_text(context: Context, op: Store, entry: RoleEntry, site: Site) -> list[str]:
-    """A store from registers: rows as vectors, tiles by 16 bytes a thread where they fit."""
-    work = _work(context, entry, site)
+def direct_text(context: Context, work: Work) -> list[str]:
+    """What is stored from where it lies in registers."""
+    store = work.store
+    assert isinstance(store, ops.VectorStore)
     printer(context).refuse_elsewhere(work, work.body)
-    dtype = _stored_as(context, op, work)
-    made = work.makers.get(work.store.value)
+    dtype = _stored_as(context, store.tensor, work)
+    made = work.makers.get(store.value)
     if isinstance(made, ops.VectorReduce):
         return column_sums(context, work, made)
     if work.extent("p") == 1:
         return row_store(context, work)
-    store = work.store
-    assert isinstance(store, ops.VectorStore)
     vector = Vector(context, work)
     text = vector.value(store.value)
     blocks, groups = work.extent("b"), work.extent("g")
     odd = bool(groups % 2)
-    alone = dtype not in PACKS or is_turned(context.layout, op) or store.add
+    alone = dtype not in PACKS or _is_turned(store) or store.add
     kind = "int" if dtype is DType.I32 else "float"
-    alone |= odd and scattered(context.layout, op) is not None
+    alone |= odd and _is_scattered(store)
     wide = 1 if alone or odd else 2
     indices, exists, limit, column = vector.printed.direct_store(store)
     place = context.place(store.tensor, indices), exists, limit, column
     if store.add:
-        write = _add_pairs(context, op, dtype, place)
+        write = _add_pairs(store, dtype, place)
     elif alone:
         write = _write_pairs(dtype, place)
     else:
@@ -348,39 +389,53 @@ def _write_lines(context: Context, dtype: DType, at: Place, wide: int) -> list[s
     columns, of two rows among 16.
     """
     place, exists, limit, column = at
-    how = "stream" if context.layout.config.cta_sync_interval else "store"
+    how = "stream" if context.loop.pace else "store"
     pair = "y[j / 2][j % 2 * 4 + 2 * i" if wide == 2 else "y[0][j % 2 * 4 + j / 2 * 2"
     lines = [
         "uint32_t x[4];",
         "#pragma unroll",
         "for (int j = 0; j < 4; ++j)",
-        f"  x[j] = {PACKS[dtype]}({pair}], {pair} + 1]);",
-        "quad_transpose(x);",
+        f"  x[j] = {device[PACKS[dtype]]}({pair}], {pair} + 1]);",
+        f"{device.quad_transpose}(x);",
         f"const int first = {column} + {16 * wide} * part + 8 * (lane % {2 * wide});",
-        f"if ({exists}) {how}_line(&{place}, x, {limit} - first);",
+        f"if ({exists}) {device[f'{how}_line']}(&{place}, x, {limit} - first);",
     ]
     if wide == 1:
         return ["const int i = lane % 4 / 2;", *lines]
     return ["#pragma unroll", "for (int i = 0; i < 2; ++i) {", *indent(lines, 2), "}"]
 
 
-def _add_pairs(context: Context, op: Store, dtype: DType, at: Place) -> list[str]:
+def _add_pairs(store: ops.VectorStore, dtype: DType, at: Place) -> list[str]:
     """Sums in memory, two neighbours at a time."""
     place, exists, limit, column = at
-    if is_turned(context.layout, op):
-        raise _apart(op)
+    if _is_turned(store):
+        raise _apart(store)
     return [
         "#pragma unroll",
         "for (int u = 0; u < 4; ++u) {",
         "  const int i = u % 2;",
         f"  const int first = {column} + column_of(2 * part, 2 * u);",
         f"  if ({exists} && first < {limit})",
-        f"    add_pair_{dtype}(&{place}, y[0][2 * u], y[0][2 * u + 1], {limit} - first);",
+        f"    {device[f'add_pair_{dtype}']}(&{place}, y[0][2 * u], y[0][2 * u + 1],"
+        f" {limit} - first);",
         "}",
     ]
 
 
-def _apart(op: Store) -> KernelError:
+def _is_scattered(store: ops.VectorStore) -> bool:
+    """Whether a list picks the rows that are stored to."""
+    return any(s.kind is SymKind.VALUE for x in store.at for s in symbols(x))
+
+
+def _is_turned(store: ops.VectorStore) -> bool:
+    """Whether columns of a tile lie apart: as rows, or before the tensor's last axis."""
+    along = linear(inlined_column(store.at[-1]))
+    if along is None or along.factor(COL) != 1:
+        return True
+    return not _is_scattered(store) and not any(ROW in symbols(x) for x in store.at[:-1])
+
+
+def _apart(op: ops.VectorStore) -> KernelError:
     return refusal(
         f"a sum in '{op.tensor}' of tiles whose columns lie apart there",
         op.line,
@@ -423,20 +478,21 @@ def _send_blocks(context: Context, store: ops.BulkStore, source: str) -> list[st
     parts.append(f"({made.text(col)}) * {BLOCK_ROWS}")
     to = f"{context.pointer(found.tensor)} + ({' + '.join(parts)})"
     bytes_ = found.box[-1] // BLOCK_COLUMNS * BLOCK_BYTES
-    return [f"if (lane == 0 && {exists}) bulk_add({to}, {source}, {bytes_});"]
+    return [f"if (lane == 0 && {exists}) {device.bulk_add}({to}, {source}, {bytes_});"]
 
 
-def bulk_store(context: Context, op: Store, entry: BulkStore, site: Site, source: str) -> list[str]:
+def bulk_store(context: Context, entry: BulkStore, site: Site, source: str) -> list[str]:
     """The bulk store of a filled chunk: each warp its 16 rows."""
-    tensor, made = context.kernel.tensor(op.tensor), printer(context)
+    made = printer(context)
     store = made.operation(entry, site)
     assert isinstance(store, ops.BulkStore)
+    found = made.module.map(store.tensor_map)
+    tensor = made.module.tensor(found.tensor)
     if tensor.blocked:
         return _send_blocks(context, store, source)
-    found = made.module.map(store.tensor_map)
     name = context.map_of(tensor, found.box, bounded=found.bounded)
     place = made.coordinates(store.at, found, store.end)
-    config = context.layout.config
-    streams = config.cta_sync_interval and config.l2_evict_last is not None
+    streams = context.loop.pace and context.loop.hints
     how = "add" if store.add else "stream" if streams else "store"
-    return [f"if (lane == 0) tma_{how}_{len(place)}d(&{name}, {source}, {', '.join(place)});"]
+    call = device[f"tma_{how}_{len(place)}d"]
+    return [f"if (lane == 0) {call}(&{name}, {source}, {', '.join(place)});"]

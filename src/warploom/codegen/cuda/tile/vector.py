@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.expressions import BINARY, number, pointwise, wrapped
 from warploom.codegen.cuda.tile.loads import Loads, called, kind_of
@@ -234,7 +235,7 @@ class Vector(Loads):
             self.masked = True
             return f"(!MASKED || {self._condition(asked)}) ? {chosen} : {other}"
         if op.fn is Fn.CAST and op.dtype.is_float and work.fact(op.args[0]).small:
-            return f"small_to_float({self.value(op.args[0])})"
+            return f"{device.small_to_float}({self.value(op.args[0])})"
         args = [self.value(a) for a in op.args]
         whole = op.dtype is DType.I32 and op.fn in (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
         if whole and work.wraps(op.result):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.codegen.cuda.device import device
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned:
@@ -28,7 +30,9 @@ def wait_function(pending: int | None, arrays: tuple[Owned, ...]) -> Wait:
     Without a number it is the fence before products: writes cannot move below it.
     """
     if not arrays:
-        call = "wgmma_fence();" if pending is None else f"wgmma_wait<{pending}>();"
+        call = (
+            f"{device.wgmma_fence}();" if pending is None else f"{device.wgmma_wait}<{pending}>();"
+        )
         return Wait(call=call, functions={})
     shape = "_".join(f"{a.blocks}x{a.registers}" for a in arrays)
     name = f"wgmma_fence_{shape}" if pending is None else f"wgmma_wait_{pending}_{shape}"

@@ -107,6 +107,8 @@ class Work:
         last = self.body[-1]
         if not isinstance(last, ops.VectorStore | ops.VectorStage):
             raise self.refused("no store")
+        if sum(isinstance(op, ops.VectorStore | ops.VectorStage) for op in self.body) > 1:
+            raise self.refused("several stores")
         return last
 
     @property
@@ -286,6 +288,15 @@ class Work:
         first = self.makers.get(op.args[0])
         asked = isinstance(first, ops.VectorIndex) and first.value == NO_MASK
         return op.args[1] if asked else None
+
+    def hides(self) -> bool:
+        """Whether it hides elements by a condition along the loop."""
+        asked = [
+            op.args[0]
+            for op in self.body
+            if isinstance(op, ops.VectorPointwise) and op.fn is Fn.WHERE
+        ]
+        return any(self.fact(x).moves or self.hidden_unless_whole(x) is not None for x in asked)
 
     def conjuncts(self, name: str) -> Iterator[str]:
         """The conditions that all must hold."""

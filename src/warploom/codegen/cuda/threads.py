@@ -1,0 +1,435 @@
+"""Thread programs as CUDA source: one statement of the module, one statement of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from warploom.codegen.cuda import ptx
+from warploom.codegen.cuda.roles import indent
+from warploom.codegen.cuda.tile.expressions import COMBINE, number, pointwise, wrapped
+from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.inline import definition, name_of
+from warploom.codegen.cuda.tile.signature import (
+    C_TYPES,
+    Param,
+    PointerParam,
+    ScalarParam,
+    SizeParam,
+    StrideParam,
+)
+from warploom.codegen.cuda.tile.source import ENTRY, Source
+from warploom.ir import threads as ir
+from warploom.ir.expr import CALLS, PRECEDENCE, Op
+from warploom.ir.module import KernelModule, TensorArg
+from warploom.ir.thread_checks import check_threads, scalar_declared
+from warploom.ir.threads import ArgumentKind, Statement, Term, ThreadProgram, type_of
+from warploom.ir.tile import Inline
+from warploom.ir.types import DType, Fn, Line
+
+WRAPPED = (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
+INTEGERS = (DType.I32, DType.I8, DType.I4)
+SHUFFLES = {
+    ir.Exchange.XOR: "__shfl_xor_sync",
+    ir.Exchange.UP: "__shfl_up_sync",
+    ir.Exchange.DOWN: "__shfl_down_sync",
+    ir.Exchange.LANE: "__shfl_sync",
+}
+HERE = {
+    ir.Here.THREAD: "threadIdx.x",
+    ir.Here.CTA: "blockIdx.x",
+    ir.Here.CTAS: "gridDim.x",
+}
+
+CHOICE, UNARY, ATOM = 0, 8, 9  # how strongly terms bind that are no operators
+SUM = PRECEDENCE[Op.ADD] + 1
+
+
+def emit_threads(module: KernelModule) -> Source:
+    """The CUDA source of a module whose threads run one program."""
+    check_threads(module)
+    assert module.threads is not None
+    return _Printer(module, module.threads).source()
+
+
+class _Printer:
+    def __init__(self, module: KernelModule, program: ThreadProgram) -> None:
+        self.module, self.program = module, program
+        self.registers: ir.Types = {}
+        self.line: Line | None = None  # of the author's, of the statement at hand
+        self.functions: dict[str, Inline] = {}
+        self.covers: dict[str, int] = {}  # bytes of each
+        self.assigned = ir.assigned(program.body)
+
+    def source(self) -> Source:
+        program, kernel = self.program, self.module.kernel
+        shared_bytes = self.module.launch.shared_bytes
+        params = tuple(self.param(a) for a in program.arguments)
+        line = kernel.line
+        text = "\n".join(
+            [
+                f"// Kernel {kernel.name}, {line or 'a tile kernel'}: {program.threads} threads,"
+                f" {program.lanes} to a row.",
+                f'extern "C" __global__ void __launch_bounds__({program.threads}) {ENTRY}(',
+                "    " + ",\n    ".join(p.text for p in params) + ") {",
+                *(["  extern __shared__ uint8_t dynamic_smem[];"] if shared_bytes else []),
+                *indent(self.lines(program.body), 2),
+                "}",
+            ]
+        )
+        written_in = "\n".join(definition(name, code) for name, code in self.functions.items())
+        parts = [ptx.TYPES, helpers_for(text), *([written_in] if written_in else []), text + "\n"]
+        return Source(
+            text="\n".join(parts),
+            entry=ENTRY,
+            params=params,
+            threads=program.threads,
+            shared_bytes=shared_bytes,
+            any_alignment=True,
+            passes=program.rereads,
+        )
+
+    def tensor(self, name: str) -> TensorArg:
+        return self.module.tensor(name)
+
+    def param(self, argument: ir.Argument) -> Param:
+        name = argument.name
+        match argument.kind:
+            case ArgumentKind.POINTER:
+                tensor = self.tensor(name)
+                return PointerParam(
+                    name=pointer(name),
+                    tensor=name,
+                    dtype=tensor.dtype,
+                    written=tensor.access == "out",
+                )
+            case ArgumentKind.STRIDE:
+                axis = argument.axis
+                return StrideParam(name=stride(name, axis), tensor=name, axis=axis)
+            case ArgumentKind.SIZE:
+                return SizeParam(name=length(name), axis=name)
+            case ArgumentKind.SCALAR:
+                dtype = scalar_declared(self.module, name)
+                return ScalarParam(name=scalar(name), parameter=name, dtype=dtype)
+
+    # Statements.
+
+    def lines(self, body: Sequence[Statement]) -> list[str]:
+        return [line for statement in body for line in self.statement(statement)]
+
+    def statement(self, s: Statement) -> list[str]:  # noqa: C901, PLR0911, PLR0912 (a case a kind)
+        match s:
+            case ir.Author():
+                self.line = s.line
+                return []
+            case ir.Declare():
+                return [self.declaration(s)]
+            case ir.View():
+                kind = register_type(s.dtype)
+                self.registers[s.name] = (s.dtype, False)
+                at = f" + {s.offset}" if s.offset else ""
+                return [f"{kind}* const {s.name} = ({kind}*)(dynamic_smem{at});"]
+            case ir.Assign():
+                at = "" if s.index is None else f"[{self.term(s.index)}]"
+                return [f"{s.name}{at} = {self.term(s.value)};"]
+            case ir.Put():
+                return [f"{s.view}[{self.term(s.index)}] = {self.term(s.value)};"]
+            case ir.Fetch():
+                into = s.into if s.index == ir.whole(0) else f"&{s.into}[{self.term(s.index)}]"
+                moved = f"(const void*)({self.address(s.tensor, s.at)})"
+                return [f"load_bytes<{self.bytes(s.tensor, s.width)}>({into}, {moved});"]
+            case ir.Send():
+                source = s.source
+                source = source if s.index == ir.whole(0) else f"&{source}[{self.term(s.index)}]"
+                moved = f"(void*)({self.address(s.tensor, s.at)})"
+                return [f"store_bytes<{self.bytes(s.tensor, s.width)}>({moved}, {source});"]
+            case ir.Covers() | ir.FetchCover() | ir.TakeCovered():
+                return [self.cover(s)]
+            case ir.SendShifted():
+                size = self.bytes(s.tensor, s.width)
+                here, before, after = (self.term(x) for x in (s.here, s.before, s.after))
+                to = self.address(s.tensor, s.at)
+                return [f"store_shifted<{size}>({to}, {s.source}, {here}, {before}, {after});"]
+            case ir.Write():
+                return [f"{self.element(s.tensor, s.at)} = {self.term(s.value)};"]
+            case ir.Merge():
+                kind = self.tensor(s.tensor).dtype
+                place = f"&{self.element(s.tensor, s.at)}"
+                return [f"{s.fn}_element_{kind}({place}, {self.term(s.value)});"]
+            case ir.Barrier():
+                return ["__syncthreads();"]
+            case ir.AwaitKernelBefore():
+                return ["await_kernel_before();"]
+            case ir.Break():
+                return ["break;"]
+            case ir.Continue():
+                return ["continue;"]
+            case ir.Scope():
+                return ["{", *indent(self.lines(s.body), 2), "}"]
+            case ir.If():
+                return self.condition(s)
+            case ir.For():
+                return self.loop(s)
+
+    def declaration(self, s: ir.Declare) -> str:
+        self.registers[s.name] = (s.dtype, s.raw)
+        if s.raw:
+            return f"alignas(16) {C_TYPES[s.dtype]} {s.name}[{s.count}];"
+        many = f"[{s.count}]" if s.count else ""
+        value = "" if s.value is None else f" = {self.term(s.value)}"
+        kept = "" if s.value is None or id(s) in self.assigned else "const "
+        if kept and isinstance(s.value, ir.Number) and not s.holds:
+            kept = "constexpr "
+        return f"{kept}{register_type(s.dtype)} {s.name}{many}{value};"
+
+    def condition(self, s: ir.If) -> list[str]:
+        body = self.lines(s.body)
+        head = f"if ({self.term(s.condition)})"
+        if len(body) == 1 and not s.otherwise:
+            return [f"{head} {body[0]}"]
+        lines = [f"{head} {{", *indent(body, 2)]
+        if s.otherwise:
+            lines += ["} else {", *indent(self.lines(s.otherwise), 2)]
+        return [*lines, "}"]
+
+    def loop(self, s: ir.For) -> list[str]:
+        first = ""
+        if s.first is not None:
+            dtype = DType.U32 if s.unsigned else DType.I32
+            self.registers[s.counter] = (dtype, False)
+            first = f"{register_type(dtype)} {s.counter} = {self.term(s.first)}"
+        end = f"{s.counter} < {self.term(s.end, PRECEDENCE[Op.LT] + 1)}"
+        if s.running is not None:
+            end = f"{self.term(s.running, PRECEDENCE[Op.AND])} && {end}"
+        step = self.term(s.step)
+        more = f"++{s.counter}" if s.step == ir.whole(1) else f"{s.counter} += {step}"
+        head = f"for ({first}; {end}; {more}) {{"
+        return [
+            *(["#pragma unroll"] if s.unroll else []),
+            head,
+            *indent(self.lines(s.body), 2),
+            "}",
+        ]
+
+    # Memory.
+
+    def cover(self, s: ir.Covers | ir.FetchCover | ir.TakeCovered) -> str:
+        """Neighbours at any address: loaded with what is around them, then shifted."""
+        if isinstance(s, ir.Covers):
+            size = s.width * max(1, s.dtype.bits // 8)
+            self.covers[s.name] = size
+            return f"alignas(16) uint32_t {s.name}[{s.count * cover_words(size)}];"
+        name, number_ = (s.into, s.index) if isinstance(s, ir.FetchCover) else (s.cover, s.number)
+        size = self.covers[name]
+        at = f"(const void*)({self.address(s.tensor, s.at)})"
+        place = f"&{name}[{self.term(number_, PRECEDENCE[Op.MUL])} * {cover_words(size)}]"
+        if isinstance(s, ir.FetchCover):
+            return f"load_cover<{size}>({place}, {at});"
+        into, shift = f"&{s.into}[{self.term(s.index)}]", f"(int)((long long)({at}) & 15)"
+        return f"shift_cover<{size}>({into}, {place}, {shift});"
+
+    def bytes(self, tensor: str, width: int) -> int:
+        return width * max(1, self.tensor(tensor).dtype.bits // 8)
+
+    def offset(self, tensor: str, at: tuple[Term, ...]) -> str:
+        """Elements from the tensor's first one; a list without strides begins there."""
+        strided = any(a.kind is ArgumentKind.STRIDE and a.name == tensor
+                      for a in self.program.arguments)  # fmt: skip
+        if not strided:
+            return self.term(at[0])
+        terms = [f"(long long)({self.term(x)}) * {stride(tensor, n)}" for n, x in enumerate(at)]
+        return " + ".join(terms) or "0"
+
+    def element(self, tensor: str, at: tuple[Term, ...]) -> str:
+        return f"{pointer(tensor)}[{self.offset(tensor, at)}]"
+
+    def address(self, tensor: str, at: tuple[Term, ...]) -> str:
+        """Of neighbours along the last axis, whose stride is 1 where they are moved together."""
+        return f"{self.row(tensor, at)} + {self.term(at[-1], SUM)}"
+
+    def row(self, tensor: str, at: tuple[Term, ...]) -> str:
+        """The address of the first element of a row."""
+        terms = [
+            f"(long long)({self.term(x)}) * {stride(tensor, n)}" for n, x in enumerate(at[:-1])
+        ]
+        return f"{pointer(tensor)} + ({' + '.join(terms) or '0'})"
+
+    # Terms.
+
+    def term(self, t: Term, outer: int = 0) -> str:
+        """A term, in brackets where an operator of that strength stands beside it."""
+        text, own = self.shown(t)
+        return f"({text})" if own < outer else text
+
+    def shown(self, t: Term) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 (a case a kind)
+        """A term without brackets, and how strongly it binds."""
+        match t:
+            case ir.Number():
+                text = number(t.value, t.dtype)
+                return text, ATOM if text[0] != "-" else UNARY
+            case ir.Length():
+                return length(t.axis), ATOM
+            case ir.Given():
+                return scalar(t.name), ATOM
+            case ir.Place():
+                return HERE[t.of], ATOM
+            case ir.Reg():
+                return (t.name if t.index is None else f"{t.name}[{self.term(t.index)}]"), ATOM
+            case ir.Arith():
+                return self.arith(t)
+            case ir.Not():
+                return f"!{self.term(t.arg, UNARY)}", UNARY
+            case ir.Within():
+                index, end = self.term(t.index), self.term(t.length, ATOM)
+                return f"(unsigned)({index}) < (unsigned){end}", PRECEDENCE[Op.LT]
+            case ir.Choose():
+                parts = [self.term(x, CHOICE + 1) for x in (t.condition, t.then, t.otherwise)]
+                return "{} ? {} : {}".format(*parts), CHOICE
+            case ir.Function():
+                return self.function(t), ATOM
+            case ir.Join():
+                how = COMBINE[t.fn, t.dtype in INTEGERS]
+                return how.format(self.term(t.a, ATOM), self.term(t.b, ATOM)), CHOICE
+            case ir.Convert():
+                return self.converted(t), UNARY
+            case ir.Decode():
+                return read(t.dtype, self.term(t.arg, ATOM)), ATOM
+            case ir.Encode() if isinstance(t.arg, ir.Number) and not t.arg.value:
+                return f"({C_TYPES[t.dtype]})0", UNARY
+            case ir.Encode():
+                return written(t.dtype, self.term(t.arg, UNARY)), UNARY
+            case ir.Memory():
+                return self.element(t.tensor, t.at), ATOM
+            case ir.Shared():
+                return f"{t.view}[{self.term(t.index)}]", ATOM
+            case ir.Shuffle():
+                return f"{SHUFFLES[t.how]}(~0u, {self.term(t.value)}, {self.term(t.by)})", ATOM
+            case ir.Aligned():
+                return self.aligned(t), PRECEDENCE[Op.AND]
+            case ir.Contiguous():
+                rank = len(self.tensor(t.tensor).axes)
+                return f"{stride(t.tensor, rank - 1)} == 1", PRECEDENCE[Op.EQ]
+            case ir.Covered():
+                row = self.row(t.tensor, t.at)
+                at, size = self.address(t.tensor, t.at), self.bytes(t.tensor, t.width)
+                end = self.term(t.end, SUM)
+                return f"covered({at}, {size}, {row}, {row} + {end})", ATOM
+            case _:
+                raise AssertionError(t)
+
+    def arith(self, t: ir.Arith) -> tuple[str, int]:
+        if t.op in CALLS:
+            name = "divided_down" if t.op is Op.FLOOR_DIV else str(t.op)
+            return f"{name}({self.term(t.a)}, {self.term(t.b)})", ATOM
+        own = PRECEDENCE[t.op]
+        return f"{self.term(t.a, own)} {t.op} {self.term(t.b, own + 1)}", own
+
+    def converted(self, t: ir.Convert) -> str:
+        """A number of the same type is itself."""
+        source = type_of(t.arg, self.registers)
+        return convert(self.term(t.arg, UNARY if t.dtype is source else 0), t.dtype, source)
+
+    def function(self, t: ir.Function) -> str:
+        args = [self.term(a, ATOM) for a in t.args]
+        types = [type_of(a, self.registers) for a in t.args]
+        if t.code is not None:
+            name = name_of(t.code, self.line)
+            self.functions[name] = t.code
+            return f"{name}({', '.join(args)})"
+        if t.dtype is DType.I32 and t.fn in WRAPPED:
+            return wrapped(t.fn, args)
+        if t.fn is Fn.DIV:
+            return f"({args[0]} / {args[1]})"
+        if t.fn in (Fn.MIN, Fn.MAX, Fn.ABS):
+            types = [DType.I32 if x in INTEGERS else x for x in types]
+        return pointwise(t.fn, args, t.dtype, types)
+
+    def aligned(self, t: ir.Aligned) -> str:
+        """Vectors lie at multiples of their bytes if the address and all strides do."""
+        tensor = self.tensor(t.tensor)
+        rank, size = len(tensor.axes), max(1, tensor.dtype.bits // 8)
+        strides = [f"{stride(t.tensor, n)} * {size}" for n in range(rank - 1)]
+        bits = " | ".join([f"(long long){pointer(t.tensor)}", *strides])
+        return f"(({bits}) & {t.bytes - 1}) == 0 && {stride(t.tensor, rank - 1)} == 1"
+
+
+def cover_words(size: int) -> int:
+    """Words of the multiples of 16 bytes that so many bytes lie in."""
+    return size // 4 + 4
+
+
+def pointer(tensor: str) -> str:
+    """The address of a tensor, as a parameter."""
+    return f"ptr_{tensor}"
+
+
+def stride(tensor: str, axis: int) -> str:
+    """The stride of a tensor's axis, as a parameter."""
+    return f"stride_{tensor}_{axis}"
+
+
+def length(axis: str) -> str:
+    """The size of an axis, as a parameter."""
+    return f"len_{axis}"
+
+
+def scalar(name: str) -> str:
+    """A scalar of the call, as a parameter."""
+    return f"arg_{name}"
+
+
+def register_type(dtype: DType) -> str:
+    """The type of a number in the emitted source."""
+    if dtype is DType.U32:
+        return "unsigned"
+    if dtype in INTEGERS:
+        return "int"
+    return "bool" if dtype is DType.BOOL else "float"
+
+
+def read(dtype: DType, text: str) -> str:
+    """An element of memory as a number."""
+    match dtype:
+        case DType.BF16 | DType.F16:
+            return f"from_{dtype}({text})"
+        case DType.E4M3 | DType.E5M2:
+            return f"unpack_{dtype}({text}, 0)"
+        case DType.BOOL:
+            return f"({text} != 0)"
+        case _:
+            return text
+
+
+def written(dtype: DType, text: str) -> str:
+    """A number as an element of memory: rounded to nearest."""
+    match dtype:
+        case DType.F32 | DType.I32:
+            return text
+        case DType.I8:
+            return f"(signed char)({text})"
+        case DType.BOOL:
+            return f"(uint8_t)({text})"
+        case _:
+            return f"to_{dtype}({text})"
+
+
+def convert(text: str, to: DType, source: DType) -> str:  # noqa: PLR0911 (one line a type)
+    """A number as one of another type, held in a register."""
+    if to is source:
+        return text
+    match to:
+        case DType.U32:
+            return f"(unsigned)({text})"
+        case DType.I32:
+            return f"__float2int_rz({text})" if source.is_float else f"(int)({text})"
+        case DType.I8 | DType.I4:
+            least, most = (-128, 127) if to is DType.I8 else (-8, 7)
+            whole = f"__float2int_rz({text})" if source.is_float else f"(int)({text})"
+            return f"min(max({whole}, {least}), {most})"
+    number_ = text if source.is_float else f"(float)({text})"
+    match to:
+        case DType.BF16 | DType.F16:
+            return f"round_{to}({number_})"
+        case DType.E4M3 | DType.E5M2:
+            return f"unpack_{to}(to_{to}({number_}), 0)"
+        case _:
+            return number_

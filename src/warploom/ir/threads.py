@@ -1,0 +1,685 @@
+"""Thread programs: what one thread of a block does, statement by statement, with typed terms.
+
+Kernels that have no pipeline are written so: there are no roles, rings or copies, all threads of a
+block run one program. Registers are declared with their type (``raw``: elements as they lie in
+memory), memory is named by tensor and coordinates, shared memory by declared views of it. A term
+has no effect; what it reads of memory it reads when it is evaluated, and only by threads for which
+the condition in front of it (``Choose``, ``&&``) holds.
+
+Whole numbers have 32 bits and wrap; ``/`` and ``%`` truncate as the machine's. All threads of a
+block meet at a ``Barrier``; between two of them shared memory must not be written by one thread and
+touched by another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from warploom.ir.expr import DIVISIONS, Op, apply_op
+from warploom.ir.tile import Inline
+from warploom.ir.types import DType, Fn, Line
+
+# Terms.
+
+
+class Term:
+    """Base of all terms; Python's operators build those of whole numbers."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Term | int) -> Term:
+        return arith(Op.ADD, self, other)
+
+    def __radd__(self, other: int) -> Term:
+        return arith(Op.ADD, whole(other), self)
+
+    def __sub__(self, other: Term | int) -> Term:
+        return arith(Op.SUB, self, other)
+
+    def __rsub__(self, other: int) -> Term:
+        return arith(Op.SUB, whole(other), self)
+
+    def __mul__(self, other: Term | int) -> Term:
+        return arith(Op.MUL, self, other)
+
+    def __floordiv__(self, other: Term | int) -> Term:
+        """Truncating division (the operator is Python's, the meaning the machine's)."""
+        return arith(Op.DIV, self, other)
+
+    def __mod__(self, other: Term | int) -> Term:
+        """Truncating remainder."""
+        return arith(Op.MOD, self, other)
+
+    def __lt__(self, other: Term | int) -> Term:
+        return arith(Op.LT, self, other)
+
+    def __le__(self, other: Term | int) -> Term:
+        return arith(Op.LE, self, other)
+
+    def __ge__(self, other: Term | int) -> Term:
+        return arith(Op.GE, self, other)
+
+    def eq(self, other: Term | int) -> Term:
+        """Whether both are equal (``==`` compares the trees)."""
+        return arith(Op.EQ, self, other)
+
+    def __and__(self, other: Term) -> Term:
+        return Arith(Op.AND, self, other)
+
+    def __or__(self, other: Term) -> Term:
+        return Arith(Op.OR, self, other)
+
+
+class Here(StrEnum):
+    """Numbers that a thread has from its launch."""
+
+    THREAD = "tid"
+    CTA = "cta"
+    CTAS = "ctas"
+
+
+class Exchange(StrEnum):
+    """How a thread names the one of its warp whose number it takes."""
+
+    XOR = "xor"
+    UP = "up"
+    DOWN = "down"
+    LANE = "lane"
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Term):
+    """A constant."""
+
+    value: float | int | bool
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Length(Term):
+    """The size of a named axis."""
+
+    axis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Term):
+    """A scalar of the call."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Term):
+    """The number of this thread, of its CTA, or how many CTAs there are."""
+
+    of: Here
+
+
+@dataclass(frozen=True, slots=True)
+class Reg(Term):
+    """A register, or an element of a register array."""
+
+    name: str
+    index: Term | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arith(Term):
+    """Whole numbers and conditions: indices, bounds, predicates. ``&&`` and ``||`` evaluate their
+    right side only where the left one does not decide.
+    """
+
+    op: Op
+    a: Term
+    b: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Term):
+    """A condition that does not hold."""
+
+    arg: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Within(Term):
+    """``0 <= index < length``."""
+
+    index: Term
+    length: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Choose(Term):
+    """``then`` where the condition holds, else ``otherwise``; the other one is not evaluated."""
+
+    condition: Term
+    then: Term
+    otherwise: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Term):
+    """A function of the table of elementwise functions; ``code``: of ``Fn.INLINE``, what it is."""
+
+    fn: Fn
+    args: tuple[Term, ...]
+    dtype: DType
+    code: Inline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Term):
+    """Two elements of a reduction joined."""
+
+    fn: Fn
+    a: Term
+    b: Term
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Convert(Term):
+    """A number as one of another type, held in a register."""
+
+    arg: Term
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Decode(Term):
+    """An element as it lies in memory, as a number."""
+
+    arg: Term
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Encode(Term):
+    """A number as an element of memory: rounded to nearest."""
+
+    arg: Term
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Memory(Term):
+    """An element of a tensor, as it lies in memory."""
+
+    tensor: str
+    at: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared(Term):
+    """An element of shared memory, by a declared view."""
+
+    view: str
+    index: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle(Term):
+    """What another thread of the warp has; all 32 take part."""
+
+    how: Exchange
+    value: Term
+    by: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned(Term):
+    """Whether every row of a tensor begins at a multiple of so many bytes, without gaps inside."""
+
+    tensor: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contiguous(Term):
+    """Whether the elements of a tensor's last axis lie one after the other."""
+
+    tensor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Covered(Term):
+    """Whether the multiples of 16 bytes that ``width`` neighbours lie in are bytes of their row,
+    whose elements ``end`` ends.
+    """
+
+    tensor: str
+    at: tuple[Term, ...]
+    width: int
+    end: Term
+
+
+TERMS: tuple[type[Term], ...] = (
+    Number, Length, Given, Place, Reg, Arith, Not, Within, Choose, Function, Join, Convert, Decode,
+    Encode, Memory, Shared, Shuffle, Aligned, Contiguous, Covered,
+)  # fmt: skip
+
+
+def whole(value: int) -> Number:
+    """A whole number."""
+    return Number(value, DType.I32)
+
+
+def lift(value: Term | int) -> Term:
+    """A term of a number, or the term itself."""
+    return whole(value) if isinstance(value, int) else value
+
+
+def arith(op: Op, a: Term | int, b: Term | int) -> Term:
+    """An operation; sums with 0 and products with 1 are their other operand."""
+    left, right = lift(a), lift(b)
+    if isinstance(left, Number) and isinstance(right, Number):
+        one, two = int(left.value), int(right.value)
+        if (two or op not in DIVISIONS) and op not in CONDITIONS:
+            return whole(apply_op(op, one, two))
+    if op in (Op.ADD, Op.SUB) and right == whole(0):
+        return left
+    if op is Op.ADD and left == whole(0):
+        return right
+    if op in (Op.MUL, Op.DIV) and right == whole(1):
+        return left
+    if op is Op.MUL and left == whole(1):
+        return right
+    return Arith(op, left, right)
+
+
+CONDITIONS = frozenset({Op.LT, Op.LE, Op.GE, Op.EQ, Op.NE, Op.AND, Op.OR})
+
+
+def every(conditions: list[Term]) -> Term | None:
+    """All of them; None of none."""
+    made: Term | None = None
+    for condition in conditions:
+        made = condition if made is None else made & condition
+    return made
+
+
+# Statements.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """The statements that follow are of this line of the author's."""
+
+    line: Line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declare:
+    """A register, or ``count`` of them; ``raw``: elements as they lie in memory. Without a value it
+    holds nothing yet. ``holds``: the value of the tile IR that it is.
+    """
+
+    name: str
+    dtype: DType
+    value: Term | None = None
+    count: int = 0
+    raw: bool = False
+    holds: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Shared memory from a byte on as ``count`` elements of a type."""
+
+    name: str
+    dtype: DType
+    offset: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assign:
+    """A register, or an element of an array, takes a value."""
+
+    name: str
+    value: Term
+    index: Term | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Put:
+    """An element of shared memory takes a value."""
+
+    view: str
+    index: Term
+    value: Term
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetch:
+    """``width`` neighbours of a tensor's last axis, into raw registers from ``index`` on."""
+
+    into: str
+    index: Term
+    tensor: str
+    at: tuple[Term, ...]
+    width: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send:
+    """Raw registers from ``index`` on, to ``width`` neighbours of a tensor's last axis."""
+
+    tensor: str
+    at: tuple[Term, ...]
+    source: str
+    index: Term
+    width: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Covers:
+    """Registers for the multiples of 16 bytes that ``width`` neighbours of a type lie in, ``count``
+    times.
+    """
+
+    name: str
+    dtype: DType
+    width: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchCover:
+    """What neighbours at any address lie in, into cover number ``index``."""
+
+    into: str
+    index: Term
+    tensor: str
+    at: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeCovered:
+    """The neighbours at an address, out of cover number ``number`` that was fetched there, into raw
+    registers from ``index`` on.
+    """
+
+    into: str
+    index: Term
+    cover: str
+    number: Term
+    tensor: str
+    at: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendShifted:
+    """As ``Send``, to any address: every lane of a warp comes here, and stores multiples of 16
+    bytes that begin with the last bytes of the lane ``before`` it; the lane ``after`` does so with
+    its own. What no lane moves so is stored element by element. ``here``: the lane has something.
+    """
+
+    tensor: str
+    at: tuple[Term, ...]
+    source: str
+    width: int
+    here: Term
+    before: Term
+    after: Term
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """An element of a tensor takes a value, as it lies in memory."""
+
+    tensor: str
+    at: tuple[Term, ...]
+    value: Term
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """An element of a tensor is joined with a number, as one operation of memory."""
+
+    fn: Fn
+    tensor: str
+    at: tuple[Term, ...]
+    value: Term
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Barrier:
+    """All threads of the block have come here, and see what each wrote before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitKernelBefore:
+    """What the kernel before this one in its stream wrote is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Break:
+    """Leaves the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continue:
+    """Goes on with the next turn of the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What is declared in it is gone after it."""
+
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class If:
+    """Statements of the threads for which a condition holds, and of the others."""
+
+    condition: Term
+    body: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class For:
+    """``for (counter = first; running && counter < end; counter += step)``, all evaluated every
+    turn. Without ``first`` the counter is a register that was declared before, and stays.
+    ``unsigned``: of the counter. ``unroll``: a hint.
+    """
+
+    counter: str
+    first: Term | None
+    end: Term
+    step: Term
+    body: tuple[Statement, ...]
+    running: Term | None = None
+    unsigned: bool = False
+    unroll: bool = False
+
+
+Statement = (
+    Author | Declare | View | Covers | Assign | Put | Fetch | FetchCover | TakeCovered | Send
+    | SendShifted | Write | Merge | Barrier | AwaitKernelBefore | Break | Continue | Scope | If
+    | For
+)  # fmt: skip
+
+
+class ArgumentKind(StrEnum):
+    """What a parameter of the launch is."""
+
+    POINTER = "pointer"
+    STRIDE = "stride"
+    SIZE = "size"
+    SCALAR = "scalar"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """A parameter: of a tensor its address or the stride of an axis, the size of a named axis, or
+    a scalar.
+    """
+
+    kind: ArgumentKind
+    name: str
+    axis: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadProgram:
+    """The program of every thread of a block. ``lanes`` neighbouring threads share a row.
+    ``rereads``: inputs may be read again after outputs were written. ``extents``: elements of tiles
+    and steps, by variable.
+    """
+
+    threads: int
+    lanes: int
+    arguments: tuple[Argument, ...]
+    body: tuple[Statement, ...]
+    rereads: bool = False
+    extents: tuple[tuple[str, int], ...] = ()
+
+
+# Walks.
+
+
+def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """All statements, those inside after the one they are in."""
+    for statement in body:
+        yield statement
+        match statement:
+            case Scope() | For():
+                yield from statements(statement.body)
+            case If():
+                yield from statements(statement.body)
+                yield from statements(statement.otherwise)
+
+
+def terms_of(statement: Statement) -> tuple[Term, ...]:  # noqa: PLR0911 (one line a kind)
+    """The terms of a statement itself, not of those inside it."""
+    match statement:
+        case Declare():
+            return () if statement.value is None else (statement.value,)
+        case Assign():
+            return (*_some(statement.index), statement.value)
+        case Put():
+            return (statement.index, statement.value)
+        case Fetch() | Send() | FetchCover():
+            return (statement.index, *statement.at)
+        case TakeCovered():
+            return (statement.index, statement.number, *statement.at)
+        case SendShifted():
+            return (*statement.at, statement.here, statement.before, statement.after)
+        case Write() | Merge():
+            return (*statement.at, statement.value)
+        case If():
+            return (statement.condition,)
+        case For():
+            return (
+                *_some(statement.first), statement.end, statement.step, *_some(statement.running),
+            )  # fmt: skip
+        case _:
+            return ()
+
+
+def _some(term: Term | None) -> tuple[Term, ...]:
+    return () if term is None else (term,)
+
+
+def parts(term: Term) -> tuple[Term, ...]:  # noqa: C901, PLR0911 (one line a kind)
+    """The terms that a term is made of."""
+    match term:
+        case Arith() | Join():
+            return (term.a, term.b)
+        case Not() | Convert() | Decode() | Encode():
+            return (term.arg,)
+        case Reg():
+            return _some(term.index)
+        case Within():
+            return (term.index, term.length)
+        case Choose():
+            return (term.condition, term.then, term.otherwise)
+        case Function():
+            return term.args
+        case Memory():
+            return term.at
+        case Covered():
+            return (*term.at, term.end)
+        case Shared():
+            return (term.index,)
+        case Shuffle():
+            return (term.value, term.by)
+        case _:
+            return ()
+
+
+def nodes(term: Term) -> Iterator[Term]:
+    """A term and all that it is made of."""
+    waiting = [term]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += reversed(parts(one))
+
+
+def assigned(body: tuple[Statement, ...]) -> frozenset[int]:
+    """The declarations (by ``id``) of registers that take another value later."""
+    found: set[int] = set()
+
+    def scan(body: tuple[Statement, ...], outer: dict[str, int]) -> None:
+        names = dict(outer)
+        for s in body:
+            match s:
+                case Declare():
+                    names[s.name] = id(s)
+                case Assign():
+                    found.add(names.get(s.name, 0))
+                case Scope():
+                    scan(s.body, names)
+                case For():
+                    if s.first is None:
+                        found.add(names.get(s.counter, 0))
+                        scan(s.body, names)
+                    else:
+                        scan(s.body, names | {s.counter: 0})
+                case If():
+                    scan(s.body, names)
+                    scan(s.otherwise, names)
+
+    scan(body, {})
+    return frozenset(found)
+
+
+Types = dict[str, tuple[DType, bool]]
+
+
+def type_of(term: Term, registers: Types) -> DType:  # noqa: C901, PLR0911 (one line a kind)
+    """The type of a number; ``registers``: what names were declared as."""
+    match term:
+        case Number() | Given() | Function() | Join() | Convert() | Decode() | Encode():
+            return term.dtype
+        case Length():
+            return DType.I32
+        case Place():
+            return DType.U32
+        case Reg():
+            return registers[term.name][0]
+        case Shared():
+            return registers[term.view][0]
+        case Arith() if term.op in CONDITIONS:
+            return DType.BOOL
+        case Arith():
+            # As in C: with a number that has no sign the other one loses its own.
+            types = (type_of(term.a, registers), type_of(term.b, registers))
+            return DType.U32 if DType.U32 in types else DType.I32
+        case Not() | Within() | Aligned() | Contiguous() | Covered():
+            return DType.BOOL
+        case Choose():
+            return type_of(term.then, registers)
+        case Shuffle():
+            return type_of(term.value, registers)
+        case _:
+            raise KeyError(term)

@@ -1,0 +1,86 @@
+"""Thread programs with one thing wrong: what the verifiers must find."""
+
+from dataclasses import fields, is_dataclass, replace
+
+from warploom.ir import threads as ir
+from warploom.ir.expr import Op
+from warploom.ir.types import DType
+
+
+def places(value, path=()):
+    """Every node of a program with where it is, statements and terms."""
+    if isinstance(value, tuple):
+        for i, x in enumerate(value):
+            yield from places(x, (*path, i))
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield path, value
+        for f in fields(value):
+            yield from places(getattr(value, f.name), (*path, f.name))
+
+
+def with_other(value, path, new):
+    """A program with another node at a place; ``new`` is a tuple of what stands there in a body."""
+    if not path:
+        return new
+    first, *rest = path
+    if isinstance(value, tuple):
+        if rest or not isinstance(new, tuple):
+            return (*value[:first], with_other(value[first], rest, new), *value[first + 1 :])
+        return (*value[:first], *new, *value[first + 1 :])
+    return replace(value, **{first: with_other(getattr(value, first), rest, new)})
+
+
+def mutants(module):
+    """Modules that differ in one place, with what was done."""
+    body = module.threads.body
+    for path, node in places(body):
+        for what, new in _changes(node, path):
+            yield (
+                f"{what} at {path}",
+                replace(module, threads=replace(module.threads, body=with_other(body, path, new))),
+            )
+
+
+def _changes(node, path):
+    inside = path and path[-1] != "body" and isinstance(path[-1], int)
+    match node:
+        case ir.Barrier():
+            yield "barrier removed", ()
+        case ir.Write() | ir.Send():
+            yield "store dropped", ()
+            yield "store doubled", (node, node)
+            for n, x in enumerate(node.at):
+                at = (*node.at[:n], x + 1, *node.at[n + 1 :])
+                yield f"store one further along axis {n}", replace(node, at=at)
+        case ir.Merge():
+            yield "sum dropped", ()
+            yield "sum doubled", (node, node)
+        case ir.Put():
+            yield "shared store dropped", ()
+            yield "shared store one further", replace(node, index=node.index + 1)
+        case ir.Fetch():
+            yield "load dropped", ()
+            yield "load one register further", replace(node, index=node.index + 1)
+        case ir.Memory() if inside is not None:
+            for n, x in enumerate(node.at):
+                at = (*node.at[:n], x + 1, *node.at[n + 1 :])
+                yield f"load one further along axis {n}", ir.Memory(node.tensor, at)
+        case ir.Shared():
+            yield "shared load one further", ir.Shared(node.view, node.index + 1)
+        case ir.Shuffle(how=ir.Exchange.XOR):
+            yield "shuffle with another lane", ir.Shuffle(node.how, node.value, ir.whole(0))
+        case ir.Arith(op=Op.LT):
+            yield "< made <=", ir.Arith(Op.LE, node.a, node.b)
+            yield "condition dropped", ir.Arith(Op.EQ, ir.whole(0), ir.whole(0))
+        case ir.Arith(op=Op.EQ):
+            yield "condition dropped", ir.Arith(Op.EQ, ir.whole(0), ir.whole(0))
+        case ir.If():
+            yield (
+                "branch taken by all",
+                replace(node, condition=ir.Number(True, DType.BOOL), otherwise=()),
+            )
+            yield "branch taken by none", replace(node, condition=ir.Number(False, DType.BOOL))
+        case ir.Assign():
+            yield "assignment dropped", ()
+        case ir.For() if node.unroll and isinstance(node.end, ir.Number) and node.end.value > 1:
+            yield "one turn less", replace(node, end=ir.whole(int(node.end.value) - 1))
