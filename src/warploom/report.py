@@ -187,6 +187,7 @@ class CodeReport:
     orders of draws, missing facts), ``never_run`` instructions that no launch reached,
     ``unsupported`` the first instruction that is not modelled, with its line, ``error`` why a file
     or launch cannot be read. ``figures`` are counts (instructions, seconds, bytes moved).
+    ``without``: axioms, and the verdict with each of them turned off, where that is another one.
     """
 
     file: str
@@ -198,6 +199,7 @@ class CodeReport:
     unsupported: str = ""
     error: str = ""
     not_judged: tuple[str, ...] = ()
+    without: tuple[tuple[str, str], ...] = ()
     figures: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -234,6 +236,10 @@ class CodeReport:
         """The report as readable lines."""
         name = f"{self.file}: {self.entry}" if self.entry else self.file
         lines = [f"{name}: {self.verdict.value} ({len(self.defects())} finding(s))"]
+        lines += [
+            f"with the axiom {axiom} turned off ({axiom}=off): {verdict}"
+            for axiom, verdict in self.without
+        ]
         if self.error:
             lines.append(self.error)
         if self.unsupported:
@@ -272,6 +278,8 @@ class CodeReport:
             "findings": [f.to_json() for f in self.findings],
             "never_run": list(self.never_run),
         }
+        if self.without:
+            found["without"] = dict(self.without)
         if self.unsupported:
             found["unsupported"] = self.unsupported
         if self.error:

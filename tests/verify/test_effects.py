@@ -14,6 +14,7 @@ from warploom.errors import BackendError
 from warploom.interp.dataflow import verify_dataflow
 from warploom.ir import KernelModule, operations as ops
 from warploom.ir.expr import lift
+from warploom.ir.module import TileLoop
 from warploom.ir.operations import VectorKind
 from warploom.ir.tile import Kernel
 from warploom.kernels.grouped import grouped
@@ -101,3 +102,10 @@ def test_who_rests_in_a_tile_has_no_rows_there() -> None:
     less = replace(consumer, works=replace(consumer.works, b=lift(consumer.works.b - 64)))
     roles = tuple(less if r is consumer else r for r in right.roles)
     assert verify_dataflow(replace(right, roles=roles), classes=2).verdict == "wrong"
+
+
+def test_a_loop_along_an_axis_that_no_tensor_has_is_found() -> None:
+    right = module("gemm")
+    for axis in ("", "nowhere"):
+        found = changed(right, TileLoop, lambda x, axis=axis: replace(x, axis=axis))
+        assert any("along the axis" in x.what for x in wrong(found))

@@ -212,7 +212,9 @@ def sweep_of(*choices: list[Any] | None) -> Sweep:
     return Sweep(
         schedules=_known(schedule, ("pingpong", "fourwave"), default.schedules, "--schedule"),
         tiles=tuple(parse_tile(t, "bf16") for t in tile) if tile else default.tiles,
-        dtypes=_known(dtype, ("bf16", "fp8"), default.dtypes, "--dtype"),
+        dtypes=_known(
+            [element_type(d).value for d in dtype or ()], ("bf16", "fp8"), default.dtypes, "--dtype"
+        ),
         strategies=_known(
             strategy,
             tuple(s.name for s in SchedulingStrategy if s.name in default.strategies),

@@ -64,8 +64,11 @@ class Dtype(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> "Dtype | None":
         short = {DType.BF16: "bf16", DType.F16: "fp16", DType.E4M3: "fp8"}
+        name = str(value).lower()
+        if name in list(cls):
+            return cls(name)
         try:
-            return cls(short[DType(str(value))])
+            return cls(short[DType(name)])
         except (KeyError, ValueError):
             return None
 

@@ -81,6 +81,7 @@ if TYPE_CHECKING:  # loaded where they are used: most processes need none of the
 
 MOST_TRIED = 8
 MOST_SMALL = 2  # configurations of the smallest arrays that are tried where all others spill
+MOST_OWN = 4  # of the model, where a measured one spills in a form that nobody measured
 SPILL_BYTES = 16  # that are stored and loaded of a register that is spilled, at the least
 MOST_LIKENED = 2  # configurations of a similar kernel that are tried before the model's
 MOST_EXECUTED = 1_000_000  # instructions of all warps, where code is compared with its kernel
@@ -91,7 +92,7 @@ SOLVE = ModuloOptions(
     optimise_work=0.3,
     work=16.0,
     gap=0.01,
-    gap_work=1.0,
+    gap_work=0.5,
     explain=False,
 )
 RESERVED_BYTES = 1024  # of shared memory, for the system, in every CTA
@@ -538,8 +539,8 @@ class Compiled:
     ) -> Iterator[KernelConfig]:
         """Configurations to be built one after the other, by what became of those before.
 
-        Where one spilled, others that put as much on registers wait until the rest is tried. At the
-        end, fewer products in flight, and where all spilled, what puts least on registers.
+        Where one spilled, others that put as much on registers wait until the rest is tried. Where
+        all did, what puts least on registers. Where ptxas serialised products, fewer in flight.
         """
         pressure = {choice.config: choice.pressure for choice in self.choices}
         tried: list[KernelConfig] = []
@@ -555,12 +556,36 @@ class Compiled:
             yield choice.config
         more = late[: MOST_TRIED - len(tried)]
         yield from more
-        made = {b.config for b in (*spilled, *serialised)}
-        again = [t for t in (*tried, *more) if t in made and not t.drain_mma]
-        yield from (replace(t, drain_mma=True) for t in again)
         if spilled:
             left = [c for c in pressure if c not in (*tried, *more)]
             yield from sorted(left, key=lambda c: pressure[c])[:MOST_SMALL]
+            yield from self._unpinned(spilled)
+        made = {b.config for b in serialised}
+        again = [t for t in (*tried, *more) if t in made and not t.drain_mma]
+        yield from (replace(t, drain_mma=True) for t in again)
+
+    def _unmeasured(self, built: Built) -> bool:
+        """Whether pins leave open that the loop comes in parts, as it does in a build: parts have
+        code of their own, that those who measured the pins did not see.
+        """
+        return bool(self.pins) and "split_k" not in self.pins and built.config.split_k > 1
+
+    @property
+    def spills_in_parts(self) -> bool:
+        """Whether registers are spilled in code that nobody measured."""
+        return not self.built.cubin.report.kept and self._unmeasured(self.built)
+
+    def _unpinned(self, spilled: Sequence[Built]) -> tuple[KernelConfig, ...]:
+        """The model's own choices, where what was measured spills in a form that was not: with its
+        loop in parts.
+        """
+        if self._pinned or not any(map(self._unmeasured, spilled)):
+            return ()
+        free = {n: v for n, v in self.pins.items() if n == "unroll"}
+        own = choose(self.rewritten, self.sizes, pins=free, target=self.target)
+        known = {c.config: c.pressure for c in self.choices}
+        least = min(known.get(b.config, 0) - _beyond(b) for b in spilled)
+        return tuple(c.config for c in own if c.pressure <= least)[:MOST_OWN]
 
     def _build_without_products(self) -> Built | None:
         found = self.without_products()

@@ -377,6 +377,11 @@ def operands(op: Op) -> tuple[str, ...]:  # noqa: PLR0911 (one line a kind of op
             return ()
 
 
+def line_of(op: Op) -> Line | None:
+    """The author's line of an op."""
+    return op.line if isinstance(op, Loop | Store) else op.result.line
+
+
 def results(op: Op) -> tuple[Value, ...]:
     """The values an op defines for what follows it."""
     if isinstance(op, Loop):

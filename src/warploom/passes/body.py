@@ -22,7 +22,6 @@ from warploom.ir.tile import (
     Fn,
     Indices,
     Kernel,
-    Line,
     Load,
     Loop,
     Op,
@@ -36,6 +35,7 @@ from warploom.ir.tile import (
     Value,
     Walk,
     Whole,
+    line_of as line_of,  # noqa: PLC0414 (a name of this module, too)
     merges_indices,
     operands,
     results,
@@ -339,11 +339,6 @@ def other_extent(kernel: Kernel, var: str, step: int, most: int | None = None) -
 def made_by(op: Op) -> str | None:
     """The name of the value an op defines; None for stores and loops."""
     return None if isinstance(op, Loop | Store) else op.result.name
-
-
-def line_of(op: Op) -> Line | None:
-    """The author's line of an op."""
-    return op.line if isinstance(op, Loop | Store) else op.result.line
 
 
 def only_products(body: Body) -> bool:

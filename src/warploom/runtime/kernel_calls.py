@@ -512,7 +512,8 @@ def _compiled(
 
 def compiled_or_chosen(request: Request) -> Compiled:
     """With what is pinned; with what was measured for kernels of its kind, unless this one has no
-    place for it: then with another order of its own, or with nothing of it.
+    place for it: then with another order of its own, or with nothing of it. Nor where it spills
+    with its loop in parts, which nobody measured.
     """
     kernel, sizes, pins, positive = request.kernel, request.sizes, request.pins, request.positive
     warns = not is_shipped(request.origin.tile_kernel)
@@ -523,6 +524,8 @@ def compiled_or_chosen(request: Request) -> Compiled:
     for mine in alternatives(request.measured()):
         made = _compiled(kernel, sizes, mine, positive, warns)
         with suppress(BackendError, GeometryError, KernelError, SchedulingError):
-            made.built  # noqa: B018 (kept)
-            return made
+            if not made.spills_in_parts:
+                return made
+            own = _compiled(kernel, sizes, (), positive, warns)
+            return own if own.spill_bytes < made.spill_bytes else made
     return _compiled(kernel, sizes, (), positive, warns)

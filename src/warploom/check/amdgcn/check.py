@@ -137,7 +137,8 @@ class _Check:
             f"{stated('counter_stall', on=True)} Turned off, the verdict is {other.verdict.value}."
         )
         kept = tuple(a for a in made.assumes if not a.startswith("counter_stall"))
-        return dataclasses.replace(made, assumes=(*kept, line))
+        without = (*made.without, ("counter_stall", other.verdict.value))
+        return dataclasses.replace(made, assumes=(*kept, line), without=without)
 
     def _drawn(self, machine: Machine) -> bool:
         """Whether values depend on the order of waves by design."""
@@ -317,7 +318,7 @@ class _Check:
             for i, ran in zip(self.kernel.instructions, self.ran, strict=True)
             if not ran and not i.mnemonic.startswith(("s_nop", "s_code_end", "s_endpgm"))
         ]
-        return CodeReport(
+        made = CodeReport(
             file=self.file,
             entry=self.kernel.name,
             findings=tuple(kept),
@@ -327,11 +328,14 @@ class _Check:
             unsupported=self._unsupported,
             figures=self.figures,
         )
+        others = {f.axiom: f.kind.value for f in reversed(off)} if made.clean else {}
+        return dataclasses.replace(made, without=tuple(sorted(others.items())))
 
     def _stated(self, name: str, off: list[CodeFinding]) -> str:
         line = stated(name, on=self.axioms.get(name))
-        if any(f.axiom == name for f in off):
-            line += f" Turned off, the verdict is {off[0].kind.value}."
+        kind = next((f.kind for f in off if f.axiom == name), None)
+        if kind is not None:
+            line += f" Turned off, the verdict is {kind.value}."
         elif name == "vm_order" and self.axioms.get(name, True):
             line += " Turned off, the verdict is the same."
         return line

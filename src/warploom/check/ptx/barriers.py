@@ -89,6 +89,11 @@ class WaitPhase:
         )
 
 
+def _phase(number: int) -> str:
+    """A phase by its number; a wait for parity 1 of a fresh barrier is for the one before."""
+    return f"phase {number}" if number >= 0 else "the phase before the first"
+
+
 def _complete(b: MBarrier, parity: int) -> bool:
     if parity < 0:
         return b.phase > ~parity
@@ -599,15 +604,14 @@ class Barriers(Loads):
                     g,
                     pc,
                     f"phase {barrier.phase} of {barrier.name} can complete before a waiter "
-                    "has looked "
-                    f"for phase {barrier.phase - 1}: a parity tells two phases apart only, so the "
-                    "waiter then waits for a phase it was not meant to wait for",
+                    f"has looked for {_phase(barrier.phase - 1)}: a parity tells two phases apart "
+                    "only, so the waiter then waits for a phase it was not meant to wait for",
                     "let the waiter signal (arrive) after its wait, and wait for that before "
                     "completing the next phase; a thread that does nothing with what it waited "
                     "for need not wait",
                     witness=(
                         "1. the waiter is held up in front of its wait",
-                        f"2. phases {barrier.phase - 1} and {barrier.phase} complete",
+                        f"2. {_phase(barrier.phase - 1)} and phase {barrier.phase} complete",
                         "3. the waiter finds the parity of the phase before and waits on",
                     ),
                     axiom="late_waiters",
@@ -679,7 +683,7 @@ class Barriers(Loads):
                 barrier.origin or place(self, g.warp, pc, None, g.lanes),
                 g,
                 pc,
-                f"the wait for phase {int(meant.min())} of {barrier.name} comes when phase "
+                f"the wait for {_phase(int(meant.min()))} of {barrier.name} comes when phase "
                 f"{barrier.phase - 1} is already complete: the parity tells two phases apart only",
                 "let the waiter signal after its wait before the next phase can complete",
                 witness=(

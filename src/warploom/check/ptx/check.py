@@ -159,11 +159,11 @@ def _both(
         found = other(name)
         kept = {_key(f) for f in found.findings}
         findings = tuple(
-            f if f.axiom or f.kind is Verdict.NOTE or _key(f) in kept else replace(f, axiom=name)
+            f if f.axiom or f.kind is Verdict.NOTE or _key(f) in kept else _resting_on(name, f)
             for f in made.findings
         )
         made = replace(made, findings=findings)
-        if found.verdict is made.verdict:
+        if found.clean == made.clean:  # one order is run here: which defect it shows says little
             continue
         codes = ", ".join(
             f"{f.code} at line{'s' * (len(f.events) > 1)} "
@@ -173,8 +173,18 @@ def _both(
         line = f"{stated(name, on=True)} Turned off, the verdict is {found.verdict.value}"
         line += f" ({codes})." if codes else "."
         rest = tuple(a for a in made.assumes if not a.startswith(f"{name}="))
-        made = replace(made, assumes=(line, *rest))
+        without = (*made.without, (name, found.verdict.value))
+        made = replace(made, assumes=(line, *rest), without=without)
     return made
+
+
+def _resting_on(axiom: str, finding: CodeFinding) -> CodeFinding:
+    """The finding with the axiom that makes it one; how it is mended, where that follows."""
+    if axiom == "late_waiters" and finding.kind is Verdict.DEADLOCK:
+        why = f"{finding.why}: a waiter came so late that its phase had passed (see LAPPED)"
+        fix = "let the waiter signal after its wait before the next phase completes, or not wait"
+        return replace(finding, axiom=axiom, why=why, fix=fix)
+    return replace(finding, axiom=axiom)
 
 
 def _key(finding: CodeFinding) -> tuple[Any, ...]:

@@ -182,7 +182,9 @@ def peak_limit(system: System) -> Limit | None:
     files = [f for f in system.files if f.budget is not None and f.values]
     inside = [a for a in system.arcs if a.distance == 0] if files else []
     d = distances(system.n, inside, 1) if files else None
-    for file in files if d is not None else ():
+    if d is None:
+        return None
+    for file in files:
         values = [system.problem.values[i] for i in file.values]
         need = max(
             sum(x.size for x in values if _lives(x, v, d)) for v in range(system.n)

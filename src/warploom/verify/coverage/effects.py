@@ -74,7 +74,7 @@ def verify_effects(module: KernelModule) -> Made:
                 if wrong:
                     yield Finding(what=wrong, where=getattr(op, "op", role.name))
                     return
-    for wrong in (*_storage(module), *_threads(module)):
+    for wrong in (*_storage(module), *_threads(module), *_axes(module)):
         yield Finding(what=wrong, where="storage and roles")
         return
     yield Claim(
@@ -189,6 +189,17 @@ def _storage(module: KernelModule) -> Iterator[str]:
         least = WARPS * stage.rows * min(stage.cols * stage.dtype.bits // 8, LINE_BYTES)
         if buffer.bytes < least:
             yield f"a staging copy of {buffer.name} has {buffer.bytes} bytes, not the kernel's"
+
+
+def _axes(module: KernelModule) -> Iterator[str]:
+    """Loops walk along axes that the kernel has."""
+    known = {a.name for t in module.tensors for a in t.axes}
+    for role in module.roles:
+        if role.tiles.schedule.rows:
+            continue
+        for axis in (*(x.axis for x in role.earlier), role.tiles.axis):
+            if axis not in known:
+                yield f"a loop of {role.name} along the axis '{axis}', not the kernel's"
 
 
 def _threads(module: KernelModule) -> Iterator[str]:

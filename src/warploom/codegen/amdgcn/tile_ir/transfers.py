@@ -249,11 +249,12 @@ class Source:
             if isinstance(o, ir.Load) and o.result.name == self.transfer.picked
         )  # fmt: skip
         base, along = "0", "0"
-        for i, at in enumerate(op.at):
+        for i, index in enumerate(op.at):
             stride = low.stride(op.tensor, i)
-            place = self.first if at.var == self.loop.var else low.spans[str(at.var)].position
+            walked = index.var == self.loop.var
+            place = self.first if walked else low.spans[str(index.var)].position
             base = low.sum64(base, low.scaled(place, stride))
-            along = low.sum64(along, stride) if at.var == self.loop.var else along
+            along = low.sum64(along, stride) if walked else along
         head, body, out = (state.new_label(n) for n in ("pages", "page", "picked"))
         before = text.block
         text.add(f"br label %{head}")
@@ -270,8 +271,8 @@ class Source:
         place = text.value(
             f"getelementptr i8, ptr addrspace(1) {low.pointer(op.tensor)}, i64 {far}"
         )
-        index = text.value(f"load i32, ptr addrspace(1) {place}, align 4")
-        outside = text.value(f"icmp uge i32 {index}, {self._picks}")
+        found = text.value(f"load i32, ptr addrspace(1) {place}, align 4")
+        outside = text.value(f"icmp uge i32 {found}, {self._picks}")
         outside = text.value(f"and i1 {outside}, {counts}")
         more = text.value(f"or i1 {bad}, {outside}")
         following = text.value(f"add i32 {at}, {LANES}")

@@ -37,7 +37,7 @@ from warploom.ir.tile import (
     results,
     walk,
 )
-from warploom.passes.body import refusal
+from warploom.ir.types import refusal
 
 GROUP = 128  # threads of a warpgroup
 BLOCK_ROWS = 64  # rows of one wgmma

@@ -41,8 +41,9 @@ from warploom.ir.tile import (
     Size,
     Store,
     Walk,
+    line_of,
 )
-from warploom.passes.body import line_of, refusal
+from warploom.ir.types import refusal
 
 THREADS = 256
 WRAPPED = (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from warploom.codegen.cuda.tile.expressions import read_element, written_element
 from warploom.codegen.cuda.tile.signature import Param, PointerParam, SizeParam, StrideParam
 from warploom.ir.tile import Access, At, DType, Kernel, Op, Position, Store, Value, Var, Walk
-from warploom.passes.body import refusal
+from warploom.ir.types import refusal
 
 LENGTHS = (64, 128, 256)
 

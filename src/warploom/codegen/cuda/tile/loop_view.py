@@ -199,7 +199,7 @@ class LoopView:
     def gathers(self) -> tuple[ops.ThreadCopy, ...]:
         """Copies of rows that a list picks, one a ring part."""
         found: dict[tuple[str, str], ops.ThreadCopy] = {}
-        for role in self.module.roles:
+        for role in (r for r in self.module.roles if r.name == GATHERER):
             for _, x in self.operations(role.name):
                 if isinstance(x, ops.ThreadCopy):
                     found.setdefault((x.ring, x.part), x)

@@ -98,13 +98,11 @@ def fill_text(context: Context, name: str) -> tuple[list[str], list[str]]:
 
 def _filled_for(context: Context, name: str) -> TensorArg:
     """The tensor that a copy out takes what is filled to."""
-    module, chunks = context.module, [x.fills for x in context.loop.vectors(name)]
-    every = (x for _, x in context.loop.operations(CONSUMER))
-    ready: tuple[BufferCopy, ...] = ()
-    for op in every:
-        if isinstance(op, ops.Vector) and op.fills in chunks:
-            ready = op.fills if op.op == name else ()
-        elif isinstance(op, ops.BulkStore) and op.source in ready:
+    module, filled = context.module, dict[BufferCopy, str]()
+    for _, op in context.loop.operations(CONSUMER):
+        if isinstance(op, ops.Vector):
+            filled |= dict.fromkeys(op.fills, op.op)
+        elif isinstance(op, ops.BulkStore) and filled.get(op.source) == name:
             return module.tensor(module.map(op.tensor_map).tensor)
     raise BackendError(f"nothing takes what {name} fills", where=module.name)
 
