@@ -465,9 +465,9 @@ CASES = (
         kernel=indexer,
         make=lambda r: {
             "q": normal(r, 70, 4, 72),
-            "k": normal(r, 90, 72),
+            "k": normal(r, 96, 72),
             "w": normal(r, 70, 4),
-            "ks": np.abs(normal(r, 90)),
+            "ks": np.abs(normal(r, 96)),
         },
         wanted=indexer_wanted,
         types={},
