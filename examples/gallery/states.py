@@ -464,8 +464,8 @@ CASES = (
     Case(
         kernel=indexer,
         make=lambda r: {
-            "q": normal(r, 70, 4, 72),
-            "k": normal(r, 96, 72),
+            "q": normal(r, 70, 4, 80),
+            "k": normal(r, 96, 80),
             "w": normal(r, 70, 4),
             "ks": np.abs(normal(r, 96)),
         },
