@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from warploom.cli.check import check_kernel
-from warploom.cli.kernels import KERNELS, NamedKernel
+from warploom.cli.kernels import NamedKernel, hopper_kernels
 from warploom.cli.knobs import Request
 from warploom.cli.source import look_up
 from warploom.errors import WarploomError
@@ -79,7 +79,7 @@ def main() -> None:
     reader.add_argument("--write", action="store_true")
     reader.add_argument("names", nargs="*")
     given = reader.parse_args()
-    names = given.names or list(KERNELS)
+    names = given.names or list(hopper_kernels())
     wanted = [(n, ()) for n in names] + [(n, pins) for n in names for pins in CLASSES.get(n, [])]
     lines = []
     for done, (name, pins) in enumerate(wanted, 1):

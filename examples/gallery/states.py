@@ -464,10 +464,10 @@ CASES = (
     Case(
         kernel=indexer,
         make=lambda r: {
-            "q": normal(r, 70, 4, 72),
-            "k": normal(r, 90, 72),
+            "q": normal(r, 70, 4, 80),
+            "k": normal(r, 96, 80),
             "w": normal(r, 70, 4),
-            "ks": np.abs(normal(r, 90)),
+            "ks": np.abs(normal(r, 96)),
         },
         wanted=indexer_wanted,
         types={},

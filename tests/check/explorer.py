@@ -26,7 +26,7 @@ from warploom.axioms import resolve
 from warploom.check.launch import Launch
 from warploom.check.ptx.alu import LANES, refuse, setter
 from warploom.check.ptx.check import _fitting
-from warploom.check.ptx.machine import BLOCK, GONE, RANK_SHIFT, WINDOW, Halt, Lanes
+from warploom.check.ptx.machine import BLOCK, GONE, PAUSE, RANK_SHIFT, WINDOW, Halt, Lanes
 from warploom.check.ptx.matrix import Whole
 from warploom.check.ptx.parse import Addr, Reg, Sink, parse
 from warploom.check.ptx.program import link
@@ -525,6 +525,7 @@ class Explorer(Whole):
         pc, mask, rpc = warp.stack[-1]
         g = _Group(warp, pc, mask, None)
         found = self.code[pc](g)
+        found = None if found is PAUSE else found  # every order is tried
         if found is BLOCK or found is ARRIVED:
             return found
         if found is GONE:

@@ -17,6 +17,7 @@ from warploom.frontend.simplify import simplify
 from warploom.interp.dataflow import require_computed, verify_dataflow
 from warploom.interp.module_report import verify_module
 from warploom.ir import from_json, threads as ir, to_json
+from warploom.ir.types import DType
 from warploom.passes.thread_module import build_thread_module
 from warploom.verify.coverage import verify_coverage
 
@@ -38,7 +39,8 @@ MODULES = {
     "groups": lambda: module_of(kernels.group_scale),
     "gathered": lambda: module_of(kernels.embedding),
     "run": lambda: module_of(kernels.rope_halves, sizes={"d": 64}),
-    "stopped": lambda: module_of(kernels.nested),
+    "nested": lambda: module_of(kernels.nested),
+    "odd rows": lambda: module_of(kernels.both_ways, sizes={"m": 70, "n": 133}),
 }
 
 
@@ -159,6 +161,29 @@ def _changed(module, change):
             made = with_other(body, path, new)
             return replace(module, threads=replace(module.threads, body=made))
     raise AssertionError("nothing to change")
+
+
+def test_rows_at_any_address_are_stored_by_neighbouring_lanes():
+    module = MODULES["odd rows"]()
+    assert any(isinstance(s, ir.SendShifted) for s in ir.statements(module.threads.body))
+
+    def lonely(node):  # the first lane of a warp takes what a lane of another warp has
+        if isinstance(node, ir.SendShifted):
+            return (replace(node, before=ir.Number(True, DType.BOOL)),)
+        return None
+
+    def unanswered(node):  # nobody stores the last bytes of a lane
+        if isinstance(node, ir.SendShifted):
+            return (replace(node, after=ir.Number(True, DType.BOOL)),)
+        return None
+
+    def uncovered(node):  # bytes around a vector that are not of its row
+        if isinstance(node, ir.Covered):
+            return ir.Number(True, DType.BOOL)
+        return None
+
+    for change in (lonely, unanswered, uncovered):
+        assert _wrong(_changed(module, change))
 
 
 def _wrong(module):

@@ -18,7 +18,7 @@ from warploom.check import check
 
 
 def _reference(name):
-    return getattr(references, name, None) or (getattr(more_references, name) if name else None)
+    return getattr(references, name, None) or getattr(more_references, name, None)
 
 
 def check_one(path, **options):

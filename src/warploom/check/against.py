@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -67,6 +68,8 @@ def _array(name: str, value: Any, shape: tuple[int, ...]) -> Array:  # noqa: ANN
             where="against",
             fix=f"an array of numbers of shape {shape}",
         )
+    if found.ndim == 0 and math.prod(shape) == 1:  # a number for an output of one element
+        found = found.reshape(shape)
     if found.shape != shape:
         raise CheckError(
             f"against returned {name} of shape {found.shape}, the launch has {shape}",

@@ -540,7 +540,8 @@ class Compiled:
         """Configurations to be built one after the other, by what became of those before.
 
         Where one spilled, others that put as much on registers wait until the rest is tried. Where
-        all did, what puts least on registers. Where ptxas serialised products, fewer in flight.
+        none was kept, fewer products in flight, and where registers were spilled, what puts least
+        on them.
         """
         pressure = {choice.config: choice.pressure for choice in self.choices}
         tried: list[KernelConfig] = []
@@ -556,13 +557,13 @@ class Compiled:
             yield choice.config
         more = late[: MOST_TRIED - len(tried)]
         yield from more
+        made = {b.config for b in (*spilled, *serialised)}
+        again = [t for t in (*tried, *more) if t in made and not t.drain_mma]
+        yield from (replace(t, drain_mma=True) for t in again)
         if spilled:
             left = [c for c in pressure if c not in (*tried, *more)]
             yield from sorted(left, key=lambda c: pressure[c])[:MOST_SMALL]
             yield from self._unpinned(spilled)
-        made = {b.config for b in serialised}
-        again = [t for t in (*tried, *more) if t in made and not t.drain_mma]
-        yield from (replace(t, drain_mma=True) for t in again)
 
     def _unmeasured(self, built: Built) -> bool:
         """Whether pins leave open that the loop comes in parts, as it does in a build: parts have
@@ -763,8 +764,11 @@ def check_pin_names(tile_kernel: TileKernel, pins: Mapping[str, object]) -> None
     """``ConfigError`` for a pin that is neither a knob nor an extent; values are looked at when a
     kernel is compiled, for the variables that it has then.
     """
+    variables = tile_kernel.function.__code__.co_varnames
     for name in pins:
-        if name in CHOICES or any(name == a or name.startswith(f"{a}_") for a in tile_kernel.axes):
+        if name in CHOICES or name in variables:
+            continue
+        if any(name == a or name.startswith(f"{a}_") for a in tile_kernel.axes):
             continue
         raise unknown_pin(name, tile_kernel.axes, tile_kernel.name)
 

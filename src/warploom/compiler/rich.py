@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from warploom.errors import WarploomError
 
 if TYPE_CHECKING:
     from warploom.compiler.compiled import Compiled
+    from warploom.ir.counter_dialect import ScheduleDocument
 
 
 def hopper_html(made: Compiled) -> str:
@@ -24,6 +26,16 @@ def hopper_html(made: Compiled) -> str:
     except WarploomError:
         pass  # it has no pipelined loop
     return "".join((*parts, folded("CUDA", made.cuda)))
+
+
+def scheduled_html(
+    said: str, kernel: str, documents: Sequence[ScheduleDocument], assembly: str
+) -> str:
+    """A kernel for an AMD chip; of one that is not built yet, no schedules and no assembly."""
+    from warploom.viz.notebook import schedule_html  # noqa: PLC0415 (drawing loads late)
+
+    parts = [head(said), folded("kernel", kernel), *map(schedule_html, documents)]
+    return "".join([*parts, folded("assembly", assembly)] if assembly else parts)
 
 
 def head(text: str) -> str:

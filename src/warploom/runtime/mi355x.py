@@ -34,7 +34,7 @@ from warploom.codegen.amdgcn.tile_ir.values import ValuesReport, verify_values
 from warploom.codegen.amdgcn.toolchain import find_linker, link_code_object
 from warploom.compiler import amd_pass_list
 from warploom.compiler.compile_cache import verdict_of
-from warploom.compiler.rich import folded, head
+from warploom.compiler.rich import scheduled_html
 from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.frontend.simplify import simplify
 from warploom.interp.dataflow import DataflowReport
@@ -86,13 +86,13 @@ class CompiledMi355x:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        parts = [head(repr(self)), folded("kernel", str(self.kernel))]
-        if "program" in self.__dict__:
-            from warploom.viz.notebook import schedule_html  # noqa: PLC0415 (drawing loads late)
-
-            parts += [schedule_html(document) for document in self.documents]
-            parts.append(folded("assembly", self.assembly))
-        return "".join(parts)
+        made = "program" in self.__dict__
+        return scheduled_html(
+            repr(self),
+            str(self.kernel),
+            self.documents if made else (),
+            self.assembly if made else "",
+        )
 
     @property
     def occupancy(self) -> int:
