@@ -51,6 +51,7 @@ def test_compile_can_insist_on_clean_machine_code(monkeypatch):
         made.require_checked({"m": 128, "n": 208, "k": 128})
 
 
+@pytest.mark.slow
 def test_sums_are_cleared_before_the_fence_of_their_products():
     _needs_compiler()
     sizes = "b=1,h=1,g=1,t=64,s=128,d=256"
@@ -58,6 +59,7 @@ def test_sums_are_cleared_before_the_fence_of_their_products():
     assert report.verdict is Verdict.CLEAN, report.text()
 
 
+@pytest.mark.slow
 def test_a_tensor_map_that_starts_before_its_tensor():
     """Rows of a page are counted from the end: the launch has to place the map accordingly."""
     _needs_compiler()

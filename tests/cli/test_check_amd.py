@@ -30,7 +30,7 @@ def source(tmp_path_factory):
     return f"{path}:scaled"
 
 
-@pytest.mark.parametrize("chip", ["mi355x", "mi300x"])
+@pytest.mark.parametrize("chip", [pytest.param("mi355x", marks=pytest.mark.slow), "mi300x"])
 def test_a_kernel_of_a_users_own_is_checked_on_a_chip(source, chip):
     done = warploom("check", source, "--on", chip, "--sizes", "m=17,n=24,k=40", "--json")
     assert done.returncode == 0, done.stdout + done.stderr

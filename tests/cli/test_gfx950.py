@@ -165,6 +165,7 @@ def attention(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_attention_passes_the_gate_and_computes(attention):
     done = warploom("check-isa", str(attention / "kernel.s"))
     assert done.returncode == 0

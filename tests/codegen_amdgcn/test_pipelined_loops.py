@@ -86,7 +86,7 @@ CASES = {
         {"s": 64, "t": 32},
     ),
 }  # fmt: skip
-QUICK = ("gemm", "gathered", "block_scaled")
+QUICK = ("gemm", "gathered")
 
 
 def compiled(name):
@@ -225,6 +225,7 @@ def test_why_a_loop_is_not_pipelined():
     assert "not pipelined: " in program.listing()
 
 
+@pytest.mark.slow
 def test_a_pipelined_loop_inside_of_a_loop():
     """Addresses that are computed anew after it are not used outside of the loop around it."""
     sizes = {"m": 72, "n": 40, "d": 392, "f": 136}

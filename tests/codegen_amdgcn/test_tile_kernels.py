@@ -458,6 +458,7 @@ def test_split_k_is_the_same_every_time():
     assert np.array_equal(*made)
 
 
+@pytest.mark.slow
 def test_interpreted():
     """``interpret`` of a kernel without a pipelined schedule executes its machine code."""
     rng = np.random.default_rng(0)

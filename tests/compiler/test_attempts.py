@@ -66,6 +66,13 @@ def test_where_all_spill_the_least_is_taken_and_no_more_than_a_few_are_built(bui
     assert len(builds.order) == len(set(builds.order)) <= MOST_TRIED + module.MOST_SMALL
 
 
+def test_fewer_products_in_flight_where_a_little_is_spilled(builds):
+    kernel = free()
+    kernel.warns = False
+    builds.said = lambda config: {} if config.drain_mma else {"spilled": 16}
+    assert kernel._build_pipelined().config == replace(kernel.choices[0].config, drain_mma=True)
+
+
 def test_fewer_products_in_flight_only_where_they_were_serialised(builds):
     kernel = free()
     kernel.warns = False

@@ -78,12 +78,12 @@ def test_any_names_give_the_same_code(what, names):
     assert instructions(names) == instructions(PLAIN)
 
 
-# Scheduling a loop for MI355X takes seconds: by default names of LLVM, and those of one letter.
+# Scheduling a loop for MI355X takes seconds.
 ON_MI355X = [
     pytest.param(what, names, marks=pytest.mark.slow if long else (), id=f"{names['A']}-{what}")
     for names in ODD
     for what in SOURCES
-    for long in [what == "product" and names["A"] not in ("x", "i32")]
+    for long in [what == "product"]
 ]
 
 

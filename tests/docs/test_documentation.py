@@ -14,7 +14,11 @@ from warploom.cli import COMMANDS
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.S | re.M)
-LONG = ("howto/best_schedule.md", "howto/gfx950.md")  # searches and whole kernels: the slow run
+LONG = (
+    "howto/best_schedule.md",
+    "howto/gfx950.md",
+    "explain/gfx950_tiles.md",
+)  # searches and whole kernels: the slow run
 WITH_CODE = [
     pytest.param(p, marks=pytest.mark.slow if p.as_posix().endswith(LONG) else ())
     for p in PAGES

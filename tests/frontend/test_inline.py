@@ -183,7 +183,11 @@ def without(x: wl.In["n"], out: wl.Out["n"]):
 
 @pytest.mark.parametrize(
     ("kernel", "types", "written"),
-    [(counted, "f32", True), (beside_a_product, "bf16", True), (without, "f32", False)],
+    [
+        (counted, "f32", True),
+        pytest.param(beside_a_product, "bf16", True, marks=pytest.mark.slow),
+        (without, "f32", False),
+    ],
 )
 def test_who_writes_instructions_says_that_an_assembler_is_needed(kernel, types, written):
     """LLVM's own objects hold none; empty ones, which only pin a value, need no assembler."""

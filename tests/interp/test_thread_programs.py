@@ -344,6 +344,7 @@ def test_a_loop_that_does_not_go_on_is_found():
     assert "does not go on" in _wrong(_changed(MODULES["sums"](), still))
 
 
+@pytest.mark.slow
 def test_a_loop_that_is_too_long_is_not_judged():
     def long(node):
         if isinstance(node, ir.For) and node.counter == "part":

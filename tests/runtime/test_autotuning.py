@@ -44,13 +44,16 @@ def test_the_quickest_configuration_is_taken_and_kept():
 
 def test_over_a_kernel_and_what_cannot_be_built_is_passed_over():
     measure, asked = told([1.0, 2.0])
-    tuned = wl.autotune([{"zz": 1}, {"m": 8}], measure=measure)(doubled)
+    tuned = wl.autotune([{"m": 100_000}, {"m": 8}], measure=measure)(doubled)
     with wl.interpreting(target="h200", types="f32"):
         assert (tuned(X) == 2 * X).all()
     assert asked == []  # nothing to choose between
     with pytest.raises(ConfigError, match="no configuration of kernel doubled"):  # noqa: SIM117
         with wl.interpreting(target="h200", types="f32"):
-            wl.autotune(doubled, [{"zz": 1}], measure=measure)(X)
+            wl.autotune(doubled, [{"m": 100_000}], measure=measure)(X)
+    with pytest.raises(ConfigError, match="'zz' cannot be pinned"):  # noqa: SIM117
+        with wl.interpreting(target="h200", types="f32"):
+            wl.autotune(doubled, [{"zz": 1}, {"m": 8}], measure=measure)(X)
     with pytest.raises(ConfigError, match="without configurations"):
         wl.autotune(doubled)
     with pytest.raises(ConfigError, match="no kernel"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -262,7 +263,7 @@ def emit_gfx950_command(
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
-    if source is not None and Path(source, "passes.json").is_file():  # dumped, of some target
+    if source is not None and os.path.isfile(Path(source, "passes.json")):  # dumped, of some target
         from warploom.compiler import amd_pass_list
         from warploom.runtime.mi355x import CompiledMi355x
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -89,7 +90,7 @@ def check_isa_command(
 
 def _in_folder(assembly: Path) -> Path:
     """The assembly of a folder that ``emit`` wrote."""
-    return assembly / "kernel.s" if assembly.is_dir() else assembly
+    return assembly / "kernel.s" if os.path.isdir(assembly) else assembly
 
 
 def _check_loops(

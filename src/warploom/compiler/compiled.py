@@ -82,6 +82,7 @@ if TYPE_CHECKING:  # loaded where they are used: most processes need none of the
 MOST_TRIED = 8
 MOST_SMALL = 2  # configurations of the smallest arrays that are tried where all others spill
 MOST_OWN = 4  # of the model, where a measured one spills in a form that nobody measured
+SLIGHT_BYTES = 64  # spilled: as much as fewer products in flight may save
 SPILL_BYTES = 16  # that are stored and loaded of a register that is spilled, at the least
 MOST_LIKENED = 2  # configurations of a similar kernel that are tried before the model's
 MOST_EXECUTED = 1_000_000  # instructions of all warps, where code is compared with its kernel
@@ -540,8 +541,8 @@ class Compiled:
         """Configurations to be built one after the other, by what became of those before.
 
         Where one spilled, others that put as much on registers wait until the rest is tried. Where
-        none was kept, fewer products in flight, and where registers were spilled, what puts least
-        on them.
+        none was kept, fewer products in flight of those that were serialised or spilled a little,
+        and where registers were spilled, what puts least on them.
         """
         pressure = {choice.config: choice.pressure for choice in self.choices}
         tried: list[KernelConfig] = []
@@ -557,7 +558,8 @@ class Compiled:
             yield choice.config
         more = late[: MOST_TRIED - len(tried)]
         yield from more
-        made = {b.config for b in (*spilled, *serialised)}
+        slight = [b for b in spilled if b.cubin.report.spill_bytes <= SLIGHT_BYTES]
+        made = {b.config for b in (*slight, *serialised)}
         again = [t for t in (*tried, *more) if t in made and not t.drain_mma]
         yield from (replace(t, drain_mma=True) for t in again)
         if spilled:

@@ -218,7 +218,10 @@ def plan_kernel(
     reading_tail: bool = False,
 ) -> KernelPlan:
     """Check that the document can be emitted for the tile, and say how."""
-    if document.flow is not None:
+    entries = [*document.prologue, *document.kernel, *document.epilogue]
+    roles = {e.op.role for e in entries}
+    staged = OpRole.SHARED_STORE in roles
+    if document.flow is not None and not staged:  # of a single buffer they are compared
         raise BackendError(
             f"the ops of {document.name!r} name their own values",
             where=f"schedule {document.name!r}",
@@ -227,9 +230,6 @@ def plan_kernel(
             fix="for the loop of a tile kernel emit the kernel, warploom emit gfx950 "
             "file.py:kernel, or a folder of warploom show KERNEL --target mi355x --dump-passes DIR",
         )
-    entries = [*document.prologue, *document.kernel, *document.epilogue]
-    roles = {e.op.role for e in entries}
-    staged = OpRole.SHARED_STORE in roles
     moved = [e.op for e in entries if e.op.role in (OpRole.GLOBAL_LOAD, OpRole.FRAGMENT_LOAD)]
     computed = [e.op for e in entries if e.op.role is OpRole.COMPUTE]
     if not moved or not computed:
