@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,16 @@ def pytest_addoption(parser):
         default=False,
         help="rewrite the golden pictures and texts with what the code gives now",
     )
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items):
+    """Long tests are of the slow run; of each list a quicker test is of the default one."""
+    lines = Path(__file__).with_name("long_tests.txt").read_text().splitlines()
+    long = {line for line in lines if not line.startswith("#")}
+    for item in items:
+        if item.nodeid in long:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish():
