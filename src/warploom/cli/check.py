@@ -124,13 +124,13 @@ def _repair(
             fixed = repair_ptx(text, made, axioms=resolve(axioms), file=name)
             if fixed is None:
                 return nothing
-            mended, report, insertions = fixed.text, fixed.report, fixed.insertions
+            repaired, report, insertions = fixed.text, fixed.report, fixed.insertions
         else:
             found = repair(text, made, axioms=dict(resolve(axioms)))
             if not found.clean:
                 return nothing
-            mended, report, insertions = found.text, found.report, found.inserted
-        to.write_text(mended)
+            repaired, report, insertions = found.text, found.report, found.inserted
+        to.write_text(repaired)
     except (WarploomError, OSError) as error:
         return f"repair: {error}"
     lines = [f"repair: line {at}: {what.strip()}" for at, what in insertions]

@@ -108,12 +108,12 @@ def rows_text(rows: list[dict[str, Any]]) -> str:
     widths = [max(len(c[i]) for c in [names, *cells]) for i in range(len(names))]
     lines = [names, *cells]
     if sum(widths) + 2 * (len(widths) - 1) > columns():
-        room = max(map(len, names), default=0)
+        width = max(map(len, names), default=0)
         blocks = [
             "\n".join(
                 part
                 for name, cell in zip(names, line, strict=True)
-                for part in wrapped(f"{name:<{room}}  ", cell)
+                for part in wrapped(f"{name:<{width}}  ", cell)
             )
             for line in cells
         ]

@@ -99,13 +99,13 @@ def drawing(subject: Subject, body: Sequence[Node], edges: Sequence[DepEdge], fo
         case Drawing.SVG:
             return graph_svg(body, edges, name=subject.name)
         case Drawing.TEXT:
-            room = min(22, (columns() - 24) // 2)
+            width = min(22, (columns() - 24) // 2)
             lines = [
                 part
                 for e in edges
                 for part in wrapped(
-                    f"{body[e.producer_idx].label():<{room}} -> ",
-                    f"{body[e.consumer_idx].label():<{room}} "
+                    f"{body[e.producer_idx].label():<{width}} -> ",
+                    f"{body[e.consumer_idx].label():<{width}} "
                     f"{e.dep_kind.name.lower():<6} distance {e.loop_distance}",
                 )
             ]
@@ -257,7 +257,7 @@ def _beside(
     head: str, left: str, right: str, *, same: bool, kinds: tuple[str, str] = ("", "")
 ) -> Iterator[str]:
     """Two texts side by side, each broken where its column ends."""
-    room, mark = max(10, (columns() - len(head) - 3) // 2), " " if same else "|"
-    for a, b in zip_longest(wrap(left, room), wrap(right, room), fillvalue=""):
-        yield f"{head}{paint(f'{a:<{room}}', kinds[0])} {mark} {paint(b, kinds[1])}".rstrip()
+    width, mark = max(10, (columns() - len(head) - 3) // 2), " " if same else "|"
+    for a, b in zip_longest(wrap(left, width), wrap(right, width), fillvalue=""):
+        yield f"{head}{paint(f'{a:<{width}}', kinds[0])} {mark} {paint(b, kinds[1])}".rstrip()
         head = " " * len(head)
