@@ -21,7 +21,7 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items):
-    """Long tests are of the slow run; of each list a quicker test is of the default one."""
+    """Long tests are of the slow run."""
     lines = Path(__file__).with_name("long_tests.txt").read_text().splitlines()
     long = {line for line in lines if not line.startswith("#")}
     for item in items:
