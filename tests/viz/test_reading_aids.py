@@ -4,12 +4,14 @@ import json
 
 import pytest
 
+from warploom.cli.graph import graph_of
 from warploom.cli.source import load
 from warploom.errors import DocumentError
+from warploom.ir.machine_costs import OpTiming
 from warploom.viz.compare import aligned, compare
 from warploom.viz.listing import legend, listing_text, sections
 from warploom.viz.measured import measured_lanes, measured_text, read_stamps
-from warploom.viz.recurrence import critical_recurrence, role_graph
+from warploom.viz.recurrence import critical_recurrence, edge_cycles, role_graph
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,8 @@ def test_documents_of_different_dialects_can_be_compared(gemm, fourwave):
 
 
 def test_a_role_graph_follows_slots_and_registers(gemm):
-    nodes, edges = role_graph(gemm.document, lambda op: 100)
+    timing = OpTiming(issue=1, occupancy=70, latency=100)
+    nodes, edges = role_graph(gemm.document, lambda op: timing)
     names = [node.label() for node in nodes]
     mma = next(i for i, n in enumerate(names) if "mma" in n or "dot" in n)
     loads = [i for i, n in enumerate(names) if n.startswith("producer")]
@@ -71,7 +74,21 @@ def test_a_role_graph_follows_slots_and_registers(gemm):
     back = {(e.consumer_idx, e.loop_distance) for e in edges if e.producer_idx == mma}
     depth = gemm.document.rings[0].depth
     assert {(load, depth) for load in loads} <= back
-    assert critical_recurrence(nodes, edges).interval == 100
+    # A product waits for the one before it no longer than that one holds the tensor core.
+    assert critical_recurrence(nodes, edges).interval == 70
+    accumulate = next(e for e in edges if e.producer_idx == e.consumer_idx == mma)
+    for i, node in enumerate(nodes):
+        for edge in edges:
+            if edge.producer_idx == i and edge != accumulate:
+                assert edge_cycles(nodes, edge) == node.latency
+
+
+@pytest.mark.parametrize("name", ["gemm", "swiglu", "attention"])
+def test_no_recurrence_is_above_the_interval_of_the_order(name):
+    subject = load(name).loops[0]
+    interval = critical_recurrence(*graph_of(subject)).interval
+    assert 0 < interval <= subject.pace().interval
+
 
 
 CONSUMER = {"role": "consumer", "labels": ["a", "b"], "stamps": [[[0, 5], [10, 15], [20, 25]]]}

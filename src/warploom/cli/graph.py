@@ -80,7 +80,7 @@ def graph_of(subject: Subject) -> tuple[Sequence[Node], Sequence[DepEdge]]:
             nodes, edges = role_graph(document)
         else:
             prices = subject.prices()
-            nodes, edges = role_graph(document, lambda op: prices.of(op).timing.latency)
+            nodes, edges = role_graph(document, lambda op: prices.of(op).timing)
         return tuple(replace(node, name=shown.op(node.name)) for node in nodes), edges
     if not document.body:
         raise DocumentError(

@@ -1,8 +1,10 @@
 """The graph of a role document, and the recurrence that bounds an initiation interval.
 
 A cycle whose edges carry ``latency`` cycles in all over ``distance`` iterations needs
-``II >= latency / distance``. Every edge is taken to cost its producer's latency, as the dependence
-graph does.
+``II >= latency / distance``. An edge costs its producer's latency, as in the dependence
+graph. One does not: a product that adds to the accumulator of the product before it may be issued
+while that one runs, since the tensor core adds them in order. Such an edge costs the cycles for
+which the first product holds its unit.
 
 Nodes are the ops of the roles' loops. A copy feeds whoever reads its part of the slot, a reader
 frees the slot for the copy ``depth`` iterations later, registers flow in program order and around
@@ -10,11 +12,12 @@ the loop.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
 from warploom.errors import CycleError, GraphError
+from warploom.ir.machine_costs import OpTiming
 from warploom.ir.mbarrier_dialect import BulkStore, Compute, Load, Mma, RoleEntry, RolesDocument
 from warploom.ir.rings import Per
 from warploom.ir.schedule_ops import DepEdge, DepKind, OpRole
@@ -62,6 +65,14 @@ def check_graph(body: Sequence[Node], edges: Sequence[DepEdge]) -> None:
             )
 
 
+def edge_cycles(body: Sequence[Node], edge: DepEdge) -> int:
+    """Cycles from the issue of the edge's producer until its consumer may be issued."""
+    first, second = body[edge.producer_idx], body[edge.consumer_idx]
+    if isinstance(first, RoleNode) and isinstance(second, RoleNode) and first.chains(second):
+        return first.occupancy
+    return first.latency
+
+
 def critical_recurrence(body: Sequence[Node], edges: Sequence[DepEdge]) -> Recurrence | None:
     """The cycle with the largest latency per iteration, or None when there is no cycle.
 
@@ -77,7 +88,7 @@ def critical_recurrence(body: Sequence[Node], edges: Sequence[DepEdge]) -> Recur
             Arc(
                 e.producer_idx,
                 e.consumer_idx,
-                body[e.producer_idx].latency * bound.denominator,
+                edge_cycles(body, e) * bound.denominator,
                 e.loop_distance,
                 str(i),
             ): i
@@ -88,7 +99,7 @@ def critical_recurrence(body: Sequence[Node], edges: Sequence[DepEdge]) -> Recur
             return best
         found = Recurrence(
             edges=tuple(arcs[a] for a in cycle),
-            latency=sum(body[a.src].latency for a in cycle),
+            latency=sum(edge_cycles(body, edges[arcs[a]]) for a in cycle),
             distance=sum(a.distance for a in cycle),
         )
         if found.distance == 0:
@@ -114,6 +125,14 @@ class RoleNode:
     name: str
     role: OpRole
     latency: int
+    occupancy: int = 0
+    accumulator: str = ""  # of a product that adds to what is there
+    operands: tuple[str, ...] = ()  # registers that a product multiplies
+
+    def chains(self, later: "RoleNode") -> bool:
+        """Whether the later product adds to this one's accumulator, and does nothing else with it."""
+        same = bool(self.accumulator) and self.accumulator == later.accumulator
+        return same and self.accumulator not in later.operands
 
     def label(self) -> str:
         """The op's name and role."""
@@ -121,22 +140,29 @@ class RoleNode:
 
 
 def role_graph(
-    document: RolesDocument, latency: Callable[[str], int] | None = None
+    document: RolesDocument, timing: Callable[[str], OpTiming] | None = None
 ) -> tuple[tuple[RoleNode, ...], tuple[DepEdge, ...]]:
-    """Nodes and edges of the loops; ``latency`` prices an op by its name (default 1)."""
+    """Nodes and edges of the loops; ``timing`` prices an op by its name (default 1 cycle)."""
     found = [
         (program.name, entry)
         for program in document.programs
         for entry in program.kernel
         if isinstance(entry, Op)
     ]
-    price = latency or (lambda op: 1)
-    nodes = tuple(RoleNode(program, e.op, _ROLES[type(e)], price(e.op)) for program, e in found)
+    price = timing or (lambda op: OpTiming(issue=1, occupancy=1, latency=1))
+    nodes = tuple(_node(program, entry, price(entry.op)) for program, entry in found)
     edges = [*_ring_edges(document, found)]
     for program in document.programs:
         indices = [i for i, (name, _) in enumerate(found) if name == program.name]
         edges += _register_edges([(i, found[i][1]) for i in indices])
     return nodes, tuple(dict.fromkeys(edges))
+
+
+def _node(program: str, entry: Op, timing: OpTiming) -> RoleNode:
+    node = RoleNode(program, entry.op, _ROLES[type(entry)], timing.latency, timing.occupancy)
+    if isinstance(entry, Mma) and entry.accumulate:
+        return replace(node, accumulator=entry.accumulator, operands=entry.registers)
+    return node
 
 
 def _ring_edges(document: RolesDocument, found: Sequence[tuple[str, RoleEntry]]) -> list[DepEdge]:
