@@ -90,7 +90,6 @@ def test_no_recurrence_is_above_the_interval_of_the_order(name):
     assert 0 < interval <= subject.pace().interval
 
 
-
 CONSUMER = {"role": "consumer", "labels": ["a", "b"], "stamps": [[[0, 5], [10, 15], [20, 25]]]}
 PRODUCER = {"role": "producer", "labels": ["load"], "stamps": [[[2], [12], [22]]]}
 

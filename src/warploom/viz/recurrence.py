@@ -130,7 +130,7 @@ class RoleNode:
     operands: tuple[str, ...] = ()  # registers that a product multiplies
 
     def chains(self, later: "RoleNode") -> bool:
-        """Whether the later product adds to this one's accumulator, and does nothing else with it."""
+        """Whether the later product adds to this one's sum and uses it in no other way."""
         same = bool(self.accumulator) and self.accumulator == later.accumulator
         return same and self.accumulator not in later.operands
 
