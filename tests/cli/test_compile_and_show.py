@@ -1,10 +1,12 @@
 """``warploom compile`` and ``warploom show``: good input, bad input, JSON."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from warploom.cli.author import user_object
 from warploom.ir import read_schedule
 
 from .runner import warploom
@@ -96,3 +98,24 @@ def test_a_user_schedule_from_a_file(tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
     assert "greedy, waits by" in done.stdout
     assert warploom("show", f"{Path('mine.py')}:nothing").returncode == 2
+
+
+def test_a_file_imports_what_lies_beside_it(tmp_path, monkeypatch):
+    """As `python kernels/mine.py` would: modules of its folder, and of the folder one stands in."""
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    (folder / "sizes_beside.py").write_text("HALF = 0.5\n")
+    (tmp_path / "sizes_here.py").write_text("TWICE = 2.0\n")
+    (folder / "mine.py").write_text(
+        "import warploom as wl\nfrom sizes_beside import HALF\nfrom sizes_here import TWICE\n\n"
+        "@wl.kernel\n"
+        "def scaled(x: wl.In['m', 'n'], out: wl.Out['m', 'n']):\n"
+        "    m, n = wl.tile(out)\n"
+        "    out[m, n] = x[m, n] * (HALF * TWICE)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    path = list(sys.path)
+    try:
+        assert user_object("kernels/mine.py:scaled").name == "scaled"
+    finally:
+        sys.path[:] = path

@@ -11,7 +11,8 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
 from importlib import import_module
@@ -91,11 +92,22 @@ def _line(error: BaseException, place: str) -> str:
 
 
 def _import_module(name: str) -> ModuleType:
-    sys.path.insert(0, "")
-    try:
+    with _importable(""):
         return import_module(name)
+
+
+@contextmanager
+def _importable(*folders: str) -> Iterator[None]:
+    """Modules of these folders are found first, as Python finds those beside a script; what is
+    imported later, inside of a function, finds them after everything else.
+    """
+    sys.path[:0] = folders
+    try:
+        yield
     finally:
-        sys.path.remove("")
+        for folder in folders:
+            sys.path.remove(folder)
+        sys.path += [folder for folder in folders if folder not in sys.path]
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -104,7 +116,8 @@ def _import_file(path: Path) -> ModuleType:
         raise ImportError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)  # dataclasses and pickles look their module up
-    spec.loader.exec_module(module)
+    with _importable(str(path.resolve().parent), ""):
+        spec.loader.exec_module(module)
     return module
 
 

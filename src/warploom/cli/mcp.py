@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from warploom import __version__
-from warploom.errors import MissingExtraError, WarploomError
+from warploom.errors import DocumentError, MissingExtraError, WarploomError
 
 Tool = Callable[..., dict[str, Any]]
 MOST = 40  # findings, stalls and rows of one answer
@@ -65,26 +65,21 @@ def structured(tool: Tool) -> Tool:
 
 
 @structured
-def verify(source: str) -> dict[str, Any]:
-    """Verify a schedule or kernel for every timing and trip count: races, deadlocks, dataflow."""
-    from warploom.cli.source import load
-    from warploom.verify.findings import finding_to_json
+def verify(source: str, target: str = "") -> dict[str, Any]:
+    """Verify a schedule or kernel for every timing and trip count: races, deadlocks, and of a
+    kernel that each element is stored once and is what the kernel says. target: h200 or mi355x.
+    """
+    from warploom.cli.verify import verdicts_of
 
-    loops = []
-    for part in load(source).loops:
-        report = part.report()
-        loops.append(
-            {
-                "name": part.name,
-                "verdict": report.verdict,
-                "trips_proven": report.trips_proven,
-                "assumes": list(report.assumes),
-                "not_judged": list(report.not_judged),
-                "findings": [finding_to_json(f) for f in report.findings[:MOST]],
-                "more_findings": max(0, len(report.findings) - MOST) + report.omitted,
-            }
-        )
-    return {"clean": all(x["verdict"] in ("clean", "timing") for x in loops), "loops": loops}
+    reports = []
+    for verdict, _ in verdicts_of(source, target=target or None):
+        if verdict.report is None:
+            raise DocumentError(verdict.error or f"{source} cannot be read", path=verdict.file)
+        report = verdict.to_json()
+        findings = report["findings"]
+        more = max(0, len(findings) - MOST) + report.pop("omitted", 0)
+        reports.append(report | {"findings": findings[:MOST], "more_findings": more})
+    return {"clean": all(x["verdict"] == "clean" for x in reports), "reports": reports}
 
 
 @structured

@@ -103,7 +103,7 @@ def verify_command(
     verdicts = []
     for source in sources:
         with working(f"verifying {source}"):
-            verified = list(_verdicts(source, wanted, target, tile, shown=shown))
+            verified = list(verdicts_of(source, wanted, target, tile, shown=shown))
         for verdict, document in verified:
             if form is Form.JSON:
                 write(render(verdict, form.value))
@@ -117,10 +117,15 @@ def verify_command(
     raise typer.Exit(exit_code(verdicts))
 
 
-def _verdicts(
-    source: str, trips: range | None, target: str | None, tile: str | None, *, shown: bool
+def verdicts_of(
+    source: str,
+    trips: range | None = None,
+    target: str | None = None,
+    tile: str | None = None,
+    *,
+    shown: bool = False,
 ) -> Iterator[tuple[FileVerdict, Document | None]]:
-    """A verdict a loop, with the document it is of where a witness is to be shown."""
+    """A verdict a loop, then one on what a kernel computes; with it the document of a witness."""
     if source.endswith(".json"):
         module = _module_file(source)
         if module is not None:
