@@ -24,7 +24,7 @@ from tests.kernels.samples import (
 )
 from tests.kernels.test_random_kernels import Lowered, check
 from warploom.codegen.cuda import ptx
-from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.helpers import definitions
 from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import KernelError, SchedulingError
 from warploom.verify import verify
@@ -252,7 +252,8 @@ def test_erf_as_kernels_compute_it():
     """Near the value everywhere, exactly 1 far out; what is no number stays none."""
     calls = 'extern "C" float erf_here(float x) { return erf_smooth(x); }\n'
     entry = 'extern "C" __global__ void __launch_bounds__(32, 1)\nerf_kernel(int n) {\n}\n'
-    erf = built("\n".join([ptx.TYPES, helpers_for(calls), calls, entry]), "erf_kernel").erf_here
+    text = "\n".join([ptx.TYPES, definitions({"erf_smooth"}), calls, entry])
+    erf = built(text, "erf_kernel").erf_here
     erf.restype, erf.argtypes = ctypes.c_float, [ctypes.c_float]
     for i in range(-6000, 6001):
         x = ctypes.c_float(i / 1000).value

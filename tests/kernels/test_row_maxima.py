@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from tests.host_cuda import NEEDS_COMPILER, built, host_run
-from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.helpers import definitions
 
 pytestmark = NEEDS_COMPILER
 ROWS, COLUMNS = 16, 64
@@ -43,7 +43,7 @@ def row(kind, rng):
 
 def run(x, by):
     """Maxima of rows, and rows times their factors."""
-    text = TEXT.format(helpers=helpers_for("row_maxima( scale_rows("))
+    text = TEXT.format(helpers=definitions({"row_maxima", "scale_rows"}))
     library, out = built(text, "rows"), np.full(ROWS * (COLUMNS + 1), 7, np.float32)
     given_to = [ctypes.c_void_p(a.ctypes.data) for a in (x, by, out)]
     table = (ctypes.c_void_p * 3)(*(ctypes.addressof(p) for p in given_to))

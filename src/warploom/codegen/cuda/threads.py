@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warploom.codegen.cuda import ptx
+from warploom.codegen.cuda.device import device, noted
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.expressions import COMBINE, number, pointwise, wrapped
-from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.helpers import definitions
 from warploom.codegen.cuda.tile.inline import definition, name_of
 from warploom.codegen.cuda.tile.signature import (
     C_TYPES,
@@ -65,6 +66,8 @@ class _Printer:
         shared_bytes = self.module.launch.shared_bytes
         params = tuple(self.param(a) for a in program.arguments)
         line = kernel.line
+        with noted() as called:
+            body = self.lines(program.body)
         text = "\n".join(
             [
                 f"// Kernel {kernel.name}, {line or 'a tile kernel'}: {program.threads} threads,"
@@ -72,12 +75,12 @@ class _Printer:
                 f'extern "C" __global__ void __launch_bounds__({program.threads}) {ENTRY}(',
                 "    " + ",\n    ".join(p.text for p in params) + ") {",
                 *(["  extern __shared__ uint8_t dynamic_smem[];"] if shared_bytes else []),
-                *indent(self.lines(program.body), 2),
+                *indent(body, 2),
                 "}",
             ]
         )
         written_in = "\n".join(definition(name, code) for name, code in self.functions.items())
-        parts = [ptx.TYPES, helpers_for(text), *([written_in] if written_in else []), text + "\n"]
+        parts = [ptx.TYPES, definitions(called), *([written_in] if written_in else []), text + "\n"]
         return Source(
             text="\n".join(parts),
             entry=ENTRY,
@@ -136,29 +139,34 @@ class _Printer:
             case ir.Fetch():
                 into = s.into if s.index == ir.whole(0) else f"&{s.into}[{self.term(s.index)}]"
                 moved = f"(const void*)({self.address(s.tensor, s.at)})"
-                return [f"load_bytes<{self.bytes(s.tensor, s.width)}>({into}, {moved});"]
+                return [f"{device.load_bytes}<{self.bytes(s.tensor, s.width)}>({into}, {moved});"]
             case ir.Send():
                 source = s.source
                 source = source if s.index == ir.whole(0) else f"&{source}[{self.term(s.index)}]"
                 moved = f"(void*)({self.address(s.tensor, s.at)})"
-                return [f"store_bytes<{self.bytes(s.tensor, s.width)}>({moved}, {source});"]
+                return [
+                    f"{device.store_bytes}<{self.bytes(s.tensor, s.width)}>({moved}, {source});"
+                ]
             case ir.Covers() | ir.FetchCover() | ir.TakeCovered():
                 return [self.cover(s)]
             case ir.SendShifted():
                 size = self.bytes(s.tensor, s.width)
                 here, before, after = (self.term(x) for x in (s.here, s.before, s.after))
                 to = self.address(s.tensor, s.at)
-                return [f"store_shifted<{size}>({to}, {s.source}, {here}, {before}, {after});"]
+                return [
+                    f"{device.store_shifted}<{size}>({to}, {s.source}, {here}, {before}, {after});"
+                ]
             case ir.Write():
                 return [f"{self.element(s.tensor, s.at)} = {self.term(s.value)};"]
             case ir.Merge():
                 kind = self.tensor(s.tensor).dtype
                 place = f"&{self.element(s.tensor, s.at)}"
-                return [f"{s.fn}_element_{kind}({place}, {self.term(s.value)});"]
+                name = device[f"{s.fn}_element_{kind}"]
+                return [f"{name}({place}, {self.term(s.value)});"]
             case ir.Barrier():
                 return ["__syncthreads();"]
             case ir.AwaitKernelBefore():
-                return ["await_kernel_before();"]
+                return [f"{device.await_kernel_before}();"]
             case ir.Break():
                 return ["break;"]
             case ir.Continue():
@@ -223,9 +231,9 @@ class _Printer:
         at = f"(const void*)({self.address(s.tensor, s.at)})"
         place = f"&{name}[{self.term(number_, PRECEDENCE[Op.MUL])} * {cover_words(size)}]"
         if isinstance(s, ir.FetchCover):
-            return f"load_cover<{size}>({place}, {at});"
+            return f"{device.load_cover}<{size}>({place}, {at});"
         into, shift = f"&{s.into}[{self.term(s.index)}]", f"(int)((long long)({at}) & 15)"
-        return f"shift_cover<{size}>({into}, {place}, {shift});"
+        return f"{device.shift_cover}<{size}>({into}, {place}, {shift});"
 
     def bytes(self, tensor: str, width: int) -> int:
         return width * max(1, self.tensor(tensor).dtype.bits // 8)
@@ -312,13 +320,13 @@ class _Printer:
                 row = self.row(t.tensor, t.at)
                 at, size = self.address(t.tensor, t.at), self.bytes(t.tensor, t.width)
                 end = self.term(t.end, SUM)
-                return f"covered({at}, {size}, {row}, {row} + {end})", ATOM
+                return f"{device.covered}({at}, {size}, {row}, {row} + {end})", ATOM
             case _:
                 raise AssertionError(t)
 
     def arith(self, t: ir.Arith) -> tuple[str, int]:
         if t.op in CALLS:
-            name = "divided_down" if t.op is Op.FLOOR_DIV else str(t.op)
+            name = device.divided_down if t.op is Op.FLOOR_DIV else str(t.op)
             return f"{name}({self.term(t.a)}, {self.term(t.b)})", ATOM
         own = PRECEDENCE[t.op]
         return f"{self.term(t.a, own)} {t.op} {self.term(t.b, own + 1)}", own
@@ -390,9 +398,11 @@ def read(dtype: DType, text: str) -> str:
     """An element of memory as a number."""
     match dtype:
         case DType.BF16 | DType.F16:
-            return f"from_{dtype}({text})"
+            name = device[f"from_{dtype}"]
+            return f"{name}({text})"
         case DType.E4M3 | DType.E5M2:
-            return f"unpack_{dtype}({text}, 0)"
+            name = device[f"unpack_{dtype}"]
+            return f"{name}({text}, 0)"
         case DType.BOOL:
             return f"({text} != 0)"
         case _:
@@ -409,7 +419,8 @@ def written(dtype: DType, text: str) -> str:
         case DType.BOOL:
             return f"(uint8_t)({text})"
         case _:
-            return f"to_{dtype}({text})"
+            name = device[f"to_{dtype}"]
+            return f"{name}({text})"
 
 
 def convert(text: str, to: DType, source: DType) -> str:  # noqa: PLR0911 (one line a type)
@@ -428,8 +439,10 @@ def convert(text: str, to: DType, source: DType) -> str:  # noqa: PLR0911 (one l
     number_ = text if source.is_float else f"(float)({text})"
     match to:
         case DType.BF16 | DType.F16:
-            return f"round_{to}({number_})"
+            name = device[f"round_{to}"]
+            return f"{name}({number_})"
         case DType.E4M3 | DType.E5M2:
-            return f"unpack_{to}(to_{to}({number_}), 0)"
+            wide, narrow = device[f"unpack_{to}"], device[f"to_{to}"]
+            return f"{wide}({narrow}({number_}), 0)"
         case _:
             return number_

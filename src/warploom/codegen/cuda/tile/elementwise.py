@@ -8,6 +8,7 @@ numbers have 32 bits: more rows than that fit in no GPU's memory.
 from __future__ import annotations
 
 from warploom.codegen.cuda import ptx
+from warploom.codegen.cuda.device import device, noted
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.elementwise_rows import Rows, name_of, scalar_type, whole_row
 from warploom.codegen.cuda.tile.expressions import (
@@ -17,7 +18,7 @@ from warploom.codegen.cuda.tile.expressions import (
     pointwise,
     wrapped,
 )
-from warploom.codegen.cuda.tile.helpers import helpers_for
+from warploom.codegen.cuda.tile.helpers import definitions
 from warploom.codegen.cuda.tile.signature import ScalarParam, SizeParam, StrideParam
 from warploom.codegen.cuda.tile.source import ENTRY, Source
 from warploom.codegen.cuda.tile.stores import PACKS
@@ -65,6 +66,15 @@ def rows_of(kernel: Kernel) -> dict[str, int]:
 
 class _Plain(Rows):
     def source(self) -> Source:
+        with noted() as called:
+            text = "\n".join(self._kernel_lines())
+        parts = [ptx.TYPES, definitions(called), text + "\n"]
+        params = tuple(self.params.values())
+        return Source(
+            text="\n".join(parts), entry=ENTRY, params=params, threads=THREADS, shared_bytes=0
+        )
+
+    def _kernel_lines(self) -> list[str]:
         grid = self.kernel.grid
         row = whole_row(self.kernel)
         assert row.extent is not None
@@ -95,28 +105,21 @@ class _Plain(Rows):
                 *indent(body, 2),
                 "}",
             ]
-        text = "\n".join(
-            [
-                f'extern "C" __global__ void __launch_bounds__({THREADS}) {ENTRY}(',
-                "    " + ",\n    ".join(p.text for p in self.params.values()) + ") {",
-                "  await_kernel_before();",
-                f"  const int part = threadIdx.x % {lanes} * {EACH};",
-                f"  const unsigned mates = 0x{(1 << lanes) - 1:x}u << (threadIdx.x % 32 / {lanes}"
-                f" * {lanes});  // the lanes of this row",
-                f"  for (unsigned row = blockIdx.x * {THREADS // lanes} + threadIdx.x / {lanes};"
-                f" row < {total};",
-                f"       row += gridDim.x * {THREADS // lanes}) {{",
-                "    unsigned rest = row;",
-                *indent([*places, *body], 4),
-                "  }",
-                "}",
-            ]
-        )
-        parts = [ptx.TYPES, helpers_for(text), text + "\n"]
-        params = tuple(self.params.values())
-        return Source(
-            text="\n".join(parts), entry=ENTRY, params=params, threads=THREADS, shared_bytes=0
-        )
+        return [
+            f'extern "C" __global__ void __launch_bounds__({THREADS}) {ENTRY}(',
+            "    " + ",\n    ".join(p.text for p in self.params.values()) + ") {",
+            f"  {device.await_kernel_before}();",
+            f"  const int part = threadIdx.x % {lanes} * {EACH};",
+            f"  const unsigned mates = 0x{(1 << lanes) - 1:x}u << (threadIdx.x % 32 / {lanes}"
+            f" * {lanes});  // the lanes of this row",
+            f"  for (unsigned row = blockIdx.x * {THREADS // lanes} + threadIdx.x / {lanes};"
+            f" row < {total};",
+            f"       row += gridDim.x * {THREADS // lanes}) {{",
+            "    unsigned rest = row;",
+            *indent([*places, *body], 4),
+            "  }",
+            "}",
+        ]
 
     def _places(self, *, paired: bool) -> tuple[list[str], str]:
         """Where a row stands on every axis, and how many rows (or pairs) there are."""
@@ -189,7 +192,7 @@ class _Plain(Rows):
         """A warp reads four blocks side by side, as accumulators lie in them."""
         label, place = name_of(op), self._blocks(op.tensor, op.at)
         loads = [
-            f"load_global4(&w_{label}[{4 * n}], (const uint32_t*)({place}"
+            f"{device.load_global4}(&w_{label}[{4 * n}], (const uint32_t*)({place}"
             f" + (here / 32 * 4 + {n}) * 128 + lane * 4));"
             for n in range(4)
         ]
@@ -198,20 +201,18 @@ class _Plain(Rows):
 
     def _store_rows(self, op: Store, dtype: DType) -> list[str]:
         """Four lanes exchange pairs of columns, so that each writes 16 bytes of a row."""
-        rows, value, pack = op.at[-2].var, f"v_{op.value}", PACKS[dtype]
+        rows, value, pack = op.at[-2].var, f"v_{op.value}", device[PACKS[dtype]]
         words = [
             f"{pack}({value}[{4 * n} + 2 * up], {value}[{4 * n + 1} + 2 * up])" for n in range(4)
         ]
-        address = self._address(op.tensor, op.at).replace(
-            " + part", " + here / 32 * 32 + lane % 4 * 8"
-        )
+        address = self._address(op.tensor, op.at, along="here / 32 * 32 + lane % 4 * 8")
         return [
             "#pragma unroll",
             "for (int up = 0; up < 2; ++up) {",
             f"  uint32_t x[4] = {{{', '.join(words)}}};",
-            "  quad_transpose(x);",
+            f"  {device.quad_transpose}(x);",
             f"  const int pos_{rows} = pos_pair / 8 * 16 + lane / 4 + 8 * up;",
-            f"  if (pos_{rows} < len_{rows}) store_global4({address}, x);",
+            f"  if (pos_{rows} < len_{rows}) {device.store_global4}({address}, x);",
             "}",
         ]
 
@@ -229,10 +230,11 @@ class _Plain(Rows):
         words = EACH if wide else EACH // 2
         text = f"__uint_as_float(w_{label}[j])"
         if not wide:
-            text = f"unpack_{op.result.dtype}(w_{label}[j / 2], j % 2)"
+            unpack = device[f"unpack_{op.result.dtype}"]
+            text = f"{unpack}(w_{label}[j / 2], j % 2)"
         address = self._address(op.tensor, op.at)
         loads = [
-            f"load_global4(&w_{label}[{4 * n}], (const uint32_t*)({address}) + {4 * n});"
+            f"{device.load_global4}(&w_{label}[{4 * n}], (const uint32_t*)({address}) + {4 * n});"
             for n in range(words // 4)
         ]
         exists = self._there(op.tensor, op.at)
@@ -293,13 +295,14 @@ class _Plain(Rows):
         return [
             f"const uint32_t same_{op.tensor}[4] = {{{words}}};",
             "#pragma unroll",
-            f"for (int n = 0; n < 4; ++n) store_global4({place} + 4 * ({8 * lanes} * n"
+            f"for (int n = 0; n < 4; ++n) {device.store_global4}({place} + 4 * ({8 * lanes} * n"
             f" + pos_pair % 8 * {lanes} + part / {EACH}), same_{op.tensor});",
         ]
 
     def _store(self, op: Store) -> list[str]:
         dtype = self.kernel.tensor(op.tensor).dtype
-        if self.wide and dtype in PACKS and self._along(self._result(op.value)):
+        line = dtype in PACKS and self._is_line(op.tensor, op.at)
+        if self.wide and line and self._along(self._result(op.value)):
             return self._store_rows(op, dtype)
         self._only_rows("something other than 16 bits is stored", op.line)
         if op.add:
@@ -336,14 +339,15 @@ class _Plain(Rows):
                 some = f"out_{op.tensor}_{n}"
                 lines += [
                     f"const uint32_t {some}[4] = {{{', '.join(bits[n : n + 4])}}};",
-                    f"store_global4({address} + {n}, {some});",
+                    f"{device.store_global4}({address} + {n}, {some});",
                 ]
             return lines
         source = self._value(op.value)
         if isinstance(source, Load) and source.result.dtype is dtype:  # a copy
-            return [f"store_global4({address}, w_{value});"]
-        pairs = [f"pack_{dtype}({value}[{e}], {value}[{e + 1}])" for e in range(0, EACH, 2)]
+            return [f"{device.store_global4}({address}, w_{value});"]
+        pack = device[PACKS[dtype]]
+        pairs = [f"{pack}({value}[{e}], {value}[{e + 1}])" for e in range(0, EACH, 2)]
         return [
             f"const uint32_t out_{op.tensor}[4] = {{{', '.join(pairs)}}};",
-            f"store_global4({address}, out_{op.tensor});",
+            f"{device.store_global4}({address}, out_{op.tensor});",
         ]

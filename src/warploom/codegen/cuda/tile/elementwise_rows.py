@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.tile.expressions import read_element, written_element
 from warploom.codegen.cuda.tile.signature import Param, PointerParam, SizeParam, StrideParam
 from warploom.ir.tile import Access, At, DType, Kernel, Op, Position, Store, Value, Var, Walk
@@ -133,12 +134,17 @@ class Rows:
     def _one(self, tensor: str, at: tuple[At, ...]) -> str:
         return f"*({self._address(tensor, at)})"
 
-    def _address(self, tensor: str, at: tuple[At, ...], rank: int | None = None) -> str:
-        """An element's place; of fewer indices than the tensor's ``rank``, the rest at 0."""
+    def _address(
+        self, tensor: str, at: tuple[At, ...], rank: int | None = None, along: str = "part"
+    ) -> str:
+        """An element's place; of fewer indices than the tensor's ``rank``, the rest at 0.
+
+        ``along``: the first element of a lane along the row.
+        """
         rank = rank or len(at)
         terms = []
         for n, index in enumerate(at):
-            place = self._place(tensor, n, index)
+            place = self._place(tensor, n, index, along)
             if n < rank - 1:
                 stride = StrideParam(name=f"stride_{tensor}_{n}", tensor=tensor, axis=n)
                 place = f"{place} * {self._add(stride)}"
@@ -148,7 +154,8 @@ class Rows:
     def _read(self, dtype: DType, place: str) -> str:
         """An element of memory as a number."""
         if dtype in (DType.E4M3, DType.E5M2):
-            return f"unpack_{dtype}({place}, 0)"
+            unpack = device[f"unpack_{dtype}"]
+            return f"{unpack}({place}, 0)"
         return read_element(dtype, place)
 
     def _written(self, dtype: DType, text: str) -> str:
