@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from warploom.codegen.cuda.lowering import Site
-from warploom.codegen.cuda.tile.elementwise import emit_plain
+from warploom.codegen.cuda.tile.rows import emit_rows
 from warploom.compiler.compile_cache import cached_schedule
 from warploom.compiler.emit_cuda import emit_kernel
 from warploom.errors import KernelError
@@ -33,6 +33,7 @@ from warploom.passes.layout import lay_out
 from warploom.passes.loop_bounds import cut_of
 from warploom.passes.predication import leaves_no_trace
 from warploom.passes.rewrites import rewrite
+from warploom.passes.row_module import build_row_module
 from warploom.passes.tile_order import visit_list
 from warploom.verify.roles import verify_roles
 from warploom.verify.roles.capacity import live_registers
@@ -225,6 +226,11 @@ def test_block_scales(tmp_path):
     assert "C75" not in said
 
 
+def rows_of(kernel):
+    """The source of a kernel without a loop."""
+    return emit_rows(build_row_module(kernel, simplify(kernel)))
+
+
 ENDS = {
     "prepared": (prepared, {"do": DType.BF16, "o": DType.BF16}, {}),
     "converted": (converted, {"out": DType.F16}, {}),
@@ -237,7 +243,7 @@ ENDS = {
 @needs_nvcc
 def test_kernels_without_a_loop(name, size, tmp_path):
     text, types, choices = ENDS[name]
-    source = emit_plain(simplify(text.specialise(types, sizes={"d": size}, constants=choices)))
+    source = rows_of(text.specialise(types, sizes={"d": size}, constants=choices))
     body = source.text[source.text.index("__global__") :]
     assert body.count("await_kernel_before();") == 1
     said = compiled(source, tmp_path)
@@ -248,7 +254,7 @@ def test_kernels_without_a_loop(name, size, tmp_path):
 @needs_nvcc
 def test_rows_of_a_list_without_a_loop(tmp_path):
     types = {"x": DType.F16, "out": DType.F16}
-    source = emit_plain(simplify(picked_rows.specialise(types, sizes={"u": 128})))
+    source = rows_of(picked_rows.specialise(types, sizes={"u": 128}))
     assert "if ((unsigned)v_v0 < (unsigned)len_s) {" in source.text  # others are zeros
     assert "0 bytes spill stores" in compiled(source, tmp_path)
     x, tokens = np.arange(12.0).reshape(3, 2, 2), np.array([2, -1, 0, 3])
@@ -257,9 +263,9 @@ def test_rows_of_a_list_without_a_loop(tmp_path):
 
 
 def test_rows_of_other_lengths_are_refused():
-    kernel = simplify(converted.specialise({"out": DType.BF16}, sizes={"d": 96}))
+    kernel = converted.specialise({"out": DType.BF16}, sizes={"d": 96})
     with pytest.raises(KernelError, match="64, 128 or 256"):
-        emit_plain(kernel)
+        rows_of(kernel)
 
 
 def test_the_ends_mean_what_they_say():

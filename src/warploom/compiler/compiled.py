@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warploom.codegen.cuda.threads import emit_threads
+from warploom.codegen.cuda.tile.rows import emit_rows
 from warploom.codegen.cuda.tile.source import Source, emit_pipelined
 from warploom.codegen.cuda.tile.work import UnprintableError
 from warploom.compiler.compile_cache import (
@@ -63,7 +64,7 @@ from warploom.passes.expand_products import split_f32_products
 from warploom.passes.heuristics import Choice, check_pins, choose, unknown_pin
 from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.passes.rewrites import rewrite
-from warploom.passes.row_module import build_row_module
+from warploom.passes.row_module import build_row_module, rows_at_a_time
 from warploom.passes.simt_layout import has_products
 from warploom.passes.stated_module import stated_module
 from warploom.passes.thread_module import build_thread_module
@@ -276,8 +277,15 @@ class Compiled:
         if self._runs_threads():
             return self.thread_module
         if not self.loops:
-            return build_row_module(self.kernel, self.rewritten)
+            return self.row_module
         return build_module(self.kernel, self.lowered)
+
+    @cached_property
+    def row_module(self) -> KernelModule:
+        """The module of a kernel without a loop, whose lanes share rows; ``KernelError`` where its
+        rows are others.
+        """
+        return build_row_module(self.kernel, self.rewritten)
 
     @cached_property
     def thread_module(self) -> KernelModule:
@@ -294,7 +302,7 @@ class Compiled:
         if not config.consumer_warpgroups and self._runs_threads():
             return self.thread_module
         if not self.loops:
-            return build_row_module(self.kernel, self.rewritten)
+            return self.row_module
         asked = BuildRequest(
             knobs=tuple(knob(name, value) for name, value in config.pins),
             sizes=tuple(sorted(self.sizes.items())),
@@ -313,17 +321,12 @@ class Compiled:
         size classes; code that no module is printed to, as machine code.
         """
         built = self.built
-        if built.config.consumer_warpgroups or self._runs_threads():
+        if built.config.consumer_warpgroups or self.without_products() is not None:
             return verify_dataflow(self.module)
         return self._executed(self.launched(built), built.source, built.config)
 
     def _executed(self, emitted: Kernel, source: Source, config: KernelConfig) -> DataflowReport:
-        """Whether code that no module is printed to computes the kernel, executed once.
-
-        Of tensors in blocks, which the machine has no layout for, the module of rows is compared.
-        """
-        if any(t.blocked for t in self.kernel.tensors):
-            return require_computed(build_row_module(self.kernel, self.rewritten))
+        """Whether code that no module is printed to computes the kernel, executed once."""
         from warploom.runtime.check_launch import executed  # noqa: PLC0415 (it launches this class)
 
         def run(
@@ -598,15 +601,15 @@ class Compiled:
         cubin = compile_source(source.text, name=self.kernel.name, checked=False)
         launched = self.simplified if source.any_alignment else self.rewritten
         # Of code that authors wrote themselves, the module knows the meaning alone.
-        if not source.any_alignment or not self._verified_threads(source) or _has_code(self.kernel):
+        if not self._verified(source) or _has_code(self.kernel):
             require_executed(self._executed(launched, source, config), self.kernel)
         return Built(config=config, source=source, cubin=cubin)
 
-    def _verified_threads(self, source: Source) -> bool:
-        """Whether the thread program was judged; ``VerificationError`` where it is wrong. The
-        verdict is kept.
+    def _verified(self, source: Source) -> bool:
+        """Whether the module of a kernel without products was judged; ``VerificationError`` where
+        it is wrong. The verdict is kept.
         """
-        module = self.thread_module
+        module = self.module
         require_covered(module)
         sizes = [dict(module.request.sizes)] if module.request is not None else []
         report = verdict_of(
@@ -631,13 +634,13 @@ class Compiled:
         looped = any(isinstance(op, Loop) for op in kernel.ops)
         if looped and set(self.pins) - {v.name for v in kernel.vars}:
             return None
-        from warploom.codegen.cuda.tile.elementwise import emit_plain, rows_of  # noqa: PLC0415
-
         check_pins(kernel, self.pins)
         if not looped and not _gathers(kernel):
             with suppress(KernelError):
-                source, extents = emit_plain(self.rewritten), rows_of(self.rewritten)
-                return source, config_of(kernel, consumer_warpgroups=0, **extents)
+                module = self.row_module
+                return emit_rows(module), config_of(
+                    kernel, consumer_warpgroups=0, **rows_at_a_time(module)
+                )
         try:
             source = emit_threads(self.thread_module)
         except KernelError:

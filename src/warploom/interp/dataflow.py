@@ -266,6 +266,8 @@ def compile_sizes(module: KernelModule) -> dict[str, int]:
     units = sizes.keys() & {a.axis for a in tiles.schedule.axes if a.extent == 1} - fixed
     for axis in units:
         sizes[axis] = 2
+    if tiles.schedule.rows and (last := tiles.schedule.axes[-1].axis) not in fixed:
+        sizes[last] = tiles.schedule.rows + 1  # a second CTA has one row
     for n, a in enumerate(tiled):
         if a.axis not in fixed:
             several = n == 0 and len(units) < 2  # else there are several tiles anyway

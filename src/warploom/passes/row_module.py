@@ -1,27 +1,17 @@
 """Kernels without a loop as kernel modules: rows of whole tiles, each by a few neighbouring lanes.
 
-A lane takes eight neighbouring elements of a row of 64 to 256, so 8 to 32 lanes share a row; sums
-over it are exchanged among them. CTAs take rows in turn. Tensors in blocks of 16 rows and 8 columns
-are read and filled as the blocks lie: two rows that share a block are one row number.
+Sums over a row are exchanged among its lanes; CTAs take rows in turn. ``ir.rows`` says which lane
+holds which element.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from warploom.errors import KernelError
 from warploom.ir import operations as ops
-from warploom.ir.expr import (
-    Expr,
-    IntExpr,
-    Sym,
-    SymKind,
-    ceil_div,
-    conjunction,
-    const,
-    lift,
-    product,
-    size,
-)
+from warploom.ir.expr import Expr, IntExpr, Sym, SymKind, ceil_div, conjunction, const, lift, size
 from warploom.ir.module import (
     Dialect,
     KernelModule,
@@ -32,7 +22,21 @@ from warploom.ir.module import (
     TensorArg,
     TileLoop,
 )
-from warploom.ir.operations import FragmentIndex, FragmentLayout, VectorKind, VectorOp
+from warploom.ir.operations import VectorKind, VectorOp
+from warploom.ir.rows import (
+    COL,
+    EACH,
+    LENGTHS,
+    THREADS,
+    along_blocks,
+    in_blocks,
+    in_rows,
+    lanes_of,
+    last_position,
+    position,
+    row_exists,
+    row_numbers,
+)
 from warploom.ir.tile import (
     At,
     Broadcast,
@@ -42,6 +46,7 @@ from warploom.ir.tile import (
     Given,
     Indices,
     Kernel,
+    Line,
     Load,
     Loop,
     Pointwise,
@@ -56,20 +61,10 @@ from warploom.ir.tile import (
     Walk,
     Whole,
 )
-from warploom.ir.tile_schedule import TILE, TileAxis, TileSchedule, grid_of
-from warploom.ir.types import Access, relative, short
+from warploom.ir.tile_schedule import TileAxis, TileSchedule, grid_of
+from warploom.ir.types import Access, DType, relative, short
 from warploom.passes.body import line_of, refusal
 from warploom.passes.build_module import ALIGNMENT
-
-THREADS = 256
-EACH = 8  # elements of a lane
-LENGTHS = (64, 128, 256)
-BLOCK_ROWS, PAIRS = 16, 8
-
-ROW, COL = Sym(SymKind.ELEMENT, "row"), Sym(SymKind.ELEMENT, "col")
-THREAD = Sym(SymKind.THREAD, "tid")
-J, N, U, Q, UP = (Sym(SymKind.FRAGMENT, n) for n in ("j", "n", "u", "q", "up"))
-
 
 Made = (
     Const | Scalar | Size | Position | Indices | Whole | Broadcast | Given | Load | Transpose
@@ -82,78 +77,75 @@ def build_row_module(source: Kernel, kernel: Kernel) -> KernelModule:
     return _RowBuilder(source, kernel).module()
 
 
+def rows_at_a_time(module: KernelModule) -> dict[str, int]:
+    """The rows a CTA takes at a time, by the variable of the tile that walks them."""
+    (role,) = module.roles
+    assert role.tiles is not None
+    schedule = role.tiles.schedule
+    return {schedule.units[-1].var: schedule.rows}
+
+
 @dataclass
 class _RowBuilder:
     source: Kernel
     kernel: Kernel
     names: dict[str, Made] = field(default_factory=dict)
+    column: str = ""
+    wide: bool = False
+    schedule: TileSchedule = field(init=False)
 
     def __post_init__(self) -> None:
         whole = [v for v in self.kernel.vars if v.walk is Walk.WHOLE]
         extent = whole[0].extent if len(whole) == 1 else None
         if extent not in LENGTHS or extent is None or self.kernel.grid.kind != "tiles":
-            raise refusal(
-                f"rows of {extent} elements in a kernel without a loop",
-                self.kernel.line,
-                why="without a loop lanes of a warp share a whole row of 64, 128 or 256 elements",
-                fix="pad the last axis, or walk it by a loop: for n in wl.steps(x.n):",
-            )
-        self.column, self.lanes = whole[0].name, extent // EACH
+            raise self._other_rows(whole[0].axis if whole else "", extent, len(whole))
+        self.column = whole[0].name
         self.names = {
             op.result.name: op for op in self.kernel.ops if not isinstance(op, Store | Loop)
         }
         blocked = [t for t in self.kernel.tensors if t.blocked]
         self.wide = any(t.access is Access.IN for t in blocked)
-        self.paired = bool(blocked)
+        grid = self.kernel.grid.vars
+        axes = tuple(TileAxis(var=n, axis=self.kernel.var(n).axis, extent=1) for n in grid)
+        rows = THREADS * EACH // extent
+        self.schedule = TileSchedule(tiled=(), units=axes, rows=rows, paired=bool(blocked))
 
-    # Rows.
+    def _other_rows(self, axis: str, extent: int | None, whole: int) -> KernelError:
+        last = self.kernel.var(self.kernel.grid.vars[-1]).axis
+        many = "several whole axes" if whole else "no whole axis"
+        return refusal(
+            f"rows of {extent} elements in a kernel without a loop"
+            if extent is not None
+            else f"a kernel without a loop that has {many}",
+            self.kernel.line,
+            why="without a loop lanes of a warp share a whole row of 64, 128 or 256 elements",
+            fix=f"pad axis '{axis}', or walk it: for n in wl.steps(x.{axis}):"
+            if extent is not None
+            else f'all of the last axis: m = wl.tile(out, whole="{last}") and x[m]',
+        )
 
     @property
-    def _rows(self) -> int:
-        """Row numbers that a CTA takes at a time."""
-        return THREADS // self.lanes
+    def lanes(self) -> int:
+        """How many lanes share a row."""
+        return lanes_of(self.schedule)
 
-    def _counts(self) -> dict[str, IntExpr]:
-        """Numbers along every variable; of the last one, pairs of rows where blocks are."""
-        grid = self.kernel.grid.vars
-        found: dict[str, IntExpr] = {n: size(self.kernel.var(n).axis) for n in grid}
-        if self.paired:
-            last = found[grid[-1]]
-            found[grid[-1]] = lift((last + (BLOCK_ROWS - 1)) // BLOCK_ROWS * PAIRS)
-        return found
+    @property
+    def paired(self) -> bool:
+        """Whether two rows that share bytes of blocks are one number."""
+        return self.schedule.paired
 
-    def _numbers(self) -> dict[str, Expr]:
-        """Which of its numbers a variable has in the row at hand."""
-        counts = self._counts()
-        rest: Expr = ROW
-        found: dict[str, Expr] = {}
-        for n, name in reversed(list(enumerate(self.kernel.grid.vars))):
-            found[name] = rest % counts[name] if n else rest
-            rest = rest // counts[name]
-        return found
+    @property
+    def exists(self) -> list[IntExpr]:
+        """The row at hand is one of the rows."""
+        return [row_exists(self.schedule)]
 
-    def _positions(self, last: Expr | None) -> list[VectorOp]:
+    def _positions(self, last: IntExpr | None) -> list[VectorOp]:
         """Where the row at hand lies; ``last``: of the last variable, where blocks are."""
         made: list[VectorOp] = []
-        for name, value in self._numbers().items():
+        for name, value in row_numbers(self.schedule).items():
             own = value if last is None or name != self.kernel.grid.vars[-1] else last
-            made.append(ops.VectorIndex(result=f"pos_{name}", value=lift(own)))
+            made.append(ops.VectorIndex(result=position(name), value=own))
         return made
-
-    @property
-    def _exists(self) -> list[IntExpr]:
-        rows = product(list(self._counts().values()))
-        return [lift(rows > ROW)]
-
-    # Layouts.
-
-    def _layout(self, indices: tuple[tuple[str, int], ...], col: Expr) -> FragmentLayout:
-        return FragmentLayout(
-            indices=tuple(FragmentIndex(name=n, extent=e) for n, e in indices),
-            register=const(0),
-            row=lift(TILE * self._rows + THREAD // self.lanes),
-            col=lift(col),
-        )
 
     def module(self) -> KernelModule:
         """All of it."""
@@ -164,8 +156,7 @@ class _RowBuilder:
         rest = [o for o in kernel.ops if isinstance(o, Store) and o not in clears]
         if rest:
             vectors.append(self._work(rest))
-        axes = tuple(TileAxis(var=n, axis=kernel.var(n).axis, extent=1) for n in kernel.grid.vars)
-        schedule = TileSchedule(tiled=(), units=axes, rows=self._rows, paired=self.paired)
+        schedule = self.schedule
         role = Role(
             name="threads",
             instances=1,
@@ -186,7 +177,7 @@ class _RowBuilder:
         return KernelModule(
             name=kernel.name,
             target="h200",
-            config=f"{self._rows} rows of {self.lanes * EACH}",
+            config=f"{schedule.rows} rows of {self.lanes * EACH}",
             dialect=Dialect.MBARRIER,
             kernel=relative(self.source),
             tensors=tuple(
@@ -221,13 +212,7 @@ class _RowBuilder:
                 why="kernels without a loop read blocks, and fill them with one number",
                 fix="a tensor that lies row by row",
             )
-        pair = self._numbers()[self.kernel.grid.vars[-1]]
-        part = THREAD % self.lanes
-        offset = 4 * (PAIRS * self.lanes * N + pair % PAIRS * self.lanes + part) + 2 * U + Q
-        within = offset % 128
-        row = pair // PAIRS * BLOCK_ROWS + within // 4 // 4 + 8 * U
-        col = offset // 128 * 8 + within // 4 % 4 * 2 + Q
-        layout = self._layout((("n", 4), ("u", 2), ("q", 2)), col)
+        layout, row = along_blocks(self.schedule)
         write = _RowWriter(self, self._positions(row))
         value = write.value(constant.result.name)
         at, inside = write.place(op, rows_exist=False)
@@ -236,7 +221,7 @@ class _RowBuilder:
                 value=value,
                 tensor=op.tensor,
                 at=at,
-                predicate=conjunction([*self._exists, *inside]),
+                predicate=conjunction([*self.exists, *inside]),
                 dtype=self.kernel.tensor(op.tensor).dtype,
                 line=short(op.line),
             )
@@ -251,24 +236,17 @@ class _RowBuilder:
         )
 
     def _work(self, stores: list[Store]) -> ops.Vector:
-        last: Expr | None = None
-        pair = self._numbers()[self.kernel.grid.vars[-1]]
-        if self.wide:
-            lane = THREAD % 32
-            here = pair % PAIRS * self.lanes + THREAD % self.lanes
-            last = pair // PAIRS * BLOCK_ROWS + lane // 4 + 8 * U
-            col = (here // 32 * 4 + N) * 8 + lane % 4 * 2 + Q
-            layout = self._layout((("n", 4), ("u", 2), ("q", 2)), col)
-        else:
-            indices: tuple[tuple[str, int], ...] = (("j", EACH),)
-            if self.paired:
-                last = pair // PAIRS * BLOCK_ROWS + pair % PAIRS + 8 * UP
-                indices = (("up", 2), *indices)
-            layout = self._layout(indices, THREAD % self.lanes * EACH + J)
+        """All other stores with what they need, in the author's order."""
+        layout = in_blocks(self.schedule) if self.wide else in_rows(self.schedule)
+        last = last_position(self.schedule, layout) if self.paired else None
         write = _RowWriter(self, self._positions(last))
+        needed = self._needed(stores)
         for op in self.kernel.ops:
-            if isinstance(op, Store) and op in stores:
-                write.store(op)
+            if isinstance(op, Store):
+                if op in stores:
+                    write.store(op)
+            elif not isinstance(op, Loop) and op.result.name in needed:
+                write.value(op.result.name)
         return ops.Vector(
             op="rows",
             iteration=const(0),
@@ -276,6 +254,33 @@ class _RowBuilder:
             body=tuple(write.made),
             kind=VectorKind.STORE,
         )
+
+    def _needed(self, stores: list[Store]) -> set[str]:
+        """The values behind stores."""
+        found: set[str] = set()
+        waiting = [name for op in stores for name in (op.value, *_indexing(op.at))]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += _behind(self.names[name])
+        return found
+
+
+def _behind(op: Made) -> list[str]:
+    match op:
+        case Load():
+            return _indexing(op.at)
+        case Broadcast() | Reduce():
+            return [op.arg]
+        case Pointwise():
+            return list(op.args)
+        case _:
+            return []
+
+
+def _indexing(at: Iterable[At]) -> list[str]:
+    return [index.value for index in at if index.value is not None]
 
 
 class _RowWriter:
@@ -293,9 +298,9 @@ class _RowWriter:
         """Where a variable stands: along the row, or in which of the rows."""
         if var == self.builder.column:
             return COL
-        return Sym(SymKind.VALUE, f"pos_{var}")
+        return Sym(SymKind.VALUE, position(var))
 
-    def value(self, name: str) -> str:
+    def value(self, name: str) -> str:  # noqa: C901 (one case a kind)
         """The name of a value, with what makes it before it."""
         if name in self.known:
             return name
@@ -310,14 +315,18 @@ class _RowWriter:
                 axis = self.kernel.tensor(op.tensor).axis(op.axis)
                 made = ops.VectorIndex(result=name, value=ceil_div(size(op.axis), axis.per))
             case Position() | Indices():
+                if isinstance(op, Indices):
+                    self._only_rows("places in a row are counted", op.result.line)
                 made = ops.VectorIndex(result=name, value=self.position(op.var))
             case Load():
+                if not self.kernel.tensor(op.tensor).blocked:
+                    self._only_rows("a tensor that lies row by row is read", op.result.line)
                 at, inside = self.place(op)
                 made = ops.VectorLoad(
                     result=name,
                     tensor=op.tensor,
                     at=at,
-                    predicate=conjunction([*self.builder._exists, *inside]),
+                    predicate=conjunction([*self.builder.exists, *inside]),
                     dtype=self.kernel.tensor(op.tensor).dtype,
                 )
             case Broadcast():
@@ -334,22 +343,34 @@ class _RowWriter:
                 made = self._reduce(op)
             case _:
                 what = "a product" if isinstance(op, Dot) else type(op).__name__.lower()
+                walk = "k in wl.steps(x.k)" if isinstance(op, Dot) else "n in wl.steps(x.n)"
                 raise refusal(
                     f"{what} in a kernel without a loop",
                     line_of(op),
-                    why="lanes hold elements of rows: they compute element by element, sum rows",
-                    fix="a loop over one of the axes: for n in wl.steps(x.n):",
+                    why="lanes hold elements of rows: they compute element by element and sum rows",
+                    fix=f"a loop over one of the axes: for {walk}:",
                 )
         self.made.append(made)
         return name
 
+    def _only_rows(self, what: str, line: Line | None) -> None:
+        if self.builder.wide:
+            raise refusal(
+                f"{what} beside one in blocks",
+                line,
+                why="lanes take elements as blocks hold them",
+                fix="tensors in blocks only, functions of their elements",
+            )
+
     def _reduce(self, op: Reduce) -> VectorOp:
-        if op.over != self.builder.column or self.builder.wide:
+        self._only_rows("a sum along rows is made", op.result.line)
+        if op.over != self.builder.column:
             raise refusal(
                 "a reduction over the rows in a kernel without a loop",
                 op.result.line,
                 why="rows lie in different warps, and in different CTAs",
-                fix=f"a loop over them: for {op.over} in wl.steps(...)",
+                fix=f"a loop over them: for {op.over} in wl.steps(...), or a reduction along the "
+                "row",
             )
         lanes, step = [], 1
         while step < self.builder.lanes:
@@ -404,9 +425,12 @@ class _RowWriter:
                 why="its rows are written once",
                 fix="store with =, or sum along a loop: for n in wl.steps(x.n):",
             )
+        made = self.builder.names[op.value]
+        dtype = self.kernel.tensor(op.tensor).dtype
+        if not self._along(made.result) or dtype not in (DType.BF16, DType.F16):
+            self._only_rows("something other than rows of 16 bits is stored", op.line)
         value = self.value(op.value)
         at, inside = self.place(op)
-        made = self.builder.names[op.value]
         once: list[IntExpr] = []
         if not self._along(made.result):
             once = [lift(COL.eq(0))]
@@ -415,7 +439,7 @@ class _RowWriter:
                 value=value,
                 tensor=op.tensor,
                 at=at,
-                predicate=conjunction([*self.builder._exists, *once, *inside]),
+                predicate=conjunction([*self.builder.exists, *once, *inside]),
                 dtype=self.kernel.tensor(op.tensor).dtype,
                 line=short(op.line),
             )
