@@ -7,8 +7,9 @@ are read and filled as the blocks lie: two rows that share a block are one row n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from warploom.dataclass import dataclass
 from warploom.ir import operations as ops
 from warploom.ir.expr import (
     Expr,
