@@ -1,22 +1,29 @@
 """What compiling takes: random public calls and random kernels, cold, one process each.
 
     python bench/survey.py FILE.jsonl [--calls 2000] [--kernels 500] [--first 0] [--jobs 1]
+    python bench/survey.py FILE.jsonl --forked ...
     python bench/survey.py FILE.jsonl --report [--out bench/results/survey.md]
 
 A line a seed: what was asked, CPU seconds with child processes (a fresh cache each), peak memory,
 the configuration, spilled bytes, or the refusal. Seeds that FILE holds are left out, so that a
 survey goes on where it was stopped. Needs neither a GPU nor torch; NVRTC compiles. ``--one`` runs a
 single seed in this process.
+
+``--forked``: every seed is the fork of a process that has imported the package and compiled
+nothing. That leaves out the imports alone: their CPU seconds, which cold processes measure at the
+start, are added to every line (``imports_s`` of the head).
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -282,17 +289,89 @@ def apart(name, nice):
         return {"of": name, "raw": said.strip()[-300:] or f"status {status}"} | found
 
 
-def survey(path, names, jobs, nice):
-    """Run what is missing, a line each."""
+def preload():
+    """Import what any seed may load; nothing of it is compiled, solved or kept in a cache."""
+    import importlib
+    import pkgutil
+
+    import numpy as np  # noqa: F401 (loaded before the fork)
+
+    import warploom
+    from warploom.errors import WarploomError
+
+    sys.path.insert(0, str(ROOT / "bench"))
+    unwanted = ("torch", "hip", "rocm", "mcp", "notebook", "__main__", "mypy_plugin", "spread")
+    for found in pkgutil.walk_packages(warploom.__path__, "warploom.", lambda _: None):
+        if found.name.rpartition(".")[2] not in unwanted and ".torch." not in found.name:
+            with contextlib.suppress(ImportError, WarploomError):
+                importlib.import_module(found.name)
+    importlib.import_module("warm")
+    importlib.import_module("bench.random_kernels")
+    importlib.import_module("bench.lib.compile_cases")
+    importlib.import_module("tests.frontend.random_kernels")
+    from warploom.compiler.cuda_driver import bindings
+
+    bindings("nvrtc")
+
+
+def imports_of_a_call():
+    """CPU seconds that a cold compile has over a forked one: the least of three differences."""
+    cold = min(apart("call:0", 0)["cpu_s"] for _ in range(3))
+    warm = min(forked("call:0", 0)["own_s"] for _ in range(3))
+    return round(cold - warm, 2)
+
+
+def forked(name, nice, imports=0.0):
+    """One seed in a fork of this process with a fresh cache, as ``apart`` without the imports."""
+    cache = tempfile.mkdtemp()
+    with tempfile.TemporaryFile() as out:
+        child = os.fork()
+        if not child:
+            os.setpgid(0, 0)
+            os.nice(nice)
+            os.environ |= {"WARPLOOM_CACHE": cache, "WARPLOOM_QUIET": "1"}
+            try:
+                out.write(json.dumps(one(name)).encode())
+                out.flush()
+                from warploom.modulo.exact.process import shared_solver
+
+                shared_solver().close()
+            finally:
+                os._exit(0)
+        until = time.monotonic() + 10 * LIMIT
+        while True:
+            done, status, usage = os.wait4(child, os.WNOHANG)
+            if done:
+                break
+            if time.monotonic() > until:
+                os.killpg(child, signal.SIGKILL)
+            time.sleep(0.02)
+        out.seek(0)
+        said = out.read().decode(errors="replace")
+    shutil.rmtree(cache, ignore_errors=True)
+    spent = usage.ru_utime + usage.ru_stime + imports
+    found = {"cpu_s": round(spent, 2), "rss_mb": usage.ru_maxrss // 1024}
+    try:
+        return json.loads(said) | {"own_s": round(spent - imports, 3)} | found
+    except ValueError:
+        return {"of": name, "raw": said.strip()[-300:] or f"status {status}"} | found
+
+
+def survey(path, names, jobs, nice, imports=None):
+    """Run what is missing, a line each; ``imports``: in forks, which lack so many seconds."""
     lock = threading.Lock()
 
     def run(name):
-        line = apart(name, nice)
+        line = apart(name, nice) if imports is None else forked(name, nice, imports)
         with lock, path.open("a") as out:
             out.write(json.dumps(line) + "\n")
         with lock:
             print(json.dumps(line)[:220], flush=True)
 
+    if imports is not None:  # a process with threads must not fork
+        for name in names:
+            run(name)
+        return
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(run, names))
 
@@ -333,6 +412,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--nice", type=int, default=15)
     parser.add_argument("--one")
+    parser.add_argument("--forked", action="store_true", help="fork a loaded process for each seed")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
@@ -348,15 +428,25 @@ def main():
         return
     from bench.compile_time import about
 
+    imports = None
+    if args.forked:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        preload()
     if not args.file.exists():
-        args.file.write_text(json.dumps(about(ROOT)) + "\n")
+        head = about(ROOT)
+        if args.forked:
+            head["imports_s"] = imports_of_a_call()
+        args.file.write_text(json.dumps(head) + "\n")
+    if args.forked:
+        imports = json.loads(args.file.read_text().splitlines()[0])["imports_s"]
     done = {json.loads(x).get("of") for x in args.file.read_text().splitlines()}
-    wanted = [
-        f"{kind}:{seed}"
+    wanted = [  # of both kinds in turn: what is there when it is stopped is a sample of all
+        (seed / count, f"{kind}:{args.first + seed}")
         for kind, count in (("call", args.calls), ("kernel", args.kernels))
-        for seed in range(args.first, args.first + count)
+        for seed in range(count)
     ]
-    survey(args.file, [n for n in wanted if n not in done], args.jobs, args.nice)
+    missing = [name for _, name in sorted(wanted) if name not in done]
+    survey(args.file, missing, args.jobs, args.nice, imports)
     print(report(args.file))
 
 

@@ -8,8 +8,8 @@ turns one off. ``docs/reference/axioms.md`` is generated from this table.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.errors import CheckError
 
 

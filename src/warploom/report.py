@@ -8,9 +8,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
+
+from warploom.dataclass import dataclass
 
 
 class Verdict(StrEnum):

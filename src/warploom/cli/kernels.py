@@ -9,11 +9,12 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from warploom.cli.author import user_object
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.mbarrier_dialect import RolesDocument

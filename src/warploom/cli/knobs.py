@@ -6,7 +6,7 @@ command's help: ``--help-knobs`` lists them.
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ import typer
 
 from warploom.cli.kernels import Knobs
 from warploom.cli.screen import Command, option, say, with_options, wrapped
+from warploom.dataclass import dataclass
 from warploom.ir.types import DType
 from warploom.pipeline.compile import OnRace
 from warploom.pipeline.config.pipeline import SchedulingStrategy, field_docs

@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TextIO, TypeVar
 
 import typer
 
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError, ConfigError, FileError, cannot_read
 
 _CODES = {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from warploom.cli.kernels import NamedKernel
 from warploom.cli.screen import working
+from warploom.dataclass import dataclass
 from warploom.errors import CostModelError, VerificationError, WarploomError
 from warploom.ir import ScheduleDocument, schedule_to_json, write_schedule
 from warploom.ir.mbarrier_dialect import RolesDocument

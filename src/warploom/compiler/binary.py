@@ -8,9 +8,10 @@ the same word.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from warploom.codegen.cuda.tile.signature import COUNTER_BYTES, Param
+from warploom.dataclass import dataclass
 from warploom.errors import GeometryError
 from warploom.ir.tile import Parameter, Tensor
 from warploom.passes.kernel_config import TileTerms, count_tiles

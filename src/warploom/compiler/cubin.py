@@ -19,13 +19,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from warploom.compiler.cuda_driver import bindings
 from warploom.compiler.disk_cache import DiskCache, digest, disk_cache
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError, MissingExtraError
 
 ARCHITECTURE = "sm_90a"

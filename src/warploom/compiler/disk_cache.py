@@ -22,11 +22,11 @@ import stat
 import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from warploom.dataclass import dataclass
 from warploom.errors import CacheWarning, ConfigError, MissingExtraError
 
 FORMAT = b"warploom-cache 1"

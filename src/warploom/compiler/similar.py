@@ -11,11 +11,12 @@ vector work registers do not suffice, gives way to the model's own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from hashlib import sha256
 
 from warploom.compiler.skeletons import SKELETONS
+from warploom.dataclass import dataclass
 from warploom.ir.tile import (
     Carried,
     Dot,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NoReturn
 
+from warploom.dataclass import dataclass
 from warploom.errors import KernelError
 from warploom.ir.elementwise import BUILTINS as ELEMENTWISE, REDUCTIONS
 from warploom.ir.tile import Access, DType

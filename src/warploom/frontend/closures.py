@@ -9,7 +9,6 @@ function reads (``self.bias``) these are captured, not the object.
 
 import dis
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from numbers import Number
 from types import (
@@ -23,6 +22,7 @@ from types import (
 )
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import KernelCallError, KernelTypeError
 
 MOST_CAPTURED = 8

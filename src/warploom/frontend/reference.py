@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from warploom.dataclass import dataclass
 from warploom.frontend.arguments import check_scalars, inputs_of, lengths_of, output_of
 from warploom.frontend.pointwise import FUNCTIONS, Array, rounded
 from warploom.ir import tile as ir

@@ -4,9 +4,9 @@ import ast
 import builtins
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import KernelError
 from warploom.frontend.builtins import Order, TensorNote
 from warploom.frontend.source import Source

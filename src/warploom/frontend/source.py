@@ -4,10 +4,10 @@ import ast
 import linecache
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any, NoReturn
 
+from warploom.dataclass import dataclass
 from warploom.errors import (
     KernelError,
     KernelMemoryError,

@@ -12,12 +12,12 @@ tile, a tile, one more, several; integer tensors (offsets, lengths, lists, page 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from warploom.dataclass import dataclass
 from warploom.errors import VerificationError, WarploomError
 from warploom.frontend.reference import reference
 from warploom.interp.arithmetic import unrounded

@@ -9,11 +9,12 @@ value, a fault or a deadlock.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from warploom.dataclass import dataclass
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import OUTSIDE, WHOLE, Array, elements_of, floating, index
 from warploom.interp.timing import Agent, Blocked, Event, Scheduler, Step

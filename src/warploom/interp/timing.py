@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, InterpreterError
 
 TIMINGS = ("in_order", "random", "adversarial")

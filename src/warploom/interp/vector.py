@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 import numpy as np
 
+from warploom.dataclass import dataclass
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import Array, floating, index, pointwise, round_to, wrapped
 from warploom.ir import operations as ops

@@ -5,9 +5,9 @@ back ends work on it and on nothing else, so they cannot share an assumption wit
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError
 from warploom.ir.dataflow import Flow
 from warploom.ir.machine_costs import MachineCosts

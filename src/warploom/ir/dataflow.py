@@ -40,8 +40,9 @@ waited for (or not read); ``at`` is how far from its own the part or turn lies.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from warploom.dataclass import dataclass
 
 
 class When(StrEnum):

@@ -14,9 +14,10 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
+
+from warploom.dataclass import dataclass
 
 
 class Fn(StrEnum):

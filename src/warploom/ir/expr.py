@@ -10,9 +10,9 @@ beside their name, so an axis called ``t`` and an iteration called ``t`` are two
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.errors import DocumentError
 
 

@@ -8,8 +8,9 @@ may carry the prices it was compiled with, so that whoever reads it reports the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, CostModelError, GeometryError
 from warploom.ir.schedule_ops import OpDesc, OpRole, ResourceKind
 

@@ -15,8 +15,7 @@ to the end of all tiles. The kernel's first iteration is number ``peel``, so a t
 tile and take no ``k``.
 """
 
-from dataclasses import dataclass
-
+from warploom.dataclass import dataclass
 from warploom.ir.dataflow import Exchange, Flow
 from warploom.ir.machine_costs import RoleCosts
 from warploom.ir.rings import (

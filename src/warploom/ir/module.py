@@ -7,9 +7,9 @@ and nothing beside it. ``to_json`` and ``from_json`` write and read format 2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.ir.counter_dialect import Counters, KernelShape, Protocol
 from warploom.ir.dataflow import Exchange, Flow
 from warploom.ir.expr import Function, IntExpr

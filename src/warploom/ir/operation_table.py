@@ -8,9 +8,9 @@ Code generators have a lowering for it; verifier and interpreter state its effec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, get_args
 
+from warploom.dataclass import dataclass
 from warploom.ir import mbarrier_dialect as roles, operations as ops
 from warploom.ir.elementwise import ELEMENTWISE
 from warploom.ir.expr import Expr, IntExpr, Sym, SymKind, show

@@ -7,9 +7,9 @@ the counter dialect (AMD) differ in how they synchronise; the rest is common to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.ir.expr import IntExpr, Sym, SymKind
 from warploom.ir.rings import BufferCopy, Scope, Side, SlotRead
 from warploom.ir.schedule_ops import KOffsetKind, OpRole, ResourceKind

@@ -1,7 +1,8 @@
 """What roles share: rings of slots with their barriers, staging buffers, named barriers."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from warploom.dataclass import dataclass
 
 
 class Per(StrEnum):

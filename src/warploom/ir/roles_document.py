@@ -8,8 +8,9 @@ verifier proves is what the code generator prints.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.errors import DocumentError
 from warploom.ir import mbarrier_dialect as roles, operations as ops
 from warploom.ir.expr import IntExpr, Sym, SymKind, linear

@@ -9,10 +9,11 @@ role and register numbers are filled in from a cost model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.ir.dataflow import FlowOperand, Key
 from warploom.ir.validation import all_of, check_fields, instance, integer, member
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from warploom.dataclass import dataclass
 from warploom.errors import DocumentError
 from warploom.ir import threads as ir
 from warploom.ir.elementwise import ELEMENTWISE, REDUCTIONS

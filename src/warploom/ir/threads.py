@@ -14,9 +14,9 @@ touched by another.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.ir.expr import DIVISIONS, Op, apply_op
 from warploom.ir.tile import Inline
 from warploom.ir.types import DType, Fn, Line

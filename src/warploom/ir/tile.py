@@ -13,9 +13,10 @@ the last one its tail.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.ir.types import (
     Access,
     Axis,

@@ -26,9 +26,9 @@ Kinds, by their fields:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from warploom.dataclass import dataclass
 from warploom.ir.expr import (
     Expr,
     IntExpr,

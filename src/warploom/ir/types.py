@@ -1,11 +1,12 @@
 """Types, tensors, variables and shapes: what the ops of a kernel speak of."""
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import PurePath
 from typing import TypeVar
 
+from warploom.dataclass import dataclass
 from warploom.errors import KernelError
 from warploom.ir.elementwise import Fn as Fn  # noqa: PLC0414 (a name of this module, too)
 

@@ -10,8 +10,9 @@ none are stated, the checks of a call, the configurations that were measured, th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from warploom.dataclass import dataclass
 from warploom.frontend.signature import Signature
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import Access, DType

@@ -4,9 +4,10 @@ The answer is a schedule (``Found``), a proof that there is none (``Refuted``), 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import gcd
 
+from warploom.dataclass import dataclass
 from warploom.modulo.bounds.energy import closure
 from warploom.modulo.bounds.paths import IntMatrix, distances
 from warploom.modulo.bounds.plain import budget_limit, depth_bounds

@@ -9,9 +9,9 @@ CheckReport(errors=(), smem=0, ...)
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 
+from warploom.dataclass import dataclass
 from warploom.errors import SchedulingError
 from warploom.modulo.model import MAIN_ROLE, ModuloProblem, Read, Ring, RingKind
 from warploom.modulo.result import ModuloResult

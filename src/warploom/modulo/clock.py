@@ -1,7 +1,9 @@
 """Limits of a whole solve, by work or by the clock: it stops there with the best it has."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from warploom.dataclass import dataclass
 
 WORK, TIME = "work limit", "time limit"
 

@@ -10,12 +10,12 @@ program share their choices. No solver takes part.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
+from warploom.dataclass import dataclass
 from warploom.errors import SchedulingError
 from warploom.modulo.bounds.paths import UNREACHED, distances
 from warploom.modulo.bounds.system import build_system

@@ -9,10 +9,10 @@ iterations than overlap there is no full interval: all ops are laid out in time 
 Expansion(prologue=..., kernel=..., epilogue=..., trips=5, unroll=1)
 """
 
-from dataclasses import dataclass
 from math import gcd, lcm
 from typing import NamedTuple
 
+from warploom.dataclass import dataclass
 from warploom.errors import PhaseError
 from warploom.modulo.bounds.system import build_system
 from warploom.modulo.result import ModuloResult

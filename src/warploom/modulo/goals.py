@@ -5,8 +5,8 @@ hand, on a coarse grid, then exactly; its bound counts only where its limit on l
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.modulo import attempt
 from warploom.modulo.bounds.energy import closure, length_bound
 from warploom.modulo.bounds.plain import depth_bounds, live_area

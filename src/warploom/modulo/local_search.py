@@ -9,10 +9,11 @@ seeds and counts of evaluations give equal hunts.
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from math import inf, isfinite
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, SchedulingError
 from warploom.modulo.learn import FEW, Learner
 from warploom.modulo.model import ModuloProblem

@@ -24,10 +24,11 @@ Times are whole cycles. Everything here is plain frozen data; ``validate`` says 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.errors import GraphError
 
 

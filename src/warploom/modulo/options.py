@@ -1,9 +1,9 @@
 """How hard to try, in which order to minimise, and how to hear about it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError
 from warploom.modulo.model import Goal
 

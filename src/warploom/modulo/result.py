@@ -1,8 +1,9 @@
 """What a modulo scheduler answers: a schedule, its bounds, and what stands in the way of less."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.errors import GraphError
 from warploom.modulo.model import Goal, ModuloProblem, RingKind
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
+from warploom.dataclass import dataclass
 from warploom.modulo.bounds.paths import Cycle, Paths
 from warploom.modulo.bounds.system import Arc, System, build_system
 from warploom.modulo.check import check_schedule

@@ -12,8 +12,9 @@ sums over them, its copies are bounded: they fill with zeros from the loop's end
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.frontend.rewrite import renamed
 from warploom.ir.elementwise import functions
 from warploom.ir.tile import (

@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
+from warploom.dataclass import dataclass
 from warploom.errors import SchedulingError
 from warploom.ir.format1 import schedule_to_json
 from warploom.ir.mbarrier_dialect import RolesDocument

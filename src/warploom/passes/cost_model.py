@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
+from warploom.dataclass import dataclass
 from warploom.ir.tile import Dot, Kernel, Load, Store, Walk
 from warploom.passes.layout import Layout
 from warploom.passes.loop_ops import loop_ops, takes_turns

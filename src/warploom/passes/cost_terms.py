@@ -11,8 +11,8 @@ then the reference may lag.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.ir.tile import (
     Broadcast,
     Carried,

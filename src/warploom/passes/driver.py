@@ -8,11 +8,12 @@ a kernel.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 
+from warploom.dataclass import dataclass
 from warploom.errors import CycleError
 from warploom.ir.mbarrier_dialect import RolesDocument, WaitFull
 from warploom.ir.rings import Per

@@ -10,9 +10,10 @@ that follow from them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
+from warploom.dataclass import dataclass
 from warploom.ir.dataflow import When
 from warploom.ir.tile import (
     Broadcast,

@@ -11,11 +11,12 @@ What the author pins (``kernel.with_config(m=128, stages=4)``) is not varied.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, GeometryError, KernelError
 from warploom.ir.tile import Dot, Kernel, Load, Walk
 from warploom.passes.body import Body, only_products

@@ -8,12 +8,13 @@ all read this declaration.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from math import prod
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 from zlib import crc32
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, GeometryError
 from warploom.ir.tile import Kernel
 

@@ -15,9 +15,9 @@ what is added to it, a result that overwrites the last use of an operand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.ir.dataflow import When
 from warploom.ir.tile import (
     Broadcast,

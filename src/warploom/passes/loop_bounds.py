@@ -10,8 +10,8 @@ are hidden. Other conditions cut nothing: what the affine ones leave is visited 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.ir.dataflow import When
 from warploom.ir.tile import (
     Access,

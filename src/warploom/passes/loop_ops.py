@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.ir.dataflow import When
 from warploom.ir.tile import Dot, operands, results
 from warploom.passes.fuse import Step

@@ -8,8 +8,9 @@ A thread's elements of 16 columns ``g`` of a 64-row block ``b`` are (``p``, ``i`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from warploom.dataclass import dataclass
 from warploom.ir import operations as ops
 from warploom.ir.expr import (
     Expr,

@@ -6,8 +6,9 @@ instructions of one element on the pipe that runs them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.ir.elementwise import ELEMENTWISE
 from warploom.ir.tile import Dot, DType, Fn, Pointwise, Reduce
 from warploom.passes.fuse import Step

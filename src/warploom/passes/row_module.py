@@ -7,8 +7,9 @@ holds which element.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from warploom.dataclass import dataclass
 from warploom.errors import KernelError
 from warploom.ir import operations as ops
 from warploom.ir.expr import Expr, IntExpr, Sym, SymKind, ceil_div, conjunction, const, lift, size

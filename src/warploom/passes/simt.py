@@ -8,8 +8,9 @@ in a fixed order; loads and stores move 16 bytes where addresses allow it, and s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from warploom.dataclass import dataclass
 from warploom.ir import threads as ir
 from warploom.ir.elementwise import REDUCTIONS
 from warploom.ir.expr import Op as Int

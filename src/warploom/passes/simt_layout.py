@@ -12,8 +12,8 @@ level of reductions along it, and computes its values again in each pass.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError
 from warploom.ir.tile import (
     Access,

@@ -8,8 +8,9 @@ elements: element j of a block is ``base + offsets[j]``, where the base depends 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.ir.tile import Broadcast, Const, DType, Fn, Indices, Op, Pointwise, Transpose, Value
 
 ORDERS = (Fn.LT, Fn.GE)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
+from warploom.dataclass import dataclass
 from warploom.ir.dataflow import When
 from warploom.ir.tile import Const, Dot, DType, Fn, Kernel, Load, Pointwise, Store, Walk
 from warploom.passes.body import Body, made_by, other_extent, refusal

@@ -8,8 +8,8 @@ memory, adding to what is there where the text says ``+=``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.ir.dataflow import When
 from warploom.ir.tile import Dot, Load, Store
 from warploom.passes.body import Body, refusal

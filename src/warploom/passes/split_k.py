@@ -8,8 +8,9 @@ charges says that results do not depend on the reference. Anything else carried 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.errors import GeometryError
 from warploom.ir.mbarrier_dialect import (
     BulkCommit,

@@ -12,9 +12,10 @@ The role-typed method names document intent; roles themselves come from the cost
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError
 from warploom.ir.dataflow import FlowOperand
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, Phase, ScheduleEntry

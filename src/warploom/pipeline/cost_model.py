@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
+from warploom.dataclass import dataclass
 from warploom.errors import CostModelError
 from warploom.ir.schedule_ops import MAX_KERNEL_TAG, OpDesc, OpRole, ResourceKind, tag_name
 from warploom.ir.validation import all_of, check_fields, instance, integer

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, ScheduleEntry, ScheduleOps
 
 _K_NAMES = {

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.runtime.overlap import Pair
 from warploom.runtime.plan import POINTER_ALIGNMENT, Plan, Word
 from warploom.runtime.tensors import on_stream

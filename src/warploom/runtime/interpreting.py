@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError, ConfigError
 from warploom.ir.tile import DType
 from warploom.runtime.layout import Layout

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from warploom.compiler.code_digest import CHOOSING, SHAPING, fingerprint
 from warploom.compiler.cubin import cubin_key, find_toolchain, recall_cubin
 from warploom.compiler.disk_cache import digest, disk_cache
 from warploom.compiler.json_values import params_data, read_value
+from warploom.dataclass import dataclass
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.tile import Kernel, Tensor
 from warploom.kernels.registry import is_shipped

@@ -6,9 +6,9 @@ Errors name the tensor, what is wrong with it, and what to do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from warploom.codegen.cuda.tile.signature import WRAP, WRAP_STRIDE, MapParam
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir.tile import Access, DType, Tensor
 

@@ -7,9 +7,9 @@ which every tile reads just the elements that it writes itself, later (a residua
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir.tile import Access, Tensor
 from warploom.runtime.layout import Layout

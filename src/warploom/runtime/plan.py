@@ -10,7 +10,6 @@ import ctypes
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Literal
 
@@ -38,6 +37,7 @@ from warploom.compiler.cuda_driver import (
     require_hopper,
     resident,
 )
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir.tile import Access, DType
 from warploom.runtime.layout import MOST_LENGTH, Geometry, Layout, bind, map_geometry

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.ir.tile import Access, Tensor
 from warploom.runtime.layout import STRIDE_ALIGNMENT, Layout
 from warploom.runtime.runner import RefusedError

@@ -11,10 +11,11 @@ import importlib
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir.tile import DType
 from warploom.runtime.interpreting import UNSIGNED, active, layout_of, made_like

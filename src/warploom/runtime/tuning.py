@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from warploom.compiler.cuda_driver import Timer
 from warploom.compiler.disk_cache import digest, disk_cache
+from warploom.dataclass import dataclass
 from warploom.errors import WarploomError
 from warploom.ir.tile import Kernel
 from warploom.passes.kernel_config import KernelConfig

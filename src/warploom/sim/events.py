@@ -14,8 +14,9 @@ Example: row 0 issues a load at cycle 4, the memory unit serves it until 8, its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from warploom.dataclass import dataclass
 
 
 class StallKind(StrEnum):

@@ -8,8 +8,9 @@ scheduler emit no instruction and become no step.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, DocumentError
 from warploom.ir.counter_dialect import BarrierKind, RegisterWaits, ScheduleDocument
 from warploom.ir.dataflow import Flow, Key, touches

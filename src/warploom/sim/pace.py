@@ -9,10 +9,11 @@ become periodic wherever there is one, so it does not depend on how many trips a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.ir.counter_dialect import ScheduleDocument
 from warploom.ir.machine_costs import MachineCosts
 from warploom.sim.engine import run as run_workload

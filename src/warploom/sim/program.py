@@ -16,8 +16,7 @@ Example, a consumer of a ring of two buffers::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from warploom.dataclass import dataclass
 from warploom.errors import SimulationError
 from warploom.ir.machine_costs import OpTiming
 from warploom.sim.events import Place, Row

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeGuard
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, DocumentError
 from warploom.ir.machine_costs import RoleCosts
 from warploom.ir.mbarrier_dialect import (

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError
 from warploom.ir.counter_dialect import ScheduleDocument
 from warploom.ir.format1 import AnyGiven, counter_document_of, document_of

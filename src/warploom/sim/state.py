@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from warploom.dataclass import dataclass
 from warploom.ir.machine_costs import OpTiming
 from warploom.sim.events import BarrierEvent, OpEvent, Place, Row, StallEvent, WaitEvent
 from warploom.sim.program import Await, BarrierSpec, Issue, Program, Turn, Unit

@@ -14,9 +14,10 @@ lives row by row. A slot named with ``#`` and a number says itself which content
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 
+from warploom.dataclass import dataclass
 from warploom.sim.events import Link, PhaseSpan, SlotEvent
 from warploom.sim.program import Issue, Workload
 from warploom.sim.state import StepTime, Trace

@@ -5,9 +5,11 @@ the command ``warploom costs`` and the reference page; nothing is written down t
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from enum import StrEnum
 from typing import Any
+
+from warploom.dataclass import dataclass
 
 
 class Origin(StrEnum):

@@ -16,8 +16,9 @@ the second objective, joules per FLOP and per byte moved.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.errors import CostModelError
 from warploom.targets.figures import Origin, figure
 

@@ -4,8 +4,7 @@ Tile kernels compile for it. It has a smaller LDS, matrix instructions of half t
 floats of another bias than OCP's, and no scaled ones. Nothing was timed on the chip.
 """
 
-from dataclasses import dataclass
-
+from warploom.dataclass import dataclass
 from warploom.targets.figures import Origin, figure
 from warploom.targets.mi355x import Mi355x
 

@@ -8,8 +8,7 @@ this table stand from published ones.
 32
 """
 
-from dataclasses import dataclass
-
+from warploom.dataclass import dataclass
 from warploom.targets.figures import Origin, figure
 
 LANES = 64

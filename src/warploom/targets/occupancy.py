@@ -5,9 +5,10 @@ the shipped MI355X schedules. Occupancies may be given per tag (exact) or per un
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
+from warploom.dataclass import dataclass
 from warploom.errors import CostModelError
 from warploom.ir.schedule_ops import OpDesc, ResourceKind
 from warploom.targets.seed_model import seed_model

@@ -3,8 +3,7 @@
 Everything that shows a figure in them calls it "seed"; nothing adds them to cycles of a chip.
 """
 
-from dataclasses import dataclass
-
+from warploom.dataclass import dataclass
 from warploom.targets.figures import Origin, figure
 
 NAME = "seed"

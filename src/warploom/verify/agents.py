@@ -5,8 +5,8 @@ an entry, the tile and iteration it speaks of, and the ring use it means.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.ir import mbarrier_dialect as roles
 from warploom.ir.mbarrier_dialect import RoleEntry, RolesDocument
 from warploom.ir.rings import Per, Scope

@@ -12,8 +12,8 @@ docs/explain/hazards.md has the argument. The depth is measured on a program lon
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.ir import RegisterWaits
 from warploom.ir.counter_dialect import Queue
 from warploom.ir.schedule_ops import Phase

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from warploom import axioms
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, TooLargeError
 from warploom.ir.counter_dialect import Queue, RegisterWaits
 from warploom.ir.format1 import AnyGiven, document_of

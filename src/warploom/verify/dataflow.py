@@ -13,8 +13,7 @@ Writes of the *same* tile into a slot can not be told apart, so they are grouped
 write of another tile can do harm.
 """
 
-from dataclasses import dataclass
-
+from warploom.dataclass import dataclass
 from warploom.ir.counter_dialect import Queue
 from warploom.ir.schedule_ops import Phase
 from warploom.verify.events import Item, Kind, Register, Slot, Text

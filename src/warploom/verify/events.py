@@ -13,9 +13,9 @@ registers and a slot of its own.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.errors import DocumentError
 from warploom.ir import BarrierKind, Protocol, ScheduleDocument
 from warploom.ir.counter_dialect import Queue

@@ -9,10 +9,11 @@ Both dialects of documents, counter schedules and role programs, are reported in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.ir import WaveId
 from warploom.ir.counter_dialect import Queue
 from warploom.ir.schedule_ops import Phase

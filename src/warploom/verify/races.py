@@ -6,9 +6,9 @@ barriers, so when a nearest pair is in order, farther ones are.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
+from warploom.dataclass import dataclass
 from warploom.ir import RegisterWaits, WaveId
 from warploom.verify.completion import NEVER, Completion, complete
 from warploom.verify.dataflow import NOTHING, Flow, Program, trace, unroll

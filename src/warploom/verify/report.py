@@ -7,10 +7,11 @@ never keeps the others from being checked.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from warploom.dataclass import dataclass
 from warploom.errors import (
     ConfigError,
     DocumentError,

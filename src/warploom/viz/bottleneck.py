@@ -8,8 +8,9 @@ work. It is therefore never listed beside stalls that delay the loop.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.sim.events import StallEvent, StallKind
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation, StallSite

@@ -6,8 +6,8 @@ initiation interval is red.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.errors import CycleError
 from warploom.ir.schedule_ops import DepEdge, DepKind
 from warploom.modulo.bounds.paths import Cycle, Paths

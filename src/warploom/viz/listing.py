@@ -6,9 +6,9 @@ list of every role. What brackets, offsets and marks mean stands in the legend b
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.ir import mbarrier_dialect as roles
 from warploom.ir.counter_dialect import ScheduleDocument
 from warploom.ir.mbarrier_dialect import RoleEntry, RolesDocument

@@ -8,11 +8,11 @@ and overlaps can then be compared by eye.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import DocumentError
 from warploom.sim.pace import Pace
 from warploom.sim.simulation import Simulation

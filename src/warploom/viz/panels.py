@@ -7,8 +7,10 @@ generator, which marks them when asked to. Nothing is matched by its text.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from warploom.dataclass import dataclass
 
 NOBODY = -1
 

@@ -12,10 +12,11 @@ the loop.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
+from warploom.dataclass import dataclass
 from warploom.errors import CycleError, GraphError
 from warploom.ir.machine_costs import OpTiming
 from warploom.ir.mbarrier_dialect import BulkStore, Compute, Load, Mma, RoleEntry, RolesDocument

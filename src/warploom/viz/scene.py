@@ -6,9 +6,9 @@ holds cycles, never pixels, so that every picture shows the same thing.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError
 from warploom.sim.events import OpEvent, PhaseSpan, StallEvent
 from warploom.sim.pace import Pace, pace_of

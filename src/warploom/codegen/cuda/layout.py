@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.rings import RoleRing

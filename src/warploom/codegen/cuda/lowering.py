@@ -10,13 +10,14 @@ name, which the kernel's skeleton and its users register. A lowering sees one en
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 
 from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.layout import part_constant
 from warploom.codegen.cuda.legality import group_barrier, refuse_unfaithful
 from warploom.codegen.cuda.roles import number
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir.mbarrier_dialect import (
     Arrive,

@@ -5,11 +5,12 @@ import builtins
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MethodType
 from typing import Any, NoReturn
 
+from warploom.dataclass import dataclass
 from warploom.errors import KernelError, KernelSyntaxError, KernelTypeError
 from warploom.frontend.builtins import WORDS, Word
 from warploom.frontend.closures import Lifted

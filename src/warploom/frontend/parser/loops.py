@@ -2,9 +2,10 @@
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import KernelShapeError, KernelTypeError
 from warploom.frontend.parser.arith import pointwise, value_of
 from warploom.frontend.parser.expressions import evaluate

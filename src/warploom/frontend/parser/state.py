@@ -4,9 +4,10 @@ import ast
 import builtins
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
+from warploom.dataclass import dataclass
 from warploom.errors import KernelError
 from warploom.frontend.closures import Captured
 from warploom.frontend.parser.unsigned import bits

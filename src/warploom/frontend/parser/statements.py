@@ -3,9 +3,9 @@
 import ast
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.frontend.builtins import WORDS, Word
 from warploom.frontend.parser.arith import known, pointwise
 from warploom.frontend.parser.expressions import (

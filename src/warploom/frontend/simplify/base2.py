@@ -12,8 +12,9 @@ than it saves: one for each exponential.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from warploom.dataclass import dataclass
 from warploom.frontend.rewrite import definitions, fresh, values_of, with_operands
 from warploom.ir import tile as ir
 from warploom.ir.tile import DType, Fn, Kernel, Op, operands, walk

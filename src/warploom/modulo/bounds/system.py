@@ -7,9 +7,9 @@ unit of that many servers. So a bound of the system is a bound of the body.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from warploom.dataclass import dataclass
 from warploom.modulo.model import ModuloProblem, RingKind
 
 STREAM = "stream "

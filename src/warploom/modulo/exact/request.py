@@ -1,8 +1,8 @@
 """Questions to and answers from the exact solver, as plain values that cross a process border."""
 
-from dataclasses import dataclass
 from enum import Enum
 
+from warploom.dataclass import dataclass
 from warploom.modulo.model import Goal, ModuloProblem
 
 

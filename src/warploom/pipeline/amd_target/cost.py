@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
+from warploom.dataclass import dataclass
 from warploom.ir.schedule_ops import OpRole, ResourceKind
 from warploom.ir.validation import check_fields, integer
 from warploom.pipeline.config.pipeline import (

@@ -7,8 +7,8 @@ one load of a half tile (vm) and one fragment quadrant (lgkm) take.
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, GeometryError
 from warploom.ir.counter_dialect import KernelShape
 from warploom.ir.validation import boolean, check_fields, instance, integer

@@ -4,8 +4,9 @@ Groups hold op indices, so that balancing can ask the dependence edges; blocks a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.errors import InfeasibleError, ProgramError
 from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole
 from warploom.pipeline.block_expand.spec import MMABlockSpec

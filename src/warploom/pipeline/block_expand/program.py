@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.errors import ProgramError, StructureError
 from warploom.ir.schedule_ops import OpDesc, OpRole, Phase, ScheduleEntry, ScheduleOps
 from warploom.ir.validation import all_of, check_fields, instance, integer

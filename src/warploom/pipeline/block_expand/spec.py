@@ -7,8 +7,9 @@ further ones follow in ``more_pre_ops`` and ``more_global_loads``, so that no op
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.errors import ProgramError
 from warploom.ir.schedule_ops import OpDesc, Phase, ScheduleEntry
 from warploom.ir.validation import boolean, check_fields, instance

@@ -5,9 +5,10 @@ expand -> verify. The verifier reads only the document that comes out, never how
 """
 
 from collections.abc import Container
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Literal, get_args
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError
 from warploom.ir.machine_costs import MachineCosts
 from warploom.ir.schedule_ops import DepEdge, OpDesc, ScheduleEntry

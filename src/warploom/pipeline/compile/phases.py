@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, InfeasibleError, ProgramError, WarploomError
 from warploom.ir.dataflow import Flow
 from warploom.ir.machine_costs import MachineCosts

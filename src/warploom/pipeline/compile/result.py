@@ -1,7 +1,8 @@
 """``CompiledSchedule``: what compilation returns."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.ir.counter_dialect import Counters, KernelShape, Protocol, ScheduleDocument
 from warploom.ir.dataflow import Flow
 from warploom.ir.machine_costs import MachineCosts

@@ -1,8 +1,9 @@
 """Guard: stated waits are kept, derived ones follow the policy, every change has a reason."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.errors import SyncError, VerificationError
 from warploom.ir.counter_dialect import ScheduleDocument
 from warploom.ir.machine_costs import MachineCosts

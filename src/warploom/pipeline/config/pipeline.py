@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from enum import Enum
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError
 from warploom.ir.schedule_ops import OpDesc, OpRole
 from warploom.ir.validation import check_fields

@@ -13,9 +13,10 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import ClassVar, Self
 
+from warploom.dataclass import dataclass
 from warploom.errors import NoEffectWarning
 from warploom.ir.schedule_ops import OpDesc, OpRole
 from warploom.ir.validation import check_fields

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from warploom.dataclass import dataclass
 from warploom.ir.machine_costs import MachineCosts
 from warploom.ir.validation import check_fields, instance
 from warploom.pipeline.config.pipeline import PipelineConfig

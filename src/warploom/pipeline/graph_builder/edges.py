@@ -1,8 +1,8 @@
 """Dependence edges: rules as data (which ops depend, over how many iterations), and their use."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.errors import GraphError
 from warploom.ir.schedule_ops import DepEdge, DepKind, KOffsetKind, OpDesc, OpRole
 from warploom.ir.validation import all_of, check_fields, instance, integer

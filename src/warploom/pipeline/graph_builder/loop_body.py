@@ -8,8 +8,8 @@ is even stricter and treated like 0.)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.errors import CycleError, GraphError
 from warploom.ir.schedule_ops import DepEdge, OpDesc, ResourceKind
 from warploom.ir.validation import all_of, instance, integer

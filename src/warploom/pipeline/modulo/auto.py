@@ -10,10 +10,11 @@ of ``SchedulingStrategy.AUTO``: a fixed number of evaluations, hence the same an
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from math import inf
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, ProgramError, WarploomError
 from warploom.ir.counter_dialect import Counters, ScheduleDocument
 from warploom.ir.machine_costs import MachineCosts, OpTiming

@@ -7,9 +7,9 @@ LDS. Vector ops and anything else keep the edges the schedule declares for them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, CostModelError, ProgramError
 from warploom.ir.machine_costs import MachineCosts
 from warploom.ir.schedule_ops import DepEdge, DepKind, OpDesc, OpRole, ResourceKind

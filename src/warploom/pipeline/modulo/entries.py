@@ -6,8 +6,9 @@ which any depth and any lag can say.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.ir.counter_dialect import Protocol
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, Phase, ScheduleEntry
 from warploom.modulo.expand import (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, PhaseError
 from warploom.ir.schedule_ops import (
     DepEdge,

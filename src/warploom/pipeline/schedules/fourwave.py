@@ -2,9 +2,10 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import ForcedSettingWarning
 from warploom.ir.counter_dialect import KernelShape
 from warploom.ir.schedule_ops import DepEdge, KOffsetKind, OpDesc, OpRole

@@ -10,8 +10,9 @@ bodies of more than 64 ops); ``OrderResult`` says what was proven.
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.errors import OverBudgetWarning, SchedulingError
 from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole
 from warploom.ir.validation import boolean, instance, integer

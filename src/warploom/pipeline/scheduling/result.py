@@ -17,8 +17,8 @@ made it, and dies at once otherwise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.errors import CycleError, SchedulingError
 from warploom.ir.schedule_ops import DepKind, OpRole, ResourceKind
 from warploom.pipeline.graph_builder.loop_body import LoopBody, ScheduleMetrics

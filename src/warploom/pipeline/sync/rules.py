@@ -1,8 +1,9 @@
 """The reference's rules: where waits, barriers, priorities and drains stand in each block."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.ir.schedule_ops import OpDesc, OpRole
 from warploom.ir.validation import instance, integer
 from warploom.pipeline.block_expand.program import Program, blocks_of

@@ -15,9 +15,9 @@ than the stall it spares. So the cheapest set is looked for among sets of any si
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from warploom.dataclass import dataclass
 from warploom.ir.schedule_ops import Phase
 from warploom.sync.counters.cost import StallModel
 from warploom.sync.counters.reasons import Act, Text

@@ -8,8 +8,9 @@ predict. Anything callable on a ``ScheduleDocument`` can replace it, the simulat
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from warploom.dataclass import dataclass
 from warploom.ir.counter_dialect import Queue, ScheduleDocument
 from warploom.ir.schedule_ops import OpRole, Phase
 from warploom.sync.counters.program import kept_count

@@ -7,8 +7,9 @@ count that binds.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.ir.counter_dialect import Queue, ScheduleDocument
 from warploom.ir.schedule_ops import DepEdge, OpDesc, Phase, ScheduleEntry
 from warploom.sync.counters.program import Hazard, Program, Site

@@ -8,8 +8,9 @@ of them).
 """
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from warploom.dataclass import dataclass
 from warploom.errors import OrderError, SyncError
 from warploom.ir.counter_dialect import Protocol
 from warploom.ir.schedule_ops import KOffsetKind, Phase

@@ -7,11 +7,12 @@ after an operation (``younger``), and up to which gap a wait still serves a requ
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
 
+from warploom.dataclass import dataclass
 from warploom.ir.counter_dialect import Queue
 from warploom.ir.schedule_ops import Phase
 from warploom.sync.counters import reasons as texts

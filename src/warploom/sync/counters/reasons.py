@@ -9,10 +9,11 @@ once, here; every later step works on items only. Waits of the document are left
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import SyncError
 from warploom.ir.counter_dialect import (
     BarrierKind,

@@ -6,9 +6,10 @@ with too few barriers gets one. The fewest places are changed (kernel: exactly; 
 epilogue: exactly, after the kernel), and each changed count is as weak as its place allows.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.ir.counter_dialect import Queue, ScheduleDocument
 from warploom.ir.format1 import AnyGiven, counter_document_of
 from warploom.ir.schedule_ops import Phase

@@ -8,11 +8,11 @@ exactly; the waits follow by deadlines, kernel, prologue, epilogue.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.errors import SyncError
 from warploom.ir.counter_dialect import Queue, ScheduleDocument
 from warploom.ir.schedule_ops import Phase, ScheduleOps

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from warploom.dataclass import dataclass
 from warploom.ir.counter_dialect import Queue
 from warploom.ir.schedule_ops import Phase
 from warploom.sync.counters.program import Need, Program, Site, unroll

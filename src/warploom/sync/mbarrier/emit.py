@@ -8,8 +8,8 @@ that the others already cover is dropped.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.ir import mbarrier_dialect as roles
 from warploom.ir.mbarrier_dialect import RoleEntry
 from warploom.ir.rings import BufferCopy, Per, Scope, Side

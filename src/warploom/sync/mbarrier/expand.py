@@ -12,8 +12,8 @@ tiles of every length from ``peel`` to a few more, so counting there decides the
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from warploom.dataclass import dataclass
 from warploom.errors import SchedulingError
 from warploom.ir.rings import Per, SlotRead
 from warploom.modulo import ModuloResult

@@ -11,9 +11,10 @@ a parity tells two neighbouring laps apart and no more.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
+from warploom.dataclass import dataclass
 from warploom.errors import SchedulingError
 from warploom.ir import mbarrier_dialect as roles
 from warploom.ir.mbarrier_dialect import RoleEntry

@@ -15,9 +15,10 @@ the products whose operands' room the scheduler took for free by then.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.ir.mbarrier_dialect import RoleEntry
 from warploom.ir.rings import NamedBarrier, Part, Per, Scope, SlotRead, StagingBuffer
 from warploom.modulo import ModuloResult

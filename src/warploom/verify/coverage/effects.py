@@ -10,10 +10,11 @@ where the author's kernel adds to it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import zip_longest
 from math import prod
 
+from warploom.dataclass import dataclass
 from warploom.ir import operations as ops
 from warploom.ir.expr import Sym, SymKind, symbols
 from warploom.ir.module import KernelModule, Role

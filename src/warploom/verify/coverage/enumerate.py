@@ -10,12 +10,13 @@ store the same sum in the same order of steps.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
 
+from warploom.dataclass import dataclass
 from warploom.ir import operations as ops
 from warploom.ir.expr import Apply, Function, IntExpr, Sym, SymKind, evaluate, nodes
 from warploom.ir.module import KernelModule, Outside, Role, TensorArg, TensorMap

@@ -18,9 +18,9 @@ s' are those of s moved by n L, which cover everything from n L on, and before t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import lcm
 
+from warploom.dataclass import dataclass
 from warploom.ir.expr import (
     DIVISIONS,
     Apply,

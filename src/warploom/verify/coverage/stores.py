@@ -14,11 +14,11 @@ predicate from both sides, or is cut off at the last element.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from warploom.dataclass import dataclass
 from warploom.ir import operations as ops
 from warploom.ir.expr import (
     Apply,

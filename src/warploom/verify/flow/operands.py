@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from warploom.dataclass import dataclass
 from warploom.errors import DocumentError
 from warploom.ir.dataflow import Flow, FlowOp, FlowOperand, When
 from warploom.ir.mbarrier_dialect import BulkStore, Compute, Load, Mma, RoleEntry, RolesDocument

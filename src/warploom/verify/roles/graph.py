@@ -6,9 +6,10 @@ checked apart (see ``barriers`` and ``named``).
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import permutations
 
+from warploom.dataclass import dataclass
 from warploom.ir import mbarrier_dialect as roles
 from warploom.ir.mbarrier_dialect import RoleEntry, RolesDocument
 from warploom.ir.rings import Scope, Side, SlotRead

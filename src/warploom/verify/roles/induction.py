@@ -51,10 +51,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.ir import mbarrier_dialect as roles
 from warploom.ir.mbarrier_dialect import RoleEntry, RoleProgram, RolesDocument
 from warploom.ir.rings import Per

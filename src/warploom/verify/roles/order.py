@@ -11,10 +11,11 @@ out, node for node, and ``node + size`` is the same of the next CTA. How it is m
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from operator import or_
 
+from warploom.dataclass import dataclass
 from warploom.ir.mbarrier_dialect import Mma, RoleEntry, RolesDocument
 from warploom.verify.agents import ALL, Agent, Event, Uses, reach_of
 from warploom.verify.findings import Code, Finding, Severity

@@ -8,8 +8,9 @@ sync, a named or a cluster sync all threads of the instance; a thread alone meet
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from warploom.dataclass import dataclass
 from warploom.ir import mbarrier_dialect as roles
 from warploom.ir.rings import BufferCopy, Per, Scope
 from warploom.verify.agents import ALL, NOBODY, WARP, Agent, Event, describe, reach_of, takes

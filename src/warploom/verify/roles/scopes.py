@@ -6,8 +6,9 @@ proof. An arrival of one thread speaks for the others only after such a meeting.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from warploom.dataclass import dataclass
 from warploom.ir.mbarrier_dialect import (
     Arrive,
     ClusterSync,

@@ -25,9 +25,9 @@ in entries of one instance alone, and two tiles of one instance have those of th
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import product
 
+from warploom.dataclass import dataclass
 from warploom.errors import TooLargeError
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.rings import Per

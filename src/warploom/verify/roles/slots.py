@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from warploom.dataclass import dataclass
 from warploom.errors import TooLargeError
 from warploom.ir.mbarrier_dialect import Compute, Load, Mma, ProxyFence
 from warploom.ir.rings import Part

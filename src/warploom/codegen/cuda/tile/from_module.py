@@ -6,7 +6,7 @@ These facts are printed from the module and computed nowhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.lowering import Site
@@ -29,6 +29,7 @@ from warploom.codegen.cuda.tile.work import (
     rows_of,
     running,
 )
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir import operations as ops
 from warploom.ir.dataflow import When

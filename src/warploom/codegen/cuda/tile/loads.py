@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.tile.columns import COLUMN, columns_text, vector_text
@@ -18,6 +18,7 @@ from warploom.codegen.cuda.tile.work import (
     axes_of,
     first_of,
 )
+from warploom.dataclass import dataclass
 from warploom.ir import operations as ops
 from warploom.ir.expr import Binary, Const, IntExpr, Op, SymKind, lift, symbols
 from warploom.ir.module import PartShape

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir import operations as ops
 from warploom.ir.dataflow import Flow, When

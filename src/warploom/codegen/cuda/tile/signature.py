@@ -6,8 +6,7 @@ tensor maps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from warploom.dataclass import dataclass
 from warploom.ir.tile import DType
 
 COUNTER_BYTES = 1 << 16  # counters of tiles and consumers, at the start of the work memory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 
 from warploom.codegen.cuda import layout as shared_layout, ptx
@@ -30,6 +30,7 @@ from warploom.codegen.cuda.tile.ordered_reduction import (
 from warploom.codegen.cuda.tile.signature import MapParam, Param, PointerParam
 from warploom.codegen.cuda.tile.split_k import part_bytes
 from warploom.codegen.cuda.tile.stamps import NAME, StampedRole, stamped_roles
+from warploom.dataclass import dataclass
 from warploom.ir.dataflow import Across, Exchange
 from warploom.ir.mbarrier_dialect import ClusterSync, RolesDocument
 from warploom.ir.module import KernelModule

@@ -7,10 +7,9 @@ after role.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.roles import number
+from warploom.dataclass import dataclass
 from warploom.ir.mbarrier_dialect import RoleProgram, RolesDocument
 
 NAME = "stamps"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from warploom.codegen.cuda.device import device
@@ -14,6 +13,7 @@ from warploom.codegen.cuda.tile.int4 import LEAST as NIBBLE, nibbles
 from warploom.codegen.cuda.tile.loads import called, kind_of
 from warploom.codegen.cuda.tile.vector import ELEMENTS, Vector, row_scope
 from warploom.codegen.cuda.tile.work import TILES, Work, row_register
+from warploom.dataclass import dataclass
 from warploom.errors import KernelError
 from warploom.ir import operations as ops
 from warploom.ir.elementwise import REDUCTIONS

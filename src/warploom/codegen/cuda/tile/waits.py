@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from warploom.codegen.cuda.device import device
+from warploom.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

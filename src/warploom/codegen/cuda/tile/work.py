@@ -9,10 +9,11 @@ array) is refused, so that nothing is printed but what the module says.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir import operations as ops
 from warploom.ir.expr import (

@@ -9,11 +9,11 @@ prefix never costs more than the distinct, undominated states below it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import le
 from typing import NamedTuple
 
+from warploom.dataclass import dataclass
 from warploom.pipeline.scheduling.search.bound import UnitBound
 from warploom.pipeline.scheduling.search.problem import NO_UNIT, UNITS, OrderProblem
 

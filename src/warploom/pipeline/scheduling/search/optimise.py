@@ -6,9 +6,9 @@ when given, is the answer to beat; it need not obey the load limit.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 
+from warploom.dataclass import dataclass
 from warploom.errors import InfeasibleError, SchedulingError
 from warploom.pipeline.scheduling.search.complete import (
     Completer,

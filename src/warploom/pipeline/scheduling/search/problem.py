@@ -9,9 +9,9 @@ penalty on the port).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from warploom.dataclass import dataclass
 from warploom.ir.schedule_ops import OpRole, ResourceKind
 from warploom.pipeline.graph_builder.loop_body import LoopBody, OpNode
 from warploom.pipeline.scheduling.greedy import partition_bounds
