@@ -105,7 +105,10 @@ def _named_anew(rng, document):
     """An entry that names another ring, part, array or staging copy."""
     i = rng.randrange(len(document.programs))
     program = document.programs[i]
-    phase, at = rng.choice([(n, j) for n, row in program.phases() for j in range(len(row))])
+    places = [(n, j) for n, row in program.phases() for j in range(len(row))]
+    if not places:  # an earlier edit took the last entry
+        return document
+    phase, at = rng.choice(places)
     row = list(getattr(program, phase))
     row[at] = _renamed(rng, row[at], document, program)
     programs = list(document.programs)
