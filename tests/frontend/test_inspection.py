@@ -1,13 +1,13 @@
 """What a compiled kernel shows of itself, and names that a kernel has not."""
 
 import functools
-import shutil
 
 import pytest
 
 import warploom as wl
 from tests.frontend.memory_bound import emitted, softmax
-from warploom.compiler.cubin import find_toolchain
+from warploom.compiler import cubin
+from warploom.compiler.cubin import find_nvdisasm, find_toolchain
 from warploom.errors import BackendError, ConfigError, KernelCallError
 
 try:
@@ -35,13 +35,13 @@ def test_a_compiled_kernel_shows_its_code_and_what_it_takes():
 
 
 @NEEDS_NVRTC
-def test_machine_code_needs_its_disassembler():
+def test_machine_code_needs_its_disassembler(monkeypatch):
     made = softmax.compile("bf16", sizes=SIZES)
-    if shutil.which("nvdisasm"):
+    if find_nvdisasm():
         assert "EXIT" in made.sass
-    else:
-        with pytest.raises(BackendError, match="nvdisasm"):
-            made.sass  # noqa: B018
+    monkeypatch.setattr(cubin, "find_nvdisasm", lambda: None)
+    with pytest.raises(BackendError, match="pip install nvidia-cuda-nvdisasm"):
+        made.sass  # noqa: B018
 
 
 def test_unknown_names_are_errors_with_the_nearest_one():
