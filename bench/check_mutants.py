@@ -45,14 +45,13 @@ def kernels(folders: list[Path]) -> list[tuple[str, str, Launch]]:
 
 def pairs() -> list[tuple[str, str, Launch]]:
     """The right forms of the tests' pairs, by the CUDA compiler that is installed."""
-    from tests.check.pairs import PAIRS
-    from tests.check.test_pairs import SYNC, _launch
+    from tests.check.test_pairs import PAIRS, SYNC, launch_of
 
     from warploom.compiler.cubin import ptx_of
 
     head = "#define FIXED\n" + SYNC.read_text().replace("#pragma once", "")
     return [
-        (f"pair_{n}", ptx_of(f"{head}\n{code}"), Launch.from_json(_launch(o)))
+        (f"pair_{n}", ptx_of(f"{head}\n{code}"), Launch.from_json(launch_of(o)))
         for n, (code, o) in PAIRS.items()
         if "wgmma" not in code
     ]

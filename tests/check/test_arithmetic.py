@@ -43,6 +43,7 @@ def field(a: int, at: int, size: int) -> int:
 
 CASES = {
     "add.s32 %r10, %r2, %r3;": lambda a, b, c: a + b,
+    "{.reg.b32 own; add.s32 own, %r2, %r3; mov.b32 %r10, own;}": lambda a, b, c: a + b,
     "sub.s32 %r10, %r2, %r3;": lambda a, b, c: a - b,
     "mul.lo.s32 %r10, %r2, %r3;": lambda a, b, c: a * b,
     "mul.hi.u32 %r10, %r2, %r3;": lambda a, b, c: a * b >> 32,

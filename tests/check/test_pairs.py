@@ -7,18 +7,20 @@ from pathlib import Path
 import pytest
 
 from tests.check.pairs import PAIRS as FIRST
+from tests.check.pairs_further import FURTHER
 from tests.check.pairs_more import MORE
 from warploom.check import check
 from warploom.compiler.cubin import find_toolchain, ptx_of
 from warploom.errors import BackendError
 from warploom.report import Verdict
 
-PAIRS = {**FIRST, **MORE}
+PAIRS = {**FIRST, **MORE, **FURTHER}
 SYNC = Path(__file__).parents[2] / "bench" / "syncbench" / "nvidia" / "sync.h"
 FOUND = (Verdict.RACE, Verdict.DEADLOCK, Verdict.INVALID)
 SLICE = ["shfl_divergent", "shfl_mask_without_self", "match_groups", "red_async", "map_in_global",
          "flag_spin_volatile", "remote_arrive_scope", "wg_wait_count", "bulk_store_then_flag",
-         "cas_lock_never_freed", "cutlass_semaphore_streamk"]  # fmt: skip
+         "cas_lock_never_freed", "cutlass_semaphore_streamk", "relaxed_wait_then_acquire_fence",
+         "reduce_sync_groups"]  # fmt: skip
 
 
 def _size(value):

@@ -137,3 +137,15 @@ def test_sums_that_have_no_place_together_are_not_asked_for_together(name):
     assert "dv" not in kernel.types
     assert "dv" in kernel_named(name).types
     assert kernel.lowered.result.ii
+
+
+def test_sums_that_are_rounded_after_every_addition_may_err_more():
+    few, many = (
+        make_problem(kernel_named("grouped_scattered"), f"t={t},s=1,e=2,n=16,k=16", [], timed=False)
+        for t in (16, 64)
+    )
+    assert (few.additions("out"), many.additions("out")) == (16, 64)
+    assert many.limit("out") == pytest.approx(1e-2 + 2**-8 * 8 / 2)
+    assert few.limit("out") < many.limit("out")
+    plain = make_problem(kernel_named("grouped"), "t=64,e=2,n=16,k=16", [], timed=False)
+    assert plain.limit("out") == 1e-2

@@ -6,7 +6,7 @@ Nothing here needs a GPU. Inputs are NumPy arrays already rounded to their types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ SCALAR = {DType.F32: 0.125, DType.I32: 1}  # what scalars without a default are
 WHOLE_WORK = 4e9  # operations up to which everything is checked in NumPy
 ROWS = 64  # of a tiled axis that are checked of a larger problem
 LIMITS = {DType.BF16: 1e-2, DType.F16: 4e-3, DType.F32: 1e-2}  # relative errors
+ROUNDOFF = {DType.BF16: 2.0**-8, DType.F16: 2.0**-11}  # of one operation; others: single precision
 
 
 @dataclass(frozen=True)
@@ -198,9 +199,28 @@ class Problem:
         return made if isinstance(made, tuple) else (made,)
 
     def limit(self, output: str) -> float:
-        """The relative error an output may have."""
+        """The relative error an output may have.
+
+        An output that is added to is rounded after every addition: the errors of n additions have a
+        root mean square of about 0.3 sqrt(n) roundoffs, and half of sqrt(n) is allowed on top.
+        """
         inputs = {k for n, k in self.types.items() if k.is_float}
-        return max(LIMITS.get(self.types[output], 1e-2), 1e-2 if DType.BF16 in inputs else 0.0)
+        usual = max(LIMITS.get(self.types[output], 1e-2), 1e-2 if DType.BF16 in inputs else 0.0)
+        if output not in self.added:
+            return usual
+        roundoff = ROUNDOFF.get(self.types[output], 2.0**-24)
+        return usual + roundoff * sqrt(self.additions(output)) / 2
+
+    def additions(self, output: str) -> int:
+        """How many numbers are added into one element at most: every row, where indices say where.
+
+        Groups share the rows out: each row is of one group only.
+        """
+        kernel = self.value
+        shared = {grouped_vars(kernel)[0]} if kernel.grid.kind == "groups" else set()
+        axes = {kernel.var(v).axis for v in kernel.grid.vars if v not in shared}
+        axes -= {a.name for a in self._text(output).axes}
+        return max(1, prod(self.sizes[a] for a in axes))
 
 
 def in_rows(blocks: Any) -> Any:  # noqa: ANN401 (arrays)

@@ -767,7 +767,10 @@ class Barriers(Loads):
                 g.wait = WaitLanes(
                     self, "waits for the other lanes of its warp at bar.warp.sync", aligned=False
                 )
+                late = need & ~have
+                g.warp.awaited[pc] = late | g.warp.awaited.get(pc, late)
                 return BLOCK
+            self.never_came(g, pc, "bar.warp.sync")
             clocks = g.warp.cta.cluster.clocks
             for named in masks(g):  # lanes of different masks do not meet
                 threads = g.warp.threads[named & have & need]

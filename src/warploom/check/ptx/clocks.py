@@ -17,7 +17,8 @@ Knowledge comes in planes:
   which phase of a barrier a wait or an arrival belongs to, never what memory holds.
 
 - ``SEEN``: published to a relaxed read; a fence that follows, here or behind a barrier, completes
-  the acquire.
+  the acquire. ``SEEN_SHARED``, ``SEEN_GLOBAL``, ``SEEN_MAPS``: what was visible to the other proxies
+  where it was published; the same fence passes that on.
 
 - ``MAPS``: visible to the tensor map proxy (``fence.proxy.tensormap`` acquired it).
 
@@ -34,7 +35,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 FULL, CONTROL, SHARED, GLOBAL, CLUSTER, DEVICE, STEP, SEEN, MAPS, BLOCK = range(10)
-PLANES = 10
+SEEN_SHARED, SEEN_GLOBAL, SEEN_MAPS = range(10, 13)
+PLANES = 13
+ACQUIRED = ((FULL, SEEN), (SHARED, SEEN_SHARED), (GLOBAL, SEEN_GLOBAL), (MAPS, SEEN_MAPS))
 CLUSTER_BITS = 18  # a component's number within its cluster; above it the cluster's number
 LOCAL = (1 << CLUSTER_BITS) - 1
 
@@ -61,7 +64,9 @@ def relaxed_view(stamp: Stamp) -> Stamp:
     found: Stamp = {}
     for cluster, rows in stamp.items():
         out = np.zeros_like(rows)
-        out[CONTROL], out[STEP], out[SEEN] = rows[CONTROL], rows[STEP], rows[FULL]
+        out[CONTROL], out[STEP] = rows[CONTROL], rows[STEP]
+        for plane, seen in ACQUIRED:
+            out[seen] = rows[plane]
         found[cluster] = out
     return found
 
@@ -180,12 +185,13 @@ class Clocks:
 
         ``own``: for a fence of CTA scope, the threads of that CTA; of others nothing is acquired.
         """
-        if own is not None:
-            part = self.known[FULL, threads, own]
-            self.known[FULL, threads, own] = np.maximum(part, self.known[SEEN, threads, own])
-        else:
+        for plane, seen in ACQUIRED:
+            if own is not None:
+                part = self.known[plane, threads, own]
+                self.known[plane, threads, own] = np.maximum(part, self.known[seen, threads, own])
+                continue
             for rows in (self.known, *(self.foreign.values() if DEVICE in planes else ())):
-                rows[FULL, threads] = np.maximum(rows[FULL, threads], rows[SEEN, threads])
+                rows[plane, threads] = np.maximum(rows[plane, threads], rows[seen, threads])
         self.fence_async(threads, planes)
 
     def look(self, plane: int, threads: Array, components: Array) -> Array:

@@ -745,6 +745,7 @@ class Loads(MachineBase):
                     "make the branch uniform in the warp",
                     stop=False,
                 )
+            self.never_came(g, pc, what)
             return True
         mates = [
             h for h in g.warp.groups
@@ -772,6 +773,30 @@ class Loads(MachineBase):
         late = need & ~g.mask
         g.warp.awaited[pc] = late | g.warp.awaited.get(pc, late)
         return False
+
+    def never_came(self, g: Lanes, pc: int, what: str) -> None:
+        """Lanes that were waited for here, went past and exited: the mask may not name them.
+
+        Lanes that return early are another matter: who is gone need not come.
+        """
+        warp = g.warp
+        late = warp.awaited.get(pc)
+        if late is None or not warp.let_go.any():
+            return
+        lost = late & ~g.mask & ~warp.live & warp.let_go
+        if lost.any():
+            lane = int(np.argmax(lost))
+            self.fault(
+                g,
+                pc,
+                "MASK",
+                f"the member mask of {what} names lane {lane}, which took another way and ended "
+                "without coming here: undefined",
+                "let all lanes that the mask names execute it, and choose inside of a branch; or a "
+                "mask of the lanes that come here",
+                stop=False,
+                lane=lane,
+            )
 
     def _mask_of(self, op: Operand, instr: Instr, pc: int) -> Callable[[Any], Array]:
         """The lanes of a member mask; who executes the instruction has to be among them.

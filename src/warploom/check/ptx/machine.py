@@ -134,6 +134,7 @@ class Warp:
         self.groups: list[Lanes] = []
         self.joins: list[Join] = []
         self.forced = False
+        self.let_go = np.zeros(LANES, np.bool_)  # lanes that did not wait where branches meet
         self.looked = False  # some lane waited since the lanes last executed something together
         self.awaited: dict[int, Array] = {}  # lanes that others waited for, by instruction
         self.carry: list[int] = [0] * LANES
@@ -852,6 +853,7 @@ class MachineBase:
                     join.mask = join.mask & ~join.arrived
                     join.arrived = np.zeros(LANES, np.bool_)
                     warp.forced = True
+                    warp.let_go = warp.let_go | mask
                     if mask.any():
                         warp.groups.append(Lanes(warp, join.pc, mask, join.outer))
                         moved = True

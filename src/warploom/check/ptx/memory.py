@@ -194,6 +194,8 @@ class Memory:
             if proxied:
                 known = clocks.look(FULL, threads, self.component[bytes_][None, :])
                 ordered = bool((known >= self.value[bytes_][None, :]).all())
+                if ordered and old.proxy == event.proxy:
+                    continue  # one proxy: the order alone is enough
             start = int(bytes_.min())
             report(
                 Conflict(

@@ -163,7 +163,7 @@ _SPECIAL = re.compile(
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:(?!:)")
 _STATEMENT = re.compile(r"[^;{}]*(?:\{[^{}]*\}[^;{}]*)*;")
-_REG = re.compile(r"\.reg\s+(?:\.v\d\s+)?\.(\w+)\s+(.*);$", re.DOTALL)
+_REG = re.compile(r"\.reg\s*(?:\.v\d\s+)?\.(\w+)\s+(.*);$", re.DOTALL)
 _NAME = r"[A-Za-z_$%][\w$]*"
 _VARIABLE = re.compile(
     r"(?P<lead>(?:\.\w+(?:::\w+)?\s+|\.align\s+\d+\s+|\.ptr\s+|\.attribute\([^)]*\)\s*)*)"
