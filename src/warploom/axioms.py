@@ -93,10 +93,12 @@ AXIOMS: tuple[Axiom, ...] = (
     Axiom(
         name="late_waiters",
         statement="A thread may be held up for any time in front of a wait, also a thread that "
-        "does nothing with what it waited for: a phase that completes twice meanwhile is a "
-        "finding.",
-        source="A parity tells two phases apart only; triton-lang/triton#10035 is a hang of this "
-        "kind in practice.",
+        "does nothing with what it waited for. Where a phase can complete twice meanwhile, each "
+        "such warp is held back as long as anything else goes on: a hang is a finding, a warp that "
+        "gets through a note.",
+        source="A parity tells two phases apart only. A wait for phase q of a barrier that "
+        "completes F phases without the waiter passes late where F - q is odd, and never where it "
+        "is even; triton-lang/triton#10035 is a hang of this kind in practice.",
         doubt="Warps that wait with others and do nothing else (TileLang's producer warps) are in "
         "practice hardly ever that late, and such a warp touches no memory afterwards. The default "
         "is on all the same: the late warp never ends, so the kernel hangs, and a verdict is about "

@@ -367,3 +367,10 @@ pair(
     "named_ring_reader_arrives_early",
     """extern "C" __global__ void kernel(const float* x, float* y){ int t=threadIdx.x; __shared__ float s[32]; for(int i=0;i<4;++i){ if(t<32){ if(i) named_sync(2,64); s[t]=x[t+32*i]; named_arrive(1,64); } else { named_sync(1,64); IF_WRONG(if(i<3) named_arrive(2,64);) y[t-32+32*i]=s[63-t]; IF_FIXED(if(i<3) named_arrive(2,64);) } } }""",
 )
+
+pair(
+    "idle_waiter_and_an_even_number_of_phases",
+    """extern "C" __global__ void kernel(const float* x, float* y){ int t=threadIdx.x; __shared__ u64 b; if(t==0) bar_init(&b,1); __syncthreads();
+ if(t==0) for(int i=0;i<IF_FIXED(2) IF_WRONG(3);++i){ bar_arrive(&b); bar_wait(&b,i&1); }
+ if(t>=32) bar_wait(&b,1); y[t]=x[t]; }""",
+)

@@ -20,7 +20,7 @@ FOUND = (Verdict.RACE, Verdict.DEADLOCK, Verdict.INVALID)
 SLICE = ["shfl_divergent", "shfl_mask_without_self", "match_groups", "red_async", "map_in_global",
          "flag_spin_volatile", "remote_arrive_scope", "wg_wait_count", "bulk_store_then_flag",
          "cas_lock_never_freed", "cutlass_semaphore_streamk", "relaxed_wait_then_acquire_fence",
-         "reduce_sync_groups"]  # fmt: skip
+         "reduce_sync_groups", "idle_waiter_and_an_even_number_of_phases"]  # fmt: skip
 
 
 def _size(value):

@@ -597,6 +597,8 @@ class Barriers(Loads):
                     seen = rows[STEP, np.where(inside, threads, 0)]
                     known = np.maximum(known, np.where(inside, seen, 0))
             if (known < epochs).any() and self.axioms["late_waiters"]:
+                if look.warp is not None:
+                    self.findings.lapped.add(look.warp)
                 self.findings.between(
                     self,
                     "LAPPED",
@@ -677,6 +679,7 @@ class Barriers(Loads):
         last = clocks.known[STEP, threads, barrier.component] - 1
         meant = np.where(last % 2 == parity, last, last + 1)
         if (meant < barrier.phase - 1).any() and self.axioms["late_waiters"]:
+            self.findings.lapped.add(g.warp.index)
             self.findings.between(
                 self,
                 "LAPPED",

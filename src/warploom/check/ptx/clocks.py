@@ -17,8 +17,8 @@ Knowledge comes in planes:
   which phase of a barrier a wait or an arrival belongs to, never what memory holds.
 
 - ``SEEN``: published to a relaxed read; a fence that follows, here or behind a barrier, completes
-  the acquire. ``SEEN_SHARED``, ``SEEN_GLOBAL``, ``SEEN_MAPS``: what was visible to the other proxies
-  where it was published; the same fence passes that on.
+  the acquire. ``SEEN_SHARED``, ``SEEN_GLOBAL``, ``SEEN_MAPS``: what was visible to the other
+  proxies where it was published; the same fence passes that on.
 
 - ``MAPS``: visible to the tensor map proxy (``fence.proxy.tensormap`` acquired it).
 

@@ -967,8 +967,24 @@ class MachineBase:
                 self._advance(warp, quantum)
             if self.changes != changes:  # who only polls would go on for ever
                 return
+            for warp in warps:
+                if warp.index == victim and self._held_back(warp, quantum):
+                    return
+            return
         for warp in warps:
             self._advance(warp, quantum)
+
+    def _held_back(self, warp: Warp, quantum: int) -> bool:
+        """Run a warp no further than to the first thing that others may have waited for."""
+        changes = self.changes
+        for _ in range(quantum):
+            steps = self.steps
+            self._advance(warp, 1)
+            if self.changes != changes:
+                return True
+            if self.steps == steps:
+                break
+        return False
 
     def _advance(self, warp: Warp, quantum: int) -> None:
         for g in list(warp.groups):
