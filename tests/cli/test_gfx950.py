@@ -102,9 +102,7 @@ def test_documents_can_be_emitted(folder, tmp_path):
     assert (tmp_path / "kernel.s").read_text() == (folder / "kernel.s").read_text()
 
 
-@pytest.mark.parametrize(
-    ("schedule", "mma"), [("fourwave", "32x32x64"), ("pingpong", "16x16x128")]
-)
+@pytest.mark.parametrize(("schedule", "mma"), [("fourwave", "32x32x64"), ("pingpong", "16x16x128")])
 def test_a_document_says_of_which_type_its_elements_are(schedule, mma, tmp_path):
     document = str(tmp_path / "x.json")
     tile = ("--tile", "128x128x128")

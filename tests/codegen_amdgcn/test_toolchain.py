@@ -2,6 +2,7 @@
 
 import stat
 import struct
+from dataclasses import replace
 
 import pytest
 
