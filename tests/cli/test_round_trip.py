@@ -71,19 +71,13 @@ def test_other_work_is_refused_by_the_executor_of_products(documents, name):
     assert "no part of a matrix product" in done.stderr
 
 
-EMITTED = {
-    "pingpong": (),
-    "fourwave": ("--mma", "32x32x16"),
-    "single_buffer": (),
-    "separate loads": (),
-    "sub-tiles": (),
-}
+EMITTED = ("pingpong", "fourwave", "single_buffer", "separate loads", "sub-tiles")
 
 
 @pytest.mark.parametrize("name", EMITTED)
 def test_emitted_documents_are_checked_and_emulated_from_disk(documents, name, tmp_path):
     pytest.importorskip("llvmlite")
-    done = warploom("emit", "gfx950", documents[name], *EMITTED[name], "-o", tmp_path)
+    done = warploom("emit", "gfx950", documents[name], "-o", tmp_path)
     assert done.returncode == 0, done.stderr
     assert warploom("check-isa", tmp_path / "kernel.s").stdout.startswith("exact")
     done = warploom("emulate", tmp_path / "kernel.s", "--timing", "random-1", "--json")
@@ -99,3 +93,49 @@ def test_what_has_no_lowering_is_refused_before_anything_is_written(documents, n
     assert done.returncode == 2
     assert "there is no lowering" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+SHAPES = {
+    "bf16": ("16x16x32", "32x32x16"),
+    "fp16": ("16x16x32", "32x32x16"),
+    "fp8": ("16x16x128", "32x32x64"),
+}
+BRIEF = (("single_buffer", "fp16", "32x32x16"), ("fourwave", "fp16", "16x16x32"))
+
+
+def combinations():
+    for schedule in ("pingpong", "fourwave", "single_buffer"):
+        for dtype, shapes in SHAPES.items():
+            for mma in shapes:
+                case = (schedule, dtype, mma)
+                slow = () if case in BRIEF else (pytest.mark.slow,)
+                yield pytest.param(*case, marks=slow)
+
+
+@pytest.mark.parametrize(("schedule", "dtype", "mma"), list(combinations()))
+def test_a_document_alone_says_what_is_emitted(schedule, dtype, mma, tmp_path):
+    """Tile, element type and matrix instruction are asked for once, when it is compiled."""
+    pytest.importorskip("llvmlite")
+    tile = "128x256x128" if schedule == "pingpong" and mma.startswith("32") else "128x128x128"
+    asked = ("--tile", tile, "--dtype", dtype, "--mma", mma)
+    document = tmp_path / "x.json"
+    assert warploom("compile", schedule, *asked, "-o", document).returncode == 0
+    shape = read_schedule(document.read_text()).shape
+    assert (*shape.tile, *shape.mma) == tuple(int(n) for n in f"{tile}x{mma}".split("x"))
+    assert shape.dtype == dtype
+    for command in (("verify",), ("timeline",), ("simulate",)):
+        assert warploom(command[0], document, *command[1:]).returncode == 0
+    out, direct = tmp_path / "out", tmp_path / "direct"
+    done = warploom("emit", "gfx950", document, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert warploom("emit", "gfx950", schedule, *asked, "-o", direct).returncode == 0
+    for name in ("kernel.s", "kernel.schedule.json"):
+        assert (out / name).read_text() == (direct / name).read_text()
+    assert warploom("check-isa", out).returncode == 0
+    assert warploom("emulate", out, "--timing", "random-1").returncode == 0
+
+
+def test_a_matrix_instruction_is_of_built_in_schedules(documents):
+    done = warploom("compile", documents["pingpong"], "--mma", "32x32x16")
+    assert done.returncode == 2
+    assert "--mma is of built-in schedules" in done.stderr

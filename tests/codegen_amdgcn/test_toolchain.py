@@ -2,6 +2,7 @@
 
 import stat
 import struct
+from dataclasses import replace
 
 import pytest
 
@@ -112,9 +113,35 @@ def test_an_assembled_object_has_the_code_that_was_checked(machine, monkeypatch)
         pytest.skip("no clang for this chip here")
     made = program.object()
     monkeypatch.setattr(toolchain, "assemblers", lambda: iter(()))
-    again = sections_of(program.object())
+    again = sections_of(replace(program).object())  # made anew
     for name in (".text", ".rodata", ".note"):
         assert sections_of(made)[name] == again[name]
+
+
+def test_a_linked_object_is_made_of_the_one_that_is_written(monkeypatch):
+    program, asked = small_program(), []
+    worker = toolchain._worker
+    monkeypatch.setattr(toolchain, "assemblers", lambda: iter(()))
+    monkeypatch.setattr(toolchain, "_worker", lambda *a: asked.append(a[1]) or worker(*a))
+    assert program.object() is program.object()
+    assert asked == ["object"]
+
+
+def test_integer_arithmetic_has_no_flags_that_make_poison():
+    """LLVM is told not to look for it, which would take most of its time."""
+    from tests.codegen_amdgcn import tile_kernels as own
+    from warploom.codegen.amdgcn.emit import ready_kernel
+    from warploom.codegen.amdgcn.lower.function import kernel_ir
+    from warploom.codegen.amdgcn.plan import plan_kernel
+    from warploom.codegen.amdgcn.tile import ElementType
+
+    ready = ready_kernel("fourwave", (128, 128, 64), ElementType.BF16)
+    texts = [kernel_ir(plan_kernel(ready.document, ready.tile))]
+    for kernel in (own.add, own.product_both_ways):
+        texts.append(kernel.compile("bf16", target="mi355x").llvm_ir)
+    for line in "\n".join(texts).splitlines():
+        assert not {"nsw", "nuw", "exact", "disjoint", "nneg", "samesign"} & set(line.split()), line
+        assert "inbounds" not in line or "@lds" in line or "addrspace(3)" in line, line
 
 
 def test_an_assembler_is_given_the_text_that_was_checked(monkeypatch):

@@ -55,21 +55,19 @@ def parse_tile(text: str | None, dtype: str, default: Tile | None = None) -> Til
 def built_in(
     name: str, knobs: Knobs, tile: str | None, dtype: str, mma: str | None = None
 ) -> PipelineSchedule:
-    """The built-in schedule of that name; the tile does not enter the order of single_buffer."""
-    if name != "single_buffer":
-        from warploom.pipeline.schedules.shipped import shipped
+    """The built-in schedule of that name."""
+    from warploom.pipeline.schedules.shipped import shipped, single_buffer
 
-        shape = None if mma is None else parse_tile(mma, dtype)
-        return shipped(name, parse_tile(tile, dtype), dtype, mma=shape, **knobs)[0]
+    shape = None if mma is None else parse_tile(mma, dtype)
+    block = parse_tile(tile, dtype, usual_tile(name, dtype))
+    if name != "single_buffer":
+        return shipped(name, block, dtype, mma=shape, **knobs)[0]
     if knobs:
         raise ConfigError(
             f"single_buffer has no knobs, {', '.join(knobs)} given",
             why="its order and waits come from its barriers and the code generator",
         )
-    from warploom.pipeline.amd_target.cost import AMDScheduleHints
-    from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
-
-    return SingleBufferSchedule(2, AMDScheduleHints(4, 4, 2, 16, 16, 2, 2))
+    return single_buffer(block, dtype, shape)
 
 
 WHOLE = 128  # the size of an axis that is used whole, unless stated

@@ -32,6 +32,7 @@ class Request:
     knobs: Knobs = field(default_factory=dict)
     tile: str | None = None
     dtype: str | None = None
+    mma: str | None = None  # the matrix instruction of a built-in schedule
     sync: SyncPolicy | None = None
     on_race: OnRace = "report"
     target: str | None = None

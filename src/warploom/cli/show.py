@@ -26,7 +26,7 @@ from warploom.cli.subject import Subject
 from warploom.errors import ConfigError
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.schedule_ops import Phase
-from warploom.pipeline.compile import CompiledSchedule
+from warploom.pipeline.compile import CompiledSchedule, OnRace
 from warploom.pipeline.listing import WaitCounts
 from warploom.pipeline.schedules.shipped import SCHEDULES
 from warploom.viz.listing import legend, listing_text, sections
@@ -282,6 +282,10 @@ def compile_command(
     allow_races: Annotated[
         bool, typer.Option("--allow-races", help="Write a racy schedule too; exit 1.")
     ] = False,
+    mma: Annotated[
+        str | None,
+        typer.Option(metavar="MxNxK", help="Matrix instruction of a built-in schedule."),
+    ] = None,
     *,
     request: Request,
 ) -> Answer:
@@ -292,7 +296,8 @@ def compile_command(
     Example: warploom compile fourwave --tile 256x256x64 -o fourwave.json
     """
     require_ending(output, ".json")
-    subject = load(source, replace(request, on_race="report" if allow_races else "raise"))
+    on_race: OnRace = "report" if allow_races else "raise"
+    subject = load(source, replace(request, on_race=on_race, mma=mma))
     *earlier, last = subject.loops
     files: dict[Path, str] = {}
     if output is not None:  # a document is of one loop

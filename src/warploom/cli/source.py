@@ -131,11 +131,19 @@ def _on_mi355x(found: NamedKernel, spec: str) -> Subject:
 
 def _look_up(spec: str, request: Request) -> Subject | NamedKernel:
     tile, dtype = request.tile, request.dtype
+    if request.mma is not None and spec not in SCHEDULES:
+        raise ConfigError(
+            "--mma is of built-in schedules",
+            where=spec,
+            why="an author's schedule or a document states its own matrix instruction",
+            fix=f"leave it out, or name one of {', '.join(SCHEDULES)}",
+        )
     if spec == STDIN or spec.endswith(".json"):
         return _from_document(read_document(spec), spec, request)
     if spec in SCHEDULES:
         knobs = tuple(sorted(request.knobs.items()))
-        return _built_in(spec, knobs, tile, dtype or "bf16", request.sync, request.on_race)
+        kind = dtype or "bf16"
+        return _built_in(spec, knobs, tile, kind, request.mma, request.sync, request.on_race)
     kernel = kernel_named(spec, tile, dtype)
     if kernel is not None:
         return kernel
@@ -151,11 +159,13 @@ def _built_in(
     knobs: tuple[tuple[str, Any], ...],
     tile: str | None,
     dtype: str,
+    mma: str | None,
     sync: SyncPolicy | None,
     on_race: OnRace,
 ) -> Subject:
     request = Request(knobs=dict(knobs), tile=tile, dtype=dtype, sync=sync, on_race=on_race)
-    subject = _compiled(built_in(spec, _own_knobs(request.knobs), tile, dtype), spec, request)
+    made = built_in(spec, _own_knobs(request.knobs), tile, dtype, mma)
+    subject = _compiled(made, spec, request)
     return replace(subject, tile=parse_tile(tile, dtype, usual_tile(spec, dtype)), dtype=dtype)
 
 

@@ -1,8 +1,5 @@
 """``emit_kernel``: a schedule and a tile become a checked kernel; ready-made ones; an estimate.
 
-The 4-wave kernel takes the 32x32 matrix instruction by default: its accumulators fill half of the
-register file, and only the 32x32 form updates them in place, without copies.
-
 Counted from the assembly, not from the schedule: matrix cycles, instruction issue, LDS and memory
 traffic. The busiest unit bounds the loop; the matrix unit's share of it is the efficiency the code
 can reach at best. Latencies, waits and cache misses are not in it: the simulator has those.
@@ -40,11 +37,9 @@ from warploom.errors import BackendError, ConfigError
 from warploom.ir import ScheduleDocument, write_schedule
 from warploom.ir.counter_dialect import Queue
 from warploom.ir.schedule_ops import Phase, ScheduleOps
-from warploom.pipeline.amd_target.cost import AMDScheduleHints
 from warploom.pipeline.compile import OnRace, compile_schedule
 from warploom.pipeline.schedule import PipelineSchedule
-from warploom.pipeline.schedules.shipped import SCHEDULES, shipped
-from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
+from warploom.pipeline.schedules.shipped import SCHEDULES, shipped, single_buffer
 from warploom.pipeline.sync.marks import SyncPolicy
 from warploom.targets.mi355x import WAVE_BYTES, mi355x
 
@@ -99,20 +94,12 @@ def _encodable(document: ScheduleDocument) -> bool:
 def _source(
     schedule: str, block: Block, element: ElementType, mma: Block | None
 ) -> tuple[PipelineSchedule, GemmTile]:
-    fp8 = element.bits <= 8
     if schedule == "single_buffer":
-        full = block[0] * block[1] >= 256 * 256  # accumulators that fill the AGPRs
-        wide = (32, 32, 64 if fp8 else 16) if full else None
-        tile = gemm_tile(*block, element, mma=mma or wide, waves=(2, 2))
-        tiles, mma_m, mma_n = [o.tiles(1) for o in tile.operands], tile.mfma.m, tile.mfma.n
-        loads = tile.loads(0, 1), tile.loads(1, 1)
-        hints = AMDScheduleHints(tiles[0], tiles[1], tile.k_steps, mma_m, mma_n, *loads)
-        return SingleBufferSchedule(tile.k_steps, hints), tile
-    waves, usual = (2, 4), (16, 16, 128 if fp8 else 32)
-    if schedule == "fourwave":
-        waves, usual = (2, 2), (32, 32, 64 if fp8 else 16)
-    source, geometry = shipped(schedule, block, element.value, mma=mma or usual)
-    return source, tile_of_geometry(geometry, element, waves)
+        own = single_buffer(block, element.value, mma)
+        assert own.shape is not None
+        return own, gemm_tile(*block, element, mma=own.shape.mma, waves=(2, 2))
+    source, geometry = shipped(schedule, block, element.value, mma=mma)
+    return source, tile_of_geometry(geometry, element, (2, 2 if schedule == "fourwave" else 4))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

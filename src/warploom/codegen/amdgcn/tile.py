@@ -345,7 +345,7 @@ def waves_per_simd(tile: GemmTile) -> int:
 def tile_of_geometry(
     geometry: KernelGeometry, element: ElementType, waves: tuple[int, int]
 ) -> GemmTile:
-    """The tile of a kernel geometry, which does not say bf16 or fp16 nor how the waves stand."""
+    """The tile of a kernel geometry, which does not say how the waves stand."""
     if geometry.element or element.scaled:
         if geometry.element != element.value:
             raise GeometryError(

@@ -20,6 +20,8 @@ WAVE_LANES = 64
 LDS_BYTES = 160 * 1024
 MICROSCALED = {"mxfp8": 8, "mxfp8_e5m2": 8, "mxfp6": 6, "mxfp6_e3m2": 6, "mxfp4": 4}
 """Bits of an element of OCP's microscaling types; 32 elements along K share a scale of a byte."""
+PLAIN = {"bf16": 16, "fp16": 16, "fp8": 8}
+"""Bits of an element of the types without scales."""
 _SCALED = 128  # elements whose scales one lane loads at once, four bytes
 
 
@@ -28,7 +30,7 @@ class KernelGeometry:
     """Constants of one kernel shape. Build it with ``four_wave``, ``ping_pong``, ``microscaled``.
 
     ``lgkm_per_load_a/b`` of 0 mean that the schedule's configuration states them. ``element`` names
-    a microscaling type; sizes along K are then bytes.
+    the type, where it is known; of a microscaling type sizes along K are bytes.
     """
 
     BM: int
@@ -55,6 +57,11 @@ class KernelGeometry:
             "16-byte transaction",
             where,
         )
+        if self.element and self.element not in MICROSCALED:
+            bits = PLAIN.get(self.element)
+            _require(bits is not None, f"no element type {self.element!r}", where)
+            same = bits == 8 * self.elem_bytes and self.is_fp8 == (self.element == "fp8")
+            _require(same, f"element = {self.element!r} has other bytes", where)
         for size, part in (("BM", "MMA_M"), ("BN", "MMA_N"), ("BK", "MMA_K")):
             whole, one = getattr(self, size), getattr(self, part)
             _require(whole % one == 0, f"{size} = {whole} is no multiple of {part} = {one}", where)
@@ -73,11 +80,11 @@ class KernelGeometry:
     @property
     def shape(self) -> KernelShape:
         """Tile, matrix instruction and element type, as documents carry them."""
-        if self.element:
+        if self.element in MICROSCALED:
             m, n, k, mm, mn, mk = *self.tile, *self.mma
             k, mk = (8 * size // MICROSCALED[self.element] for size in (k, mk))
             return KernelShape(tile=(m, n, k), mma=(mm, mn, mk), dtype=self.element)
-        dtype = "fp8" if self.is_fp8 else f"{8 * self.elem_bytes}-bit"
+        dtype = self.element or ("fp8" if self.is_fp8 else f"{8 * self.elem_bytes}-bit")
         return KernelShape(tile=self.tile, mma=self.mma, dtype=dtype)
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from warploom.ir.counter_dialect import KernelShape
 from warploom.ir.schedule_ops import OpDesc, ScheduleEntry
 from warploom.ir.validation import instance, integer
 from warploom.pipeline.amd_target import cost
@@ -17,13 +18,18 @@ from warploom.pipeline.scheduling.greedy import single_buffer_reorder
 
 
 class SingleBufferSchedule(PipelineSchedule):
-    """One LDS buffer: load to registers, store between barriers, ``num_k_tiles`` fragments."""
+    """One LDS buffer: load to registers, store between barriers, ``num_k_tiles`` fragments.
+
+    ``shape``: the kernel it is for, where its document should say so.
+    """
 
     def __init__(
         self,
         num_k_tiles: int,
         hints: cost.AMDScheduleHints,
         target: TargetProfile | None = None,
+        *,
+        shape: KernelShape | None = None,
     ) -> None:
         integer(
             num_k_tiles,
@@ -35,7 +41,9 @@ class SingleBufferSchedule(PipelineSchedule):
         instance(hints, cost.AMDScheduleHints, "hints", "SingleBufferSchedule")
         if target is not None:
             instance(target, TargetProfile, "target", "SingleBufferSchedule")
-        self.num_k_tiles, self.hints = num_k_tiles, hints
+        if shape is not None:
+            instance(shape, KernelShape, "shape", "SingleBufferSchedule")
+        self.num_k_tiles, self.hints, self._shape = num_k_tiles, hints, shape
         self.target = target or cost.mi355x_single_buffer_target()
 
     @property
@@ -47,6 +55,11 @@ class SingleBufferSchedule(PipelineSchedule):
     def target_name(self) -> str:
         """The target's name in documents."""
         return self.target.name
+
+    @property
+    def shape(self) -> KernelShape | None:
+        """Tile, matrix instruction and element type, where they were given."""
+        return self._shape
 
     def config(self) -> PipelineConfig:
         """The target's pipeline structure."""

@@ -113,6 +113,10 @@ class TileProgram:
 
     def object(self) -> bytes:
         """The relocatable object."""
+        return self._object
+
+    @cached_property
+    def _object(self) -> bytes:
         return compile_object(
             self.lowered.ir,
             self.assembly,

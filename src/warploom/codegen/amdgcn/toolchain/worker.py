@@ -20,6 +20,10 @@ def compile_kernel(ir: str, form: str, cpu: str) -> dict[str, str]:
 
     # A read would sink into the block that uses it, past the barrier that protects its slot.
     llvm.set_option("", "--disable-machine-sink")
+    # Strength reduction asks of every pair of addresses whether one may be poison where the other
+    # is not, which takes ten times as long as all other passes. Here none may: integer arithmetic
+    # has no flags, and the addresses that are marked as inside of LDS are.
+    llvm.set_option("", "--enable-poison-reuse-guard=0")
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target, results = llvm.Target.from_triple(TRIPLE), {}
