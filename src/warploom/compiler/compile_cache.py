@@ -22,7 +22,9 @@ from warploom.ir.tile import Kernel
 from warploom.modulo.check import check_result
 from warploom.modulo.clock import WORK
 from warploom.modulo.model import ModuloProblem
-from warploom.modulo.result import ModuloResult
+from warploom.modulo.options import ModuloOptions
+from warploom.modulo.result import LimitKind, ModuloResult
+from warploom.modulo.search import what_blocks
 from warploom.passes.kernel_config import KernelConfig
 from warploom.targets.h200 import HopperTarget
 
@@ -44,6 +46,20 @@ def cached_schedule(
         for key in left:
             kept.put("order", key, json.dumps(data).encode())
     return found
+
+
+def cached_limit(result: ModuloResult, options: ModuloOptions) -> str:
+    """What blocks a lesser interval, in words: asked before by the same code, or now."""
+    if not result.proven or result.limit.kind is not LimitKind.SEARCH:
+        return result.limit.text
+    content = repr((replace(result.problem, name=""), result.ii, options))
+    kept, key = disk_cache(), digest(fingerprint("warploom.modulo"), _solver(), content)
+    found = kept.get("limit", key)
+    if found is not None:
+        return found.decode(errors="replace")
+    text = what_blocks(result, options).text
+    kept.put("limit", key, text.encode())
+    return text
 
 
 @cache
