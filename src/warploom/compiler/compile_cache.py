@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from warploom.codegen.cuda.tile.source import Source
@@ -64,12 +66,19 @@ def cached_limit(result: ModuloResult, options: ModuloOptions) -> str:
 
 @cache
 def _solver() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow)
+    """The version of the solver; "" where it is not there, or was unpacked by hand.
 
-    try:
-        return version("ortools")
-    except PackageNotFoundError:  # not there, or unpacked by hand
-        return ""
+    Read from the package's metadata, where ``importlib.metadata`` would load a parser of mail.
+    """
+    found = find_spec("ortools")
+    places = (found.submodule_search_locations if found else None) or ()
+    for place in places:
+        for about in sorted(Path(place).parent.glob("ortools-*.dist-info/METADATA")):
+            for line in about.read_text(errors="replace").splitlines():
+                key, _, value = line.partition(": ")
+                if key == "Version":
+                    return value
+    return ""
 
 
 def _recall_order(problem: ModuloProblem, data: bytes | None) -> ModuloResult | None:
