@@ -119,3 +119,9 @@ def test_a_file_imports_what_lies_beside_it(tmp_path, monkeypatch):
         assert user_object("kernels/mine.py:scaled").name == "scaled"
     finally:
         sys.path[:] = path
+
+
+def test_show_says_what_blocks_an_interval_that_search_refuted():
+    said = " ".join(warploom("show", "fp8_gemm").stdout.split())
+    assert "units 'tensor', 'stream consumer0', 'stream consumer1' with the recurrences" in said
+    assert "exhaustive search" not in said

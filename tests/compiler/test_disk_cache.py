@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import threading
 
 import pytest
 
@@ -79,6 +80,84 @@ def test_a_folder_others_may_write_to_is_not_used(tmp_path, mode):
     assert len(list(cache.entries())) == 1
     (tmp_path / "open").chmod(0o755)  # others may read
     assert cache.get("cubin", KEY) == DATA
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no modes of files")
+@pytest.mark.parametrize("part", ["cubin", f"cubin/{KEY[:2]}"])
+def test_a_folder_within_that_others_may_write_to_is_not_used(tmp_path, part):
+    tmp_path.chmod(0o755)  # as an author makes it
+    cache = DiskCache(tmp_path)
+    cache.put("cubin", KEY, DATA)
+    assert cache.get("cubin", KEY) == DATA
+    (tmp_path / part).chmod(0o775)
+    path_of(tmp_path).write_bytes(module._sealed("cubin", KEY, b"forged", module._plain))
+    with pytest.warns(CacheWarning, match="other users may write"):
+        assert cache.get("cubin", KEY) is None
+    cache.put("cubin", KEY, DATA)
+    assert b"forged" in path_of(tmp_path).read_bytes()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no modes of files")
+def test_no_umask_opens_the_local_folder_and_the_shared_one_keeps_to_it(tmp_path):
+    cache = DiskCache(tmp_path / "new", FolderRemote(tmp_path / "shared"), b"secret")
+    before = os.umask(0)
+    try:
+        cache.put("cubin", KEY, DATA)
+    finally:
+        os.umask(before)
+    modes = {stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "new").rglob("*")}
+    assert modes == {0o700, 0o600}
+    assert stat.S_IMODE(path_of(tmp_path / "shared").stat().st_mode) == 0o666
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
+    cache = DiskCache(tmp_path)
+    cache.put("cubin", digest("first"), DATA)
+
+    def full(self, target):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module.Path, "replace", full)
+        cache.put("cubin", KEY, DATA)
+    assert cache.get("cubin", KEY) is None
+    assert len([p for p in tmp_path.rglob("*") if p.is_file()]) == 1
+    cache.put("cubin", KEY, DATA)
+    assert cache.get("cubin", KEY) == DATA
+
+
+def test_an_entry_that_is_no_file_is_none(tmp_path):
+    cache = DiskCache(tmp_path)
+    cache.put("cubin", KEY, DATA)
+    path = path_of(tmp_path)
+    path.unlink()
+    path.mkdir()
+    assert cache.get("cubin", KEY) is None
+    cache.put("cubin", KEY, DATA)
+    path.rmdir()
+    path.symlink_to(tmp_path / "nowhere")
+    assert cache.get("cubin", KEY) is None
+    cache.put("cubin", KEY, DATA)  # takes the place of the link
+    assert not path.is_symlink()
+    assert cache.get("cubin", KEY) == DATA
+
+
+def test_writers_at_once_leave_one_whole_entry(tmp_path):
+    cache = DiskCache(tmp_path)
+    seen = []
+
+    def write(byte):
+        for _ in range(50):
+            cache.put("cubin", KEY, bytes([byte]) * 5000)
+            seen.append(cache.get("cubin", KEY))
+
+    threads = [threading.Thread(target=write, args=(byte,)) for byte in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(found is not None and len(set(found)) == 1 for found in seen)
+    assert len([p for p in tmp_path.rglob("*") if p.is_file()]) == 1
 
 
 def test_entries_are_listed_and_cleared_and_nothing_else(tmp_path):

@@ -120,3 +120,12 @@ def test_the_same_source_in_every_process(tmp_path, monkeypatch):
         said.append(loaded(SOURCES)[1])
     assert len(said[0]) == 2
     assert said[0] == said[1]
+
+
+def test_the_solver_s_version_is_that_of_its_metadata():
+    from importlib.metadata import version
+
+    from warploom.compiler.compile_cache import _solver
+
+    pytest.importorskip("ortools")
+    assert _solver() == version("ortools")

@@ -25,6 +25,7 @@ from warploom.modulo import (
     Value,
     check_result,
     solve_modulo,
+    what_blocks,
 )
 from warploom.passes.driver import lower
 
@@ -39,6 +40,22 @@ def test_a_time_limit_returns_the_best_with_its_bound():
     assert tiny.stopped == "time limit"
     assert not tiny.proven
     assert tiny.lower_bound <= 1282 <= tiny.ii
+
+
+def test_what_search_refuted_is_explained_when_it_is_asked():
+    seeds = (
+        random_body(RandomShape(ops=9, occupancies=(3, 5, 8), tight=0.97, rings=2), s)
+        for s in range(40)
+    )
+    explained = 0
+    for body in seeds:
+        quiet = solve_modulo(body, ModuloOptions(goals=(), explain=False))
+        whole = solve_modulo(body, ModuloOptions(goals=()))
+        assert what_blocks(quiet) == whole.limit
+        explained += quiet.limit != whole.limit
+        if explained == 2:
+            return
+    raise AssertionError("no body of these is refuted by search")
 
 
 def chain(ops):

@@ -18,6 +18,7 @@ import typer
 from warploom import __version__
 from warploom.cli.screen import coloured, say, spoken
 from warploom.errors import VerificationError, WarploomError
+from warploom.garbage import few_collections
 
 COMMANDS = {  # each with what it does, in the room that 60 columns leave
     "demo": "What warploom does, on one screen",
@@ -130,7 +131,9 @@ def main() -> None:
     _open_closed_streams()
     warnings.showwarning = _warn
     os.environ.setdefault("WARPLOOM_QUIET", "1")  # commands tell their progress themselves
-    raise SystemExit(copy_context().run(_main))
+    with few_collections():
+        code = copy_context().run(_main)
+    raise SystemExit(code)
 
 
 def _open_closed_streams() -> None:

@@ -16,6 +16,7 @@ MEANING = {
     "binary": "what a launch needs of a built kernel",
     "cubin": "machine code",
     "executed": "verdicts on machine code that was executed",
+    "limit": "what blocks a lesser interval of a schedule",
     "order": "solved schedules",
     "refusal": "configurations without a schedule",
     "source": "emitted and proven CUDA sources",

@@ -215,7 +215,9 @@ def _order(subject: Subject) -> list[str]:
             return []
         least = "proven least" if proof.proven else f"at least {proof.lower_bound}"
         origin = "an order on record, " if "_given" in document.name else ""
-        return [f"{origin}at {proof.ii} in the ordering model ({least}), limited by {proof.limit}"]
+        return [
+            f"{origin}at {proof.ii} in the ordering model ({least}), limited by {subject.limit}"
+        ]
     compiled = subject.compiled
     if compiled is None:
         return [f"{document.strategy.lower()}, as recorded in the document"]

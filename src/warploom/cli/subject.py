@@ -62,6 +62,18 @@ class Subject:
         return tuple(replace(self, document=d, loop=n) for n, d in enumerate(documents, 1))
 
     @property
+    def limit(self) -> str:
+        """What stands in the way of a lesser interval; a document on file says what it was told."""
+        document, kernel = self.document, self.kernel
+        assert isinstance(document, RolesDocument)
+        assert document.proof is not None
+        if kernel is None or not kernel.compiled.kernel.loops:
+            return document.proof.limit
+        made = [x for x in (*kernel.lowered.earlier, kernel.lowered) if x.document == document]
+        with working(f"asking what limits {self.name}"):
+            return kernel.compiled.limit_of(made[0].result) if made else document.proof.limit
+
+    @property
     def title(self) -> str:
         """Its name, target and tile, and which loop it is."""
         work = f", {self.work()}" if self.work() else ""

@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from warploom.codegen.cuda.tile.source import Source
@@ -22,7 +24,9 @@ from warploom.ir.tile import Kernel
 from warploom.modulo.check import check_result
 from warploom.modulo.clock import WORK
 from warploom.modulo.model import ModuloProblem
-from warploom.modulo.result import ModuloResult
+from warploom.modulo.options import ModuloOptions
+from warploom.modulo.result import LimitKind, ModuloResult
+from warploom.modulo.search import what_blocks
 from warploom.passes.kernel_config import KernelConfig
 from warploom.targets.h200 import HopperTarget
 
@@ -46,14 +50,35 @@ def cached_schedule(
     return found
 
 
+def cached_limit(result: ModuloResult, options: ModuloOptions) -> str:
+    """What blocks a lesser interval, in words: asked before by the same code, or now."""
+    if not result.proven or result.limit.kind is not LimitKind.SEARCH:
+        return result.limit.text
+    content = repr((replace(result.problem, name=""), result.ii, options))
+    kept, key = disk_cache(), digest(fingerprint("warploom.modulo"), _solver(), content)
+    found = kept.get("limit", key)
+    if found is not None:
+        return found.decode(errors="replace")
+    text = what_blocks(result, options).text
+    kept.put("limit", key, text.encode())
+    return text
+
+
 @cache
 def _solver() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow)
+    """The version of the solver; "" where it is not there, or was unpacked by hand.
 
-    try:
-        return version("ortools")
-    except PackageNotFoundError:  # not there, or unpacked by hand
-        return ""
+    Read from the package's metadata, where ``importlib.metadata`` would load a parser of mail.
+    """
+    found = find_spec("ortools")
+    places = (found.submodule_search_locations if found else None) or ()
+    for place in places:
+        for about in sorted(Path(place).parent.glob("ortools-*.dist-info/METADATA")):
+            for line in about.read_text(errors="replace").splitlines():
+                key, _, value = line.partition(": ")
+                if key == "Version":
+                    return value
+    return ""
 
 
 def _recall_order(problem: ModuloProblem, data: bytes | None) -> ModuloResult | None:

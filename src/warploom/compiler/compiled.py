@@ -22,6 +22,7 @@ from warploom.codegen.cuda.tile.rows import emit_rows
 from warploom.codegen.cuda.tile.source import Source, emit_pipelined
 from warploom.codegen.cuda.tile.work import UnprintableError
 from warploom.compiler.compile_cache import (
+    cached_limit,
     cached_schedule,
     keep_refusal,
     keep_source,
@@ -44,6 +45,7 @@ from warploom.errors import (
 )
 from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import TileKernel, Types
+from warploom.garbage import few_collections
 from warploom.interp.dataflow import (
     DataflowReport,
     require_clean_dataflow,
@@ -56,7 +58,7 @@ from warploom.ir.module import BuildRequest, KernelModule, knob
 from warploom.ir.tile import Kernel, Load, Loop, Pointwise, Store, results, walk
 from warploom.kernels.measured import ORDER, Pins
 from warploom.kernels.registry import is_shipped
-from warploom.modulo import ModuloOptions
+from warploom.modulo import ModuloOptions, ModuloResult
 from warploom.passes.build_module import build_module
 from warploom.passes.candidate_layout import CHOICES
 from warploom.passes.driver import Lowered, Observer, lower
@@ -470,9 +472,21 @@ class Compiled:
             )
         return priced(found, self.target)
 
+    def limit_of(self, result: ModuloResult) -> str:
+        """What blocks a lesser interval of a schedule of ``lower``.
+
+        Compiling does not ask that where search refuted the interval; the first call does.
+        """
+        with announced(f"asking what limits {self.kernel.name}"):
+            return cached_limit(result, SOLVE)
+
     @cached_property
     def built(self) -> Built:
         """The first candidate that ptxas keeps; else, of those not serialised, the least spilt."""
+        with few_collections():
+            return self._first_kept()
+
+    def _first_kept(self) -> Built:
         found = self._build_without_products()
         if found is not None:
             return found

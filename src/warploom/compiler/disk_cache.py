@@ -5,8 +5,9 @@ follows from. The file begins with a line that names format, kind, key, length a
 digest covers kind, key and bytes. An entry that is missing, cut short, changed, or filed under
 another name is no entry: it is made again.
 
-A digest does not stop somebody who may write to the folder. So the folder is private: it is made
-with mode 0700, and a folder that other users may write to is not used (``CacheWarning``).
+A digest does not stop somebody who may write to the folder. So the folder is private: it and those
+in it are made with mode 0700, and where other users may write to one of them its entries are not
+used (``CacheWarning``).
 
 ``WARPLOOM_CACHE`` is the folder. ``WARPLOOM_CACHE_REMOTE`` names a second place that many machines
 share, a folder or any store of fsspec (``s3://...``; extra ``remote``). Others may write there, so
@@ -15,11 +16,12 @@ its entries carry an HMAC with the secret ``WARPLOOM_CACHE_KEY``; an entry with 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import os
+import secrets
 import stat
-import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from functools import cache
@@ -31,7 +33,18 @@ from warploom.errors import CacheWarning, ConfigError, MissingExtraError
 
 FORMAT = b"warploom-cache 1"
 KINDS = (
-    *("binary", "cubin", "executed", "order", "refusal", "source", "trial", "tuned", "visits"),
+    *(
+        "binary",
+        "cubin",
+        "executed",
+        "limit",
+        "order",
+        "refusal",
+        "source",
+        "trial",
+        "tuned",
+        "visits",
+    ),
 )
 FOLDER, REMOTE, SECRET = "WARPLOOM_CACHE", "WARPLOOM_CACHE_REMOTE", "WARPLOOM_CACHE_KEY"
 Sign = Callable[[bytes], str]
@@ -82,13 +95,9 @@ class DiskCache:
 
     def get(self, kind: str, key: str) -> bytes | None:
         """What is kept under a key; None for nothing, and for anything damaged."""
-        if usable(self.folder):
-            try:
-                found = _opened(kind, key, self._path(kind, key).read_bytes(), _plain)
-            except OSError:
-                found = None
-            if found is not None:
-                return found
+        found = self._read(kind, key)
+        if found is not None:
+            return found
         if self.remote is None:
             return None
         try:
@@ -131,17 +140,30 @@ class DiskCache:
             count, size = count + 1, size + entry.size
         return count, size
 
-    def _write(self, kind: str, key: str, data: bytes) -> None:
+    def _read(self, kind: str, key: str) -> bytes | None:
+        path = self._path(kind, key)
+        if not all(usable(folder) for folder in self._folders(path)):
+            return None
         try:
-            if not self.folder.exists():
-                self.folder.parent.mkdir(parents=True, exist_ok=True)
-                self.folder.mkdir(mode=0o700, exist_ok=True)
-            if usable(self.folder):
-                path = self._path(kind, key)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, _sealed(kind, key, data, _plain))
+            return _opened(kind, key, path.read_bytes(), _plain)
+        except OSError:
+            return None
+
+    def _write(self, kind: str, key: str, data: bytes) -> None:
+        path = self._path(kind, key)
+        try:
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            for folder in self._folders(path):
+                folder.mkdir(mode=0o700, exist_ok=True)
+                if not usable(folder):
+                    return
+            write_whole(path, _sealed(kind, key, data, _plain), 0o600)
         except OSError:
             return
+
+    def _folders(self, path: Path) -> tuple[Path, ...]:
+        """The folders of an entry from the outside in: whoever may write to one may forge it."""
+        return self.folder, path.parent.parent, path.parent
 
     def _path(self, kind: str, key: str) -> Path:
         return self.folder / kind / key[:2] / key
@@ -226,11 +248,20 @@ class FsspecRemote:
         self.files.pipe_file(path, data)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Whole or not at all: another process may read or write the same file meanwhile."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(data)
-    Path(file.name).replace(path)
+def write_whole(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Whole or not at all: another process may read or write the same file meanwhile.
+
+    ``mode`` is what the umask leaves of it. A write that fails, as on a full disk, leaves nothing.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        with open(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:
+            file.write(data)
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
 
 
 def usable(folder: Path) -> bool:

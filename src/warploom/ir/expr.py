@@ -141,6 +141,9 @@ class Sym(Expr):
     kind: SymKind
     name: str
 
+    def __hash__(self) -> int:  # asked for more often than all else of a module
+        return hash((self.kind, self.name))
+
 
 @dataclass(frozen=True, slots=True)
 class Binary(Expr):
@@ -304,10 +307,6 @@ def evaluate(  # noqa: PLR0911 (one line a kind)
     ``memory`` reads elements of tensors, for expressions that have some.
     """
     match expr:
-        case Const():
-            return expr.value
-        case Sym():
-            return values[expr]
         case Binary():
             a = evaluate(expr.a, values, functions, memory)
             if expr.op is Op.AND and not a:
@@ -315,6 +314,10 @@ def evaluate(  # noqa: PLR0911 (one line a kind)
             if expr.op is Op.OR and a:
                 return 1
             return apply_op(expr.op, a, evaluate(expr.b, values, functions, memory))
+        case Const():
+            return expr.value
+        case Sym():
+            return values[expr]
         case Select():
             taken = evaluate(expr.condition, values, functions, memory)
             return evaluate(expr.then if taken else expr.otherwise, values, functions, memory)

@@ -21,5 +21,5 @@ from warploom.modulo.model import (
 )
 from warploom.modulo.options import ExactUse, ModuloOptions, Progress
 from warploom.modulo.result import Limit, LimitKind, ModuloResult
-from warploom.modulo.search import solve_modulo
+from warploom.modulo.search import solve_modulo, what_blocks
 from warploom.modulo.validate import validate

@@ -36,7 +36,7 @@ class ModuloOptions:
     proof interval by interval.
 
     ``explain``: where search refuted the II below, ask what blocks it, one relaxation after the
-    other. That may cost more questions than the schedule itself.
+    other. That may cost more questions than the schedule itself; ``what_blocks`` asks later.
     """
 
     goals: tuple[Goal, ...] = DEFAULT_GOALS

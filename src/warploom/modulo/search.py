@@ -78,6 +78,28 @@ def schedule_at(
     return found if isinstance(found, Incumbent) else None
 
 
+def what_blocks(
+    result: ModuloResult,
+    options: ModuloOptions | None = None,
+    *,
+    solver: process.ExactSolver | None = None,
+) -> Limit:
+    """What stands in the way of an interval one less.
+
+    That is the limit of the result, but where search alone refuted that interval: then one
+    relaxation after the other is asked, which a solve without ``ModuloOptions.explain`` left out.
+    """
+    options = options or ModuloOptions()
+    if not result.proven or result.limit.kind is not LimitKind.SEARCH:
+        return result.limit
+    system, deadline = build_system(result.problem), Deadline(options.seconds, options.work)
+    asker = Attempter(system, options, _pick_solver(options, solver), lambda _: None, deadline)
+    try:
+        return explain_refusal(asker, result.lower_bound - 1)
+    except OutOfTimeError:
+        return result.limit
+
+
 def _pick_solver(
     options: ModuloOptions, solver: process.ExactSolver | None
 ) -> process.ExactSolver | None:

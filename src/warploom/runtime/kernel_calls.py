@@ -28,6 +28,7 @@ from warploom.errors import (
 from warploom.frontend.printing import printing
 from warploom.frontend.signature import MISSING, TensorText
 from warploom.frontend.tile_kernel import TileKernel
+from warploom.garbage import few_collections
 from warploom.ir.tile import Access, DType, Kernel, Tensor
 from warploom.kernels.registry import is_shipped
 from warploom.runtime.interpreting import Interpreting, made_like, values_of, write_back
@@ -519,7 +520,8 @@ def compiled_or_chosen(request: Request) -> Compiled:
     warns = not is_shipped(request.origin.tile_kernel)
     if pins:
         return _compiled(kernel, sizes, pins, positive, warns)
-    from warploom.compiler.compiled import alternatives  # noqa: PLC0415 (loads every pass)
+    with few_collections():
+        from warploom.compiler.compiled import alternatives  # noqa: PLC0415 (loads every pass)
 
     for mine in alternatives(request.measured()):
         made = _compiled(kernel, sizes, mine, positive, warns)

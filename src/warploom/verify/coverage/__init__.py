@@ -35,7 +35,7 @@ from warploom.ir.operations import Operation, Statement, StepLoop
 from warploom.ir.rings import Per
 from warploom.ir.tile_schedule import let
 from warploom.verify.coverage.effects import verify_effects
-from warploom.verify.coverage.enumerate import find_wrong, size_classes
+from warploom.verify.coverage.enumerate import Layouts, find_wrong, size_classes
 from warploom.verify.coverage.induction import trips_cover
 from warploom.verify.coverage.report import Claim, CoverageReport, Finding, How
 from warploom.verify.coverage.schedules import kind_of, visits_every_tile
@@ -353,9 +353,9 @@ def _bytes(module: KernelModule) -> Made:  # noqa: C901 (one line a kind)
 
 def _elements(module: KernelModule, findings: list[Finding]) -> Iterator[Claim]:
     """Elements followed from copies to stores, for sizes of every class."""
-    classes = size_classes(module)
+    classes, layouts = size_classes(module), Layouts()
     for sizes in classes:
-        found = _found(module, sizes)
+        found = _found(module, sizes, layouts)
         if found is not None:
             findings.append(found)
             return
@@ -369,9 +369,9 @@ def _elements(module: KernelModule, findings: list[Finding]) -> Iterator[Claim]:
     )
 
 
-def _found(module: KernelModule, sizes: Mapping[str, int]) -> Finding | None:
+def _found(module: KernelModule, sizes: Mapping[str, int], layouts: Layouts) -> Finding | None:
     try:
-        return find_wrong(module, sizes)
+        return find_wrong(module, sizes, layouts)
     except (WarploomError, KeyError, ZeroDivisionError, StopIteration) as error:
         return Finding(
             what=f"the module cannot be followed: {error}",

@@ -9,9 +9,9 @@ store the same sum in the same order of steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -82,10 +82,29 @@ def _step_extent(module: KernelModule) -> int:
     return max((p.cols for p in module.storage.parts), default=64)
 
 
-def find_wrong(module: KernelModule, sizes: Mapping[str, int]) -> Finding | None:
-    """The first thing that is wrong for these sizes."""
+class Layouts:
+    """What fragment layouts and staged places of a module are in every tile, worked out once.
+
+    Where a tile's own values decide something, it is not kept. Keys are the operations themselves.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, object], tuple[object, Any]] = {}
+
+    def once(self, of: object, what: object, make: Callable[[], Any]) -> Any:  # noqa: ANN401
+        """What ``make`` gives the first time it is asked for."""
+        key = (id(of), what)
+        if key not in self._kept:
+            self._kept[key] = (of, make())  # held, so that no other has its id
+        return self._kept[key][1]
+
+
+def find_wrong(
+    module: KernelModule, sizes: Mapping[str, int], layouts: Layouts | None = None
+) -> Finding | None:
+    """The first thing that is wrong for these sizes; ``layouts`` of earlier sizes are taken."""
     try:
-        _Run(module, sizes).check()
+        _Run(module, sizes, layouts or Layouts()).check()
     except WrongError as wrong:
         return Finding(what=wrong.what, where=wrong.where, sizes=tuple(sorted(sizes.items())))
     return None
@@ -128,6 +147,7 @@ class Tile:
 class _Run:
     module: KernelModule
     sizes: Mapping[str, int]
+    layouts: Layouts
     stored: dict[str, Any] = field(default_factory=dict)
     staged: dict[tuple[str, int], Any] = field(default_factory=dict)
     order: dict[str, Any] = field(default_factory=dict)
@@ -318,9 +338,11 @@ class _Run:
                 )
 
     def _fragment(self, layout: ops.FragmentLayout, role: Role, tile: Tile) -> dict[Sym, Any]:
-        values: dict[Sym, Any] = {**tile.values, **_indices(layout, role.threads // LANES)}
+        warps = role.threads // LANES
+        own = self.layouts.once(layout, warps, lambda: _indices(layout, warps))
+        values: dict[Sym, Any] = {**tile.values, **own}
         if ROW not in values:
-            shape = _shape(layout, role.threads // LANES)
+            shape = _shape(layout, warps)
             for symbol, expr in ((ROW, layout.row), (COL, layout.col)):
                 values[symbol] = np.broadcast_to(value_of(expr, values, tile.functions), shape)
         return values
@@ -335,18 +357,16 @@ class _Run:
             if isinstance(step, ops.VectorRegister):
                 made = sums[step.array]
                 self._whole(made, step.array, where)
-                register = np.broadcast_to(
-                    value_of(op.layout.register, values, tile.functions), shape
-                )
-                rows, cols = wgmma_element(register, values[WARP], values[LANE], len(made.cols))
-                if np.any((rows < 0) | (rows >= len(made.rows)) | (cols >= len(made.cols))):
+                rows, cols = self._registers(op.layout, values, tile, (shape, made))
+                high, wide = rows.max(initial=-1), cols.max(initial=-1)
+                if rows.min(initial=0) < 0 or high >= len(made.rows) or wide >= len(made.cols):
                     raise WrongError(f"a register past the end of {step.array}", where)
                 held.append((made, made.rows[rows], made.cols[cols]))
                 self._check_layout(role, tile, held[-1], values, where)
             elif isinstance(step, ops.VectorLoad):
                 self._check_load(step, values, tile, shape, held, f"{where}, {op.op}")
             elif isinstance(step, ops.VectorStage):
-                self._stage(step, values, tile, shape, held, role)
+                self._stage(step, op.layout, values, tile, shape, held, role)
             elif isinstance(step, ops.VectorStore):
                 at = [np.broadcast_to(value_of(x, values, tile.functions), shape) for x in step.at]
                 inside = np.ones(shape, bool)
@@ -355,6 +375,25 @@ class _Run:
                         value_of(step.predicate, values, tile.functions), shape
                     )
                 self._store(step.tensor, [a[inside] for a in at], inside, held, where)
+
+    def _registers(
+        self,
+        layout: ops.FragmentLayout,
+        values: dict[Sym, Any],
+        tile: Tile,
+        of: tuple[tuple[int, ...], Sum],
+    ) -> tuple[Any, Any]:
+        """Row and column, within its sum, of the register that each place of a layout is."""
+        shape, made = of
+
+        def worked_out() -> tuple[Any, Any]:
+            register = np.broadcast_to(value_of(layout.register, values, tile.functions), shape)
+            return wgmma_element(register, values[WARP], values[LANE], len(made.cols))
+
+        if not _is_fixed(layout, layout.register):
+            return worked_out()
+        found: tuple[Any, Any] = self.layouts.once(layout, (shape, len(made.cols)), worked_out)
+        return found
 
     def _check_layout(
         self,
@@ -425,6 +464,7 @@ class _Run:
     def _stage(
         self,
         step: ops.VectorStage,
+        layout: ops.FragmentLayout,
         values: dict[Sym, Any],
         tile: Tile,
         shape: tuple[int, ...],
@@ -434,16 +474,21 @@ class _Run:
         """Which element of the output each place of a staging copy stands for."""
         stage = next(s for s in self.module.storage.staging if s.buffer == step.target.buffer)
         extents = (role.threads // LANES, stage.rows, stage.cols)
-        warp = np.broadcast_to(values[WARP], shape)
-        rows, cols = (
-            np.broadcast_to(value_of(x, values, tile.functions), shape)
-            for x in (step.row, step.col)
-        )
-        if np.any((rows < 0) | (rows >= stage.rows) | (cols < 0) | (cols >= stage.cols)):
-            raise WrongError("a write past the end of a staging copy", role.name)
-        places = {n: np.full(extents, NOWHERE) for n in self._places(held)}
+
+        def worked_out() -> Any:  # noqa: ANN401 (an array)
+            rows, cols = (value_of(x, values, tile.functions) for x in (step.row, step.col))
+            if np.any((rows < 0) | (rows >= stage.rows) | (cols < 0) | (cols >= stage.cols)):
+                raise WrongError("a write past the end of a staging copy", role.name)
+            flat = (values[WARP] * stage.rows + rows) * stage.cols + cols
+            return np.broadcast_to(flat, shape).ravel()
+
+        fixed = _is_fixed(layout, step.row) and _is_fixed(layout, step.col)
+        flat = self.layouts.once(step, (id(layout), extents), worked_out) if fixed else worked_out()
+        places = {}
         for name, at in self._places(held).items():
-            places[name][warp, rows, cols] = np.broadcast_to(at, shape)
+            here = np.full(math.prod(extents), NOWHERE)
+            here[flat] = np.broadcast_to(at, shape).ravel()
+            places[name] = here.reshape(extents)
         order = held[0][0].order if held else ()
         self.staged[step.target.buffer, step.target.copy] = (places, order)
 
@@ -543,7 +588,12 @@ def _shape(layout: ops.FragmentLayout, warps: int) -> tuple[int, ...]:
     return (warps, LANES, *(i.extent for i in layout.indices))
 
 
-@lru_cache(maxsize=64)
+def _is_fixed(layout: ops.FragmentLayout, expr: IntExpr) -> bool:
+    """Whether an expression is of a layout's own threads and indices: the same in every tile."""
+    own = {WARP, LANE, *(Sym(SymKind.FRAGMENT, i.name) for i in layout.indices)}
+    return all(x in own if isinstance(x, Sym) else not isinstance(x, Apply) for x in nodes(expr))
+
+
 def _indices(layout: ops.FragmentLayout, warps: int) -> Mapping[Sym, Any]:
     """Warp, lane and indices of a layout as arrays; row and column where nothing else decides
     them: they are the same in every tile then.
@@ -555,8 +605,7 @@ def _indices(layout: ops.FragmentLayout, warps: int) -> Mapping[Sym, Any]:
         own = [1] * len(shape)
         own[n] = extent
         values[name] = np.arange(extent).reshape(own)
-    asked = [x for e in (layout.row, layout.col) for x in nodes(e)]
-    if all(x in values if isinstance(x, Sym) else not isinstance(x, Apply) for x in asked):
+    if _is_fixed(layout, layout.row) and _is_fixed(layout, layout.col):
         for symbol, expr in ((ROW, layout.row), (COL, layout.col)):
             values[symbol] = np.broadcast_to(value_of(expr, values, {}), shape)
     return values

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import lcm
+from typing import NamedTuple
 
-from warploom.dataclass import dataclass
 from warploom.ir.expr import (
     DIVISIONS,
     Apply,
@@ -39,9 +39,8 @@ Delta = tuple[int, int]
 MOST_PERIOD = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A value with its increments."""
+class Point(NamedTuple):
+    """A value with its increments; a tuple, because a verdict makes ten thousands."""
 
     value: int
     delta: Delta
@@ -61,6 +60,8 @@ def deltas(expr: IntExpr, at: dict[Sym, Point]) -> Point | None:
 
 def _of(expr: IntExpr, at: dict[Sym, Point]) -> Point:
     match expr:
+        case Binary():
+            return _binary(expr.op, _of(expr.a, at), _of(expr.b, at))
         case Const():
             return Point(expr.value, (0, 0))
         case Sym():
@@ -74,8 +75,6 @@ def _of(expr: IntExpr, at: dict[Sym, Point]) -> Point:
             return _of(expr.then if taken.value else expr.otherwise, at)
         case Apply() | Element():
             raise _UnevenError
-        case Binary():
-            return _binary(expr.op, _of(expr.a, at), _of(expr.b, at))
 
 
 def _binary(op: Op, a: Point, b: Point) -> Point:  # noqa: C901, PLR0911, PLR0912

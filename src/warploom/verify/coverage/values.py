@@ -12,7 +12,6 @@ from warploom.ir.expr import (
     Apply,
     Binary,
     Const,
-    Element,
     Function,
     IntExpr,
     Op,
@@ -29,34 +28,34 @@ class NotFollowedError(Exception):
     """What sizes alone do not decide."""
 
 
-def value_of(  # noqa: PLR0911 (one line a kind)
-    expr: IntExpr, symbols: Symbols, functions: Mapping[str, Function]
-) -> Any:  # noqa: ANN401
+def value_of(expr: IntExpr, symbols: Symbols, functions: Mapping[str, Function]) -> Any:  # noqa: ANN401
     """The value of an expression where symbols are numbers or arrays."""
-    if isinstance(expr, Apply):
-        return value_of(inlined(expr, functions), symbols, functions)
+    if isinstance(expr, Binary):
+        return _binary(expr.op, *(value_of(x, symbols, functions) for x in (expr.a, expr.b)))
     if isinstance(expr, Const):
         return expr.value
     if isinstance(expr, Sym):
         return symbols[expr]
+    if isinstance(expr, Apply):
+        return value_of(inlined(expr, functions), symbols, functions)
     if isinstance(expr, Select):
         parts = [
             value_of(e, symbols, functions) for e in (expr.condition, expr.then, expr.otherwise)
         ]
         return np.where(*parts)
-    if isinstance(expr, Element):
-        raise NotFollowedError(f"an index that memory decides: {expr}")
-    assert isinstance(expr, Binary)
-    a, b = value_of(expr.a, symbols, functions), value_of(expr.b, symbols, functions)
-    if type(a) is int and type(b) is int and (b or expr.op not in DIVISIONS):
-        return apply_op(expr.op, a, b)  # numbers: an array's operations take ten times as long
-    if expr.op in DIVISIONS:
+    raise NotFollowedError(f"an index that memory decides: {expr}")
+
+
+def _binary(op: Op, a: Any, b: Any) -> Any:  # noqa: ANN401
+    if type(a) is int and type(b) is int and (b or op not in DIVISIONS):
+        return apply_op(op, a, b)  # numbers: an array's operations take ten times as long
+    if op in DIVISIONS:
         divisor = np.where(np.equal(b, 0), 1, b)
-        if expr.op is Op.FLOOR_DIV:
+        if op is Op.FLOOR_DIV:
             return np.floor_divide(a, divisor)
         quotient = (np.abs(a) // np.abs(divisor)) * np.sign(a) * np.sign(divisor)
-        return quotient if expr.op is Op.DIV else a - divisor * quotient
-    return _OPERATIONS[expr.op](a, b)
+        return quotient if op is Op.DIV else a - divisor * quotient
+    return _OPERATIONS[op](a, b)
 
 
 _OPERATIONS: Mapping[Op, Any] = {
