@@ -44,8 +44,13 @@ class Pass(NamedTuple):
     what: str
 
 
+def _pipelined(made: Compiled) -> bool:
+    """Whether threads have roles."""
+    return made.loops and made.program is None
+
+
 def _candidates(made: Compiled, _: KernelConfig | None) -> str:
-    if not made.loops:
+    if not _pipelined(made):
         return f"kernel {made.kernel.name} {NO_LOOP}: its tile is {made.config.name}"
     return "\n".join(
         f"{c.config.name:28} {c.estimate.seconds * 1e6:10.1f} us,"
@@ -59,7 +64,7 @@ def _module(made: Compiled, config: KernelConfig | None) -> KernelModule:
 
 
 def _verdict(made: Compiled, _: KernelConfig | None) -> str:
-    if made.loops:
+    if _pipelined(made):
         return str(made.report)
     return str(made.coverage if made.module.threads is None else made.dataflow)
 
@@ -134,7 +139,7 @@ def after(made: Compiled, name: str, config: KernelConfig | None = None) -> str:
     for each in (*KERNEL_PASSES, *MODULE_PASSES):
         if each.name == name:
             return each.after(made, config)
-    if not made.loops:
+    if not _pipelined(made):
         raise ConfigError(
             f"kernel {made.kernel.name} {NO_LOOP}", where=f"after {name!r}", fix="another pass"
         )
@@ -183,7 +188,7 @@ def dump(made: Compiled, folder: Path, config: KernelConfig | None = None) -> st
 
     for each in KERNEL_PASSES:
         write(each.name, lambda each=each: each.after(made, None))  # type: ignore[misc]
-    if made.loops:
+    if _pipelined(made):
         config = config or made.config
         lowered, records = trace(made, config)
         several = len(lowered.documents) > 1
