@@ -252,7 +252,7 @@ class NamedKernel:
         from warploom.compiler import pass_list
 
         name = pass_list.ALIASES.get(name, name)
-        pipelined = self.compiled.loops and not runs_threads(self)
+        pipelined = not runs_threads(self) and self.compiled.loops
         if name == "codegen" and pipelined:
             return self.source(self.lowered.document)
         return pass_list.after(self.compiled, name, self.config if pipelined else None)

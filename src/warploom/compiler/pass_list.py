@@ -24,6 +24,7 @@ from warploom.ir.module import KernelModule
 from warploom.ir.serialize import from_json, to_json
 from warploom.passes.driver import LOOP_PASSES, LoopPass, LoopState, Lowered
 from warploom.passes.kernel_config import KernelConfig
+from warploom.passes.simt_layout import has_products
 from warploom.verify.roles import require_clean
 from warploom.verify.roles.composition import require_composed
 from warploom.viz.listing import listing_text, sections
@@ -46,7 +47,12 @@ class Pass(NamedTuple):
 
 def _pipelined(made: Compiled) -> bool:
     """Whether threads have roles."""
-    return made.loops and made.program is None
+    return made.program is None and made.loops
+
+
+def _rewritten(made: Compiled, _: KernelConfig | None) -> str:
+    blocks = made.program is not None and has_products(made.kernel)
+    return str(made.blocks if blocks else made.rewritten)
 
 
 def _candidates(made: Compiled, _: KernelConfig | None) -> str:
@@ -72,7 +78,7 @@ def _verdict(made: Compiled, _: KernelConfig | None) -> str:
 KERNEL_PASSES = (
     Pass("parse", lambda made, _: str(made.kernel), "Python source to typed tile IR"),
     Pass("simplify", lambda made, _: str(made.simplified), "fold, share, drop what is not used"),
-    Pass("rewrite", lambda made, _: str(made.rewritten), "pad, base-2 exponentials, unroll"),
+    Pass("rewrite", _rewritten, "pad, base-2 exponentials, unroll"),
     Pass("heuristics", _candidates, "candidate configurations, ranked by the cost model"),
 )
 MODULE_PASSES = (
