@@ -67,7 +67,7 @@ def test_compiling_for_hopper_loads_nothing_of_other_targets(tmp_path, monkeypat
     """Nor drawings, the simulator, or the checker of machine code: 200 modules of dataclasses."""
     monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
     modules, _ = loaded(GEMM)
-    others = ("codegen.amdgcn", "viz", "sim", "check", "pipeline", "codegen.cuda.block", "cli")
+    others = ("codegen.amdgcn", "viz", "sim", "check", "pipeline", "passes.block_program", "cli")
     none_of(modules, *(f"warploom.{name}" for name in others), "typer", "ortools")
     assert len({m for m in modules if m.startswith("warploom")}) <= 275
 

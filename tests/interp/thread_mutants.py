@@ -46,6 +46,41 @@ def _changes(node, path):
     match node:
         case ir.Barrier():
             yield "barrier removed", ()
+        case ir.ProxyFence():
+            yield "proxy fence removed", ()
+        case ir.MmaFence():
+            yield "product fence removed", ()
+        case ir.MmaCommit():
+            yield "commit removed", ()
+        case ir.MmaWait():
+            yield "wait removed", ()
+            yield "wait for one less", replace(node, pending=1)
+        case ir.Mma():
+            yield "product dropped", ()
+            yield "product doubled", (node, node)
+            yield "product with other rows", replace(node, a=_moved(node.a))
+            yield "product with other columns", replace(node, b=_moved(node.b))
+            yield "product with another part", replace(node, b=_later(node.b))
+            yield "product into other registers", replace(node, index=node.index + 2)
+        case ir.PutTile():
+            yield "tile store dropped", ()
+            yield "tile store one row further", replace(node, row=node.row + 1)
+            yield "tile store one column further", replace(node, column=node.column + 1)
+        case ir.PutChunk():
+            yield "tile store dropped", ()
+            yield "tile store one row further", replace(node, row=node.row + 1)
+        case ir.ClearTile():
+            yield "clear dropped", ()
+        case ir.Address():
+            for n, x in enumerate(node.at):
+                at = (*node.at[:n], x + 1, *node.at[n + 1 :])
+                yield f"address one further along axis {n}", replace(node, at=at)
+        case ir.FetchNearby():
+            yield "load dropped", ()
+        case ir.Nearby():
+            yield "load one further", ir.Nearby(node.address, node.axis, node.by + 1)
+        case ir.Choose():
+            yield "choice without its condition", node.then
         case ir.Write() | ir.Send():
             yield "store dropped", ()
             yield "store doubled", (node, node)
@@ -82,5 +117,21 @@ def _changes(node, path):
             yield "branch taken by none", replace(node, condition=ir.Number(False, DType.BOOL))
         case ir.Assign():
             yield "assignment dropped", ()
+        case ir.For() if not node.unroll and isinstance(node.step, ir.Number):
+            yield "one turn less", replace(node, end=node.end - int(node.step.value))
+            yield "one turn more", replace(node, end=node.end + int(node.step.value))
+            if node.first is not None:
+                first = node.first + int(node.step.value)
+                yield "first turn left out", replace(node, first=first)
         case ir.For() if node.unroll and isinstance(node.end, ir.Number) and node.end.value > 1:
             yield "one turn less", replace(node, end=ir.whole(int(node.end.value) - 1))
+
+
+def _moved(x):
+    """An operand further along M or N."""
+    return replace(x, first=x.first + (64 if x.turned else 8))
+
+
+def _later(x):
+    """An operand of the next part of K."""
+    return replace(x, step=x.step + 1)

@@ -7,11 +7,13 @@ import numpy as np
 
 import tests.host_cuda as hc
 import warploom as wl
-from warploom.codegen.cuda.block import block_plans, emit_block
+from warploom.codegen.cuda.threads import emit_threads
 from warploom.compiler.compiled import block_form
 from warploom.compiler.described import described
 from warploom.frontend.pointwise import rounded
 from warploom.ir.tile import Access, DType
+from warploom.passes.block_module import build_block_module
+from warploom.passes.block_plan import block_plans
 from warploom.passes.kernel_config import config_of
 
 
@@ -58,13 +60,16 @@ class BlockCase:
             most = max(1.0, np.abs(right[np.isfinite(right)]).max(initial=0.0))
             assert np.allclose(mine, right, atol=self.near * most, rtol=0, equal_nan=True)
 
+    def module(self, *, nth=0, sizes=None):
+        """The module of a plan."""
+        known = self.sizes if sizes is None else sizes
+        plans = list(itertools.islice(block_plans(block_form(self.kernel), known), nth + 1))
+        return build_block_module(self.kernel, plans[-1], known)
+
     def on_host(self, *, nth=0, seed=0, sizes=None):
         """The outputs of the emitted CUDA, executed on the host."""
-        form = block_form(self.kernel)
-        plans = list(
-            itertools.islice(block_plans(form, self.sizes if sizes is None else sizes), nth + 1)
-        )
-        source, extents = emit_block(plans[-1])
+        form, module = block_form(self.kernel), self.module(nth=nth, sizes=sizes)
+        source, extents = emit_threads(module), dict(module.threads.extents)
         arrays, memory = self.arrays(), []
         for t in form.tensors:
             shape = [-(-self.sizes[a.name] // a.per) for a in t.axes]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from warploom.cli.author import user_object
 from warploom.dataclass import dataclass
-from warploom.errors import ConfigError
+from warploom.errors import ConfigError, WarploomError
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.tile import Access, DType, Walk, is_number
@@ -250,9 +250,10 @@ class NamedKernel:
         from warploom.compiler import pass_list
 
         name = pass_list.ALIASES.get(name, name)
-        if name == "codegen" and self.compiled.loops:
+        pipelined = not runs_threads(self) and self.compiled.loops
+        if name == "codegen" and pipelined:
             return self.source(self.lowered.document)
-        return pass_list.after(self.compiled, name, self.config if self.compiled.loops else None)
+        return pass_list.after(self.compiled, name, self.config if pipelined else None)
 
     def source(self, document: RolesDocument) -> str:
         """The kernel with a document's programs as one CUDA source."""
@@ -264,7 +265,14 @@ class NamedKernel:
 def runs_threads(found: NamedKernel) -> bool:
     """Whether what a kernel compiles to is a thread program: it has no schedule."""
     made = found.compiled
-    return made.without_products() is not None and made.module.threads is not None
+    if made.without_products() is not None:
+        return made.module.threads is not None
+    try:
+        _ = found.lowered
+    except WarploomError:
+        with suppress(WarploomError):
+            return made.program is not None
+    return False
 
 
 def split_spec(spec: str) -> tuple[str, dict[str, object]]:

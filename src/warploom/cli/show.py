@@ -164,9 +164,11 @@ def _after(found: Subject | NamedKernel, name: str) -> str:
 def _dumped(found: Subject | NamedKernel, folder: Path) -> str:
     kernel = _tile_kernel(found, "--dump-passes")
     with working(f"deriving {kernel.tile_kernel.name}"):
+        from warploom.cli.kernels import runs_threads
         from warploom.compiler import pass_list
 
-        return pass_list.dump(kernel.compiled, folder, kernel.config)
+        config = None if runs_threads(kernel) else kernel.config
+        return pass_list.dump(kernel.compiled, folder, config)
 
 
 def _list() -> str:

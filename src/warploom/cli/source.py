@@ -7,6 +7,8 @@ document file, or ``-`` for a document on standard input.
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -31,7 +33,7 @@ from warploom.cli.kernels import (
 from warploom.cli.knobs import Request
 from warploom.cli.screen import working
 from warploom.cli.subject import Document, Subject
-from warploom.errors import ConfigError, DocumentError, FileError, cannot_read
+from warploom.errors import ConfigError, DocumentError, FileError, KernelError, cannot_read
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.ir import ScheduleDocument, read_schedule
 from warploom.ir.mbarrier_dialect import RolesDocument
@@ -66,8 +68,24 @@ def derived(found: Subject | NamedKernel, spec: str) -> Subject:
             "execute it, without one .reference(...) in Python does",
         )
     with working(f"deriving {found.tile_kernel.name}"):
-        document = found.lowered.document
+        try:
+            document = found.lowered.document
+        except KernelError as error:
+            if next(iter(_blocks(found)), None) is None:
+                raise
+            raise ConfigError(
+                f"{found.tile_kernel.name} has no pipelined loop, so there is no schedule",
+                where=spec,
+                why=f"all threads run one program: {error.what}",
+                fix=f"`warploom show {spec} --after module` shows it; verify and emit take it",
+            ) from error
     return Subject(spec=spec, document=document, kernel=found, dtype=found.dtype)
+
+
+def _blocks(found: NamedKernel) -> Iterator[object]:
+    """The programs of a kernel whose products cannot be pipelined; none where there are none."""
+    with suppress(KernelError):
+        yield from found.compiled.block_modules(KernelError("no products"))
 
 
 def look_up(spec: str, request: Request) -> Subject | NamedKernel:

@@ -26,7 +26,6 @@ from warploom.cli.screen import (
 from warploom.errors import (
     ConfigError,
     DocumentError,
-    KernelError,
     SyncError,
     TooLargeError,
     WarploomError,
@@ -218,12 +217,9 @@ def _pipelined(named: NamedKernel) -> bool:
     made = named.compiled
     if made.without_products() is not None:
         return False
-    try:
-        _ = named.lowered
-    except KernelError as error:
-        with suppress(KernelError):
-            return next(made.block_sources(error), None) is None
-    return True
+    from warploom.cli.kernels import runs_threads
+
+    return not runs_threads(named)
 
 
 def _executed(named: NamedKernel) -> ModuleReport:

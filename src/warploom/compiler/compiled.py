@@ -105,11 +105,14 @@ MOST_THREADS, MOST_CTAS = 2048, 32  # of an SM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """A config with its source and cubin."""
+    """A config with its source and cubin; ``module``: the thread program of a kernel with products
+    that is not pipelined.
+    """
 
     config: KernelConfig
     source: Source
     cubin: Cubin
+    module: KernelModule | None = None
 
 
 class Compiled:
@@ -278,6 +281,8 @@ class Compiled:
         """The kernel module of the config that is built; ``KernelError`` where there is none."""
         if self._runs_threads():
             return self.thread_module
+        if has_products(self.kernel) and self.built.module is not None:
+            return self.built.module
         if not self.loops:
             return self.row_module
         return build_module(self.kernel, self.lowered)
@@ -294,15 +299,28 @@ class Compiled:
         """The module of a kernel without matrix products, whose threads run one program."""
         return build_thread_module(self.kernel, self.simplified, self.sizes, self.pins)
 
+    @cached_property
+    def program(self) -> KernelModule | None:
+        """The thread program that runs; None where threads have roles."""
+        if self._runs_threads():
+            return self.thread_module
+        if not has_products(self.kernel):
+            return None
+        try:
+            self.lower(self.choices[0].config)
+        except (GeometryError, KernelError, SchedulingError, UnprintableError):
+            return self.built.module
+        return None
+
     def _runs_threads(self) -> bool:
-        """Whether what runs is printed from a thread program."""
+        """Whether what runs is printed from the thread program of a kernel without products."""
         found = self.without_products()
         return found is not None and found[0].any_alignment
 
     def module_of(self, config: KernelConfig) -> KernelModule:
         """The kernel module for a config."""
-        if not config.consumer_warpgroups and self._runs_threads():
-            return self.thread_module
+        if not config.consumer_warpgroups and self.program is not None:
+            return self.program
         if not self.loops:
             return self.row_module
         asked = BuildRequest(
@@ -323,7 +341,8 @@ class Compiled:
         size classes; code that no module is printed to, as machine code.
         """
         built = self.built
-        if built.config.consumer_warpgroups or self.without_products() is not None:
+        stated = built.module is not None or self.without_products() is not None
+        if built.config.consumer_warpgroups or stated:
             return verify_dataflow(self.module)
         return self._executed(self.launched(built), built.source, built.config)
 
@@ -496,32 +515,41 @@ class Compiled:
             return self._build_block(error)
 
     def _build_block(self, refused: Exception) -> Built:
-        spilled: list[tuple[Built, Kernel]] = []
-        for emitted, source, config in islice(self.block_sources(refused), MOST_BLOCKS):
-            made = self._built(config, source)
+        spilled: list[Built] = []
+        for module in islice(self.block_modules(refused), MOST_BLOCKS):
+            assert module.threads is not None
+            extents = dict(module.threads.extents)
+            config = config_of(self.blocks, consumer_warpgroups=0, **extents)
+            made = replace(self._built(config, emit_threads(module)), module=module)
             if made.cubin.report.kept:
-                require_executed(self._executed(emitted, source, config), self.kernel)
+                self._verify_program(module, made.source, self.blocks, config)
                 return made
-            spilled.append((made, emitted))
-        least, emitted = min(spilled, key=lambda b: b[0].cubin.report.spill_bytes)
-        require_executed(self._executed(emitted, least.source, least.config), self.kernel)
+            spilled.append(made)
+        least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
+        assert least.module is not None
+        self._verify_program(least.module, least.source, self.blocks, least.config)
         self._warn_of_spills(least)
         return least
 
-    def block_sources(self, refused: Exception) -> Iterator[tuple[Kernel, Source, KernelConfig]]:
+    @cached_property
+    def blocks(self) -> Kernel:
+        """The kernel as the block lowering takes it."""
+        return block_form(self.kernel)
+
+    def block_modules(self, refused: Exception) -> Iterator[KernelModule]:
         """What cannot be pipelined, as programs of all threads of a CTA, the largest tiles first.
 
         ``refused`` where it has no products, or where choices of a pipeline are pinned.
         """
-        from warploom.codegen.cuda.block import block_plans, emit_block  # noqa: PLC0415
+        from warploom.passes.block_module import build_block_module  # noqa: PLC0415 (few need it)
+        from warploom.passes.block_plan import block_plans  # noqa: PLC0415
 
-        kernel = block_form(self.kernel)
+        kernel = self.blocks
         if not has_products(kernel) or set(self.pins) - {v.name for v in kernel.vars}:
             raise refused
         check_pins(kernel, self.pins)
         for plan in block_plans(kernel, self.sizes, self.pins):
-            source, extents = emit_block(plan)
-            yield kernel, source, config_of(kernel, consumer_warpgroups=0, **extents)
+            yield build_block_module(self.kernel, plan, self.sizes, self.pins)
 
     def _build_pipelined(self) -> Built:
         said: list[str] = []
@@ -614,16 +642,23 @@ class Compiled:
         source, config = found
         cubin = compile_source(source.text, name=self.kernel.name, checked=False)
         launched = self.simplified if source.any_alignment else self.rewritten
-        # Of code that authors wrote themselves, the module knows the meaning alone.
-        if not self._verified(source) or _has_code(self.kernel):
-            require_executed(self._executed(launched, source, config), self.kernel)
+        self._verify_program(self.module, source, launched, config)
         return Built(config=config, source=source, cubin=cubin)
 
-    def _verified(self, source: Source) -> bool:
-        """Whether the module of a kernel without products was judged; ``VerificationError`` where
-        it is wrong. The verdict is kept.
+    def _verify_program(
+        self, module: KernelModule, source: Source, launched: Kernel, config: KernelConfig
+    ) -> None:
+        """``VerificationError`` for a module that is wrong. Its code is executed where the
+        module is not judged, and of code that authors wrote themselves: the module knows its
+        meaning alone.
         """
-        module = self.module
+        if not self._judged(module, source) or _has_code(self.kernel):
+            require_executed(self._executed(launched, source, config), self.kernel)
+
+    def _judged(self, module: KernelModule, source: Source) -> bool:
+        """Whether a module could be judged; ``VerificationError`` where it is wrong. The
+        verdict is kept.
+        """
         require_covered(module)
         sizes = [dict(module.request.sizes)] if module.request is not None else []
         report = verdict_of(

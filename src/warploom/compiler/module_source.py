@@ -8,7 +8,7 @@ from pathlib import Path
 
 from warploom.codegen.cuda.threads import emit_threads
 from warploom.compiler.compiled import Compiled
-from warploom.errors import BackendError
+from warploom.errors import BackendError, WarploomError
 from warploom.interp.dataflow import require_computed
 from warploom.ir.module import KernelModule
 from warploom.ir.roles_document import roles_documents
@@ -93,7 +93,13 @@ def _is_made(module: KernelModule) -> bool:
     if asked is None:
         return False
     pins = {k.name: k.value for k in asked.knobs}
-    return Compiled(module.kernel, sizes=dict(asked.sizes), pins=pins).thread_module == module
+    made = Compiled(module.kernel, sizes=dict(asked.sizes), pins=pins)
+    if made.without_products() is not None:
+        return made.thread_module == module
+    try:
+        return module in made.block_modules(BackendError("no products"))
+    except WarploomError:
+        return False
 
 
 def _difference(one: object, other: object, path: str) -> str | None:

@@ -24,6 +24,7 @@ from warploom.ir.module import KernelModule
 from warploom.ir.serialize import from_json, to_json
 from warploom.passes.driver import LOOP_PASSES, LoopPass, LoopState, Lowered
 from warploom.passes.kernel_config import KernelConfig
+from warploom.passes.simt_layout import has_products
 from warploom.verify.roles import require_clean
 from warploom.verify.roles.composition import require_composed
 from warploom.viz.listing import listing_text, sections
@@ -44,8 +45,18 @@ class Pass(NamedTuple):
     what: str
 
 
+def _pipelined(made: Compiled) -> bool:
+    """Whether threads have roles."""
+    return made.program is None and made.loops
+
+
+def _rewritten(made: Compiled, _: KernelConfig | None) -> str:
+    blocks = made.program is not None and has_products(made.kernel)
+    return str(made.blocks if blocks else made.rewritten)
+
+
 def _candidates(made: Compiled, _: KernelConfig | None) -> str:
-    if not made.loops:
+    if not _pipelined(made):
         return f"kernel {made.kernel.name} {NO_LOOP}: its tile is {made.config.name}"
     return "\n".join(
         f"{c.config.name:28} {c.estimate.seconds * 1e6:10.1f} us,"
@@ -59,7 +70,7 @@ def _module(made: Compiled, config: KernelConfig | None) -> KernelModule:
 
 
 def _verdict(made: Compiled, _: KernelConfig | None) -> str:
-    if made.loops:
+    if _pipelined(made):
         return str(made.report)
     return str(made.coverage if made.module.threads is None else made.dataflow)
 
@@ -67,7 +78,7 @@ def _verdict(made: Compiled, _: KernelConfig | None) -> str:
 KERNEL_PASSES = (
     Pass("parse", lambda made, _: str(made.kernel), "Python source to typed tile IR"),
     Pass("simplify", lambda made, _: str(made.simplified), "fold, share, drop what is not used"),
-    Pass("rewrite", lambda made, _: str(made.rewritten), "pad, base-2 exponentials, unroll"),
+    Pass("rewrite", _rewritten, "pad, base-2 exponentials, unroll"),
     Pass("heuristics", _candidates, "candidate configurations, ranked by the cost model"),
 )
 MODULE_PASSES = (
@@ -134,7 +145,7 @@ def after(made: Compiled, name: str, config: KernelConfig | None = None) -> str:
     for each in (*KERNEL_PASSES, *MODULE_PASSES):
         if each.name == name:
             return each.after(made, config)
-    if not made.loops:
+    if not _pipelined(made):
         raise ConfigError(
             f"kernel {made.kernel.name} {NO_LOOP}", where=f"after {name!r}", fix="another pass"
         )
@@ -183,7 +194,7 @@ def dump(made: Compiled, folder: Path, config: KernelConfig | None = None) -> st
 
     for each in KERNEL_PASSES:
         write(each.name, lambda each=each: each.after(made, None))  # type: ignore[misc]
-    if made.loops:
+    if _pipelined(made):
         config = config or made.config
         lowered, records = trace(made, config)
         several = len(lowered.documents) > 1

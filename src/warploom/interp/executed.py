@@ -9,11 +9,12 @@ mask, a store or an operand that is wrong changes results by far more than round
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError, CheckError, VerificationError, WarploomError
 from warploom.frontend.pointwise import rounded
 from warploom.frontend.reference import reference
@@ -26,19 +27,39 @@ from warploom.interp.dataflow import (
     gathered_axes,
     scatters,
 )
-from warploom.ir.tile import Kernel, Load, Store, operands, results, walk
-from warploom.ir.types import Access, DType, Walk
+from warploom.ir.tile import (
+    Const,
+    Kernel,
+    Load,
+    Pointwise,
+    Scalar,
+    Store,
+    operands,
+    results,
+    walk,
+)
+from warploom.ir.types import Access, DType, Fn, Walk
 
 HOW = "executed as machine code, and compared with the author's kernel"
 LIMITS = {DType.F32: 1e-2, DType.F16: 1e-2, DType.BF16: 2e-2}  # of the largest element
 COARSE = 0.2  # of types with fewer bits
 HUGE = 2.0**100  # from here on sums may overflow on the way
+COMPARED = frozenset({Fn.LT, Fn.LE, Fn.GT, Fn.GE, Fn.EQ, Fn.NE})
+LARGER = 1000.0, 12.0  # than all numbers, and than most
 FEW = 0.01  # of elements, where a comparison of rounded numbers decides
 MOST_ELEMENTS = 1 << 19
 SEEDS = (0, 1)
 """What differs for one draw only is a comparison of two numbers that rounding makes equal."""
 CONTENDED = "several stores may meet in an element: its indices are computed from loaded numbers"
 Run = Callable[[Mapping[str, Any], Mapping[str, float], Mapping[str, int]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Which inputs are drawn; ``others``: scalars that decide something decide it the other way."""
+
+    seed: int
+    others: int = 0  # which other way: 0 for none
 
 
 def verify_executed(
@@ -50,21 +71,24 @@ def verify_executed(
     *,
     exact: bool = False,
     how: str = HOW,
+    others: Sequence[int] = (),
 ) -> DataflowReport:
     """Whether code computes a kernel; ``run`` executes it on inputs, scalars and sizes.
 
     Of the sizes the first that the code takes are tried: a tensor map refuses some rows.
     ``extents``: of steps; what an author does once a step depends on them. ``exact``: ``run``
-    rounds nothing, takes all sizes, and gives the kernel's numbers to nine digits.
+    rounds nothing, takes all sizes, and gives the kernel's numbers to nine digits. ``others``: the
+    numbers of sizes for which scalars that are compared decide the other way.
     """
     done: list[tuple[tuple[str, int], ...]] = []
     why = "no sizes to execute"
-    for sizes in sizes_tried:
+    for number, sizes in enumerate(sizes_tried):
         tried = tuple(sorted(sizes.items()))
         try:
             wrong = ""
             for seed in SEEDS:
-                found = _difference(kernel, run, sizes, extents or {}, seed, exact=exact)
+                draw = _Draw(seed, others.index(number) + 1 if number in others else 0)
+                found = _difference(kernel, run, sizes, extents or {}, draw, exact=exact)
                 wrong = found and (wrong or found)
                 if not found:
                     break
@@ -107,12 +131,18 @@ def executed_sizes(
     pers: dict[str, int] = {}
     for a in (a for t in kernel.tensors for a in t.axes if a.per > 1):
         pers[a.name] = int(np.lcm(pers.get(a.name, 1), a.per))
+    stated = {
+        a.name: a.size for t in kernel.tensors for a in t.axes if a.per == 1 and a.size is not None
+    }
     gathered = set(gathered_axes(kernel))
     ragged: dict[str, int] = {}
     free: set[str] = set()
     rows = 0
     for axis in axes_of(kernel):
         v = walks.get(axis.name)
+        if axis.name in stated:
+            ragged[axis.name] = stated[axis.name]
+            continue
         if axis.size is not None:
             ragged[axis.name] = axis.size
         elif v is not None and v.walk is Walk.WHOLE:
@@ -130,7 +160,8 @@ def executed_sizes(
         per = pers.get(axis.name, 1)
         ragged[axis.name] = -(-ragged[axis.name] // per) * per
     whole = {a: -(-n // 16) * 16 if a in free else n for a, n in ragged.items()}
-    one = {a: n if a in free or a in gathered or n != 2 else 1 for a, n in whole.items()}
+    kept = free | gathered | set(stated)
+    one = {a: n if a in kept or n != 2 else 1 for a, n in whole.items()}
     return [ragged, whole, one]
 
 
@@ -139,20 +170,20 @@ def _difference(
     run: Run,
     sizes: Mapping[str, int],
     extents: Mapping[str, int],
-    seed: int,
+    draw: _Draw,
     *,
     exact: bool,
 ) -> str:
     """What differs for these sizes; empty where nothing does."""
-    rng = np.random.default_rng(seed)
-    arrays, scalars = _inputs(kernel, sizes, rng, mild=False, exact=exact)
+    rng = np.random.default_rng(draw.seed)
+    arrays, scalars = _inputs(kernel, sizes, rng, mild=False, exact=exact, others=draw.others)
     if sum(int(np.prod(np.shape(a))) for a in arrays.values()) > MOST_ELEMENTS:
         raise NotJudgedError("its smallest sizes have too many elements to execute here")
     outputs = [t for t in kernel.tensors if t.access is Access.OUT]
     contended = _contended(kernel)
     wanted = _wanted(kernel, arrays, scalars, sizes, extents, exact=exact)
     if _overflows(wanted) and any(t.dtype is DType.I8 for t in kernel.tensors):
-        arrays, scalars = _inputs(kernel, sizes, rng, mild=True, exact=exact)
+        arrays, scalars = _inputs(kernel, sizes, rng, mild=True, exact=exact, others=draw.others)
         wanted = _wanted(kernel, arrays, scalars, sizes, extents, exact=exact)
     try:
         found = run(arrays, scalars, sizes)
@@ -176,6 +207,24 @@ def _difference(
     return ""
 
 
+def deciding(kernel: Kernel, way: int = 1) -> dict[str, float]:
+    """What scalars that are compared are multiplied by to decide the other way: one that is
+    compared with a constant changes its sign, one that numbers are compared with becomes larger.
+    ``way``: the first or second of them.
+    """
+    names = {op.result.name: op.parameter for op in walk(kernel.ops) if isinstance(op, Scalar)}
+    constants = {op.result.name for op in walk(kernel.ops) if isinstance(op, Const)}
+    found: dict[str, float] = {}
+    for op in walk(kernel.ops):
+        if isinstance(op, Pointwise) and op.fn in COMPARED and len(op.args) == 2:
+            for one, other in (op.args, op.args[::-1]):
+                if one in names:
+                    found[names[one]] = (
+                        -1 if other in constants else LARGER[(way - 1) % len(LARGER)]
+                    )
+    return found
+
+
 def _some_negative(array: Any, dtype: DType) -> Any:  # noqa: ANN401 (arrays)
     """Every third row of a matrix is below 0: a 0 that is read past its end is no maximum of it."""
     made = np.array(array)
@@ -191,9 +240,12 @@ def _inputs(
     *,
     mild: bool,
     exact: bool,
+    others: int,
 ) -> tuple[dict[str, Any], dict[str, float]]:
     """Drawn inputs and scalars, of values that their types have."""
     arrays, scalars = drawn_inputs(kernel, sizes, rng, mild=mild)
+    factors = deciding(kernel, others) if others else {}
+    scalars = {n: x * factors.get(n, 1) for n, x in scalars.items()}
     types = {t.name: t.dtype for t in kernel.tensors}
     held = _some_negative if exact else rounded
     return (

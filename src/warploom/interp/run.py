@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import Array, floating, round_to
 from warploom.interp.hopper import Launch
-from warploom.interp.threads import Stores, run_threads
 from warploom.interp.timing import Scheduler
 from warploom.ir import operations as ops
 from warploom.ir.expr import Sym, SymKind, evaluate
@@ -19,6 +18,9 @@ from warploom.ir.operations import StepLoop
 from warploom.ir.threads import Merge, statements
 from warploom.ir.tile_schedule import SMS, expand
 from warploom.ir.types import DType
+
+if TYPE_CHECKING:
+    from warploom.interp.threads import Stores
 
 LEAST = -(2**31)
 BLOCK_ROWS = 16
@@ -82,6 +84,8 @@ def run_module(  # noqa: C901 (one check after the other)
             )
     grid = evaluate(module.launch.grid, {**values, SMS: sms})
     if module.threads is not None:
+        from warploom.interp.threads import run_threads  # noqa: PLC0415 (one form at a time)
+
         stores, executed = run_threads(
             module, memory, lengths, given, grid, timing=timing, seed=seed, most=most, rows=rows
         )

@@ -16,7 +16,7 @@ import numpy as np
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import unrounded
 from warploom.interp.dataflow import DataflowReport, NotJudgedError
-from warploom.interp.executed import executed_sizes, verify_executed
+from warploom.interp.executed import deciding, executed_sizes, verify_executed
 from warploom.interp.run import run_module
 from warploom.interp.threads import Stores
 from warploom.interp.timing import TooLongError
@@ -29,6 +29,7 @@ from warploom.ir.types import Walk
 HOW = "on random elements, unrounded; every access, barrier and store of the threads checked"
 MOST_STATEMENTS = 60_000
 MOST_TWICE = 6_000  # of the first size class of a compilation; after more there is no second
+FIRST = 2  # size classes in which rows begin anywhere, and at whole vectors
 MANY_SMS = 1 << 40
 MORE = 6  # elements; no whole vector
 
@@ -46,9 +47,12 @@ def verify_threads(
     program, kernel = module.threads, module.kernel
     assert program is not None
     sizes = list(sizes_tried) or list(islice(size_classes(module), classes + 1))
+    others: range = range(0)
+    if not sizes_tried and deciding(kernel):
+        others = range(len(sizes), len(sizes) + FIRST)
+        sizes += [dict(s) for s in sizes[:FIRST]]
     compiling = not sizes_tried and classes == 1
     done: list[int] = []  # statements executed
-    rows: dict[tuple[int, ...], bool] = {}  # of every other class they begin at whole vectors
     once = stored_once(kernel)
 
     def run(
@@ -59,7 +63,9 @@ def verify_threads(
             for name, several in once.items():
                 _check_stores(name, stores[name], several=several)
 
-        if compiling and lengths != sizes[0] and (not done or done[0] > MOST_TWICE):
+        # Of fixed sizes all classes are the same, and yet differ in where rows begin.
+        number = next((n for n, s in enumerate(sizes) if s is lengths), 0)
+        if compiling and number and (not done or done[0] > MOST_TWICE):
             raise NotJudgedError("the first size class took long enough")
         try:
             with unrounded():
@@ -69,16 +75,23 @@ def verify_threads(
                     scalars,
                     sizes=lengths,
                     timing=timing,
-                    sms=1 + 2 * (lengths != sizes[0]),  # one CTA takes one tile after the other
+                    sms=1 + 2 * (number > 0),  # one CTA takes one tile after the other
                     most=MOST_STATEMENTS,
                     observe=observe,
-                    rows=rows.setdefault(tuple(lengths.values()), len(rows) % 2 == 1),
+                    rows=number % 2 == 1,  # of every other class they begin at whole vectors
                 )
         except TooLongError as error:
             raise NotJudgedError(str(error)) from error
 
     return verify_executed(
-        kernel, module.name, run, sizes, dict(program.extents), exact=True, how=HOW
+        kernel,
+        module.name,
+        run,
+        sizes,
+        dict(program.extents),
+        exact=True,
+        how=HOW,
+        others=others,
     )
 
 

@@ -6,6 +6,9 @@ its tensor, a vector at an address that is no multiple of its bytes, a barrier t
 a CTA do not reach, a shuffle without all threads of a warp, shared memory that two threads touch
 between two barriers, one of them writing, or that nobody wrote.
 
+Loops whose turns have nothing to do with one another are executed at once: registers that differ
+between turns are arrays with an axis for the turns in front of the threads (``turns``).
+
 ``in_order`` runs CTAs by their numbers, ``random`` in a random order, ``adversarial`` all together.
 Rows begin at whole vectors, with elements of nobody between them; where the timing is not
 ``in_order``, those of some tensors do not, so that both ways of moving them are executed.
@@ -23,7 +26,9 @@ import numpy as np
 from warploom.dataclass import dataclass
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import OUTSIDE, Array, floating, pointwise, round_to, wrapped
+from warploom.interp.products import Products
 from warploom.interp.timing import TooLongError
+from warploom.interp.turns import Turns
 from warploom.interp.vector import FOLDS
 from warploom.ir import threads as ir
 from warploom.ir.expr import Op
@@ -32,12 +37,13 @@ from warploom.ir.thread_checks import check_threads
 from warploom.ir.threads import Statement, Term
 from warploom.ir.types import DType, Fn, Line
 
-WARP = 32
+WARP, GROUP = 32, 128  # threads
 WHOLE = frozenset((DType.I32, DType.I8, DType.I4, DType.U32))
 MOST_LANES = 1 << 14  # threads that are executed together
+MOST_AT_ONCE = 1 << 19  # numbers of a register, of all threads and turns that run together
 BASE = 16  # bytes that every address of a tensor is a multiple of
+CHUNK = 16  # bytes that a thread stores at once
 NOBODY, SEVERAL = -1, -2
-WORD = 4
 
 _ARITH: Mapping[Op, Any] = {
     Op.ADD: lambda a, b: a + b,
@@ -139,23 +145,73 @@ class _View:
 
 
 @dataclass
-class _SharedMemory:
-    """Shared memory by byte: what begins there, and who touched it since the last barrier."""
+class SharedMemory:
+    """Shared memory by cells of ``unit`` bytes, as large as the smallest element: what begins in
+    each, and who touched it since the last barrier.
+    """
 
     ctas: int
     bytes: int
+    unit: int
     values: Array = field(init=False)
+    cells: Array = field(init=False)  # of the element that begins there; 0: it began before
     wrote: Array = field(init=False)  # in which epoch it was written last, and by whom
     writer: Array = field(init=False)
     read: Array = field(init=False)
     reader: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        shape = (self.ctas, self.bytes)
+        shape = (self.ctas, -(-self.bytes // self.unit))
         self.values = np.full(shape, np.nan, np.float64)
-        self.wrote, self.read = np.full(shape, -1, np.int64), np.full(shape, -1, np.int64)
-        self.writer, self.reader = np.full(shape, NOBODY), np.full(shape, NOBODY)
-        self.epoch = np.zeros(self.ctas, np.int64)
+        self.wrote, self.read = np.full(shape, -1, np.int32), np.full(shape, -1, np.int32)
+        self.writer = np.full(shape, NOBODY, np.int32)
+        self.reader = np.full(shape, NOBODY, np.int32)
+        self.cells = np.zeros(shape, np.int8)
+        self.epoch = np.zeros(self.ctas, np.int32)
+
+    def put(self, slots: Array, at: Array, value: Any, me: Array, size: int) -> str:  # noqa: ANN401
+        """Elements of so many bytes take values; what is wrong with it."""
+        epoch, first, wrong = self.epoch[slots], at // self.unit, ""
+        for n in range(size // self.unit):
+            cell = slots, first + n
+            again = (self.wrote[cell] == epoch) & (self.writer[cell] != me)
+            seen = (self.read[cell] == epoch) & (self.reader[cell] != me)
+            self.wrote[cell], self.writer[cell] = epoch, me
+            if (again | (self.writer[cell] != me)).any():
+                wrong = "written twice"
+            elif seen.any():
+                wrong = wrong or "read and written"
+            self.cells[cell] = 0
+        self.cells[slots, first] = size // self.unit
+        self.values[slots, first] = value
+        return wrong
+
+    def whole(self, slots: Array, first: Array, size: int) -> bool:
+        """Whether all these cells hold the begin of an element of that size, whole."""
+        many = size // self.unit
+        there = (self.wrote[slots, first] >= 0) & (self.cells[slots, first] == many)
+        for n in range(1, many):
+            there &= self.cells[slots, first + n] == 0
+        return bool(there.all())
+
+    def get(self, slots: Array, at: Array, me: Array, size: int) -> tuple[Array, str]:
+        """Elements, and what is wrong with reading them."""
+        epoch, first = self.epoch[slots], at // self.unit
+        if not self.whole(slots, first, size):
+            return self.values[slots, first], "nobody"
+        wrong = ""
+        for n in range(size // self.unit):
+            cell = slots, first + n
+            if ((self.wrote[cell] == epoch) & (self.writer[cell] != me)).any():
+                wrong = "written and read"
+            before, new = self.reader[cell], self.read[cell] != epoch
+            self.reader[cell] = np.where(new | (before == me), me, SEVERAL)
+            self.read[cell] = epoch
+            last = self.reader[cell]
+            mixed = (last != me) & (last != SEVERAL)
+            if mixed.any():
+                self.reader[slots[mixed], first[mixed] + n] = SEVERAL
+        return self.values[slots, first], wrong
 
 
 class _Threads:
@@ -184,11 +240,16 @@ class _Threads:
         self.slot = np.repeat(np.arange(len(ctas)), self.threads)  # of shared memory
         self.numbers = self.cta * self.threads + self.tid  # of the threads in the launch
         self.every = np.arange(self.lanes)
+        self.shape: tuple[int, ...] = (self.lanes,)  # turns that run together, and threads
+        self.turns = Turns(module.threads)
         self.grid = grid
         self.registers: dict[str, Any] = {}
         self.kinds: dict[str, DType] = {}
         self.views: dict[str, _View] = {}
-        self.shared = _SharedMemory(len(ctas), max(1, module.launch.shared_bytes))
+        self.addresses: dict[str, ir.Address] = {}
+        unit = _smallest(module.threads)
+        self.shared = SharedMemory(len(ctas), max(1, module.launch.shared_bytes), unit)
+        self.products = Products(self.shared, self.threads)
         self.loops: list[_Jumps] = []
         self.line: Line | None = None
         self.asked: Array | None = None
@@ -233,8 +294,34 @@ class _Threads:
                 self.assign(s.name, index, value, mask)
             case ir.Put():
                 self.put(s, mask)
+            case ir.Address():
+                self.addresses[s.name] = s
+                self.registers[s.name] = [self.term(x, mask) for x in s.at]
+            case ir.FetchNearby():
+                tensor = self.addresses[s.address].tensor
+                self.fetch(s.into, 0, tensor, self.registers[s.address], s.width, mask)
+            case ir.OperandTile():
+                self.products.declare(s)
+            case ir.PutTile():
+                at = [self.term(x, mask) for x in (s.row, s.column)]
+                self.put_tile(s.tile, at[0], at[1], self.term(s.value, mask), mask)
+            case ir.PutChunk():
+                self.put_chunk(s, mask)
+            case ir.ClearTile():
+                self.clear_tile(s, mask)
+            case ir.ProxyFence():
+                self.products.fence(self.cta_masks(mask))
+            case ir.MmaFence():
+                self.products.settle(s.registers)
+            case ir.Mma():
+                self.product(s, mask)
+            case ir.MmaCommit():
+                self.products.commit(self.groups(mask, "a commit of products"))
+            case ir.MmaWait():
+                self.products.wait(self.groups(mask, "a wait for products"), s.pending)
             case ir.Fetch():
-                self.fetch(s, mask)
+                at = [self.term(x, mask) for x in s.at]
+                self.fetch(s.into, self.term(s.index, mask), s.tensor, at, s.width, mask)
             case ir.Send():
                 self.send(s, mask)
             case ir.Covers():
@@ -275,7 +362,9 @@ class _Threads:
                 mask = self.loop(s, mask)
         return mask
 
-    def loop(self, s: ir.For, mask: Array) -> Array:
+    def loop(self, s: ir.For, mask: Array) -> Array:  # noqa: C901 (one step after the other)
+        if self.at_once(s, mask):
+            return mask
         jumps = _Jumps(np.zeros_like(mask), np.zeros_like(mask))
         self.loops.append(jumps)
         if s.first is not None:
@@ -316,12 +405,44 @@ class _Threads:
         self.loops.pop()
         return done | jumps.left
 
+    def at_once(self, s: ir.For, mask: Array) -> bool:
+        """Execute all turns of a loop together, where that is what one after the other does."""
+        if not self.turns.apart(s, self.registers):
+            return False
+        assert s.first is not None
+        first, end, step = (self.term(t, mask) for t in (s.first, s.end, s.step))
+        if not _one(step) or step <= 0:
+            return False
+        away = np.asarray(end) - np.asarray(first)
+        if away.ndim:
+            away = np.broadcast_to(away, mask.shape)[mask]
+        count = int(-(-away.max(initial=0) // step))
+        if count < 2 or count * mask.size > MOST_AT_ONCE:
+            return False
+        outer = self.shape
+        numbers = np.arange(count).reshape(count, *([1] * len(outer))) * step
+        counter = np.asarray(first) + numbers
+        inside = np.broadcast_to(mask, (count, *outer))
+        if _one(first) and _one(end):
+            inside = np.ascontiguousarray(inside)
+        else:
+            inside = inside & (counter < end)
+        self.kinds[s.counter] = DType.U32 if s.unsigned else DType.I32
+        self.registers[s.counter] = counter
+        self.shape = (count, *outer)
+        self.turns.enter(s.counter, counter)
+        self.run(s.body, inside)
+        self.turns.leave(s.counter)
+        self.shape = outer
+        return True
+
     def declare(self, s: ir.Declare, mask: Array) -> None:
         self.kinds[s.name] = s.dtype
         if s.count:
             empty = np.nan if s.dtype.is_float else OUTSIDE
+            empty = empty if s.value is None else 0
             kind = floating() if s.dtype.is_float else np.int64
-            self.registers[s.name] = np.full((s.count, self.lanes), empty, kind)
+            self.registers[s.name] = np.full((s.count, *self.shape), empty, kind)
         elif s.value is None:
             self.registers[s.name] = np.nan if s.dtype.is_float else OUTSIDE
         else:
@@ -341,15 +462,40 @@ class _Threads:
             self.registers[name] = value if full else np.where(mask, value, before)
             return
         array = self.registers[name]
+        self.untouched(name)
+        self.products.written(name)
         self.check_register(name, index, array, mask)
         if _one(index):
             if full:
                 array[int(index)] = value
             else:
                 np.copyto(array[int(index)], value, where=mask, casting="unsafe")
-        else:
-            where = np.nonzero(mask)[0]
-            array[np.broadcast_to(index, mask.shape)[where], where] = _picked(value, where)
+            return
+        same = self.same_turns(index, array)
+        if same is not None and (full or _inside(index, array)):
+            old = None if full else array[same]
+            new = value if full else np.where(mask, value, old)
+            array[same] = np.broadcast_to(new, self.shape).astype(array.dtype, copy=False)
+            return
+        where = np.nonzero(mask)
+        places = np.broadcast_to(index, mask.shape)[where]
+        held = len(where) - (array.ndim - 1)  # turns that the array has no axis for
+        array[(places, *where[held:])] = np.broadcast_to(value, mask.shape)[where]
+
+    def same_turns(self, index: Any, array: Array) -> Any:  # noqa: ANN401 (numbers or arrays)
+        """An index of turns that began after the array was declared; None where it differs
+        between threads or earlier turns.
+        """
+        own = array.ndim - 1
+        shape = np.shape(index)
+        if len(shape) <= own or any(n != 1 for n in shape[len(shape) - own :]):
+            return None
+        if (
+            len(shape) != len(self.shape)
+            or shape[: len(shape) - own] != self.shape[: len(self.shape) - own]
+        ):
+            return None
+        return np.asarray(index).reshape(shape[: len(shape) - own])
 
     def check_register(self, name: str, index: Any, array: Array, mask: Array) -> None:  # noqa: ANN401
         outside = (index < 0) | (index >= len(array))
@@ -374,65 +520,159 @@ class _Threads:
                 "the condition around the barrier in the module",
             )
         self.shared.epoch[whole] += 1
+        self.products.met(np.asarray(whole))
 
     def places(self, view: str, index: Any, mask: Array) -> tuple[Array, Array, Array]:  # noqa: ANN401
         """Threads, their CTAs and their bytes of a view."""
-        found, where = self.views[view], np.nonzero(mask)[0]
-        own = _picked(index, where)
+        found, where = self.views[view], self.there(mask)
+        own = self.picked(index, where)
         if ((own < 0) | (own >= found.count)).any():
             raise self.fail(
                 f"element {int(own.min())}..{int(own.max())} of a view of {found.count}",
                 "the view has no such element",
                 "the index in the module",
             )
-        return where, self.slot[where], found.offset + own * found.size
+        return where, self.slot[where % self.lanes], found.offset + own * found.size
 
     def put(self, s: ir.Put, mask: Array) -> None:
         where, slots, at = self.places(s.view, self.term(s.index, mask), mask)
-        value = _picked(self.term(s.value, mask), where)
-        memory, epoch, me = self.shared, self.shared.epoch[slots], self.tid[where]
-        again = (memory.wrote[slots, at] == epoch) & (memory.writer[slots, at] != me)
-        seen = (memory.read[slots, at] == epoch) & (memory.reader[slots, at] != me)
-        self.race(again | seen, s.view, "written twice" if again.any() else "read and written")
-        memory.wrote[slots, at], memory.writer[slots, at] = epoch, me
-        self.race(memory.writer[slots, at] != me, s.view, "written twice")
-        memory.values[slots, at] = value
-        if self.views[s.view].size == WORD:  # what began inside of it is gone
-            for more in range(1, WORD):
-                memory.wrote[slots, at + more] = -1
+        value = self.picked(self.term(s.value, mask), where)
+        size = self.views[s.view].size
+        self.put_bytes(s.view, slots, at, value, self.tid[where % self.lanes], size)
+
+    def put_bytes(
+        self,
+        name: str,
+        slots: Array,
+        at: Array,
+        value: Any,  # noqa: ANN401 (numbers or arrays)
+        me: Array,
+        size: int,
+    ) -> None:
+        self.race(self.shared.put(slots, at, value, me, size), name)
+        wrong = self.products.put(slots, at, me, size)
+        if wrong:
+            raise self.fail(
+                f"an element of {name} is written while a product reads it",
+                "products read their operands until they were waited for",
+                "a wait and a barrier before the store in the module",
+            )
 
     def shared_at(self, t: ir.Shared, mask: Array) -> Array:
         where, slots, at = self.places(t.view, self.term(t.index, mask), mask)
-        memory, epoch, me = self.shared, self.shared.epoch[slots], self.tid[where]
-        wrote = memory.wrote[slots, at]
-        if (wrote < 0).any():
+        own, wrong = self.shared.get(
+            slots, at, self.tid[where % self.lanes], self.views[t.view].size
+        )
+        self.unwritten(wrong == "nobody", t.view)
+        self.race(wrong, t.view)
+        dtype = self.views[t.view].dtype
+        kind = floating() if dtype.is_float else bool if dtype is DType.BOOL else np.int64
+        found = np.zeros(mask.size, kind)
+        found[where] = own.astype(kind)
+        return found.reshape(self.shape)
+
+    def unwritten(self, wrong: bool, name: str) -> None:
+        if wrong:
             raise self.fail(
-                f"an element of {t.view} that nobody wrote",
+                f"an element of {name} that nobody wrote",
                 "shared memory holds anything at first",
                 "the store before it in the module",
             )
-        self.race((wrote == epoch) & (memory.writer[slots, at] != me), t.view, "written and read")
-        before = memory.reader[slots, at]
-        new = memory.read[slots, at] != epoch
-        memory.reader[slots, at] = np.where(new | (before == me), me, SEVERAL)
-        memory.read[slots, at] = epoch
-        last = memory.reader[slots, at]
-        mixed = (last != me) & (last != SEVERAL)
-        if mixed.any():
-            memory.reader[slots[mixed], at[mixed]] = SEVERAL
-        dtype = self.views[t.view].dtype
-        kind = floating() if dtype.is_float else bool if dtype is DType.BOOL else np.int64
-        found = np.zeros(self.lanes, kind)
-        found[where] = memory.values[slots, at].astype(kind)
-        return found
 
-    def race(self, wrong: Array, view: str, how: str) -> None:
-        if wrong.any():
+    def race(self, how: str, view: str) -> None:
+        if how:
             raise self.fail(
                 f"an element of {view} is {how} by two threads without a barrier between them",
                 "either may come first",
                 "a barrier between the two in the module",
             )
+
+    # Operand tiles and products.
+
+    def tile_places(self, name: str, row: Any, column: Any, mask: Array) -> tuple[Array, Array]:  # noqa: ANN401
+        """Threads that are there, and the bytes of a tile that they name."""
+        where = self.there(mask)
+        rows, columns = self.picked(row, where), self.picked(column, where)
+        tile = self.products.tiles[name]
+        outside = (rows < 0) | (rows >= tile.rows) | (columns < 0) | (columns >= tile.columns)
+        if outside.any():
+            n = int(np.nonzero(outside)[0][0])
+            raise self.fail(
+                f"element [{int(rows[n])}, {int(columns[n])}] of {name}, which has {tile.rows} x"
+                f" {tile.columns}",
+                "the tile has no such element",
+                "the coordinates in the module",
+            )
+        return where, self.products.bytes_of(tile, rows, columns)
+
+    def put_tile(self, name: str, row: Any, column: Any, value: Any, mask: Array) -> None:  # noqa: ANN401
+        where, at = self.tile_places(name, row, column, mask)
+        lanes, size = where % self.lanes, self.products.tiles[name].dtype.bits // 8
+        own = self.picked(value, where)
+        self.put_bytes(name, self.slot[lanes], at, own, self.tid[lanes], size)
+
+    def put_chunk(self, s: ir.PutChunk, mask: Array) -> None:
+        """Neighbours from a multiple of 16 bytes on: they are swizzled as one."""
+        row, column = self.term(s.row, mask), self.term(s.column, mask)
+        per = CHUNK // (self.products.tiles[s.tile].dtype.bits // 8)
+        odd = np.asarray(column) % per != 0
+        if odd if _one(odd) else (odd & mask).any():
+            raise self.fail(
+                f"16 bytes of {s.tile} from column {int(np.max(column))} on",
+                "they begin at a multiple of 16 bytes",
+                "the column in the module",
+            )
+        for j in range(per):
+            value = self.register(s.source, j, mask)
+            self.put_tile(s.tile, row, column + j, value, mask)
+
+    def clear_tile(self, s: ir.ClearTile, mask: Array) -> None:
+        tile = self.products.tiles[s.tile]
+        size = tile.dtype.bits // 8
+        here = self.cta_masks(mask)
+        if (here.any(axis=1) != here.all(axis=1)).any():
+            raise self.fail(
+                f"{s.tile} is cleared by some threads of a block",
+                "each takes chunks of it in turn",
+                "the condition around it in the module",
+            )
+        at = tile.offset + np.arange(tile.rows * tile.columns) * size
+        for slot in np.nonzero(here.any(axis=1))[0]:
+            slots = np.full(len(at), slot)
+            me = (at - tile.offset) // CHUNK % self.threads
+            self.put_bytes(s.tile, slots, at, 0.0, me, size)
+
+    def cta_masks(self, mask: Array) -> Array:
+        return np.asarray(mask.reshape(-1, self.threads))
+
+    def groups(self, mask: Array, what: str) -> Array:
+        """The warpgroups that are there, whole, by CTA."""
+        there = mask.reshape(len(self.shared.epoch), -1, GROUP)
+        whole, some = there.all(axis=2), there.any(axis=2)
+        if (whole != some).any():
+            raise self.fail(
+                f"{what} without some threads of a warpgroup",
+                "all 128 take part in it",
+                "the condition around it in the module",
+            )
+        return np.asarray(whole)
+
+    def product(self, s: ir.Mma, mask: Array) -> None:
+        there = self.groups(mask, "a product")
+        index = self.term(s.index, mask)
+        numbers = [self.term(x, mask) for o in (s.a, s.b) for x in (o.first, o.step)]
+        own = [np.broadcast_to(x, mask.shape).reshape(-1, GROUP) for x in (index, *numbers)]
+        if any((x != x[:, :1])[there.reshape(-1)].any() for x in own):
+            raise self.fail(
+                "a product whose operands differ between threads of a warpgroup",
+                "all 128 name the same ones",
+                "the operands in the module",
+            )
+        places = [x[:, 0].reshape(there.shape) for x in own]
+        array = self.registers[s.into]
+        wrong = self.products.issue(s, there, places, array, self.kinds[s.into])
+        if wrong:
+            raise self.fail(*wrong)
 
     # Global memory.
 
@@ -440,8 +680,8 @@ class _Threads:
         self, tensor: str, at: Sequence[Any], mask: Array
     ) -> tuple[Array, tuple[Array, ...]]:
         """The threads that are there, and the elements that they name."""
-        where = np.nonzero(mask)[0]
-        found = tuple(_picked(x, where) for x in at)
+        where = self.there(mask)
+        found = tuple(self.picked(x, where) for x in at)
         shape = self.memory[tensor].shape
         for n, (x, length) in enumerate(zip(found, shape, strict=True)):
             wrong = (x < 0) | (x >= length)
@@ -457,19 +697,21 @@ class _Threads:
     def load(self, tensor: str, at: Sequence[Any], mask: Array) -> Array:
         where, places = self.elements(tensor, at, mask)
         memory = self.memory[tensor]
-        found = np.zeros(self.lanes, memory.dtype)
+        if len(where) == mask.size:
+            return np.asarray(memory[places]).reshape(self.shape)
+        found = np.zeros(mask.size, memory.dtype)
         if len(where):
             found[where] = memory[places]
-        return found
+        return found.reshape(self.shape)
 
     def store(self, tensor: str, at: Sequence[Any], value: Any, mask: Array) -> None:  # noqa: ANN401
         where, places = self.elements(tensor, at, mask)
         if not len(where):
             return
         memory, made = self.memory[tensor], self.stores[tensor]
-        memory[places] = _picked(value, where)
+        memory[places] = self.picked(value, where)
         np.add.at(made.count, places, 1)
-        me = self.numbers[where]
+        me = self.numbers[where % self.lanes]
         other = (made.thread[places] != NOBODY) & (made.thread[places] != me)
         made.thread[places] = me
         other |= made.thread[places] != me
@@ -487,13 +729,19 @@ class _Threads:
                 "the condition before the access in the module",
             )
 
-    def fetch(self, s: ir.Fetch, mask: Array) -> None:
-        at = [self.term(x, mask) for x in s.at]
-        first = self.term(s.index, mask)
-        self.vector(s.tensor, at, s.width, mask)
-        for j in range(s.width):
-            value = self.load(s.tensor, [*at[:-1], at[-1] + j], mask)
-            self.assign(s.into, first + j, value, mask)
+    def fetch(
+        self,
+        into: str,
+        first: Any,  # noqa: ANN401 (numbers or arrays)
+        tensor: str,
+        at: Sequence[Any],
+        width: int,
+        mask: Array,
+    ) -> None:
+        self.vector(tensor, at, width, mask)
+        for j in range(width):
+            value = self.load(tensor, [*at[:-1], at[-1] + j], mask)
+            self.assign(into, first + j, value, mask)
 
     def send(self, s: ir.Send, mask: Array) -> None:
         at = [self.term(x, mask) for x in s.at]
@@ -562,7 +810,7 @@ class _Threads:
         for j in range(s.width):
             from_before = j < moved
             number = np.where(from_before, s.width - moved + j, j - moved) % s.width
-            lane = np.where(from_before, self.every - 1, self.every)
+            lane = np.where(from_before, self.every[: self.lanes] - 1, self.every[: self.lanes])
             value = own[number, np.clip(lane, 0, self.lanes - 1)]
             self.store(s.tensor, [*at[:-1], at[-1] - moved + j], value, there)
         for j in range(s.width):
@@ -575,7 +823,7 @@ class _Threads:
         value = self.term(s.value, mask)
         where, places = self.elements(s.tensor, [self.term(x, mask) for x in s.at], mask)
         memory, dtype = self.memory[s.tensor], self.types[s.tensor]
-        own = _picked(value, where)
+        own = self.picked(value, where)
         if dtype in (DType.F32, DType.I32):
             FOLDS[s.fn].at(memory, places, own.astype(memory.dtype))
             if dtype is DType.I32:
@@ -589,10 +837,40 @@ class _Threads:
 
     def register(self, name: str, index: Any, mask: Array) -> Any:  # noqa: ANN401
         array = self.registers[name]
+        self.untouched(name)
         self.check_register(name, index, array, mask)
         if _one(index):
             return array[int(index)].copy()
-        return array[np.clip(np.broadcast_to(index, mask.shape), 0, len(array) - 1), self.every]
+        same = self.same_turns(index, array)
+        if same is not None:
+            return array[np.clip(same, 0, len(array) - 1)]
+        places = np.clip(np.broadcast_to(index, mask.shape), 0, len(array) - 1)
+        grid = np.ogrid[tuple(slice(n) for n in array.shape[1:])]
+        return array[(places, *grid)]
+
+    def untouched(self, name: str) -> None:
+        if self.products.is_written(name):
+            raise self.fail(
+                f"register {name} is touched while a product writes it",
+                "products write accumulators until they were waited for",
+                "a wait before it in the module",
+            )
+
+    def there(self, mask: Array) -> Array:
+        """The numbers of the threads that are there, of every turn."""
+        return self.everyone(mask.size) if self.full(mask) else np.nonzero(mask.reshape(-1))[0]
+
+    def everyone(self, size: int) -> Array:
+        if len(self.every) < size:
+            self.every = np.arange(size)
+        return self.every[:size]
+
+    def picked(self, value: Any, where: Array) -> Array:  # noqa: ANN401 (numbers or arrays)
+        """The numbers of some threads."""
+        if _one(value):
+            return np.broadcast_to(np.asarray(value), where.shape)
+        own = np.broadcast_to(value, self.shape).reshape(-1)
+        return own if len(where) == own.size else own[where]
 
     def term(self, t: Term, mask: Array) -> Any:  # noqa: ANN401, C901, PLR0911, PLR0912
         """A number for every thread, or one for all; of threads outside of the mask anything."""
@@ -647,6 +925,10 @@ class _Threads:
                 return value != 0 if t.dtype is DType.BOOL else value
             case ir.Encode():
                 return _encoded(np.asarray(self.term(t.arg, mask)), t.dtype)
+            case ir.Nearby():
+                places = list(self.registers[t.address])
+                places[t.axis] = places[t.axis] + self.term(t.by, mask)
+                return self.load(self.addresses[t.address].tensor, places, mask)
             case ir.Memory():
                 return self.load(t.tensor, [self.term(x, mask) for x in t.at], mask)
             case ir.Shared():
@@ -714,8 +996,8 @@ class _Threads:
 
     def shuffle(self, t: ir.Shuffle, mask: Array) -> Array:
         self.whole_warps(mask)
-        value = np.broadcast_to(self.term(t.value, mask), (self.lanes,)).reshape(-1, WARP)
-        by = np.broadcast_to(self.term(t.by, mask), (self.lanes,)).reshape(-1, WARP)
+        value = np.broadcast_to(self.term(t.value, mask), self.shape).reshape(-1, WARP)
+        by = np.broadcast_to(self.term(t.by, mask), self.shape).reshape(-1, WARP)
         lane = np.broadcast_to(np.arange(WARP), value.shape)
         match t.how:
             case ir.Exchange.XOR:
@@ -726,7 +1008,8 @@ class _Threads:
                 source = np.where(lane + by < WARP, lane + by, lane)
             case ir.Exchange.LANE:
                 source = by % WARP
-        return np.take_along_axis(value, np.clip(source, 0, WARP - 1), axis=1).reshape(-1)
+        found = np.take_along_axis(value, np.clip(source, 0, WARP - 1), axis=1)
+        return found.reshape(self.shape)
 
 
 def _encoded(value: Array, dtype: DType) -> Array:
@@ -741,8 +1024,13 @@ def _one(value: Any) -> bool:  # noqa: ANN401 (numbers or arrays)
     return not isinstance(value, np.ndarray) or value.ndim == 0
 
 
-def _picked(value: Any, where: Array) -> Array:  # noqa: ANN401 (numbers or arrays)
-    """The numbers of some threads."""
-    made = np.asarray(value)
-    found: Array = np.broadcast_to(made, where.shape) if made.ndim == 0 else made[where]
-    return found
+def _inside(index: Any, array: Array) -> bool:  # noqa: ANN401 (numbers or arrays)
+    """Whether all numbers of an index are registers of an array."""
+    return bool((np.asarray(index) >= 0).all() and (np.asarray(index) < len(array)).all())
+
+
+def _smallest(program: ir.ThreadProgram) -> int:
+    """Bytes of the smallest element in shared memory."""
+    kinds = (ir.View, ir.OperandTile)
+    found = [s.dtype.bits // 8 for s in ir.statements(program.body) if isinstance(s, kinds)]
+    return min([4, *(max(1, n) for n in found)])

@@ -29,6 +29,12 @@ MEMORY = frozenset(
     (DType.F32, DType.BF16, DType.F16, DType.E4M3, DType.E5M2, DType.I32, DType.I8, DType.BOOL)
 )
 NUMBERS = MEMORY | {DType.U32, DType.I4}
+OPERANDS = frozenset((DType.BF16, DType.F16, DType.E4M3, DType.E5M2, DType.I8))  # of products
+SLAB = 128  # bytes of a row of an operand tile
+TILE_ALIGN = 1024
+CHUNK = 16
+MMA_COLUMNS = (8, 256)
+GROUP = 128  # threads of a warpgroup
 WORDS = frozenset((DType.F32, DType.I32, DType.BOOL))
 MERGED = {DType.F32, DType.I32, DType.BF16, DType.F16}
 
@@ -82,6 +88,13 @@ class _Name:
     view: bool = False
     counter: bool = False
     cover: int = 0  # neighbours of each
+    tile: ir.OperandTile | None = None
+    address: ir.Address | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is a register, or several."""
+        return not self.view and self.tile is None and self.address is None
 
 
 @dataclass
@@ -145,7 +158,7 @@ class _Checker:
         _refuse(name in self.names, f"{name!r} is declared twice", path, "another name")
         self.names[name] = found
 
-    def statement(self, s: Statement, path: str) -> None:  # noqa: C901, PLR0912 (a case a kind)
+    def statement(self, s: Statement, path: str) -> None:  # noqa: C901, PLR0912, PLR0915 (a case a kind)
         match s:
             case ir.Declare():
                 self.declaration(s, path)
@@ -165,6 +178,25 @@ class _Checker:
                 self.value(s.value, found.dtype, raw=False, path=f"{path}.value")
             case ir.Fetch():
                 self.vector(s.into, s.index, s.tensor, s.at, s.width, path)
+            case ir.Address():
+                dtype = self.element(s.tensor, s.at, path)
+                self.placed(s.tensor)
+                made = _Name(dtype, raw=True, count=0, address=s)
+                self.declare(s.name, made, path)
+            case ir.FetchNearby():
+                address = self.address(s.address, path)
+                self.vector(s.into, ir.whole(0), address.tensor, address.at, s.width, path)
+            case ir.OperandTile() | ir.PutTile() | ir.PutChunk() | ir.ClearTile():
+                self.tile(s, path)
+            case ir.MmaFence():
+                for name in s.registers:
+                    array = self.names.get(name)
+                    wrong = array is None or not array.holds or array.raw or array.count == 0
+                    _refuse(wrong, f"no register array {name[:40]!r} here", path)
+            case ir.Mma():
+                self.product(s, path)
+            case ir.MmaWait():
+                _refuse(not 0 <= s.pending < 8, f"{s.pending} groups pending", path, "0 to 7")
             case ir.Send():
                 self.vector(s.source, s.index, s.tensor, s.at, s.width, path)
                 self.written(s.tensor, path)
@@ -201,11 +233,12 @@ class _Checker:
     def declaration(self, s: ir.Declare, path: str) -> None:
         known = MEMORY if s.raw else NUMBERS
         wrong = s.dtype not in known or not 0 <= s.count <= MAX_REGISTERS
-        wrong = wrong or (s.raw and (s.count == 0 or s.value is not None))
-        wrong = wrong or (s.count > 0 and s.value is not None)
+        zeros = s.raw and s.value == ir.Encode(ir.Number(0, s.dtype), s.dtype)
+        wrong = wrong or (s.raw and s.count == 0)
+        wrong = wrong or ((s.raw or s.count > 0) and s.value is not None and not zeros)
         _refuse(wrong, f"{s.count} registers of {s.dtype}", path)
         if s.value is not None:
-            self.value(s.value, s.dtype, raw=False, path=f"{path}.value")
+            self.value(s.value, s.dtype, raw=s.raw, path=f"{path}.value")
         self.declare(s.name, _Name(s.dtype, raw=s.raw, count=s.count), path)
 
     def loop(self, s: ir.For, path: str) -> None:
@@ -222,6 +255,7 @@ class _Checker:
         _refuse(not forward, "a loop that does not go on", f"{path}.step", "a number above 0")
         if s.running is not None:
             self.boolean(s.running, f"{path}.running")
+        _refuse(not 0 <= s.times <= 1024, f"{s.times} turns at once", path)
         self.loops += 1
         self.body(s.body, f"{path}.body")
         self.loops -= 1
@@ -248,11 +282,72 @@ class _Checker:
         wrong = width < 1 or width * dtype.bits % 128 or dtype not in MEMORY
         _refuse(bool(wrong), f"{width} elements of {dtype} as whole vectors", path)
 
+    def tile(self, s: ir.OperandTile | ir.PutTile | ir.PutChunk | ir.ClearTile, path: str) -> None:
+        if isinstance(s, ir.OperandTile):
+            size = _bytes(s.dtype)
+            wrong = s.dtype not in OPERANDS or s.offset < 0 or s.offset % TILE_ALIGN != 0
+            wrong = wrong or s.rows < 1 or s.rows % 8 != 0 or s.columns < 1
+            wrong = wrong or s.columns * size % SLAB != 0
+            end = s.offset + s.rows * s.columns * size
+            wrong = wrong or end > self.module.launch.shared_bytes
+            _refuse(wrong, f"{s.rows} x {s.columns} {s.dtype} at byte {s.offset}", path)
+            self.declare(s.name, _Name(s.dtype, raw=True, count=0, tile=s), path)
+            return
+        found = self.operand_tile(s.tile, path)
+        if isinstance(s, ir.ClearTile):
+            return
+        self.whole(s.row, f"{path}.row")
+        self.whole(s.column, f"{path}.column")
+        if isinstance(s, ir.PutTile):
+            self.value(s.value, found.dtype, raw=True, path=f"{path}.value")
+            return
+        made = self.names.get(s.source)
+        wrong = made is None or not made.holds or not made.raw or made.dtype is not found.dtype
+        wrong = wrong or (made is not None and made.count * _bytes(made.dtype) < CHUNK)
+        _refuse(wrong, f"16 bytes of {s.source[:40]!r} here", path)
+
+    def operand_tile(self, name: str, path: str) -> ir.OperandTile:
+        found = self.names.get(name)
+        if found is None or found.tile is None:
+            raise DocumentError(f"no operand tile {name[:40]!r} here", path=path, fix="declare it")
+        return found.tile
+
+    def address(self, name: str, path: str) -> ir.Address:
+        found = self.names.get(name)
+        if found is None or found.address is None:
+            raise DocumentError(f"no address {name[:40]!r} here", path=path, fix="declare it")
+        return found.address
+
+    def product(self, s: ir.Mma, path: str) -> None:
+        self.register(s.into, s.index, path)
+        into = self.names[s.into]
+        tiles = [self.operand_tile(x.tile, path) for x in (s.a, s.b)]
+        kinds = {t.dtype for t in tiles}
+        least, most = MMA_COLUMNS
+        wrong = into.raw or s.columns % least != 0 or not least <= s.columns <= most
+        wrong = wrong or into.count < s.columns // 2 or self.program.threads % GROUP != 0
+        whole = kinds == {DType.I8}
+        wrong = wrong or into.dtype is not (DType.I32 if whole else DType.F32)
+        mixed = len(kinds) > 1 and not kinds <= {DType.E4M3, DType.E5M2}
+        sides = zip((s.a, s.b), tiles, strict=True)
+        turned = any(x.turned and t.dtype.bits != 16 for x, t in sides)
+        types = " and ".join(sorted(map(str, kinds)))
+        _refuse(wrong, f"64 x {s.columns} products into {s.into[:40]!r}", path)
+        _refuse(mixed or turned, f"products of {types} as they lie", path)
+        for x in (s.a, s.b):
+            self.whole(x.first, f"{path}.{'a' if x is s.a else 'b'}.first")
+            self.whole(x.step, f"{path}.{'a' if x is s.a else 'b'}.step")
+
     # Places.
+
+    def placed(self, tensor: str) -> None:
+        """An address is the first element of a tensor and steps along each of its axes."""
+        for n in range(len(self.tensors[tensor].axes)):
+            self.used.add(ir.Argument(kind=ArgumentKind.STRIDE, name=tensor, axis=n))
 
     def register(self, name: str, index: Term | None, path: str) -> _Name:
         found = self.names.get(name)
-        if found is None or found.view:
+        if found is None or not found.holds:
             raise DocumentError(f"no register {name[:40]!r} here", path=path, fix="declare it")
         array = found.count > 0
         _refuse(array != (index is not None), f"{name!r} is {'an' if array else 'no'} array", path)
@@ -293,7 +388,7 @@ class _Checker:
         self, name: str, index: Term, tensor: str, at: tuple[Term, ...], width: int, path: str
     ) -> None:
         found = self.names.get(name)
-        if found is None or not found.raw or found.view:
+        if found is None or not found.raw or not found.holds:
             raise DocumentError(f"no raw registers {name[:40]!r} here", path=path)
         dtype = self.element(tensor, at, path)
         bits = width * dtype.bits
@@ -354,7 +449,7 @@ class _Checker:
                 return DType.U32, False
             case ir.Reg():
                 made = self.names.get(t.name)
-                if made is None or made.view:
+                if made is None or not made.holds:
                     raise DocumentError(f"no register {t.name[:40]!r} here", path=path)
                 array = made.count > 0
                 _refuse(array != (t.index is not None) or not integers, f"{t.name!r} here", path)
@@ -400,6 +495,12 @@ class _Checker:
                 wrong = tensor is None or len(tensor.axes) != len(t.at) or not t.at
                 _refuse(wrong, f"{len(t.at)} coordinates of {t.tensor[:40]!r}", path)
                 return self.element_type(t.tensor, len(t.at), path), True
+            case ir.Nearby():
+                address = self.address(t.address, path)
+                axes = self.tensors[address.tensor].axes
+                wrong = not integers or not 0 <= t.axis < len(axes)
+                _refuse(wrong, f"elements along axis {t.axis} of {address.tensor!r}", path)
+                return self.tensors[address.tensor].dtype, True
             case ir.Shared():
                 shared = self.names.get(t.view)
                 if shared is None or not shared.view or shared.cover:

@@ -92,6 +92,32 @@ class _Listing:
             case ir.Merge():
                 how = REDUCTIONS[s.fn].name
                 yield f"atomic {how} {self.element(s.tensor, s.at)}, {self.term(s.value)}"
+            case ir.Address():
+                yield f"{s.name} = address of {self.element(s.tensor, s.at)}"
+            case ir.FetchNearby():
+                yield f"{self.name(s.into)}[0 :+{s.width}] = load {s.address}[0 :+{s.width}]"
+            case ir.OperandTile():
+                yield f"operand {s.name}[{s.rows}, {s.columns}]: {s.dtype} at byte {s.offset}"
+            case ir.PutTile():
+                place = f"{s.tile}[{self.term(s.row)}, {self.term(s.column)}]"
+                yield f"{place} = {self.term(s.value)}"
+            case ir.PutChunk():
+                place = f"{s.tile}[{self.term(s.row)}, {self.term(s.column)} :+16 bytes]"
+                yield f"{place} = {self.name(s.source)}"
+            case ir.ClearTile():
+                yield f"{s.tile} = 0"
+            case ir.ProxyFence():
+                yield "proxy fence"
+            case ir.MmaFence():
+                yield f"mma fence {', '.join(self.name(n) for n in s.registers)}"
+            case ir.Mma():
+                into = f"{self.name(s.into)}[{self.term(s.index)} :+{s.columns // 2}]"
+                a, b = self.operand(s.a), self.operand(s.b)
+                yield f"mma {into} += {a} @ {b}.T   64 x {s.columns}"
+            case ir.MmaCommit():
+                yield "mma commit"
+            case ir.MmaWait():
+                yield f"mma wait {s.pending}"
             case ir.Barrier():
                 yield "barrier"
             case ir.AwaitKernelBefore():
@@ -112,11 +138,16 @@ class _Listing:
                 yield self.head(s)
                 yield from self.inside(s.body)
 
+    def operand(self, x: ir.Operand) -> str:
+        """Rows of M or N, and which 32 bytes of K."""
+        turned = ".T" if x.turned else ""
+        return f"{x.tile}{turned}[{self.term(x.first)}, part {self.term(x.step)}]"
+
     def head(self, s: ir.For) -> str:
         first = self.name(s.counter) if s.first is None else self.term(s.first)
         step = "" if s.step == ir.whole(1) else f" by {self.term(s.step)}"
         while_ = "" if s.running is None else f" while {self.term(s.running)}"
-        how = "unrolled " if s.unroll else ""
+        how = f"unrolled {f'by {s.times} ' if s.times else ''}" if s.unroll else ""
         return f"{how}for {self.name(s.counter)} in {first} .. {self.term(s.end)}{step}{while_}:"
 
     def term(self, t: Term, outer: int = CHOICE) -> str:
@@ -163,6 +194,8 @@ class _Listing:
                 return self.shown(t.arg)
             case ir.Memory():
                 return self.element(t.tensor, t.at), ATOM
+            case ir.Nearby():
+                return f"{t.address}[+ {self.term(t.by)} along {t.axis}]", ATOM
             case ir.Shared():
                 return f"{t.view}[{self.term(t.index)}]", ATOM
             case ir.Shuffle():

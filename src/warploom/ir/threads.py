@@ -9,6 +9,11 @@ the condition in front of it (``Choose``, ``&&``) holds.
 Whole numbers have 32 bits and wrap; ``/`` and ``%`` truncate as the machine's. All threads of a
 block meet at a ``Barrier``; between two of them shared memory must not be written by one thread and
 touched by another.
+
+Matrix products (``Mma``) are asynchronous: a warpgroup issues them on operand tiles in shared
+memory, commits them and waits. What threads wrote to a tile reaches products after a ``ProxyFence``
+of the thread that wrote and a barrier. Until the wait, the tiles are read and the accumulators are
+written at any time. Accumulators take part after an ``MmaFence`` that names them.
 """
 
 from __future__ import annotations
@@ -215,6 +220,15 @@ class Memory(Term):
 
 
 @dataclass(frozen=True, slots=True)
+class Nearby(Term):
+    """The element ``by`` further along an axis than an ``Address``, as it lies in memory."""
+
+    address: str
+    axis: int
+    by: Term
+
+
+@dataclass(frozen=True, slots=True)
 class Shared(Term):
     """An element of shared memory, by a declared view."""
 
@@ -260,7 +274,7 @@ class Covered(Term):
 
 TERMS: tuple[type[Term], ...] = (
     Number, Length, Given, Place, Reg, Arith, Not, Within, Choose, Function, Join, Convert, Decode,
-    Encode, Memory, Shared, Shuffle, Aligned, Contiguous, Covered,
+    Encode, Memory, Nearby, Shared, Shuffle, Aligned, Contiguous, Covered,
 )  # fmt: skip
 
 
@@ -316,7 +330,7 @@ class Author:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declare:
     """A register, or ``count`` of them; ``raw``: elements as they lie in memory. Without a value it
-    holds nothing yet. ``holds``: the value of the tile IR that it is.
+    holds nothing yet; raw arrays may begin as zeros. ``holds``: which value of the tile IR it is.
     """
 
     name: str
@@ -363,6 +377,24 @@ class Fetch:
     index: Term
     tensor: str
     at: tuple[Term, ...]
+    width: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """A name for where an element of a tensor lies, be it there or not."""
+
+    name: str
+    tensor: str
+    at: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchNearby:
+    """``width`` neighbours of a tensor's last axis from an ``Address`` on, into raw registers."""
+
+    into: str
+    address: str
     width: int
 
 
@@ -454,6 +486,96 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OperandTile:
+    """Shared memory from a byte on as an operand of products: rows of 128 bytes, whose 16-byte
+    chunks are swizzled (chunk ``c`` of row ``r`` lies at ``c ^ r % 8``); one slab of such columns
+    after the other.
+    """
+
+    name: str
+    dtype: DType
+    rows: int
+    columns: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutTile:
+    """An element of an operand tile takes a value, as it lies in memory."""
+
+    tile: str
+    row: Term
+    column: Term
+    value: Term
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutChunk:
+    """16 bytes of raw registers, to neighbours of a row of an operand tile."""
+
+    tile: str
+    row: Term
+    column: Term
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearTile:
+    """All elements of an operand tile become zero: the threads of the block take chunks of 16 bytes
+    in turn.
+    """
+
+    tile: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyFence:
+    """What this thread wrote to shared memory is there for products behind the next barrier."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MmaFence:
+    """Register arrays are ready to be accumulated to by products."""
+
+    registers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operand:
+    """What a product takes of a tile: rows of M or N from ``first`` on, and of K the part number
+    ``step``, 32 bytes of it. ``turned``: rows of the tile are K.
+    """
+
+    tile: str
+    first: Term
+    step: Term
+    turned: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mma:
+    """A warpgroup adds ``a @ b.T``, 64 rows by ``columns``, to accumulators from ``index`` on."""
+
+    into: str
+    index: Term
+    columns: int
+    a: Operand
+    b: Operand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MmaCommit:
+    """The products issued since the last commit are one group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MmaWait:
+    """All groups of products but the last ``pending`` are done."""
+
+    pending: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitKernelBefore:
     """What the kernel before this one in its stream wrote is there."""
 
@@ -488,7 +610,7 @@ class If:
 class For:
     """``for (counter = first; running && counter < end; counter += step)``, all evaluated every
     turn. Without ``first`` the counter is a register that was declared before, and stays.
-    ``unsigned``: of the counter. ``unroll``: a hint.
+    ``unsigned``: of the counter. ``unroll``: a hint; ``times``: so many turns at once, not all.
     """
 
     counter: str
@@ -499,12 +621,14 @@ class For:
     running: Term | None = None
     unsigned: bool = False
     unroll: bool = False
+    times: int = 0
 
 
 Statement = (
-    Author | Declare | View | Covers | Assign | Put | Fetch | FetchCover | TakeCovered | Send
-    | SendShifted | Write | Merge | Barrier | AwaitKernelBefore | Break | Continue | Scope | If
-    | For
+    Author | Declare | View | Covers | Assign | Put | Fetch | Address | FetchNearby | FetchCover
+    | TakeCovered | Send | SendShifted | Write | Merge | Barrier | OperandTile | PutTile | PutChunk
+    | ClearTile | ProxyFence | MmaFence | Mma | MmaCommit | MmaWait | AwaitKernelBefore | Break
+    | Continue | Scope | If | For
 )  # fmt: skip
 
 
@@ -558,7 +682,9 @@ def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
                 yield from statements(statement.otherwise)
 
 
-def terms_of(statement: Statement) -> tuple[Term, ...]:  # noqa: PLR0911 (one line a kind)
+def terms_of(  # noqa: C901, PLR0911, PLR0912 (one line a kind)
+    statement: Statement,
+) -> tuple[Term, ...]:
     """The terms of a statement itself, not of those inside it."""
     match statement:
         case Declare():
@@ -575,6 +701,14 @@ def terms_of(statement: Statement) -> tuple[Term, ...]:  # noqa: PLR0911 (one li
             return (*statement.at, statement.here, statement.before, statement.after)
         case Write() | Merge():
             return (*statement.at, statement.value)
+        case Address():
+            return statement.at
+        case PutTile():
+            return (statement.row, statement.column, statement.value)
+        case PutChunk():
+            return (statement.row, statement.column)
+        case Mma(a=a, b=b):
+            return (statement.index, a.first, a.step, b.first, b.step)
         case If():
             return (statement.condition,)
         case For():
@@ -610,6 +744,8 @@ def parts(term: Term) -> tuple[Term, ...]:  # noqa: C901, PLR0911 (one line a ki
             return (*term.at, term.end)
         case Shared():
             return (term.index,)
+        case Nearby():
+            return (term.by,)
         case Shuffle():
             return (term.value, term.by)
         case _:
@@ -637,6 +773,8 @@ def assigned(body: tuple[Statement, ...]) -> frozenset[int]:
                     names[s.name] = id(s)
                 case Assign():
                     found.add(names.get(s.name, 0))
+                case Mma():
+                    found.add(names.get(s.into, 0))
                 case Scope():
                     scan(s.body, names)
                 case For():

@@ -1,4 +1,4 @@
-"""The module of a kernel without matrix products: one program that all threads run."""
+"""The module of a kernel whose threads all run one program."""
 
 from __future__ import annotations
 
@@ -28,8 +28,22 @@ def build_thread_module(
     sizes: Mapping[str, int],
     pins: Mapping[str, object] | None = None,
 ) -> KernelModule:
-    """The module; ``source``: the kernel as it was written, ``kernel``: after its rewrites."""
+    """The module of a kernel without products; ``source``: the kernel as it was written,
+    ``kernel``: after its rewrites.
+    """
     program, shared_bytes = build_thread_program(kernel, sizes, pins)
+    return program_module(source, kernel, program, shared_bytes, sizes, pins or {})
+
+
+def program_module(
+    source: Kernel,
+    kernel: Kernel,
+    program: ThreadProgram,
+    shared_bytes: int,
+    sizes: Mapping[str, int],
+    pins: Mapping[str, object],
+) -> KernelModule:
+    """The module of a program; ``kernel``: what it was made of."""
     config = f"{program.threads} threads, {program.lanes} to a row"
     if program.extents:
         config += "; " + " x ".join(f"{name} {extent}" for name, extent in program.extents)
@@ -61,7 +75,7 @@ def build_thread_module(
         storage=Storage(),
         roles=(),
         request=BuildRequest(
-            knobs=tuple(knob(name, value) for name, value in sorted((pins or {}).items())),
+            knobs=tuple(knob(name, value) for name, value in sorted(pins.items())),
             sizes=tuple(sorted(sizes.items())),
         ),
         threads=program,

@@ -201,8 +201,7 @@ def execute(
         try:
             module, visits = module_for(kernel, sizes, pins, positive)
         except (GeometryError, KernelError, SchedulingError) as error:
-            found = _block_code(kernel, dict(sizes), pins, error)
-            return _ptx(kernel, found, arrays, scalars, lengths, state)
+            module, visits = _block_module(kernel, tuple(sizes), _frozen(pins), error), None
     own = {t.name: tuple(a.name for a in t.axes) for t in module.tensors}
     held = {n: x.in_order(own[n]) for n, x in arrays.items() if n in own}
     inputs = {t.name for t in module.tensors if t.access != "out"}
@@ -231,13 +230,16 @@ def _frozen(pins: Pins) -> tuple[tuple[tuple[str, object], ...], ...]:
     return tuple(tuple(sorted(p.items(), key=str)) for p in pins)
 
 
-def _block_code(
-    kernel: Kernel, sizes: Mapping[str, int], pins: Pins, refused: Exception
-) -> tuple[Kernel, Source, KernelConfig]:
-    """The CUDA of a kernel with products that cannot be pipelined."""
-    chosen = {a: max(1, n) for a, n in sizes.items()}
+def _block_module(
+    kernel: Kernel,
+    sizes: tuple[tuple[str, int], ...],
+    pins: tuple[tuple[tuple[str, object], ...], ...],
+    refused: Exception,
+) -> KernelModule:
+    """The module of a kernel with products that cannot be pipelined: that of its largest tiles."""
+    chosen = {a: max(1, n) for a, n in sizes}
     made = Compiled(kernel, sizes=chosen, pins=dict(pins[-1]) if pins else {})
-    return next(made.block_sources(refused))
+    return next(made.block_modules(refused))
 
 
 def _ptx(

@@ -18,7 +18,7 @@ from warploom.codegen.cuda.tile.signature import (
     SizeParam,
     StrideParam,
 )
-from warploom.codegen.cuda.tile.source import ENTRY, Source
+from warploom.codegen.cuda.tile.source import ENTRY, SMEM_START, Source
 from warploom.ir import threads as ir
 from warploom.ir.expr import CALLS, PRECEDENCE, Op
 from warploom.ir.module import KernelModule, TensorArg
@@ -43,6 +43,16 @@ HERE = {
 
 CHOICE, UNARY, ATOM = 0, 8, 9  # how strongly terms bind that are no operators
 SUM = PRECEDENCE[Op.ADD] + 1
+SLAB = 128  # bytes of a row of an operand tile that are swizzled among themselves
+STEP_BYTES = 32  # of K, of one product
+BLOCK = 64  # columns of a slab of 16-bit elements, where rows are K
+MMA_NAMES = {
+    DType.BF16: "bf16",
+    DType.F16: "fp16",
+    DType.E4M3: "e4m3",
+    DType.E5M2: "e5m2",
+    DType.I8: "i8",
+}
 
 
 def emit_threads(module: KernelModule) -> Source:
@@ -59,6 +69,9 @@ class _Printer:
         self.line: Line | None = None  # of the author's, of the statement at hand
         self.functions: dict[str, Inline] = {}
         self.covers: dict[str, int] = {}  # bytes of each
+        self.addresses: dict[str, ir.Address] = {}
+        self.tiles: dict[str, ir.OperandTile] = {}
+        self.products: dict[str, str] = {}  # wrappers of instructions, by name
         self.assigned = ir.assigned(program.body)
 
     def source(self) -> Source:
@@ -67,6 +80,7 @@ class _Printer:
         params = tuple(self.param(a) for a in program.arguments)
         line = kernel.line
         with noted() as called:
+            placed = self.placed() if _has_tiles(program) else []
             body = self.lines(program.body)
         text = "\n".join(
             [
@@ -75,11 +89,13 @@ class _Printer:
                 f'extern "C" __global__ void __launch_bounds__({program.threads}) {ENTRY}(',
                 "    " + ",\n    ".join(p.text for p in params) + ") {",
                 *(["  extern __shared__ uint8_t dynamic_smem[];"] if shared_bytes else []),
+                *placed,
                 *indent(body, 2),
                 "}",
             ]
         )
-        written_in = "\n".join(definition(name, code) for name, code in self.functions.items())
+        own = (definition(name, code) for name, code in self.functions.items())
+        written_in = "\n".join([*self.products.values(), *own])
         parts = [ptx.TYPES, definitions(called), *([written_in] if written_in else []), text + "\n"]
         return Source(
             text="\n".join(parts),
@@ -163,6 +179,29 @@ class _Printer:
                 place = f"&{self.element(s.tensor, s.at)}"
                 name = device[f"{s.fn}_element_{kind}"]
                 return [f"{name}({place}, {self.term(s.value)});"]
+            case ir.Address():
+                self.addresses[s.name] = s
+                kind = C_TYPES[self.tensor(s.tensor).dtype]
+                to = f"{pointer(s.tensor)} + ({self.offset(s.tensor, s.at)})"
+                return [f"const {kind}* const {s.name} = {to};"]
+            case ir.FetchNearby():
+                size = self.bytes(self.addresses[s.address].tensor, s.width)
+                return [f"{device.load_bytes}<{size}>({s.into}, {s.address});"]
+            case ir.OperandTile():
+                self.tiles[s.name] = s
+                return []
+            case ir.PutTile() | ir.PutChunk() | ir.ClearTile():
+                return self.put_tile(s)
+            case ir.ProxyFence():
+                return [f"{device.proxy_fence}();"]
+            case ir.MmaFence():
+                return [*(self.settled(name) for name in s.registers), f"{device.wgmma_fence}();"]
+            case ir.Mma():
+                return [self.product(s)]
+            case ir.MmaCommit():
+                return [f"{device.wgmma_commit}();"]
+            case ir.MmaWait():
+                return [f"{device.wgmma_wait}<{s.pending}>();"]
             case ir.Barrier():
                 return ["__syncthreads();"]
             case ir.AwaitKernelBefore():
@@ -181,7 +220,8 @@ class _Printer:
     def declaration(self, s: ir.Declare) -> str:
         self.registers[s.name] = (s.dtype, s.raw)
         if s.raw:
-            return f"alignas(16) {C_TYPES[s.dtype]} {s.name}[{s.count}];"
+            zeros = "" if s.value is None else " = {}"
+            return f"alignas(16) {C_TYPES[s.dtype]} {s.name}[{s.count}]{zeros};"
         many = f"[{s.count}]" if s.count else ""
         value = "" if s.value is None else f" = {self.term(s.value)}"
         kept = "" if s.value is None or id(s) in self.assigned else "const "
@@ -212,11 +252,66 @@ class _Printer:
         more = f"++{s.counter}" if s.step == ir.whole(1) else f"{s.counter} += {step}"
         head = f"for ({first}; {end}; {more}) {{"
         return [
-            *(["#pragma unroll"] if s.unroll else []),
+            *([f"#pragma unroll{f' {s.times}' if s.times else ''}"] if s.unroll else []),
             head,
             *indent(self.lines(s.body), 2),
             "}",
         ]
+
+    # Operand tiles and products.
+
+    def placed(self) -> list[str]:
+        """Descriptors of operands have addresses that are numbers; the kernel checks them."""
+        own = f"{device.shared_address}(dynamic_smem)"
+        return [
+            f"  constexpr uint32_t smem = {SMEM_START};",
+            f'  if ({own} != smem) asm volatile("trap;");',
+        ]
+
+    def put_tile(self, s: ir.PutTile | ir.PutChunk | ir.ClearTile) -> list[str]:
+        tile = self.tiles[s.tile]
+        if isinstance(s, ir.ClearTile):
+            chunks, threads = tile_bytes(tile) // 16, self.program.threads
+            return [
+                "{",
+                "  alignas(16) const uint32_t none[4] = {};",
+                f"  for (int i = threadIdx.x; i < {chunks}; i += {threads})",
+                f"    {device.store_shared_v4}(smem + {tile.offset} + i * 16, none);",
+                "}",
+            ]
+        size = tile.dtype.bits // 8
+        byte = f"{device.tile_byte}<{size}, {tile.rows * SLAB}>"
+        at = f"smem + {tile.offset} + {byte}({self.term(s.row)}, {self.term(s.column)})"
+        if isinstance(s, ir.PutChunk):
+            return [f"{device.store_shared_v4}({at}, {s.source});"]
+        value = f"(uint32_t)({self.term(s.value)})"
+        return [f"{device[f'store_shared_{tile.dtype.bits}']}({at}, {value});"]
+
+    def settled(self, name: str) -> str:
+        whole_ = self.registers[name][0] in INTEGERS
+        return f"{device.settle_integers if whole_ else device.settle_floats}({name});"
+
+    def product(self, s: ir.Mma) -> str:
+        one, two = (MMA_NAMES[self.tiles[x.tile].dtype] for x in (s.a, s.b))
+        types = one if one == two else f"{one}_{two}"
+        turned = {"a_mn_major": s.a.turned, "b_mn_major": s.b.turned}
+        name = ptx.wgmma_name(s.columns, types, **turned)
+        self.products.setdefault(name, ptx.wgmma_function(s.columns, types, **turned))
+        kind = register_type(self.registers[s.into][0])
+        into = f"*({kind}(*)[{s.columns // 2}])&{s.into}[{self.term(s.index)}]"
+        return f"{name}({into}, {self.operand(s.a)}, {self.operand(s.b)}, 1);"
+
+    def operand(self, x: ir.Operand) -> str:
+        """The descriptor of a tile's rows from ``first`` on, and the columns of a step."""
+        tile = self.tiles[x.tile]
+        size, slab = tile.dtype.bits // 8, tile.rows * SLAB
+        first, step = (self.term(t, PRECEDENCE[Op.MUL]) for t in (x.first, x.step))
+        if x.turned:  # rows are K, columns M or N in slabs
+            at = f"{first} / {BLOCK} * {slab} + {step} * {STEP_BYTES // size * SLAB}"
+            return f"{device.operand_mn_major}(smem + {tile.offset} + {at}, {slab})"
+        within = SLAB // STEP_BYTES
+        at = f"{first} * {SLAB} + {step} / {within} * {slab} + {step} % {within} * {STEP_BYTES}"
+        return f"{device.operand_k_major}(smem + {tile.offset} + {at})"
 
     # Memory.
 
@@ -307,6 +402,10 @@ class _Printer:
                 return written(t.dtype, self.term(t.arg, UNARY)), UNARY
             case ir.Memory():
                 return self.element(t.tensor, t.at), ATOM
+            case ir.Nearby():
+                by = self.term(t.by, PRECEDENCE[Op.MUL])
+                step = stride(self.addresses[t.address].tensor, t.axis)
+                return f"{t.address}[{by} * {step}]", ATOM
             case ir.Shared():
                 return f"{t.view}[{self.term(t.index)}]", ATOM
             case ir.Shuffle():
@@ -358,6 +457,15 @@ class _Printer:
         strides = [f"{stride(t.tensor, n)} * {size}" for n in range(rank - 1)]
         bits = " | ".join([f"(long long){pointer(t.tensor)}", *strides])
         return f"(({bits}) & {t.bytes - 1}) == 0 && {stride(t.tensor, rank - 1)} == 1"
+
+
+def _has_tiles(program: ThreadProgram) -> bool:
+    return any(isinstance(s, ir.OperandTile) for s in program.body)
+
+
+def tile_bytes(tile: ir.OperandTile) -> int:
+    """Bytes of an operand tile."""
+    return tile.rows * tile.columns * tile.dtype.bits // 8
 
 
 def cover_words(size: int) -> int:

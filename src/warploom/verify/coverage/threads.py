@@ -61,21 +61,24 @@ def _barriers(module: KernelModule, program: ThreadProgram) -> Claim:
     return Claim(what=what, how=How.NOT, argument=f"{shared.why}: {EXECUTED}")
 
 
+_TOGETHER = (
+    ir.Barrier, ir.SendShifted, ir.ClearTile, ir.MmaFence, ir.Mma, ir.MmaCommit, ir.MmaWait,
+)  # fmt: skip
+
+
 class _Shared:
-    """Which registers differ between threads: the least set that the program allows."""
+    """Which registers differ between threads, statement by statement."""
 
     def __init__(self, module: KernelModule) -> None:
         self.inputs = {t.name for t in module.tensors if t.access != "out"}
         self.own: set[str] = set()  # registers that differ
-        self.why = ""
+        self.left: list[set[str]] = [set()]  # that did where a loop was left, or a turn
+        self.written: set[str] = set()  # addresses of outputs
+        self.good, self.why = True, ""
 
     def holds(self, body: Sequence[Statement]) -> bool:
-        while True:
-            before = len(self.own)
-            self.good = True
-            self.body(body, own=False)
-            if len(self.own) == before:
-                return self.good
+        self.body(body, own=False)
+        return self.good
 
     def differs(self, term: Term) -> bool:
         for node in ir.nodes(term):
@@ -85,6 +88,8 @@ class _Shared:
                 case ir.Reg() if node.name in self.own:
                     return True
                 case ir.Memory() if node.tensor not in self.inputs:
+                    return True
+                case ir.Nearby() if node.address in self.own | self.written:
                     return True
         return False
 
@@ -97,45 +102,71 @@ class _Shared:
         return own
 
     def statement(self, s: Statement, *, own: bool) -> bool:  # noqa: C901, PLR0912 (a case a kind)
-        meets = isinstance(s, ir.Barrier | ir.SendShifted) or any(
+        meets = isinstance(s, _TOGETHER) or any(
             isinstance(n, ir.Shuffle) for t in ir.terms_of(s) for n in ir.nodes(t)
         )
         if meets and own:
             self.good, self.why = False, "a barrier or shuffle stands under a thread's condition"
         match s:
-            case ir.Declare() | ir.Assign():
-                if s.value is not None and (own or self.differs(s.value)):
+            case ir.Declare() | ir.Assign(index=None):
+                differs = s.value is not None and (own or self.differs(s.value))
+                (self.own.add if differs else self.own.discard)(s.name)
+            case ir.Assign():
+                assert s.index is not None
+                if own or self.differs(s.value) or self.differs(s.index):
                     self.own.add(s.name)
-                if isinstance(s, ir.Assign) and s.index is not None and self.differs(s.index):
-                    self.own.add(s.name)
+            case ir.Address():
+                differs = own or any(self.differs(x) for x in s.at)
+                (self.own.add if differs else self.own.discard)(s.name)
+                if s.tensor not in self.inputs:
+                    self.written.add(s.name)
+            case ir.FetchNearby() | ir.Mma():
+                self.own.add(s.into)
             case ir.Fetch():
                 if own or self.differs(s.index) or any(self.differs(x) for x in s.at):
                     self.own.add(s.into)
             case ir.FetchCover() | ir.TakeCovered():
                 self.own.add(s.into)
             case ir.Break() | ir.Continue():
+                self.left[-1] |= self.own
                 return own
             case ir.Scope():
                 return self.body(s.body, own=own)
             case ir.If():
                 inside = own or self.differs(s.condition)
+                before = set(self.own)
                 one = self.body(s.body, own=inside)
+                self.own, before = before, self.own
                 two = self.body(s.otherwise, own=inside)
+                self.own |= before
                 return (inside and not own and (_jumps(s.body) or _jumps(s.otherwise))) or (
                     not inside and (one or two)
                 )  # fmt: skip
             case ir.For():
-                ends = [s.end, s.step, ir.Reg(s.counter) if s.first is None else s.first]
-                ends += [s.running] if s.running else []
-                inside = own or any(self.differs(t) for t in ends)
-                if inside:
-                    self.own.add(s.counter)
-                if self.body(s.body, own=inside) and not inside:
-                    # Threads leave turns one by one: the next turn is not begun by all.
-                    self.own.add(s.counter)
-                    self.body(s.body, own=True)
-                return False
+                self.loop(s, own=own)
         return False
+
+    def loop(self, s: ir.For, *, own: bool) -> None:
+        """Turns until nothing more differs before one of them."""
+        ends = [s.end, s.step, *([] if s.running is None else [s.running])]
+        if s.first is not None and not self.differs(s.first):
+            self.own.discard(s.counter)
+        if s.first is not None and (own or self.differs(s.first)):
+            self.own.add(s.counter)
+        inside = own
+        while True:
+            before = set(self.own)
+            inside = inside or any(self.differs(t) for t in (*ends, ir.Reg(s.counter)))
+            if inside:
+                self.own.add(s.counter)
+            self.left.append(set())
+            # Where threads leave turns one by one, the next turn is not begun by all.
+            inside = self.body(s.body, own=inside) or inside
+            self.own |= before | self.left.pop()
+            if inside:
+                self.own.add(s.counter)
+            if self.own == before:
+                return
 
 
 def _jumps(body: Sequence[Statement]) -> bool:
@@ -163,14 +194,18 @@ class _Known:
     below: dict[str, list[Term]] = field(default_factory=dict)  # registers less than these
     most: dict[str, list[Term]] = field(default_factory=dict)  # no more than these
     same: dict[str, Term] = field(default_factory=dict)  # other names of a register
+    addresses: dict[str, ir.Address] = field(default_factory=dict)
 
     def copy(self) -> _Known:
         return _Known(
             list(self.conditions), set(self.natural), dict(self.below), dict(self.most),
-            dict(self.same),
+            dict(self.same), dict(self.addresses),
         )  # fmt: skip
 
     def forget(self, names: set[str]) -> None:
+        for name, address in list(self.addresses.items()):
+            if name in names or any(names & set(_registers(x)) for x in address.at):
+                del self.addresses[name]
         self.natural -= names
         for table in (self.below, self.most, self.same):
             for name in names & set(table):
@@ -207,6 +242,7 @@ class _Bounds:
         self.whole = {
             v.axis: v.extent for v in module.kernel.vars if v.walk is Walk.WHOLE and v.extent
         }
+        self.tensor_of: dict[str, str] = {}
         self.seen: dict[str, None] = {}
         self.open: dict[str, None] = {}
 
@@ -214,7 +250,7 @@ class _Bounds:
         for s in body:
             self.statement(s, known)
 
-    def statement(self, s: Statement, known: _Known) -> None:  # noqa: C901, PLR0912 (a case a kind)
+    def statement(self, s: Statement, known: _Known) -> None:  # noqa: C901, PLR0912, PLR0915 (a case a kind)
         for term in ir.terms_of(s):
             self.reads(term, known)
         match s:
@@ -234,6 +270,13 @@ class _Bounds:
                 known.forget({s.into})
             case ir.Send():
                 self.access(s.tensor, s.at, s.width, known)
+            case ir.Address():
+                known.forget({s.name})
+                known.addresses[s.name] = s
+                self.tensor_of[s.name] = s.tensor
+            case ir.FetchNearby():
+                self.nearby(s.address, None, ir.whole(0), s.width, known)
+                known.forget({s.into})
             case ir.FetchCover() | ir.TakeCovered():
                 self.around(s, known)
             case ir.SendShifted():  # its conditions stand in it, and neighbours move its ends
@@ -338,6 +381,18 @@ class _Bounds:
                     self.reads(part, known)
                 if isinstance(term, ir.Memory):
                     self.access(term.tensor, term.at, 1, known)
+                if isinstance(term, ir.Nearby):
+                    self.nearby(term.address, term.axis, term.by, 1, known)
+
+    def nearby(self, name: str, axis: int | None, by: Term, width: int, known: _Known) -> None:
+        """An access beside an address; what it was made of may have changed since."""
+        address = known.addresses.get(name)
+        if address is None:
+            self.seen.setdefault(self.tensor_of[name])
+            self.open.setdefault(self.tensor_of[name])
+            return
+        at = [x + by if n == axis else x for n, x in enumerate(address.at)]
+        self.access(address.tensor, tuple(at), width, known)
 
     def access(self, tensor: str, at: tuple[Term, ...], width: int, known: _Known) -> None:
         found = self.tensors[tensor]
@@ -400,6 +455,8 @@ class _Bounds:
 
     def says(self, c: Term, x: Term, width: int, end: Term, known: _Known) -> bool:
         """Whether a condition says that ``x + width`` is no more than ``end``."""
+        if self.says_rest(c, x, width, end, known):
+            return True
         match c:
             case ir.Within() if width == 1:
                 same = self.resolved(c.index, known) == x
@@ -412,6 +469,33 @@ class _Bounds:
                 same = self.resolved(c.a.a, known) == x and int(c.a.b.value) >= width
                 return same and self.no_more(c.b, end, known)
         return False
+
+    def says_rest(self, c: Term, x: Term, width: int, end: Term, known: _Known) -> bool:
+        """Whether ``x`` is ``p + t``, and a condition says that ``t + width`` is no more than what
+        is left from ``p`` on.
+        """
+        if not isinstance(c, ir.Arith) or c.op not in (Op.LT, Op.LE):
+            return False
+        own, asked = _summands(x), _summands(c.a)
+        if c.op is Op.LE:
+            counts = [t for t in asked if isinstance(t, ir.Number)]
+            if len(counts) != 1 or int(counts[0].value) < width:
+                return False
+            asked.remove(counts[0])
+        elif width > 1:
+            return False
+        for t in asked:
+            if t not in own:
+                return False
+            own.remove(t)
+        rests = known.most.get(c.b.name, []) if isinstance(c.b, ir.Reg) else [c.b]
+        return any(
+            isinstance(m, ir.Arith)
+            and m.op is Op.SUB
+            and _summands(m.b) == own
+            and self.no_more(m.a, end, known)
+            for m in rests
+        )
 
     def no_more(self, e: Term, end: Term, known: _Known, depth: int = 0) -> bool:
         """Whether ``e`` is at most ``end``."""
@@ -428,6 +512,13 @@ class _Bounds:
         return any(self.no_more(m, end, known, depth + 1) for m in _least_of(e)) if depth < 8 else (
             False
         )  # fmt: skip
+
+
+def _summands(term: Term) -> list[Term]:
+    """What a sum is made of."""
+    if isinstance(term, ir.Arith) and term.op is Op.ADD:
+        return [*_summands(term.a), *_summands(term.b)]
+    return [term]
 
 
 def _least_of(term: Term) -> list[Term]:
@@ -473,8 +564,10 @@ def _assigned(body: Sequence[Statement]) -> set[str]:
                 found.add(s.name)
             case ir.For():
                 found.add(s.counter)
-            case ir.Fetch() | ir.FetchCover() | ir.TakeCovered():
+            case ir.Fetch() | ir.FetchCover() | ir.TakeCovered() | ir.FetchNearby() | ir.Mma():
                 found.add(s.into)
+            case ir.Address():
+                found.add(s.name)
     return found
 
 
@@ -635,7 +728,7 @@ class _Places:
         values: dict[str, Array] = {}
         for s in self.program.body:
             if isinstance(s, ir.Declare) and s.value is not None:
-                found = self.number(s.value, {}, threads)
+                found = self.number(s.value, values, threads)
                 if found is not None:
                     values[s.name] = found
         yield from self.walk(body, _Site(values, threads, np.ones_like(threads), ()))
@@ -763,10 +856,23 @@ class _Places:
                 return False
             place = c.a.a if wide and isinstance(c.a, ir.Arith) else c.a
             if not any(
-                place == x and self.is_end(c.b, axis) for x, axis in zip(at, axes, strict=True)
+                (place == x and self.is_end(c.b, axis)) or self.is_rest(place, x, c.b, axis)
+                for x, axis in zip(at, axes, strict=True)
             ):
                 return False
         return True
+
+    def is_rest(self, place: Term, x: Term, rest: Term, axis: Axis) -> bool:
+        """Whether a coordinate is so far behind the first of its tile, and ``rest`` is how many
+        elements there are from there on.
+        """
+        span = self.span(axis.name)
+        name = next((n for n, found in self.tiles.items() if found == span), None)
+        if span is None or name is None or x != ir.Reg(name) + place:
+            return False
+        value = self.ends.get(rest.name) if isinstance(rest, ir.Reg) else rest
+        left = ir.arith(Op.SUB, ir.Length(axis.name), ir.Reg(name))
+        return value == ir.arith(Op.MIN, span[1], left)
 
     def is_end(self, end: Term, axis: Axis) -> bool:
         """Whether a number is where an axis, or the tile at hand, ends."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from warploom.codegen.cuda import ptx
 from warploom.codegen.cuda.tile.number_helpers import NUMBER_HELPERS
 from warploom.ir.elementwise import REDUCTIONS
 
-_CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\s*(?:<[^;(){}]*>)?\s*\(")
 _COORDINATES = "xyzvw"
 _MOVE = "cp.async.bulk.tensor.{rank}d"
 
@@ -402,13 +400,6 @@ NEEDS: dict[str, tuple[str, ...]] = {  # what functions call themselves
     **{f"nibbles_{kind}": (f"pack_{kind}",) for kind in ("bf16", "f16")},
     **{f"tma_stream_{r}d": ("policy_evict_first",) for r in range(1, 6)},
 }
-
-
-def helpers_for(text: str) -> str:
-    """The functions a text calls, and those they call, in a fixed order: of kernels without a
-    pipelined loop, whose printers do not note what they call.
-    """
-    return definitions(set(_CALL.findall(text)) & set(FUNCTIONS))
 
 
 def definitions(called: Collection[str]) -> str:

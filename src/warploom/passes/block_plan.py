@@ -9,9 +9,9 @@ another layout goes through shared memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+from warploom.dataclass import dataclass
 from warploom.ir.tile import (
     Access,
     Broadcast,
@@ -469,6 +469,15 @@ class BlockPlan:
             yield from self._elements_of(op.arg)
         else:
             yield name
+
+    def elements_of(self, name: str) -> frozenset[str]:
+        """The values whose elements are read where one of this value is."""
+        return frozenset(self._elements_of(name))
+
+    def placed_tiles(self) -> Iterator[tuple[OperandTile, int]]:
+        """Every operand tile, and the byte where it begins."""
+        for key, tile in self._operands.items():
+            yield tile, self.offsets[key]
 
     def is_direct(self, op: Load) -> bool:
         """Whether a load goes to shared memory by itself: no index of it is a vector."""

@@ -1,0 +1,239 @@
+"""Products of thread programs: operand tiles in shared memory, and what is under way.
+
+What a product needs is checked when it is issued: operands that somebody wrote, behind a fence of
+the thread that wrote and a barrier; accumulators behind a fence of products. Until the wait its
+operands may still be read, and its accumulators written, at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warploom.dataclass import dataclass
+from warploom.interp.arithmetic import Array, round_to, wrapped
+from warploom.ir import threads as ir
+from warploom.ir.types import DType
+
+if TYPE_CHECKING:
+    from warploom.interp.threads import SharedMemory
+
+GROUP, ROWS = 128, 64  # threads of a warpgroup, rows of a product
+SLAB = 128  # bytes of a row of a tile that lie together
+STEP_BYTES = 32  # of K
+PATTERN_ROWS = 8  # after which the swizzle is the same again
+SEVERAL = -2
+Finding = tuple[str, str, str]
+
+
+@dataclass
+class _Work:
+    """A product that is under way: what it reads of a CTA's shared memory, and what it writes."""
+
+    slot: int
+    cells: tuple[Array, ...]
+    into: str
+
+
+@dataclass
+class _Queue:
+    """Products of a warpgroup: not yet committed, and by group."""
+
+    open: list[_Work] = field(default_factory=list)
+    groups: list[list[_Work]] = field(default_factory=list)
+
+
+class Products:
+    """Operand tiles of some CTAs, and their products."""
+
+    def __init__(self, shared: SharedMemory, threads: int) -> None:
+        self.shared, self.threads = shared, threads
+        self.tiles: dict[str, ir.OperandTile] = {}
+        self.ready: set[str] = set()  # accumulators behind a fence
+        self.busy: dict[str, int] = {}  # accumulators of products under way
+        self.queues: dict[tuple[int, int], _Queue] = {}
+        self.places: dict[tuple[object, ...], Array] = {}
+        shape = len(shared.epoch), threads
+        self.fences = np.zeros(shape, np.int32)  # of each thread
+        self.known = np.zeros(shape, np.int32)  # of them, those before the last barrier
+        self.before = np.zeros(0, np.int32)  # fences of who wrote a cell, when it did
+        self.reading = np.zeros(0, np.int16)  # products under way that read a cell
+        lane = np.arange(GROUP) % 32
+        e = np.arange(128).reshape(-1, 1)
+        self.row = np.arange(GROUP) // 32 * 16 + lane // 4 + e // 2 % 2 * 8
+        self.column = e // 4 * 8 + lane % 4 * 2 + e % 2
+
+    def declare(self, tile: ir.OperandTile) -> None:
+        """A tile, by its name."""
+        self.tiles[tile.name] = tile
+        if not self.before.size:
+            self.before = np.zeros(self.shared.wrote.shape, np.int32)
+            self.reading = np.zeros(self.shared.wrote.shape, np.int16)
+
+    def bytes_of(self, tile: ir.OperandTile, row: Array, column: Array) -> Array:
+        """Where elements of a tile begin."""
+        byte = column * (tile.dtype.bits // 8)
+        own = row * SLAB + (byte % SLAB ^ row % PATTERN_ROWS * 16)
+        return np.asarray(tile.offset + byte // SLAB * tile.rows * SLAB + own)
+
+    # Threads.
+
+    def fence(self, there: Array) -> None:
+        """These threads' stores are for products, too."""
+        self.fences += there
+
+    def met(self, ctas: Array) -> None:
+        """All threads of these CTAs came to a barrier."""
+        self.known[ctas] = self.fences[ctas]
+
+    def put(self, slots: Array, at: Array, me: Array, size: int) -> bool:
+        """An element was written; whether a product may read it still."""
+        if not self.tiles:
+            return False
+        first = at // self.shared.unit
+        wrong = False
+        for n in range(size // self.shared.unit):
+            self.before[slots, first + n] = self.fences[slots, me]
+            wrong |= bool((self.reading[slots, first + n] > 0).any())
+        return wrong
+
+    def settle(self, names: Iterable[str]) -> None:
+        """Accumulators that products may take from here on."""
+        self.ready.update(names)
+
+    def written(self, name: str) -> None:
+        """A thread gives a register a number."""
+        self.ready.discard(name)
+
+    def is_written(self, name: str) -> bool:
+        """Whether a product under way writes a register."""
+        return bool(self.busy) and self.busy.get(name, 0) > 0
+
+    # Products.
+
+    def issue(
+        self, s: ir.Mma, there: Array, places: list[Array], array: Array, dtype: DType
+    ) -> Finding | None:
+        """A product of every warpgroup that is there; what is wrong with it."""
+        if s.into not in self.ready:
+            return (
+                f"a product into {s.into} without a fence after its registers were written",
+                "the product may take what they held before",
+                "a fence of products before it in the module",
+            )
+        for slot, group in np.argwhere(there):
+            index, *own = (int(p[slot, group]) for p in places)
+            if not 0 <= index <= len(array) - s.columns // 2:
+                return (
+                    f"registers {index} to {index + s.columns // 2} of {len(array)}",
+                    "a product writes half a register of every column",
+                    "the index in the module",
+                )
+            operands = []
+            for x, many, first, step in (
+                (s.a, ROWS, own[0], own[1]),
+                (s.b, s.columns, own[2], own[3]),
+            ):
+                cells = self.cells(x, many, first, step)
+                wrong = _outside(x, first, step) if cells is None else self.taken(slot, x, cells)
+                if wrong is not None:
+                    return wrong
+                assert cells is not None
+                operands.append(cells)
+            work = _Work(int(slot), tuple(operands), s.into)
+            for cells in operands:
+                self.reading[slot, cells] += 1
+            self.busy[s.into] = self.busy.get(s.into, 0) + 1
+            self.queues.setdefault((int(slot), int(group)), _Queue()).open.append(work)
+            a, b = (self.shared.values[slot][cells] for cells in operands)
+            made = (a @ b.T)[self.row[: s.columns // 2], self.column[: s.columns // 2]]
+            lanes = int(slot) * self.threads + int(group) * GROUP
+            part = array[index : index + s.columns // 2, lanes : lanes + GROUP]
+            total = part + made
+            part[:] = (
+                round_to(total, DType.F32) if dtype.is_float else wrapped(total.astype(np.int64))
+            )
+        return None
+
+    def cells(self, x: ir.Operand, many: int, first: int, step: int) -> Array | None:
+        """The cells of an operand, rows of M or N by columns of K; None where it is no part of its
+        tile.
+        """
+        key = (x, many, first, step)
+        if key in self.places:
+            return self.places[key]
+        tile = self.tiles[x.tile]
+        depth = STEP_BYTES // (tile.dtype.bits // 8)
+        rows, columns = (depth, many) if x.turned else (many, depth)
+        top, left = (step * depth, first) if x.turned else (first, step * depth)
+        unit = SLAB // (tile.dtype.bits // 8) if x.turned else PATTERN_ROWS
+        inside = 0 <= top <= tile.rows - rows and 0 <= left <= tile.columns - columns
+        if first % unit or not inside:
+            return None
+        own = np.arange(many).reshape(-1, 1) + first, np.arange(depth) + step * depth
+        row, column = own[::-1] if x.turned else own
+        self.places[key] = self.bytes_of(tile, row, column) // self.shared.unit
+        return self.places[key]
+
+    def taken(self, slot: int, x: ir.Operand, cells: Array) -> Finding | None:
+        """What is wrong with reading an operand now."""
+        shared, epoch = self.shared, self.shared.epoch[slot]
+        many = self.tiles[x.tile].dtype.bits // 8 // shared.unit
+        if not shared.whole(np.asarray(slot), cells, many * shared.unit):
+            return (
+                f"an element of {x.tile} that nobody wrote",
+                "shared memory holds anything at first",
+                "the stores to the tile before the product in the module",
+            )
+        if (shared.wrote[slot, cells] == epoch).any():
+            return (
+                f"an element of {x.tile} is written by a thread and read by a product without a"
+                " barrier between them",
+                "either may come first",
+                "a barrier between the two in the module",
+            )
+        known = self.known[slot, shared.writer[slot, cells]]
+        if (known <= self.before[slot, cells]).any():
+            return (
+                f"an element of {x.tile} is stored without a proxy fence, and read by a product",
+                "products read shared memory past what threads see",
+                "a proxy fence between the stores and the barrier in the module",
+            )
+        self.seen(slot, (cells,), many)
+        return None
+
+    def seen(self, slot: int, operands: Iterable[Array], many: int = 1) -> None:
+        """Products read these cells between the last barrier and the next."""
+        for cells in operands:
+            for n in range(many):
+                self.shared.read[slot, cells + n] = self.shared.epoch[slot]
+                self.shared.reader[slot, cells + n] = SEVERAL
+
+    def commit(self, there: Array) -> None:
+        """What each warpgroup issued is one group."""
+        for slot, group in np.argwhere(there):
+            queue = self.queues.setdefault((int(slot), int(group)), _Queue())
+            queue.groups.append(queue.open)
+            queue.open = []
+
+    def wait(self, there: Array, pending: int) -> None:
+        """All groups but the last ones are done."""
+        for slot, group in np.argwhere(there):
+            queue = self.queues.setdefault((int(slot), int(group)), _Queue())
+            while len(queue.groups) > pending:
+                for work in queue.groups.pop(0):
+                    for cells in work.cells:
+                        self.reading[work.slot, cells] -= 1
+                    self.seen(work.slot, work.cells)
+                    self.busy[work.into] -= 1
+
+
+def _outside(x: ir.Operand, first: int, step: int) -> Finding:
+    return (
+        f"rows from {first} on, part {step} of K, of {x.tile}",
+        "the tile has none such that begin where the instruction can take them",
+        "the operands of the product in the module",
+    )

@@ -1,0 +1,234 @@
+"""Which loops of a thread program may execute all their turns at once.
+
+Turns have nothing to do with one another if none reads what another writes: registers from before
+the loop are written at places of a turn's own, and read there alone; a tensor or shared memory is
+read or written in one place of the loop, not both. Barriers, products and jumps out of a turn are
+executed one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from warploom.dataclass import dataclass
+from warploom.interp.arithmetic import Array
+from warploom.ir import threads as ir
+from warploom.ir.expr import Op
+from warploom.ir.threads import Statement, Term
+
+_ALONE = (
+    ir.Barrier, ir.View, ir.Covers, ir.FetchCover, ir.TakeCovered, ir.SendShifted, ir.OperandTile,
+    ir.ClearTile, ir.ProxyFence, ir.MmaFence, ir.Mma, ir.MmaCommit, ir.MmaWait,
+    ir.AwaitKernelBefore,
+)  # fmt: skip
+_NUMBERS: Mapping[Op, Any] = {
+    Op.ADD: np.add, Op.SUB: np.subtract, Op.MUL: np.multiply, Op.DIV: np.floor_divide,
+    Op.MOD: np.mod,
+}  # fmt: skip
+MOST = 1 << 14  # numbers of an index, over all turns
+Places = tuple[Term, int]  # an index, and how many registers from there on
+
+
+@dataclass(frozen=True)
+class _Form:
+    """Arrays from before a loop that its turns write, each at one index."""
+
+    written: tuple[tuple[str, Places], ...]
+
+
+class Turns:
+    """The loops of a program, and the turns that are executed together right now."""
+
+    def __init__(self, program: ir.ThreadProgram) -> None:
+        self.tensors = {
+            s.name: s.tensor for s in ir.statements(program.body) if isinstance(s, ir.Address)
+        }
+        self.forms: dict[int, _Form | None] = {}
+        self.together: dict[str, Array] = {}  # counters of loops whose turns are executed at once
+        self.distinct: dict[tuple[object, ...], bool] = {}
+
+    def enter(self, counter: str, values: Array) -> None:
+        """From here on these turns are executed at once."""
+        self.together[counter] = np.unique(values)
+
+    def leave(self, counter: str) -> None:
+        """All turns are done."""
+        del self.together[counter]
+
+    def apart(self, s: ir.For, registers: Mapping[str, Any]) -> bool:
+        """Whether the turns of a loop have nothing to do with one another."""
+        if id(s) not in self.forms:
+            self.forms[id(s)] = self.form(s)
+        form = self.forms[id(s)]
+        return form is not None and all(
+            self.own_places(s, index, width, registers) for _, (index, width) in form.written
+        )
+
+    # What a loop reads and writes.
+
+    def form(self, s: ir.For) -> _Form | None:
+        """What turns write of what was there before; None where they depend on each other."""
+        if s.first is None or s.running is not None or _leaves(s.body):
+            return None
+        inside = list(ir.statements(s.body))
+        own = {x.name for x in inside if isinstance(x, ir.Declare | ir.Address)}
+        own |= {x.counter for x in inside if isinstance(x, ir.For) and x.first is not None}
+        own.add(s.counter)
+        written: dict[str, set[Places]] = {}
+        for x in inside:
+            if isinstance(x, _ALONE) or not self.is_plain(x, own):
+                return None
+            for name, place in _writes(x):
+                if name not in own:
+                    written.setdefault(name, set()).add(place)
+        if self.shares_memory(inside):
+            return None
+        ends = {x.name for t in (s.end, s.step) for x in ir.nodes(t) if isinstance(x, ir.Reg)}
+        for name, place in chain.from_iterable(map(_reads, inside)):
+            if name in written:
+                written[name].add(place)
+        if ends & (set(written) | own) or any(len(places) > 1 for places in written.values()):
+            return None
+        return _Form(tuple((name, places.pop()) for name, places in written.items()))
+
+    def is_plain(self, x: Statement, own: set[str]) -> bool:
+        """Whether a statement changes registers of its turn, or elements of arrays."""
+        match x:
+            case ir.Assign(index=None):
+                return x.name in own
+            case ir.For(first=None):
+                return x.counter in own
+        return True
+
+    def shares_memory(self, inside: list[Statement]) -> bool:
+        """Whether a turn may read what another writes, or both write the same."""
+        puts = [x for x in inside if isinstance(x, ir.Put | ir.PutTile | ir.PutChunk)]
+        nodes = [n for x in inside for t in ir.terms_of(x) for n in ir.nodes(t)]
+        if puts and (len(puts) > 1 or any(isinstance(n, ir.Shared) for n in nodes)):
+            return True
+        stores = [x.tensor for x in inside if isinstance(x, ir.Write | ir.Send | ir.Merge)]
+        read = {n.tensor for n in nodes if isinstance(n, ir.Memory)}
+        read |= {self.tensors[n.address] for n in nodes if isinstance(n, ir.Nearby)}
+        read |= {x.tensor for x in inside if isinstance(x, ir.Fetch)}
+        read |= {self.tensors[x.address] for x in inside if isinstance(x, ir.FetchNearby)}
+        return len(set(stores)) < len(stores) or bool(read & set(stores))
+
+    # Whether indices are those of one turn.
+
+    def own_places(self, s: ir.For, index: Term, width: int, registers: Mapping[str, Any]) -> bool:
+        """Whether no two turns have a register of an array in common."""
+        ranges: dict[str, Array] = {}
+        fixed: dict[str, int] = {}
+        loops = {x.counter: x for x in ir.statements(s.body) if isinstance(x, ir.For)}
+        loops[s.counter] = s
+        for name in sorted({n.name for n in ir.nodes(index) if isinstance(n, ir.Reg)}):
+            if name in loops:
+                counted = _range(loops[name])
+                if counted is None:
+                    return False
+                ranges[name] = counted
+            elif name in self.together:
+                ranges[name] = self.together[name]
+            else:
+                value = registers.get(name)
+                if value is None or np.ndim(value) or not isinstance(value, int | np.integer):
+                    return False
+                fixed[name] = int(value)
+        known = tuple((n, len(self.together[n])) for n in ranges if n in self.together)
+        key = (id(s), index, width, tuple(fixed.items()), known)
+        if key not in self.distinct:
+            self.distinct[key] = _distinct(s, index, width, ranges, fixed, set(self.together))
+        return self.distinct[key]
+
+
+def _distinct(
+    s: ir.For,
+    index: Term,
+    width: int,
+    ranges: Mapping[str, Array],
+    fixed: Mapping[str, int],
+    around: set[str],
+) -> bool:
+    counted = _range(s)
+    if counted is None or s.counter not in ranges:
+        return False
+    outer = [n for n in ranges if n in around]
+    inner = [n for n in ranges if n not in around and n != s.counter]
+    names = [*outer, s.counter, *inner]
+    if int(np.prod([len(ranges[n]) for n in names])) * width > MOST:
+        return False
+    values: dict[str, Any] = dict(fixed)
+    for i, n in enumerate(names):
+        values[n] = ranges[n].reshape([-1 if j == i else 1 for j in range(len(names))])
+    found = _number(index, values)
+    if found is None:
+        return False
+    table = np.broadcast_to(found, [len(ranges[n]) for n in names])
+    turns = table.reshape(int(np.prod([len(ranges[n]) for n in outer])), len(counted), -1)
+    for row in turns:
+        taken = [{int(v) + j for v in one for j in range(width)} for one in row]
+        if len(set().union(*taken)) < sum(map(len, taken)):
+            return False
+    return True
+
+
+def _range(s: ir.For) -> Array | None:
+    """The numbers of a loop that are written in it."""
+    ends = (s.first, s.end, s.step)
+    if not all(isinstance(t, ir.Number) for t in ends):
+        return None
+    first, end, step = (int(t.value) for t in ends if isinstance(t, ir.Number))
+    return np.arange(first, end, step) if step > 0 and end - first <= MOST * step else None
+
+
+def _number(t: Term, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 (numbers or arrays)
+    match t:
+        case ir.Number():
+            return int(t.value)
+        case ir.Reg(index=None):
+            return values.get(t.name)
+        case ir.Arith() if t.op in _NUMBERS:
+            a, b = _number(t.a, values), _number(t.b, values)
+            if a is None or b is None:
+                return None
+            if t.op in (Op.DIV, Op.MOD) and (np.any(np.less(a, 0)) or np.any(np.less_equal(b, 0))):
+                return None
+            return _NUMBERS[t.op](a, b)
+    return None
+
+
+def _leaves(body: tuple[Statement, ...]) -> bool:
+    """Whether a jump leaves these statements."""
+    for s in body:
+        match s:
+            case ir.Break() | ir.Continue():
+                return True
+            case ir.Scope() if _leaves(s.body):
+                return True
+            case ir.If() if _leaves(s.body) or _leaves(s.otherwise):
+                return True
+    return False
+
+
+def _writes(x: Statement) -> Iterator[tuple[str, Places]]:
+    match x:
+        case ir.Assign() if x.index is not None:
+            yield x.name, (x.index, 1)
+        case ir.Fetch():
+            yield x.into, (x.index, x.width)
+        case ir.FetchNearby():
+            yield x.into, (ir.whole(0), x.width)
+
+
+def _reads(x: Statement) -> Iterator[tuple[str, Places]]:
+    if isinstance(x, ir.Send):
+        yield x.source, (x.index, x.width)
+    if isinstance(x, ir.PutChunk):
+        yield x.source, (ir.whole(0), 1)
+    for n in (n for t in ir.terms_of(x) for n in ir.nodes(t)):
+        if isinstance(n, ir.Reg) and n.index is not None:
+            yield n.name, (n.index, 1)
