@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 
 from warploom.cli.kernels import kernel_named
-from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
-from warploom.codegen.amdgcn.tile_ir.loop_schedule import unit_cycles
+from warploom.compiler.amd_tiles import compile_tile_kernel
 from warploom.ir.schedule_ops import ResourceKind
+from warploom.passes.amdgcn.loop_schedule import unit_cycles
 from warploom.verify import verify
 
 OUT = Path(__file__).parent / "results" / "mi355x_loops.md"

@@ -12,9 +12,9 @@ from tests.codegen_amdgcn.assembly_mutants import text_mutants
 from tests.codegen_amdgcn.conftest import KERNELS, _emitted
 from warploom.codegen.amdgcn.isa_check.regions import check_regions
 from warploom.codegen.amdgcn.sidecar import launch_plan
-from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
 from warploom.codegen.amdgcn.tile_ir.execute import launch_of
-from warploom.codegen.amdgcn.tile_ir.loop_schedule import gated_loop
+from warploom.codegen.amdgcn.tile_ir.gate import gated_loop
+from warploom.compiler.amd_tiles import compile_tile_kernel
 from warploom.kernels.attention import attention
 from warploom.kernels.gemm import gemm
 from warploom.report import Verdict
@@ -177,7 +177,7 @@ def test_products_of_every_type_are_clean_and_right(types):
 def test_damaged_waits_of_attention_are_found():
     """Every wait and barrier of the scheduled part that is weakened or left out."""
     program, launch = attention_case(False, 40, 330)
-    plans = [gated_loop(each) for each in program.schedules]
+    plans = [gated_loop(each, "mi355x") for each in program.code.loops]
     mutants = [m for m in text_mutants(program.assembly) if not check_regions(plans, m.text).exact]
     assert len(mutants) > 10
     for mutant in mutants:

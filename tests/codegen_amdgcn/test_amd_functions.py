@@ -9,10 +9,10 @@ pytest.importorskip("llvmlite")
 
 from tests.cli.runner import warploom
 from tests.codegen_amdgcn.hip_standin import RocmArray
-from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X
 from warploom.errors import ConfigError, KernelCallError
 from warploom.gfx950 import conv2d, split_k_gemm
 from warploom.runtime import amd_functions, mi355x
+from warploom.targets.amdgcn import MI300X, MI355X
 
 SMALL = {"q": 64, "o": 32}
 TILE = {"m": 64, "n": 32, "k": 32}

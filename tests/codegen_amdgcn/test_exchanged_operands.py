@@ -13,16 +13,16 @@ from examples.gallery.matmul import chain
 
 from tests.codegen_amdgcn.tile_cases import made_for, random_arrays, try_kernel
 from tests.codegen_amdgcn.tile_kernels import running
-from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
-from warploom.codegen.amdgcn.tile_ir.kernel import lower_kernel
-from warploom.codegen.amdgcn.tile_ir.loop_body import loop_body
-from warploom.codegen.amdgcn.tile_ir.loop_schedule import pipelined_plans, schedule_kernel
-from warploom.codegen.amdgcn.tile_ir.machine import MI355X
-from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
-from warploom.codegen.amdgcn.tile_ir.program import TileProgram, expanded
-from warploom.codegen.amdgcn.toolchain import compile_ir
+from warploom.codegen.amdgcn.tile_ir.code import compile_module
+from warploom.compiler.amd_tiles import TileProgram, compile_tile_kernel, expanded
 from warploom.ir.schedule_ops import OpDesc, OpRole, Phase, ScheduleOps
 from warploom.kernels import attention, attention_grad, scan
+from warploom.passes.amdgcn.kernel import lower_kernel
+from warploom.passes.amdgcn.loop_body import loop_body
+from warploom.passes.amdgcn.loop_schedule import pipelined_plans, schedule_kernel
+from warploom.passes.amdgcn.plan import TilePlan
+from warploom.passes.amdgcn.wave_module import build_wave_module
+from warploom.targets.amdgcn import MI355X
 from warploom.verify import verify
 
 pytest.importorskip("llvmlite")
@@ -71,8 +71,8 @@ def compiled(name):
     )
     scheduled = schedule_kernel(plan)
     lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
-    made = compile_ir(lowered.ir, MI355X.cpu)
-    program = TileProgram(kernel=own, lowered=lowered, assembly=made.assembly, versions={})
+    code = compile_module(build_wave_module(kernel, lowered))
+    program = TileProgram(kernel=own, lowered=lowered, code=code)
     return kernel, program, random_arrays(kernel, sizes, given, scale=0.3), sizes
 
 

@@ -146,7 +146,7 @@ def test_the_folder_runs_without_the_package(standin, product, tmp_path, monkeyp
 
 
 def test_host_source_of_groups():
-    from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
+    from warploom.compiler.amd_tiles import compile_tile_kernel
     from warploom.kernels.grouped import grouped
 
     kernel = grouped.specialise({"x": "bf16", "w": "bf16", "out": "bf16"})

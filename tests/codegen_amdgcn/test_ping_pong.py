@@ -5,13 +5,14 @@ from hypothesis import given, settings, strategies as st
 
 from tests.codegen_amdgcn.tile_cases import made_for, random_arrays, try_kernel
 from warploom.codegen.amdgcn.isa_check.regions import check_regions
-from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel, loop_schedule, ping_pong
-from warploom.codegen.amdgcn.tile_ir.loop_body import UnscheduledError, loop_body
-from warploom.codegen.amdgcn.tile_ir.loop_schedule import gated_loop
-from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
+from warploom.codegen.amdgcn.tile_ir.gate import gated_loop
+from warploom.compiler.amd_tiles import compile_tile_kernel
 from warploom.errors import WarploomError
 from warploom.frontend.simplify import simplify
 from warploom.kernels import attention, gemm, rms_gemm
+from warploom.passes.amdgcn import loop_schedule, ping_pong
+from warploom.passes.amdgcn.loop_body import UnscheduledError, loop_body
+from warploom.passes.amdgcn.plan import TilePlan
 from warploom.sync.counters import synthesise
 from warploom.verify import verify
 
@@ -72,7 +73,7 @@ def test_waves_in_turns_are_proven_exact_and_right(name, programs):
 
 def test_the_gate_wants_the_barrier_of_the_group_behind(programs):
     _, program = compiled("gemm", programs)
-    gated = [gated_loop(s) for s in program.schedules]
+    gated = [gated_loop(loop, "mi355x") for loop in program.code.loops]
     lines = program.assembly.splitlines()
     loads = [i for i, line in enumerate(lines) if " lds" in line and "buffer_load" in line]
     at = next(i for i in range(loads[0], len(lines)) if guarded(lines, i))

@@ -11,14 +11,14 @@ import warploom as wl
 from tests.codegen_amdgcn import tile_kernels as own
 from tests.codegen_amdgcn.tile_cases import made_for, random_arrays, try_kernel
 from warploom.codegen.amdgcn.isa_check.regions import check_regions
-from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
-from warploom.codegen.amdgcn.tile_ir.loop_body import UnscheduledError, loop_body
-from warploom.codegen.amdgcn.tile_ir.loop_schedule import gated_from, gated_loop, loop_sidecar
-from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
+from warploom.codegen.amdgcn.tile_ir.gate import gated_from, gated_loop, loop_sidecar
+from warploom.compiler.amd_tiles import compile_tile_kernel
 from warploom.frontend.simplify import simplify
 from warploom.ir import read_schedule, write_schedule
 from warploom.ir.format1 import counter_document_of
 from warploom.kernels import attention, block_scaled, gemm, grouped, int4_gemm, rms_gemm, swiglu
+from warploom.passes.amdgcn.loop_body import UnscheduledError, loop_body
+from warploom.passes.amdgcn.plan import TilePlan
 from warploom.verify import verify
 
 pytest.importorskip("llvmlite")
@@ -201,7 +201,7 @@ def test_the_gate_sees_changed_code(product, old, new):
     region = program.assembly.index("offen lds")
     text = program.assembly[:region] + program.assembly[region:].replace(old, new, 1)
     assert text != program.assembly
-    report = check_regions([gated_loop(s) for s in program.schedules], text)
+    report = check_regions([gated_loop(loop, "mi355x") for loop in program.code.loops], text)
     assert not report.exact
     assert report.differences
 
@@ -209,9 +209,9 @@ def test_the_gate_sees_changed_code(product, old, new):
 def test_files_are_enough_for_the_gate(product):
     program = product[1]
     plans = []
-    for schedule in program.schedules:
+    for schedule, loop in zip(program.schedules, program.code.loops, strict=True):
         read = counter_document_of(read_schedule(write_schedule(schedule.document)))
-        plans.append(gated_from(read, loop_sidecar(schedule)))
+        plans.append(gated_from(read, loop_sidecar(loop)))
     assert check_regions(plans, program.assembly).exact
 
 

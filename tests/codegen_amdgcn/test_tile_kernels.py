@@ -12,17 +12,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from tests.codegen_amdgcn import tile_kernels as own
 from tests.codegen_amdgcn.tile_cases import made_for, random_arrays, try_kernel
 from tests.frontend.random_kernels import random_kernels
-from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
-from warploom.codegen.amdgcn.tile_ir.kernel import lower_kernel
-from warploom.codegen.amdgcn.tile_ir.layout import (
-    lane_axis,
-    linear_axis,
-    places,
-    register_axis,
-    vector_axes,
-)
-from warploom.codegen.amdgcn.tile_ir.machine import MI300X
-from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
+from warploom.codegen.amdgcn.tile_ir.printer import print_waves
+from warploom.compiler.amd_tiles import compile_tile_kernel
 from warploom.errors import BackendError, ConfigError
 from warploom.frontend import language as wl
 from warploom.frontend.simplify import simplify
@@ -41,6 +32,16 @@ from warploom.kernels import (
     split_k,
     swiglu,
 )
+from warploom.passes.amdgcn.kernel import lower_kernel
+from warploom.passes.amdgcn.layout import (
+    lane_axis,
+    linear_axis,
+    places,
+    register_axis,
+    vector_axes,
+)
+from warploom.passes.amdgcn.plan import TilePlan
+from warploom.targets.amdgcn import MI300X
 
 pytest.importorskip("llvmlite")
 
@@ -497,12 +498,12 @@ def test_loads_of_the_next_step_stand_before_the_products(program_of_gemm):
     kernel, _ = program_of_gemm
     plain = lower_kernel(TilePlan(kernel=simplify(kernel), extents={"m": 64, "n": 64, "k": 32}))
     ahead = lower_kernel(plain.plan, prefetch=True)
-    assert (plain.prefetched, ahead.prefetched) == (0, 2)
-    body = ahead.ir.partition("body")[2]
+    assert (plain.program.prefetched, ahead.program.prefetched) == (0, 2)
+    body = print_waves(ahead.program).ir.partition("body")[2]
     stored = body.index("store <8 x i16>")
     loaded = body.index("load <8 x i16>, ptr addrspace(1)")
     assert stored < loaded < body.index("@llvm.amdgcn.mfma")
-    plain_body = plain.ir.partition("body")[2]
+    plain_body = print_waves(plain.program).ir.partition("body")[2]
     assert plain_body.index("load <8 x i16>, ptr addrspace(1)") < plain_body.index("store <8")
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warploom.codegen.amdgcn.tile_ir import compile_tile_kernel
 from warploom.codegen.amdgcn.tile_ir.execute import execute
 from warploom.codegen.amdgcn.tile_ir.trial import ALLOWED, error_of, inner_error
+from warploom.compiler.amd_tiles import compile_tile_kernel
 from warploom.frontend.pointwise import rounded
 from warploom.ir.tile import Access, DType
 

@@ -191,7 +191,7 @@ def without(x: wl.In["n"], out: wl.Out["n"]):
 )
 def test_who_writes_instructions_says_that_an_assembler_is_needed(kernel, types, written):
     """LLVM's own objects hold none; empty ones, which only pin a value, need no assembler."""
-    lowered = kernel.compile(types, target="mi355x").program.lowered
+    lowered = kernel.compile(types, target="mi355x").program.code
     stands = [x for x in lowered.ir.splitlines() if ' asm "' in x and ' asm ""' not in x]
     assert lowered.written_out is bool(stands)
     assert lowered.written_out is written

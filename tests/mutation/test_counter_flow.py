@@ -12,11 +12,11 @@ from functools import cache
 
 import pytest
 
-from warploom.codegen.amdgcn.tile_ir.loop_schedule import schedule_kernel
-from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
 from warploom.frontend.simplify import simplify
 from warploom.ir.schedule_ops import KOffsetKind, OpRole
 from warploom.kernels.attention import attention
+from warploom.passes.amdgcn.loop_schedule import schedule_kernel
+from warploom.passes.amdgcn.plan import TilePlan
 from warploom.verify import Code, verify
 
 PHASES = ("prologue", "kernel", "epilogue")

@@ -37,7 +37,6 @@ from warploom.codegen import amdgcn as gfx950
 from warploom.codegen.amdgcn.emit import ReadyKernel, ready_kernel
 from warploom.codegen.amdgcn.hip import check_hip, find_hip_compiler, hip_source
 from warploom.codegen.amdgcn.tile import ElementType, element_type
-from warploom.codegen.amdgcn.tile_ir.machine import MI300X, MI355X, AmdMachine
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.errors import BackendError, ConfigError, GeometryError
 from warploom.ir import KernelShape
@@ -47,6 +46,7 @@ from warploom.ir.serialize import to_json
 from warploom.pipeline.compile import OnRace
 from warploom.pipeline.schedules.shipped import SCHEDULES
 from warploom.pipeline.sync.marks import SyncPolicy
+from warploom.targets.amdgcn import MI300X, MI355X, AmdMachine
 
 if TYPE_CHECKING:
     from warploom.runtime.mi355x import CompiledMi355x

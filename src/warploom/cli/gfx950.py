@@ -29,9 +29,9 @@ from warploom.codegen.amdgcn.emulate import (
 )
 from warploom.codegen.amdgcn.isa_check.regions import check_regions
 from warploom.codegen.amdgcn.sidecar import plan_of_sidecar
-from warploom.codegen.amdgcn.tile_ir import is_tile_sidecar
+from warploom.codegen.amdgcn.tile_ir.code import is_tile_sidecar
 from warploom.codegen.amdgcn.tile_ir.execute import ExecutionError
-from warploom.codegen.amdgcn.tile_ir.loop_schedule import gated_from
+from warploom.codegen.amdgcn.tile_ir.gate import gated_from
 from warploom.codegen.amdgcn.tile_ir.trial import PADDING, compare, random_case
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.codegen.amdgcn.trial import try_product

@@ -92,9 +92,9 @@ def for_chip(
     source: str, request: Request, shape: str | None, settings: Sequence[str], chip: str
 ) -> tuple[NamedKernel, CompiledMi355x, Case]:
     """A tile kernel compiled for an AMD chip, and random inputs of the sizes that are said."""
-    from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
     from warploom.codegen.amdgcn.tile_ir.trial import random_case
     from warploom.runtime.mi355x import CompiledMi355x
+    from warploom.targets.amdgcn import MACHINES
 
     named = kernel_of_spec(source, str(request.dtype or "bf16"))
     if named is None or chip not in MACHINES:

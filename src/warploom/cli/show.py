@@ -107,8 +107,8 @@ def _on_amd(
     source: str, request: Request, after: str | None, folder: Path | None, details: bool
 ) -> Answer | None:
     """A tile kernel on an AMD chip; None for other targets and sources."""
-    from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
     from warploom.runtime.mi355x import CompiledMi355x
+    from warploom.targets.amdgcn import MACHINES
 
     machine = MACHINES.get(str(request.target))
     if machine is None:

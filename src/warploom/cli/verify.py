@@ -165,9 +165,9 @@ def _on_amd(
 ) -> Iterator[tuple[FileVerdict, Document | None]]:
     """The schedules of pipelined loops, and what the machine code computes."""
     from warploom.cli.kernels import tile_extents
-    from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
     from warploom.interp.module_report import ModuleReport
     from warploom.runtime.mi355x import CompiledMi355x
+    from warploom.targets.amdgcn import MACHINES
 
     made = CompiledMi355x(named.compiled.kernel, tile_extents(named, tile), MACHINES[chip])
     for n, document in enumerate(made.documents, 1):

@@ -13,9 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from warploom.codegen.amdgcn.tile_ir.loop_schedule import LoopSchedule, pipelined_plans, unit_table
-from warploom.codegen.amdgcn.tile_ir.machine import MACHINES, AmdMachine
-from warploom.codegen.amdgcn.tile_ir.program import (
+from warploom.compiler.amd_tiles import (
     TileProgram,
     compile_scheduled,
     compile_tile_kernel,
@@ -25,8 +23,10 @@ from warploom.compiler.pass_list import schema_of
 from warploom.errors import ConfigError, DocumentError, VerificationError
 from warploom.frontend.simplify import simplify
 from warploom.ir import ScheduleDocument, read_schedule, write_schedule
-from warploom.ir.serialize import kernel_from_json, kernel_to_json
+from warploom.ir.serialize import kernel_from_json, kernel_to_json, to_json
 from warploom.ir.tile import Kernel
+from warploom.passes.amdgcn.loop_schedule import LoopSchedule, pipelined_plans, unit_table
+from warploom.targets.amdgcn import MACHINES, AmdMachine
 from warploom.verify import verify
 from warploom.viz.listing import listing_text, sections
 
@@ -130,7 +130,8 @@ LOOP_PASSES = (
     Pass("verify", _of_loops(lambda s: str(verify(s.document))), "races, dataflow: every timing"),
 )
 CODE_PASSES = (
-    Pass("lower", lambda made: made.program().lowered.ir, "LLVM IR, every instruction pinned"),
+    Pass("module", lambda made: str(made.program().module), "the program of the waves"),
+    Pass("lower", lambda made: made.program().code.ir, "LLVM IR, every instruction pinned"),
     Pass("codegen", _code, "gfx950 assembly"),
     Pass("gate", _gate, "code against schedule: order, waits, registers, spills"),
 )
@@ -183,7 +184,8 @@ def dump(made: Made, folder: Path) -> str:
     for number, schedule in enumerate(program.schedules):
         text = write_schedule(schedule.document)
         (folder / f"schedule.loop{number}.json").write_text(text + "\n")
-    (folder / "kernel.json").write_text(kernel_to_json(program.kernel) + "\n")
+    (folder / "kernel.json").write_text(kernel_to_json(made.kernel) + "\n")
+    (folder / "module.json").write_text(to_json(program.module) + "\n")
     plan = program.plan
     state = {
         "schema": SCHEMA,
@@ -194,7 +196,7 @@ def dump(made: Made, folder: Path) -> str:
         "seconds": {p.name: round(spent[p.name], 6) for p in shown},
     }
     (folder / "passes.json").write_text(json.dumps(state, indent=1) + "\n")
-    inside = {"body", "sync", "verify"}  # of the pass 'order', which tries many
+    inside = {"body", "sync", "verify", "module"}  # of the passes that try many
     return "\n".join(
         f"{i:02}  {p.name:12} "
         + ("in order" if p.name in inside else f"{spent[p.name] * 1e3:9.2f} ms")

@@ -836,8 +836,8 @@ def _compile_amd(
     without: Collection[str],
 ) -> CompiledMi355x:
     """The same for a chip of AMD, whose lowering loads only here; ``ConfigError`` for others."""
-    from warploom.codegen.amdgcn.tile_ir.machine import MACHINES  # noqa: PLC0415
     from warploom.runtime.mi355x import CompiledMi355x, extents_of  # noqa: PLC0415
+    from warploom.targets.amdgcn import MACHINES  # noqa: PLC0415
     from warploom.targets.mi355x import Mi355x  # noqa: PLC0415
 
     machine = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))

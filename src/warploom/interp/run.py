@@ -18,6 +18,7 @@ from warploom.ir.operations import StepLoop
 from warploom.ir.threads import Merge, statements
 from warploom.ir.tile_schedule import SMS, expand
 from warploom.ir.types import DType
+from warploom.ir.waves import Merge as Combine, instructions
 
 if TYPE_CHECKING:
     from warploom.interp.threads import Stores
@@ -26,7 +27,7 @@ LEAST = -(2**31)
 BLOCK_ROWS = 16
 
 
-def run_module(  # noqa: C901 (one check after the other)
+def run_module(  # noqa: C901, PLR0912 (one check after the other)
     module: KernelModule,
     arrays: Mapping[str, Any],
     scalars: Mapping[str, float] | None = None,
@@ -55,9 +56,10 @@ def run_module(  # noqa: C901 (one check after the other)
         visits: of a listed tile schedule, the list of a launch with so many CTAs; else CTAs take
             tiles in turn.
         most: operations of all agents; ``TooLongError`` beyond.
-        observe: gets, of a thread program, who stored the elements of every output, and how many
-            statements were executed.
-        rows: of a thread program, whether rows of all tensors begin at whole vectors, or of none.
+        observe: gets, of a program of threads or waves, who stored the elements of every output,
+            and how many statements were executed.
+        rows: of a program of threads or waves, whether rows of all tensors begin at whole vectors,
+            or of none.
     """
     memory, lengths = bind(module, arrays, sizes or {})
     for tensor in module.tensors:
@@ -83,6 +85,13 @@ def run_module(  # noqa: C901 (one check after the other)
                 fix="pad that axis with zeros",
             )
     grid = evaluate(module.launch.grid, {**values, SMS: sms})
+    if module.program is not None:
+        from warploom.interp.waves import run_waves  # noqa: PLC0415 (one dialect at a time)
+
+        found, waves = run_waves(module, memory, lengths, given, scheduler, grid, rows=rows)
+        if observe is not None:
+            observe(waves, scheduler.taken)
+        return found
     if module.threads is not None:
         from warploom.interp.threads import run_threads  # noqa: PLC0415 (one form at a time)
 
@@ -151,6 +160,9 @@ def _added(module: KernelModule) -> set[str]:
     """Tensors that the kernel adds to."""
     maps = {m.name: m.tensor for m in module.maps}
     found: set[str] = set()
+    if module.program is not None:
+        every = instructions(module.program.body)
+        found |= {x.tensor for x in every if isinstance(x, Combine)}
     if module.threads is not None:
         found |= {s.tensor for s in statements(module.threads.body) if isinstance(s, Merge)}
     for role in module.roles:

@@ -16,6 +16,7 @@ from warploom.ir.module import (
 from warploom.ir.operation_table import OPERATIONS, text
 from warploom.ir.operations import Statement, StepLoop
 from warploom.ir.thread_listing import thread_lines
+from warploom.ir.wave_listing import wave_lines
 
 
 def listing(module: KernelModule) -> str:
@@ -45,6 +46,7 @@ def _lines(module: KernelModule) -> Iterator[str]:
     for role in module.roles:
         yield from _role(module, role)
     yield from thread_lines(module)
+    yield from wave_lines(module)
 
 
 def _tensor(t: TensorArg) -> str:

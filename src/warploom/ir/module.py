@@ -20,6 +20,7 @@ from warploom.ir.threads import ThreadProgram
 from warploom.ir.tile import Kernel
 from warploom.ir.tile_schedule import Let, TileSchedule
 from warploom.ir.types import Axis, DType
+from warploom.ir.waves import WaveProgram
 
 
 class Outside(StrEnum):
@@ -311,8 +312,8 @@ class BuildRequest:
 class KernelModule:
     """A kernel for one configuration on one target.
 
-    Its programs are those of ``roles``; or ``threads``, the one program of all threads of a block,
-    which such a module has alone.
+    Its programs are those of ``roles``; or ``threads``, the one program of all threads of a block;
+    or ``program``, that of all waves of a workgroup. A module has one of them alone.
     """
 
     name: str
@@ -339,6 +340,7 @@ class KernelModule:
     earlier: tuple[LoopFacts, ...] = ()
     request: BuildRequest | None = None
     threads: ThreadProgram | None = None
+    program: WaveProgram | None = None
 
     def __repr__(self) -> str:
         return f"<KernelModule {self.name} on {self.target}>"

@@ -3,9 +3,8 @@
 Readers follow the type hints of the frozen dataclasses, so a field is described once. A value of a
 union carries its class under ``is``. Expressions are short lists: ``["+", a, b]``,
 ``["?", condition, a, b]``, ``["call", function, a]``, ``["at", tensor, i, j]``, ``["size", "m"]``;
-a number is itself. Terms of
-thread programs are lists of their class and fields. Every error is a ``DocumentError`` that names
-the path of what is wrong.
+a number is itself. Terms of thread programs, and instructions of waves, are lists of their class
+and fields. Every error is a ``DocumentError`` that names the path of what is wrong.
 """
 
 from __future__ import annotations
@@ -26,6 +25,8 @@ from warploom.ir.records import MAX_INT, MAX_LIST, kind_of, mapping
 from warploom.ir.thread_checks import check_threads
 from warploom.ir.threads import TERMS, Term
 from warploom.ir.tile import Kernel
+from warploom.ir.wave_checks import check_waves
+from warploom.ir.waves import INSTRUCTIONS, Instruction
 
 # ruff: noqa: ANN401  # the form is read off type hints, so values pass through untyped
 
@@ -34,6 +35,7 @@ DEEPEST_TERM = 300  # a chain of elementwise functions that is one term
 DEEPEST = 200  # nested expressions; deeper ones are refused instead of overflowing the stack
 _EXPRESSIONS = (Const, Sym, Binary, Select, Apply, Element)
 _TERMS: dict[str, type[Term]] = {cls.__name__: cls for cls in TERMS}
+_INSTRUCTIONS: dict[str, Any] = {cls.__name__: cls for cls in INSTRUCTIONS}
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -50,6 +52,7 @@ def from_json(text: str | bytes) -> KernelModule:
     except RecursionError:
         raise DocumentError("statements nested too deeply", path="$.module") from None
     check_threads(module)
+    check_waves(module)
     return module
 
 
@@ -85,7 +88,7 @@ def kernel_from_json(text: str | bytes) -> Kernel:
 def _plain(value: Any) -> Any:  # noqa: PLR0911 (one line a kind of value)
     if isinstance(value, _EXPRESSIONS):
         return _plain_expression(value)
-    if isinstance(value, Term):
+    if isinstance(value, Term | Instruction):
         own = [_plain(getattr(value, f.name)) for f in fields(value)]  # type: ignore[arg-type]
         return [type(value).__name__, *own]
     if isinstance(value, Enum):
@@ -165,6 +168,8 @@ def _reader(kind: Any) -> Reader:  # noqa: C901, PLR0911 (one line a kind of typ
         return _union_reader(get_args(kind))
     if kind is Term:
         return _term
+    if kind is Instruction:
+        return _instruction
     if kind in _EXPRESSIONS:
         return lambda data, path: _expression_of(kind, data, path)
     if isinstance(kind, type) and is_dataclass(kind):
@@ -196,7 +201,7 @@ def _record(cls: Any, data: Any, path: str) -> Any:
     return cls(**{n: r(found[n], f"{path}.{n}") for n, r in readers.items() if n in found})
 
 
-def _union_reader(options: tuple[Any, ...]) -> Reader:
+def _union_reader(options: tuple[Any, ...]) -> Reader:  # noqa: C901 (one line a kind)
     records: list[Any] = [o for o in options if is_dataclass(o) and o not in _EXPRESSIONS]
     classes = {o.__name__: o for o in records}
     expressions = any(o in _EXPRESSIONS for o in options)
@@ -222,6 +227,8 @@ def _union_reader(options: tuple[Any, ...]) -> Reader:
                     fix=f"known: {known}",
                 )
             return _record(classes[name], data, path)
+        if str in plain and isinstance(data, str) and data.startswith("%"):
+            return _str(data, path)
         if set(plain) >= {float, int, bool}:
             return data if isinstance(data, bool | int) else _number(data, path)
         if len(plain) == 1:
@@ -320,6 +327,22 @@ def _term_fields(cls: Any) -> tuple[Reader | None, ...]:
         else:
             found.append(_reader(kind))
     return tuple(found)
+
+
+def _instruction(data: Any, path: str) -> Instruction:
+    if not isinstance(data, list) or not data or data[0] not in _INSTRUCTIONS:
+        raise DocumentError(
+            "expected an instruction", path=path, fix=f"one of {', '.join(_INSTRUCTIONS)}"
+        )
+    cls = _INSTRUCTIONS[data[0]]
+    readers, _, _ = _shape(cls)
+    if len(data) != len(readers) + 1:
+        raise DocumentError(
+            f"{data[0]} with {len(data) - 1} fields", path=path, fix=f"{', '.join(readers)}"
+        )
+    pairs = zip(readers.items(), data[1:], strict=True)
+    found: Instruction = cls(**{n: r(value, f"{path}.{n}") for (n, r), value in pairs})
+    return found
 
 
 def _optional(data: Any, path: str) -> Any:

@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from warploom.codegen.amdgcn.tile_ir.machine import MACHINES
 from warploom.errors import ConfigError, KernelCallError
 from warploom.frontend.tile_kernel import TileKernel
 from warploom.kernels import conv2d as conv_kernels, split_k as split_kernels
 from warploom.runtime.mi355x import CompiledMi355x, extents_of
+from warploom.targets.amdgcn import MACHINES
 
 Pins = Mapping[str, int]
 

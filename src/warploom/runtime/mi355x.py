@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.check.amdgcn import check_amdgcn
-from warploom.codegen.amdgcn.tile_ir import TileProgram, compile_tile_kernel, grid_of
+from warploom.codegen.amdgcn.tile_ir.code import grid_of
 from warploom.codegen.amdgcn.tile_ir.execute import (
     Executed,
     NotExecutedError,
@@ -28,11 +28,11 @@ from warploom.codegen.amdgcn.tile_ir.execute import (
     shape_of,
 )
 from warploom.codegen.amdgcn.tile_ir.host import host_source
-from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME
-from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
+from warploom.codegen.amdgcn.tile_ir.printer import KERNEL_NAME
 from warploom.codegen.amdgcn.tile_ir.values import ValuesReport, verify_values
 from warploom.codegen.amdgcn.toolchain import find_linker, link_code_object
 from warploom.compiler import amd_pass_list
+from warploom.compiler.amd_tiles import TileProgram, compile_tile_kernel
 from warploom.compiler.compile_cache import verdict_of
 from warploom.compiler.rich import scheduled_html
 from warploom.errors import BackendError, ConfigError, KernelCallError
@@ -44,6 +44,7 @@ from warploom.ir.tile import Access, DType, Kernel, Store, walk
 from warploom.report import CodeReport
 from warploom.runtime.hip import HipKernel
 from warploom.runtime.tensors import ROCM_DEVICES, TensorView, allocator, stream_of, view_of
+from warploom.targets.amdgcn import MI355X, AmdMachine
 from warploom.verify import Report, verify
 
 SIMDS = 4  # of a CU, and what each of them holds
@@ -184,7 +185,7 @@ class CompiledMi355x:
     @property
     def llvm_ir(self) -> str:
         """What LLVM compiled."""
-        return self.program.lowered.ir
+        return self.program.code.ir
 
     @cached_property
     def sidecar(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from warploom.check.launch import Param
 from warploom.codegen.amdgcn.tile_ir.execute import launch_of, outputs_of
-from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME
+from warploom.codegen.amdgcn.tile_ir.printer import KERNEL_NAME
 from warploom.codegen.amdgcn.tile_ir.trial import Case, errors_of, random_case
 from warploom.errors import BackendError, ConfigError
 from warploom.ir.tile import Access

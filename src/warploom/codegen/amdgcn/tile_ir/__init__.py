@@ -1,10 +1,1 @@
-"""Any tile kernel on gfx950: tile IR to LLVM IR, one lowering for all of them."""
-
-from warploom.codegen.amdgcn.tile_ir.program import (
-    TileProgram,
-    compile_tile_kernel,
-    grid_of,
-    is_tile_sidecar,
-)
-
-__all__ = ["TileProgram", "compile_tile_kernel", "grid_of", "is_tile_sidecar"]
+"""Wave programs of tile kernels as LLVM IR, and launches of their machine code on the CPU."""

@@ -22,7 +22,7 @@ from warploom.check.amdgcn.machine import Machine, Settings
 from warploom.check.amdgcn.reader import read_kernel
 from warploom.check.formats import SIZES, decode, encode
 from warploom.check.launch import Launch, Param, Tensor
-from warploom.codegen.amdgcn.tile_ir.program import grid_of
+from warploom.codegen.amdgcn.tile_ir.code import grid_of
 from warploom.errors import CheckError, ConfigError, WarploomError
 
 _KINDS = {"bool": "u8"}

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from warploom.codegen.amdgcn.lower import pointwise as common
 from warploom.codegen.amdgcn.lower.pointwise import IrText, constant
-from warploom.codegen.amdgcn.tile_ir.errors import refuse
-from warploom.ir.tile import DType, Fn, Pointwise
+from warploom.ir.tile import DType, Fn, Inline
 
 PAIRED = {Fn.ADD: "fadd", Fn.SUB: "fsub", Fn.MUL: "fmul"}  # two at once
 WHOLE = (DType.I32, DType.I8, DType.I4)
@@ -158,17 +157,8 @@ def pointwise(text: IrText, fn: Fn, args: list[str], kinds: list[DType], result:
     return convert(text, made, DType.I32, result) if result in _RANGE else made
 
 
-def inline(text: IrText, op: Pointwise, args: list[str], kinds: list[DType]) -> str:
+def inline(text: IrText, code: Inline, args: list[str], kinds: list[DType]) -> str:
     """A function of elements that its author wrote: inline assembly."""
-    code = op.code
-    assert code is not None
-    if not code.amdgcn:
-        refuse(
-            op.result.line,
-            f"inline function '{code.name}' without code for it",
-            why="it is written for other targets alone",
-            fix='@wl.inline(ptx="...", amdgcn="v_exp_f32 {out}, {x}")',
-        )
     wanted = [kind for _, kind in code.params]
     same = [convert(text, a, k, w) for a, k, w in zip(args, kinds, wanted, strict=True)]
     places = {"out": "$0"} | {n: f"${i + 1}" for i, (n, _) in enumerate(code.params)}

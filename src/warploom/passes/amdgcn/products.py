@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warploom.codegen.amdgcn.tile_ir.errors import refuse
-from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, Layout, places, run_of
-from warploom.codegen.amdgcn.tile_ir.machine import MatrixInstruction
-from warploom.codegen.amdgcn.tile_ir.numbers import memory_type, narrow, narrow_vector
-from warploom.codegen.amdgcn.tile_ir.plan import contracted
-from warploom.codegen.amdgcn.tile_ir.state import Fragment, Region, packed
 from warploom.ir import tile as ir
 from warploom.ir.tile import DType
+from warploom.ir.waves import Kind, Operand, Word, WriteLds
+from warploom.passes.amdgcn.errors import refuse
+from warploom.passes.amdgcn.layout import LANES, MFMA, Layout, places, run_of
+from warploom.passes.amdgcn.numbers import memory_word
+from warploom.passes.amdgcn.plan import contracted
+from warploom.passes.amdgcn.state import Fragment, Region, packed
+from warploom.targets.amdgcn import MatrixInstruction
 
 if TYPE_CHECKING:
-    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
+    from warploom.passes.amdgcn.lowering import Lowering
 
 PAD = 16
 CROWDED = 96  # accumulators of a lane from which on registers are scarce
@@ -39,19 +40,15 @@ def dot(low: Lowering, op: ir.Dot) -> Fragment:
     size = plan.values[op.a].dtype.bits // 8
     chunk = matrix.k * size // (LANES // MFMA) // matrix.reads
     rows = {lane: lanes, register: registers}
-    reads: dict[tuple[str, int, int], str] = {}
+    reads: dict[tuple[str, int, int], Operand] = {}
 
     def piece(var: str, offset: int) -> str:
         region = operands[var]
         lanes_at = low.operand_base(region.pitch, chunk, rows[var])
-        place = low.text.value(
-            f"getelementptr i8, ptr addrspace(3) {low.state.lds(region, str(offset))}, "
-            f"i32 {lanes_at}"
-        )
-        kind = matrix.operand if matrix.reads == 1 else "<4 x i32>"
-        return low.text.value(f"load {kind}, ptr addrspace(3) {place}, align {chunk}")
+        kind = matrix.operand if matrix.reads == 1 else Kind(Word.I32, 4)
+        return low.text.read(kind, lanes_at, region.start + offset, chunk)
 
-    def read(var: str, tile: int, step: int) -> str:
+    def read(var: str, tile: int, step: int) -> Operand:
         key = (var, tile, step)
         if key not in reads:
             first = tile * MFMA * operands[var].pitch + step * matrix.k * size
@@ -61,21 +58,17 @@ def dot(low: Lowering, op: ir.Dot) -> Fragment:
         return reads[key]
 
     tiles = [(i, j) for i in range(lanes.count) for j in range(registers.count // 4)]
-    sums: dict[tuple[int, int], str] = {}
+    sums: dict[tuple[int, int], Operand] = {}
     for i, j in tiles:
         at = i * registers.count + 4 * j
-        sums[i, j] = "zeroinitializer" if start is None else low.vector(start, at, 4)
-    kind = matrix.cast or matrix.operand
+        sums[i, j] = 0 if start is None else low.vector(start, at, 4)
     crowded = len(tiles) * 4 >= CROWDED
     for step in range(plan.padded[k] // matrix.k):
         for i, j in tiles:
             left, right = read(register, j, step), read(lane, i, step)
-            sums[i, j] = low.text.value(
-                f"call <4 x float> @{matrix.intrinsic}({kind} {left}, {kind} {right}, "
-                f"<4 x float> {sums[i, j]}, {matrix.last})"
-            )
+            sums[i, j] = low.text.multiply(matrix.op, left, right, sums[i, j])
         if crowded:  # operands of later steps are read then, and not all at once
-            low.text.add("call void @llvm.amdgcn.sched.barrier(i32 0)")
+            low.text.pin()
     if low.state.reuse:
         for v in (lane, register):
             low.drop_operand(sides[v], k)
@@ -84,15 +77,13 @@ def dot(low: Lowering, op: ir.Dot) -> Fragment:
 
 
 def _joined(low: Lowering, matrix: MatrixInstruction, names: list[str]) -> str:
-    """An operand of its pieces, in the type that the call takes."""
+    """An operand of its pieces, in the type that the instruction takes."""
     made = names[0]
     if matrix.reads == 2:
-        made = low.text.value(
-            f"shufflevector <4 x i32> {names[0]}, <4 x i32> {names[1]}, "
-            "<8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>"
-        )
-    if matrix.cast:
-        made = low.text.value(f"bitcast {matrix.operand} {made} to {matrix.cast}")
+        four = Kind(Word.I32, 4)
+        made = low.text.joined(names[0], names[1], four, four)
+    if matrix.cast is not None:
+        made = low.text.cast(made, matrix.operand, matrix.cast)
     return made
 
 
@@ -136,29 +127,24 @@ def operand(low: Lowering, name: str, row: str, k: str) -> Region:
     run = min(run, 16 // size)
     every = places(layout)
     at_lane = low.lds_base(layout, {row: pitch, k: size})
-    kind = memory_type(dtype)
+    kind = Kind(memory_word(dtype), run)
     for start in range(0, len(every), run):
-        form = kind if run == 1 else f"<{run} x {kind}>"
         made = None if masked else low.stored_vector(frag, start, run, dtype)
         if made is None:
             values = [_zeroed(low, frag, start + i, k, layout, masked=masked) for i in range(run)]
-            made = (
-                narrow(text, values[0], dtype) if run == 1 else narrow_vector(text, values, dtype)
-            )
+            made = text.encode(values[0], dtype) if run == 1 else text.encode_all(values, dtype)
         offset = sum(
             m.offsets[i] * (pitch if v == row else size)
             for (v, m), i in zip(layout, every[start], strict=True)
         )
-        place = text.value(
-            f"getelementptr i8, ptr addrspace(3) {low.state.lds(region, str(offset))}, "
-            f"i32 {at_lane}"
-        )
-        text.add(f"store {form} {made}, ptr addrspace(3) {place}, align {size * run}")
+        text.add(WriteLds(made, kind, at_lane, region.start + offset, size * run))
     low.state.keep(("operand", name, k), region)
     return region
 
 
-def _zeroed(low: Lowering, frag: Fragment, i: int, k: str, layout: Layout, *, masked: bool) -> str:
+def _zeroed(
+    low: Lowering, frag: Fragment, i: int, k: str, layout: Layout, *, masked: bool
+) -> Operand:
     value = low.element(frag, i)
     if not masked:
         return value
@@ -166,7 +152,7 @@ def _zeroed(low: Lowering, frag: Fragment, i: int, k: str, layout: Layout, *, ma
     test = low.in_span(k, layout[where][1], places(layout)[i][where])
     if test is None:
         return value
-    return low.text.value(f"select i1 {test}, float {value}, float 0.0")
+    return low.text.select(test, Word.F32, value, 0.0)
 
 
 def _masked_by_load(low: Lowering, name: str, k: str) -> bool:

@@ -10,8 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from warploom.codegen.amdgcn.tile_ir.errors import refuse
-from warploom.codegen.amdgcn.tile_ir.layout import (
+from warploom.errors import WarploomError
+from warploom.ir import tile as ir
+from warploom.ir.tile import Kernel, Op, Value, Walk, is_number, operands, results, walk
+from warploom.passes.amdgcn.errors import refuse
+from warploom.passes.amdgcn.layout import (
     LANES,
     MFMA,
     AxisMap,
@@ -21,13 +24,10 @@ from warploom.codegen.amdgcn.tile_ir.layout import (
     register_axis,
     vector_axes,
 )
-from warploom.codegen.amdgcn.tile_ir.machine import MI355X, AmdMachine
-from warploom.errors import WarploomError
-from warploom.ir import tile as ir
-from warploom.ir.tile import Kernel, Op, Value, Walk, is_number, operands, results, walk
 from warploom.passes.body import body_of
 from warploom.passes.fuse import fuse
 from warploom.passes.loop_bounds import Cut, cut_of
+from warploom.targets.amdgcn import MI355X, AmdMachine
 
 WIDE = 128  # bits of the widest memory access of a lane
 ROWS, COLUMNS, STEPS = 128, 128, 64

@@ -16,17 +16,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from warploom.codegen.amdgcn.tile_ir.errors import refuse
-from warploom.codegen.amdgcn.tile_ir.layout import Layout, places, run_of
-from warploom.codegen.amdgcn.tile_ir.machine import HALVES
-from warploom.codegen.amdgcn.tile_ir.numbers import memory_type, narrow, narrow_vector
-from warploom.codegen.amdgcn.tile_ir.plan import WIDE
-from warploom.codegen.amdgcn.tile_ir.state import Fragment, packed, scalars
 from warploom.ir import tile as ir
 from warploom.ir.tile import DType, Fn, Line, Tensor
+from warploom.ir.waves import IsNumber, Kind, Merge, Merging, Operand, Round, Store, Word
+from warploom.passes.amdgcn.errors import refuse
+from warploom.passes.amdgcn.layout import Layout, places, run_of
+from warploom.passes.amdgcn.numbers import memory_word
+from warploom.passes.amdgcn.plan import WIDE
+from warploom.passes.amdgcn.state import Fragment, packed, scalars
+from warploom.targets.amdgcn import HALVES
 
 if TYPE_CHECKING:
-    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
+    from warploom.passes.amdgcn.lowering import Lowering
 
 
 @dataclass(slots=True)
@@ -36,8 +37,8 @@ class Axis:
     ``register``: the place of the axis in the layout, None where one index serves all elements.
     """
 
-    offset: Callable[[tuple[int, ...]], str]
-    inside: Callable[[tuple[int, ...]], str | None]
+    offset: Callable[[tuple[int, ...]], Operand]
+    inside: Callable[[tuple[int, ...]], Operand]
     keys: Callable[[tuple[int, ...]], tuple[int, ...]] = field(default=lambda at: at)
 
 
@@ -89,18 +90,18 @@ class Access:
         where = [self.variables.index(v) for v, _ in part]
         numbers = {p: n for n, p in enumerate(places(part))}
 
-        def chosen(at: tuple[int, ...]) -> str:
+        def chosen(at: tuple[int, ...]) -> Operand:
             return low.element(values, numbers[tuple(at[w] for w in where)])
 
-        def inside(at: tuple[int, ...]) -> str | None:
+        def inside(at: tuple[int, ...]) -> Operand:
             return low.below(chosen(at), size)
 
-        def offset_of(at: tuple[int, ...]) -> str:
+        def offset_of(at: tuple[int, ...]) -> Operand:
             return low.scaled(chosen(at), stride)
 
         return Axis(offset_of, inside)
 
-    def _walked(self, i: int, var: str, stride: str) -> Axis:
+    def _walked(self, i: int, var: str, stride: Operand) -> Axis:
         low, axis = self.low, self.tensor.axes[i]
         where = self.variables.index(var)
         along = self.layout[where][1]
@@ -108,39 +109,39 @@ class Access:
         span = low.spans[var]
         size = None if same else low.axis_size(self.tensor, i)
 
-        def inside(at: tuple[int, ...]) -> str | None:
+        def inside(at: tuple[int, ...]) -> Operand:
             test = low.in_span(var, along, at[where])
             if size is None:
                 return test
             index = low.floor_div(low.index(var, along, at[where]), axis.per)
             return low.both(test, low.below(index, size))
 
-        def offset(at: tuple[int, ...]) -> str:
+        def offset(at: tuple[int, ...]) -> Operand:
             if axis.per > 1:
                 index = low.floor_div(low.index(var, along, at[where]), axis.per)
                 return low.scaled(index, stride)
             first = low.scaled(span.position, stride)
             lanes = low.entry_scaled(low.base(along), stride)
-            more = low.entry_scaled(str(along.offsets[at[where]]), stride)
+            more = low.entry_scaled(along.offsets[at[where]], stride)
             return low.sum64(low.sum64(first, more), lanes)
 
         return Axis(offset, inside)
 
-    def offset(self, at: tuple[int, ...]) -> str:
+    def offset(self, at: tuple[int, ...]) -> Operand:
         """Elements from the tensor's first."""
-        total = "0"
+        total: Operand = 0
         for axis in self.axes:
             total = self.low.sum64(total, axis.offset(at))
         return total
 
-    def inside(self, at: tuple[int, ...]) -> str | None:
+    def inside(self, at: tuple[int, ...]) -> Operand:
         """Whether the element exists; None where it always does."""
-        test: str | None = None
+        test: Operand = None
         for axis in self.axes:
             test = self.low.both(test, axis.inside(at))
         return test
 
-    def counts(self, at: tuple[int, ...]) -> str | None:
+    def counts(self, at: tuple[int, ...]) -> Operand:
         """Whether the element exists and its variables have it: rows past the end of a tile have
         no index of their own.
         """
@@ -149,23 +150,20 @@ class Access:
             test = self.low.both(test, self.low.in_span(var, along, register))
         return test
 
-    def pointer(self, offset: str) -> str:
+    def pointer(self, offset: Operand) -> str:
         """The address of an element."""
-        text, base = self.low.text, self.low.pointer(self.tensor.name)
-        bits = (self.size - 1).bit_length()
-        scaled = offset if not bits else text.value(f"shl i64 {offset}, {bits}")
-        return text.value(f"getelementptr i8, ptr addrspace(1) {base}, i64 {scaled}")
+        return self.low.text.address(self.tensor.name, offset, (self.size - 1).bit_length())
 
-    def wide(self) -> str:
+    def wide(self) -> Operand:
         """Whether runs are whole and aligned (a truth for the whole workgroup)."""
         low = self.low
         assert self.last is not None
         span, piece = low.spans[self.last], self.piece
         aligned = low.aligned(self.tensor, piece * self.size)
-        odd = low.text.value(f"or i32 {span.limit}, {span.position}")
-        odd = low.text.value(f"and i32 {odd}, {piece - 1}")
-        whole = low.text.value(f"icmp eq i32 {odd}, 0")
-        return low.text.value(f"and i1 {aligned}, {whole}")
+        odd = low.text.integer("or", span.limit, span.position)
+        odd = low.text.integer("and", odd, piece - 1)
+        whole = low.text.compare("eq", odd, 0)
+        return low.text.truth("and", aligned, whole)
 
 
 def load(low: Lowering, op: ir.Load, layout: Layout) -> Fragment:
@@ -176,30 +174,27 @@ def load(low: Lowering, op: ir.Load, layout: Layout) -> Fragment:
     end = None if op.end is None else low.element(low.get(op.end, ()), 0)
     every = places(layout)
 
-    def exists(at: tuple[int, ...]) -> str | None:
+    def exists(at: tuple[int, ...]) -> Operand:
         test = access.inside(at)
         if end is None:
             return test
         rows = op.result.vars[0]
         where = access.variables.index(rows)
         index = low.index(rows, layout[where][1], at[where])
-        return low.both(test, low.text.value(f"icmp slt i32 {index}, {end}"))
+        return low.both(test, low.text.compare("slt", index, end))
 
-    kind = memory_type(tensor.dtype)
+    word = memory_word(tensor.dtype)
 
     def piece_at(at: tuple[int, ...], count: int) -> str:
-        form = kind if count == 1 else f"<{count} x {kind}>"
+        kind = Kind(word, count)
         test, offset = exists(at), access.offset(at)
         if test is not None:
-            offset = low.text.value(f"select i1 {test}, i64 {offset}, i64 0")
+            offset = low.text.select(test, Word.I64, offset, 0)
         place = access.pointer(offset)
-        value = low.text.value(
-            f"load {form}, ptr addrspace(1) {place}, align {access.size * count}"
-        )
+        value = low.text.load(kind, tensor.name, place, access.size * count)
         if test is None:
             return value
-        none = "zeroinitializer" if count > 1 else ("0" if kind != "float" else "0.0")
-        return low.text.value(f"select i1 {test}, {form} {value}, {form} {none}")
+        return low.text.select(test, kind, value, 0)
 
     piece = access.piece
     if piece == 1:
@@ -208,19 +203,17 @@ def load(low: Lowering, op: ir.Load, layout: Layout) -> Fragment:
     starts = list(range(0, len(every), piece))
 
     def one_by_one(start: int) -> str:
-        made = "poison"
+        made: Operand = None
         for i in range(piece):
             bits = piece_at(every[start + i], 1)
-            made = low.text.value(
-                f"insertelement <{piece} x {kind}> {made}, {kind} {bits}, i32 {i}"
-            )
-        return made
+            made = low.text.insert(made, Kind(word, piece), bits, i)
+        return str(made)
 
     names = low.either(
         access.wide(),
         lambda: [piece_at(every[s], piece) for s in starts],
         lambda: [one_by_one(s) for s in starts],
-        f"<{piece} x {kind}>",
+        Kind(word, piece),
     )
     vectors = {s: (n, piece, tensor.dtype) for s, n in zip(starts, names, strict=True)}
     return packed(layout, tensor.dtype, vectors)
@@ -255,30 +248,25 @@ def _store(low: Lowering, op: ir.Store) -> None:
     if op.add:
         _add(low, op, access, frag, owner)
         return
-    kind = memory_type(tensor.dtype)
     source = value.dtype
 
-    def bits(start: int, count: int) -> str:
+    def bits(start: int, count: int) -> Operand:
         ready = low.stored_vector(frag, start, count, tensor.dtype)
         if ready is not None:
             return ready
         values = [low.as_type(low.element(frag, start + i), source, tensor.dtype)
                   for i in range(count)]  # fmt: skip
         if count == 1:
-            return narrow(low.text, values[0], tensor.dtype)
-        return narrow_vector(low.text, values, tensor.dtype)
+            return low.text.encode(values[0], tensor.dtype)
+        return low.text.encode_all(values, tensor.dtype)
 
     def write(start: int, count: int) -> None:
-        form = kind if count == 1 else f"<{count} x {kind}>"
+        kind = Kind(memory_word(tensor.dtype), count)
         made, at = bits(start, count), every[start]
         test = low.both(access.counts(at), owner)
         place = access.pointer(access.offset(at))
-        low.when(
-            test,
-            lambda: low.text.add(
-                f"store {form} {made}, ptr addrspace(1) {place}, align {access.size * count}"
-            ),
-        )
+        put = Store(tensor.name, place, made, kind, access.size * count)
+        low.when(test, lambda: low.text.add(put))
 
     def write_all(count: int) -> None:
         for start in range(0, len(every), count):
@@ -295,7 +283,7 @@ def _store(low: Lowering, op: ir.Store) -> None:
     )
 
 
-def wide_enough(low: Lowering, op: ir.Store, place: str) -> list[str]:
+def wide_enough(low: Lowering, op: ir.Store, place: Operand) -> list[Operand]:
     """What must hold (for the workgroup) for a whole tile to be stored in runs; ``place``: where
     it begins along the last axis.
     """
@@ -305,9 +293,9 @@ def wide_enough(low: Lowering, op: ir.Store, place: str) -> list[str]:
         return []
     piece = min(run, WIDE // tensor.dtype.bits)
     found = [low.aligned(tensor, piece * tensor.dtype.bits // 8)]
-    if place != "0":
-        odd = low.text.value(f"and i32 {place}, {piece - 1}")
-        found.append(low.text.value(f"icmp eq i32 {odd}, 0"))
+    if place != 0:
+        odd = low.text.integer("and", place, piece - 1)
+        found.append(low.text.compare("eq", odd, 0))
     return found
 
 
@@ -317,11 +305,10 @@ def store_piece(low: Lowering, op: ir.Store, frag: Fragment, pin: Callable[[], N
     ``pin`` is called before every store.
     """
     tensor, source = low.plan.kernel.tensor(op.tensor), low.plan.values[op.value].dtype
-    layout, kind = frag.layout, memory_type(tensor.dtype)
+    layout, word = frag.layout, memory_word(tensor.dtype)
     access = Access(low, tensor, op.at, layout, op.line)
     count = 1 if op.add else access.piece
     every = places(layout)
-    form = kind if count == 1 else f"<{count} x {kind}>"
     assert low.owner(layout) is None
     for start in range(0, len(every), count):
         assert access.counts(every[start]) is None
@@ -329,26 +316,17 @@ def store_piece(low: Lowering, op: ir.Store, frag: Fragment, pin: Callable[[], N
             low.as_type(low.element(frag, start + i), source, tensor.dtype) for i in range(count)
         ]
         made = (
-            narrow(low.text, values[0], tensor.dtype)
+            low.text.encode(values[0], tensor.dtype)
             if count == 1
-            else narrow_vector(low.text, values, tensor.dtype)
+            else low.text.encode_all(values, tensor.dtype)
         )
         place = access.pointer(access.offset(every[start]))
         pin()
         if op.add:
-            low.text.add(_added("fadd", place, kind, made))
+            low.text.add(Merge(Merging.FADD, tensor.name, place, made, word))
         else:
-            low.text.add(
-                f"store {form} {made}, ptr addrspace(1) {place}, align {access.size * count}"
-            )
-
-
-def _added(how: str, place: str, kind: str, value: str) -> str:
-    """An addition in memory whose old value nobody asks for."""
-    return (
-        f"atomicrmw {how} ptr addrspace(1) {place}, {kind} {value} "
-        'syncscope("agent") monotonic, !amdgpu.no.fine.grained.memory !7'
-    )
+            kind = Kind(word, count)
+            low.text.add(Store(tensor.name, place, made, kind, access.size * count))
 
 
 def _check_store(low: Lowering, op: ir.Store, variables: tuple[str, ...]) -> None:
@@ -372,33 +350,36 @@ def _check_store(low: Lowering, op: ir.Store, variables: tuple[str, ...]) -> Non
 
 # What is done to i32 in memory; to f32 without a sign, and with one: numbers with a sign are
 # ordered the other way round.
-_IN_MEMORY = {Fn.ADD: "add", Fn.MAX: "max", Fn.MIN: "min"}
-_SIGNED = {Fn.MAX: "umin", Fn.MIN: "umax"}
+_IN_MEMORY = {Fn.ADD: Merging.ADD, Fn.MAX: Merging.MAX, Fn.MIN: Merging.MIN}
+_SIGNED = {Fn.MAX: Merging.UMIN, Fn.MIN: Merging.UMAX}
 
 
-def _add(low: Lowering, op: ir.Store, access: Access, frag: Fragment, owner: str | None) -> None:
+def _add(low: Lowering, op: ir.Store, access: Access, frag: Fragment, owner: Operand) -> None:
     tensor = access.tensor
     halves = tensor.dtype in HALVES
     extreme = tensor.dtype is DType.F32 and op.fn is not Fn.ADD
-    what = "fadd" if tensor.dtype is not DType.I32 and not extreme else _IN_MEMORY[op.fn]
-    kind = "i32" if extreme else memory_type(tensor.dtype)
-    kind = HALVES[tensor.dtype][0] if halves else kind
+    what = Merging.FADD if tensor.dtype is not DType.I32 and not extreme else _IN_MEMORY[op.fn]
+    word = Word.I32 if extreme else memory_word(tensor.dtype)
+    word = HALVES[tensor.dtype] if halves else word
     source = low.plan.values[op.value].dtype
     for i, at in enumerate(places(access.layout)):
         value = low.as_type(low.element(frag, i), source, tensor.dtype)
         if halves:
-            value = low.text.value(f"fptrunc float {value} to {kind}")
+            name = low.text.name()
+            low.text.add(Round(name, value, word))
+            value = name
         test = low.both(access.counts(at), owner)
         place = access.pointer(access.offset(at))
 
-        def change(how: str, value: str, place: str = place) -> None:
-            low.text.add(_added(how, place, kind, value))
+        def change(how: Merging, value: Operand, place: str = place) -> None:
+            low.text.add(Merge(how, tensor.name, place, value, word))
 
         if not extreme:
             low.when(test, partial(change, what, value))
             continue
-        bits = low.text.value(f"bitcast float {value} to i32")
-        number = low.text.value(f"fcmp ord float {value}, {value}")
+        bits = low.text.cast(value, Kind(Word.F32), Kind(Word.I32))
+        number = low.text.name()
+        low.text.add(IsNumber(number, value))
         for how, sign in ((what, "sge"), (_SIGNED[op.fn], "slt")):
-            own = low.text.value(f"icmp {sign} i32 {bits}, 0")
+            own = low.text.compare(sign, bits, 0)
             low.when(low.both(test, low.both(number, own)), partial(change, how, bits))

@@ -1,4 +1,4 @@
-"""State of one lowering: IR, registers of values, LDS regions and the barriers they need.
+"""State of one lowering: program, registers of values, LDS regions and the barriers they need.
 
 Values are computed where they are asked for and kept for their scope: the body of a loop, or the
 kernel. What a loop's body asks of values outside it is found by lowering the body once for nothing,
@@ -10,15 +10,17 @@ or read that was written since. At the head of a loop both ways into it count.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
-from warploom.codegen.amdgcn.lower.pointwise import IrText
-from warploom.codegen.amdgcn.tile_ir.errors import BudgetError
-from warploom.codegen.amdgcn.tile_ir.layout import LANES, AxisMap, Layout, Part, count_of, owners
-from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
 from warploom.ir.tile import DType
+from warploom.ir.waves import LANE, TID, WAVE, Anew, Barrier, Integer, IntOp, Operand
+from warploom.passes.amdgcn.builder import Builder, Section as Placed
+from warploom.passes.amdgcn.errors import BudgetError
+from warploom.passes.amdgcn.layout import LANES, AxisMap, Layout, Part, count_of, owners
+from warploom.passes.amdgcn.plan import TilePlan
 
 LDS_ALIGN = 16
 
@@ -27,21 +29,23 @@ LDS_ALIGN = 16
 class Fragment:
     """A value in registers: single elements, or vectors of neighbours as they lie in memory.
 
-    ``vectors``: from an element's number on, so many elements of a memory type in one SSA value.
+    ``vectors``: from an element's number on, so many elements of a memory type in one register.
     """
 
     layout: Layout
     dtype: DType
-    elements: list[str | None]
-    vectors: dict[int, tuple[str, int, DType]] = field(default_factory=dict)
+    elements: list[Operand]
+    vectors: dict[int, tuple[Operand, int, DType]] = field(default_factory=dict)
 
 
-def scalars(layout: Layout, dtype: DType, names: list[str]) -> Fragment:
+def scalars(layout: Layout, dtype: DType, names: Sequence[Operand]) -> Fragment:
     """A fragment of single elements."""
     return Fragment(layout, dtype, list(names))
 
 
-def packed(layout: Layout, dtype: DType, vectors: dict[int, tuple[str, int, DType]]) -> Fragment:
+def packed(
+    layout: Layout, dtype: DType, vectors: dict[int, tuple[Operand, int, DType]]
+) -> Fragment:
     """A fragment of vectors."""
     return Fragment(layout, dtype, [None] * count_of(layout), vectors)
 
@@ -67,32 +71,25 @@ class Section:
     """
 
     number: int
-    text: IrText
-    kept: dict[Hashable, str]
-
-    @property
-    def marker(self) -> str:
-        """The line that stands for the section's instructions."""
-        return f"  ; section {self.number}"
+    text: Builder
+    kept: dict[Hashable, Operand]
 
     @property
     def lane(self) -> str:
         """The lane's number."""
-        return f"%lane{self.number or ''}"
+        return f"{LANE}{self.number or ''}"
 
     @property
     def tid(self) -> str:
         """The work item's number."""
-        return f"%tid{self.number or ''}"
+        return f"{TID}{self.number or ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
     """A place of a lowering."""
 
-    lines: int
-    block: str
-    labels: int
+    count: int
     touched: frozenset[Touched]
     live: list[tuple[Region, int]]
     barriers: int
@@ -101,13 +98,13 @@ class SavedState:
 
 
 class State:
-    """IR under construction and everything that is known about it at the present place."""
+    """The program under construction and everything that is known about it at the present place."""
 
     def __init__(self, plan: TilePlan, *, reuse: bool) -> None:
         self.plan = plan
         self.reuse = reuse
-        self.text = IrText()
-        self.section = Section(0, IrText(), {})
+        self.text = Builder()
+        self.section = Section(0, Builder("e0_"), {})
         self.sections = [self.section]
         self.scopes: list[dict[Hashable, object]] = [{}]
         self.demands: dict[tuple[object, ...], None] = {}
@@ -116,22 +113,20 @@ class State:
         self.touched: frozenset[Touched] = frozenset()
         self.live: list[tuple[Region, int]] = []
         self.peak = 0
-        self.labels = 0
         self.barriers = 0
-        self._names = 0
 
     def save(self) -> SavedState:
         """The present place, to come back to."""
         return SavedState(
-            len(self.text.lines), self.text.block, self.labels, self.touched, list(self.live),
-            self.barriers, dict(self.scopes[-1]), self.section,
+            len(self.text.body), self.touched, list(self.live), self.barriers,
+            dict(self.scopes[-1]), self.section,
         )  # fmt: skip
 
     def restore(self, saved: SavedState) -> None:
         """Forget everything since a place, but for what the entry block computes."""
-        del self.text.lines[saved.lines :]
-        self.text.block, self.labels, self.touched = saved.block, saved.labels, saved.touched
-        self.live, self.barriers, self.scopes[-1] = saved.live, saved.barriers, saved.scope
+        del self.text.body[saved.count :]
+        self.touched, self.live = saved.touched, saved.live
+        self.barriers, self.scopes[-1] = saved.barriers, saved.scope
         self.section = saved.section
 
     # Scopes.
@@ -153,42 +148,31 @@ class State:
         self.scopes.pop()
         self.live = [(r, d) for r, d in self.live if d < depth]
 
-    def new_label(self, name: str) -> str:
-        """A label that is used once."""
-        self.labels += 1
-        return f"{name}{self.labels}"
-
     # Values that depend on nothing but the lane, the wave and the arguments: computed at entry.
 
-    def at_entry(self, key: Hashable, instruction: str) -> str:
-        """An instruction of the entry block, emitted once."""
+    def at_entry(self, key: Hashable, op: str, a: Operand, b: Operand, bits: int = 32) -> Operand:
+        """Arithmetic that is done once, where the section stands."""
+        return self.once(key, lambda text: text.integer(op, a, b, bits))
+
+    def once(self, key: Hashable, make: Callable[[Builder], Operand]) -> Operand:
+        """What is computed once, where the section stands."""
         kept = self.section.kept
         if key not in kept:
-            self._names += 1
-            kept[key] = self.section.text.value(instruction, f"e{self._names}")
+            kept[key] = make(self.section.text)
         return kept[key]
 
     def new_section(self) -> None:
         """From here on compute anew what registers would otherwise hold since the entry."""
-        section = Section(len(self.sections), IrText(), {})
+        number = len(self.sections)
+        section = Section(number, Builder(f"e{number}_"), {})
         self.sections.append(section)
         self.section = section
-        self.text.add(f'{section.tid} = call i32 asm "", "=v,0"(i32 %tid)')
-        self.text.add(f"{section.lane} = and i32 {section.tid}, {LANES - 1}")
-        self.text.lines.append(section.marker)
+        self.text.add(Anew(section.tid, TID))
+        self.text.add(Integer(section.lane, IntOp.AND, 32, section.tid, LANES - 1))
+        self.text.add(Placed(section.text.body))
         for scope in self.scopes:
             for key in [k for k, v in scope.items() if not isinstance(v, Region)]:
                 del scope[key]
-
-    @property
-    def texts(self) -> list[IrText]:
-        """All that is written of the kernel."""
-        return [self.text, *(s.text for s in self.sections)]
-
-    def placed(self) -> list[str]:
-        """The lines of the kernel after its entry, with those of all sections in their places."""
-        inner = {s.marker: s.text.lines for s in self.sections}
-        return [line for own in self.text.lines for line in inner.get(own, [own])]
 
     @property
     def lane(self) -> str:
@@ -200,37 +184,37 @@ class State:
         """The work item's number at the present place."""
         return self.section.tid
 
-    def base(self, axis: AxisMap) -> str:
+    def base(self, axis: AxisMap) -> Operand:
         """A lane's first index along an axis."""
         parts = [
             self._part(name, part)
-            for name, part in ((self.lane, axis.lane), ("%wave", axis.wave))
+            for name, part in ((self.lane, axis.lane), (WAVE, axis.wave))
             if part[1] > 1 and part[2]
         ]
         if not parts:
-            return "0"
+            return 0
         if len(parts) == 1:
             return parts[0]
-        return self.at_entry(("base", *parts), f"add i32 {parts[0]}, {parts[1]}")
+        return self.at_entry(("base", *parts), "add", parts[0], parts[1])
 
-    def _part(self, name: str, part: Part) -> str:
+    def _part(self, name: Operand, part: Part) -> Operand:
         divisor, modulus, factor = part
         if divisor > 1:
-            name = self.at_entry(("div", name, divisor), f"udiv i32 {name}, {divisor}")
-        name = self.at_entry(("mod", name, modulus), f"urem i32 {name}, {modulus}")
-        return self.at_entry(("mul", name, factor), f"mul i32 {name}, {factor}")
+            name = self.at_entry(("div", name, divisor), "udiv", name, divisor)
+        name = self.at_entry(("mod", name, modulus), "urem", name, modulus)
+        return self.at_entry(("mul", name, factor), "mul", name, factor)
 
-    def owner(self, layout: Layout) -> str | None:
+    def owner(self, layout: Layout) -> Operand:
         """Whether a lane holds the first copy of its elements; None where there is one only."""
-        found: str | None = None
+        found: Operand = None
         for name, divisor, modulus in owners(layout, self.plan.waves):
-            place = self.lane if name == "lane" else f"%{name}"
+            place = self.lane if name == "lane" else WAVE
             part = self._part(place, (divisor, modulus, 1))
-            test = self.at_entry(("first", part), f"icmp eq i32 {part}, 0")
+            test = self.once(("first", part), partial(_is_none, part))
             found = (
                 test
                 if found is None
-                else self.at_entry(("and", found, test), f"and i1 {found}, {test}")
+                else self.at_entry(("and", found, test), "and", found, test, 1)
             )
         return found
 
@@ -273,16 +257,10 @@ class State:
 
     def barrier(self) -> None:
         """All waves of the workgroup, with what they wrote to LDS."""
-        self.text.add('fence syncscope("workgroup") release')
-        self.text.add("call void @llvm.amdgcn.s.barrier()")
-        self.text.add('fence syncscope("workgroup") acquire')
+        self.text.add(Barrier(fenced=True))
         self.touched = frozenset()
         self.barriers += 1
 
-    def lds(self, region: Region, offset: str) -> str:
-        """Address of a byte of a region; ``offset`` is a value or a number."""
-        if offset.lstrip("-").isdigit():
-            return f"getelementptr (i8, ptr addrspace(3) @lds, i32 {region.start + int(offset)})"
-        return self.text.value(
-            f"getelementptr i8, ptr addrspace(3) {self.lds(region, '0')}, i32 {offset}"
-        )
+
+def _is_none(part: Operand, text: Builder) -> Operand:
+    return text.compare("eq", part, 0)

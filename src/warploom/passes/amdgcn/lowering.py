@@ -1,4 +1,4 @@
-"""``Lowering``: a tile kernel, op by op, as LLVM IR of one workgroup.
+"""``Lowering``: a tile kernel, op by op, as the program of the waves of one workgroup.
 
 Loads, indices and pointwise work are computed where a consumer asks for them, in the layout it
 asks for; products, reductions and loops are computed in place. Control flow is the same for all
@@ -7,32 +7,23 @@ waves of a workgroup, so a barrier may stand anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from warploom.codegen.amdgcn.lower.pointwise import IrText
-from warploom.codegen.amdgcn.tile_ir import memory, pipelined, prefetching, products, reduce
-from warploom.codegen.amdgcn.tile_ir.errors import refuse
-from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, Layout, places, run_of
-from warploom.codegen.amdgcn.tile_ir.loop_body import UnscheduledError
-from warploom.codegen.amdgcn.tile_ir.loop_schedule import LoopSchedule
-from warploom.codegen.amdgcn.tile_ir.numbers import (
-    PAIRED,
-    WHOLE,
-    build_vector,
-    convert,
-    inline,
-    memory_type,
-    narrow_vector,
-    number,
-    pair,
-    pointwise,
-    register_type,
-    widen,
-)
-from warploom.codegen.amdgcn.tile_ir.plan import TilePlan
-from warploom.codegen.amdgcn.tile_ir.signature import Signature
-from warploom.codegen.amdgcn.tile_ir.state import (
+from warploom.ir import tile as ir
+from warploom.ir.tile import DType, Op, Tensor, Walk, is_number
+from warploom.ir.waves import AddressBits, Chosen, If, Kept, Kind, Operand, While, Word
+from warploom.passes.amdgcn import memory, pipelined, prefetching, products, reduce
+from warploom.passes.amdgcn.builder import Body, Builder
+from warploom.passes.amdgcn.errors import refuse
+from warploom.passes.amdgcn.layout import LANES, MFMA, AxisMap, Layout, places, run_of
+from warploom.passes.amdgcn.loop_body import UnscheduledError
+from warploom.passes.amdgcn.loop_schedule import LoopSchedule
+from warploom.passes.amdgcn.numbers import PAIRED, QUAD, WHOLE, memory_word, register_kind
+from warploom.passes.amdgcn.plan import TilePlan
+from warploom.passes.amdgcn.signature import Signature
+from warploom.passes.amdgcn.state import (
     Fragment,
     Region,
     SavedState,
@@ -40,16 +31,14 @@ from warploom.codegen.amdgcn.tile_ir.state import (
     packed,
     scalars,
 )
-from warploom.ir import tile as ir
-from warploom.ir.tile import DType, Op, Tensor, Walk, is_number
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
     """Where a variable stands: its first element, and how many there are from it on."""
 
-    position: str
-    limit: str
+    position: Operand
+    limit: Operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +58,7 @@ class Lowering:
         schedules: Mapping[int, LoopSchedule] | None = None,
     ) -> None:  # fmt: skip
         self.plan, self.signature = plan, signature
-        self.stopped = ""  # whether the list of steps before went on to its end
+        self.stopped: Operand = None  # whether the list of steps before went on to its end
         self.schedules = schedules or {}  # by the place of a loop among the kernel's ops
         self.pipelining = False  # nothing but scheduled accesses may be emitted
         self.prefetch = prefetch
@@ -79,11 +68,11 @@ class Lowering:
         self.state = State(plan, reuse=reuse)
         self.spans: dict[str, Span] = {}
         self.fragments: dict[str, Fragment] = {}
-        self.whole = "false"
+        self.whole = False
 
     @property
-    def text(self) -> IrText:
-        """The IR at the present place."""
+    def text(self) -> Builder:
+        """The program at the present place."""
         return self.state.text
 
     # Values.
@@ -135,7 +124,9 @@ class Lowering:
         if self.pipelining:
             raise UnscheduledError(f"{what} stands in it")
 
-    def operand_words(self, name: str, layout: Layout) -> list[tuple[int, int, tuple[str, str]]]:
+    def operand_words(
+        self, name: str, layout: Layout
+    ) -> list[tuple[int, int, tuple[Kind, Operand]]]:
         """A value as an operand of matrix instructions: first element, count, type and name."""
         key = ("words", name, layout)
         found = self.state.find(key)
@@ -144,23 +135,23 @@ class Lowering:
         self.demand("words", name, layout)
         frag, dtype = self.get(name, layout), self.plan.values[name].dtype
         run = run_of(layout)
-        made = []
+        made: list[tuple[int, int, tuple[Kind, Operand]]] = []
         for start in range(0, len(places(layout)), run):
             bits = self.stored_vector(frag, start, run, dtype)
             if bits is None:
                 values = [self.element(frag, start + i) for i in range(run)]
-                bits = narrow_vector(self.text, values, dtype)
-            kind = f"<{run * dtype.bits // 32} x i32>"
-            word = self.text.value(f"bitcast <{run} x {memory_type(dtype)}> {bits} to {kind}")
+                bits = self.text.encode_all(values, dtype)
+            kind = Kind(Word.I32, run * dtype.bits // 32)
+            word = self.text.cast(bits, Kind(memory_word(dtype), run), kind)
             made.append((start, run, (kind, word)))
         self.state.keep(key, made)
         return made
 
-    def whole_span(self, place: str, extent: int) -> Span:
+    def whole_span(self, place: Operand, extent: int) -> Span:
         """The span of a tile all of whose elements exist."""
-        return Span(place, str(extent))
+        return Span(place, extent)
 
-    def element(self, frag: Fragment, i: int) -> str:
+    def element(self, frag: Fragment, i: int) -> Operand:
         """One element of a fragment, in a register."""
         own = frag.elements[i]
         if own is not None:
@@ -170,30 +161,27 @@ class Lowering:
             return found
         start = next(s for s, (_, n, _) in frag.vectors.items() if s <= i < s + n)
         vector, count, kind = frag.vectors[start]
-        form = memory_type(kind)
-        bits = self.text.value(f"extractelement <{count} x {form}> {vector}, i32 {i - start}")
+        bits = self.text.extract(vector, Kind(memory_word(kind), count), i - start)
         made = self.widened(bits, kind)
         self.state.keep((frag, i), made)
         return made
 
-    def widened(self, bits: str, kind: DType) -> str:
+    def widened(self, bits: Operand, kind: DType) -> Operand:
         """The register value of an element of memory."""
-        return widen(self.text, bits, kind)
+        return self.text.decode(bits, kind)
 
-    def as_type(self, value: str, source: DType, to: DType) -> str:
+    def as_type(self, value: Operand, source: DType, to: DType) -> Operand:
         """A register value converted."""
-        return convert(self.text, value, source, to)
+        return self.text.convert(value, source, to)
 
-    def vector(self, frag: Fragment, start: int, count: int) -> str:
+    def vector(self, frag: Fragment, start: int, count: int) -> Operand:
         """Neighbouring f32 elements as one vector."""
         ready = self.stored_vector(frag, start, count, DType.F32)
         if ready is not None:
             return ready
-        return build_vector(
-            self.text, [self.element(frag, start + i) for i in range(count)], "float"
-        )
+        return self.text.vector([self.element(frag, start + i) for i in range(count)], Word.F32)
 
-    def stored_vector(self, frag: Fragment, start: int, count: int, kind: DType) -> str | None:
+    def stored_vector(self, frag: Fragment, start: int, count: int, kind: DType) -> Operand:
         """Neighbours as they lie in memory, where the fragment has just them."""
         begin = next((s for s, v in frag.vectors.items() if s <= start < s + v[1]), None)
         if begin is None or count == 1:
@@ -203,17 +191,12 @@ class Lowering:
             return None
         if have == count:
             return name
-        form = memory_type(kind)
-        chosen = ", ".join(f"i32 {start - begin + i}" for i in range(count))
-        return self.text.value(
-            f"shufflevector <{have} x {form}> {name}, <{have} x {form}> poison, "
-            f"<{count} x i32> <{chosen}>"
-        )
+        return self.text.slice(name, Kind(memory_word(kind), have), start - begin, count)
 
     def _compute(self, op: Op, layout: Layout) -> Fragment:  # noqa: C901, PLR0911 (one a kind)
         match op:
             case ir.Const():
-                return scalars(layout, op.result.dtype, [number(op.value, op.result.dtype)])
+                return scalars(layout, op.result.dtype, [op.value])
             case ir.Scalar():
                 return scalars(layout, op.result.dtype, [self.signature.scalar(op.parameter)])
             case ir.Size():
@@ -256,19 +239,26 @@ class Lowering:
         kinds = [self.plan.values[a].dtype for a in op.args]
         count = len(places(layout))
         if op.fn in PAIRED and count % 2 == 0 and {op.result.dtype, *kinds} == {DType.F32}:
-            pairs = {
-                i: (pair(self.text, op.fn, *(self.vector(a, i, 2) for a in args)), 2, DType.F32)
+            pairs: dict[int, tuple[Operand, int, DType]] = {
+                i: (self.text.pair(op.fn, *(self.vector(a, i, 2) for a in args)), 2, DType.F32)
                 for i in range(0, count, 2)
             }
             return packed(layout, DType.F32, pairs)
         if op.code is not None:
+            if not op.code.amdgcn:
+                refuse(
+                    op.result.line,
+                    f"inline function '{op.code.name}' without code for it",
+                    why="it is written for other targets alone",
+                    fix='@wl.inline(ptx="...", amdgcn="v_exp_f32 {out}, {x}")',
+                )
             made = [
-                inline(self.text, op, [self.element(a, i) for a in args], kinds)
+                self.text.inline(op, [self.element(a, i) for a in args], kinds)
                 for i in range(count)
             ]
             return scalars(layout, op.result.dtype, made)
         names = [
-            pointwise(self.text, op.fn, [self.element(a, i) for a in args], kinds, op.result.dtype)
+            self.text.function(op.fn, [self.element(a, i) for a in args], kinds, op.result.dtype)
             for i in range(len(places(layout)))
         ]
         return scalars(layout, op.result.dtype, names)
@@ -298,15 +288,16 @@ class Lowering:
         step = 1 if is_number(var) else self.plan.extents[op.var]
         length = self.signature.size(var.axis)
         now = {c.inside.name: self._started(c) for c in op.carried}
-        self.stopped = ""
+        self.stopped = None
         if op.lists:
             for tiles in op.lists:
-                self.whole = "true" if tiles.whole else "false"
+                self.whole = tiles.whole
                 now = self._listed(op, tiles, step, length, now)
         else:
-            first, end = "0", length
+            first: Operand = 0
+            end = length
             if op.start is not None:
-                first = self._smax(self.uniform(op.start), "0")
+                first = self._smax(self.uniform(op.start), 0)
             if op.until is not None:
                 end = self._smin(self.uniform(op.until), length)
             first, end = self._seen(op, first, end, step)
@@ -319,7 +310,9 @@ class Lowering:
         for c in op.carried:
             self.fragments[c.result.name] = now[c.inside.name]
 
-    def _seen(self, op: ir.Loop, first: str, end: str, step: int) -> tuple[str, str]:
+    def _seen(
+        self, op: ir.Loop, first: Operand, end: Operand, step: int
+    ) -> tuple[Operand, Operand]:
         """The steps of a loop in which a tile sees anything: whole ones, so that conditions that
         hide elements need not be looked at to leave a step out.
         """
@@ -330,59 +323,58 @@ class Lowering:
         for bound in cut.bounds:
             if abs(bound.loop) != 1:
                 continue
-            most = str(bound.constant)
+            most: Operand = bound.constant
             if bound.rows and cut.row is not None:
                 far = self.plan.extents[cut.row] - 1 if bound.rows > 0 else 0
-                place = text.value(f"add i32 {self.spans[cut.row].position}, {far}")
-                most = text.value(f"mul i32 {place}, {bound.rows}")
-                most = text.value(f"add i32 {most}, {bound.constant}")
+                place = text.integer("add", self.spans[cut.row].position, far)
+                most = text.integer("mul", place, bound.rows)
+                most = text.integer("add", most, bound.constant)
             for factor, name in bound.rest:
-                part = text.value(f"mul i32 {self.uniform(name)}, {factor}")
-                most = text.value(f"add i32 {most}, {part}")
+                part = text.integer("mul", self.uniform(name), factor)
+                most = text.integer("add", most, part)
             if bound.loop < 0:
-                past = text.value(f"sub i32 {most}, {first}")  # steps up to that one
-                past = self._smax(past, "-1")
-                past = text.value(f"add i32 {past}, {step}")
-                steps = text.value(f"udiv i32 {past}, {step}")
-                end = self._smin(end, text.value(
-                    f"add i32 {first}, {text.value(f'mul i32 {steps}, {step}')}"
-                ))  # fmt: skip
+                past = text.integer("sub", most, first)  # steps up to that one
+                past = text.integer("smax", past, -1)
+                past = text.integer("add", past, step)
+                steps = text.integer("udiv", past, step)
+                last = text.integer("add", first, text.integer("mul", steps, step))
+                end = self._smin(end, last)
             else:
-                least = text.value(f"sub i32 0, {most}")
-                skipped = text.value(f"sub i32 {least}, {first}")
-                skipped = self._smax(skipped, "0")
-                steps = text.value(f"udiv i32 {skipped}, {step}")
-                first = text.value(f"add i32 {first}, {text.value(f'mul i32 {steps}, {step}')}")
+                least = text.integer("sub", 0, most)
+                skipped = text.integer("sub", least, first)
+                skipped = text.integer("smax", skipped, 0)
+                steps = text.integer("udiv", skipped, step)
+                first = text.integer("add", first, text.integer("mul", steps, step))
         return first, end
 
     def _listed(
-        self, op: ir.Loop, tiles: ir.Tiles, step: int, length: str, now: dict[str, Fragment]
+        self, op: ir.Loop, tiles: ir.Tiles, step: int, length: Operand, now: dict[str, Fragment]
     ) -> dict[str, Fragment]:
         """Iterations over the tiles that a list names."""
         counts = self.plan.kernel.tensor(tiles.counts)
         at = tuple(ir.At(var=self._walks(a.name, op)) for a in counts.axes)
         count = self._loaded(tiles.counts, at)
 
-        def span(i: str) -> Span:
+        def span(i: Operand) -> Span:
             tile = self._loaded(tiles.tensor, at, i)
-            below = self.text.value(f"icmp slt i32 {tile}, 0")
-            place = self.text.value(f"mul i32 {tile}, {step}")
-            place = self.text.value(f"select i1 {below}, i32 {length}, i32 {place}")
+            below = self.text.compare("slt", tile, 0)
+            place = self.text.integer("mul", tile, step)
+            place = self.text.select(below, Word.I32, length, place)
             return Span(place, self._limit(place, length, step))
 
-        first = "0"
+        first: Operand = 0
         if op.share is not None:
             first, count = self._share(op.share, count)
         return self._steps(op, now, first, count, 1, span)
 
-    def _share(self, share: tuple[str, str], count: str) -> tuple[str, str]:
+    def _share(self, share: tuple[str, str], count: Operand) -> tuple[Operand, Operand]:
         """The entries of a list that one of equal parts has: the first, and one after the last."""
         part, parts = (self.uniform(name) for name in share)
-        more = self.text.value(f"add i32 {self._smax(count, '0')}, {parts}")
-        less = self.text.value(f"sub i32 {more}, 1")
-        each = self.text.value(f"udiv i32 {less}, {parts}")
-        first = self.text.value(f"mul i32 {part}, {each}")
-        end = self.text.value(f"add i32 {first}, {each}")
+        more = self.text.integer("add", self._smax(count, 0), parts)
+        less = self.text.integer("sub", more, 1)
+        each = self.text.integer("udiv", less, parts)
+        first = self.text.integer("mul", part, each)
+        end = self.text.integer("add", first, each)
         return first, self._smin(end, count)
 
     def _walks(self, axis: str, op: ir.Loop) -> str:
@@ -396,21 +388,17 @@ class Lowering:
             fix="axes of the grid",
         )
 
-    def _loaded(self, name: str, at: tuple[ir.At, ...], more: str | None = None) -> str:
+    def _loaded(self, name: str, at: tuple[ir.At, ...], more: Operand = None) -> Operand:
         """One whole number of a tensor, the same for all lanes."""
         tensor = self.plan.kernel.tensor(name)
-        total = "0"
+        total: Operand = 0
         for i, (a, axis) in enumerate(zip(at, tensor.axes, strict=False)):
             index = self.floor_div(self.spans[str(a.var)].position, axis.per)
             total = self.sum64(total, self.scaled(index, self.stride(name, i)))
         if more is not None:
             total = self.sum64(total, self.scaled(more, self.stride(name, len(at))))
-        at_byte = self.text.value(f"shl i64 {total}, 2")
-        place = self.text.value(
-            f"getelementptr i8, ptr addrspace(1) {self.pointer(name)}, i64 {at_byte}"
-        )
-        value = self.text.value(f"load i32, ptr addrspace(1) {place}, align 4")
-        return self.first_lane(value)
+        place = self.text.address(name, total, 2)
+        return self.first_lane(self.text.load(Kind(Word.I32), name, place, 4))
 
     def _started(self, carried: ir.Carried) -> Fragment:
         inside = carried.inside
@@ -426,8 +414,8 @@ class Lowering:
         return scalars(layout, inside.dtype, names)
 
     def _steps(
-        self, op: ir.Loop, now: dict[str, Fragment], first: str, end: str, step: int,
-        span: Callable[[str], Span],
+        self, op: ir.Loop, now: dict[str, Fragment], first: Operand, end: Operand, step: int,
+        span: Callable[[Operand], Span],
     ) -> dict[str, Fragment]:  # fmt: skip
         """A loop: once for nothing, to learn what it needs, then until both ways into its head
         agree.
@@ -460,9 +448,9 @@ class Lowering:
             self._restore(saved)
 
     def _pipelined(
-        self, op: ir.Loop, schedule: LoopSchedule, now: dict[str, Fragment], first: str, end: str,
-        step: int,
-    ) -> tuple[dict[str, Fragment], str]:  # fmt: skip
+        self, op: ir.Loop, schedule: LoopSchedule, now: dict[str, Fragment],
+        first: Operand, end: Operand, step: int,
+    ) -> tuple[dict[str, Fragment], Operand]:  # fmt: skip
         """The pipelined part: once for nothing, to learn what it needs of values before it."""
         state = self.state
         saved, before = self._save(), state.demands
@@ -479,9 +467,9 @@ class Lowering:
         return made
 
     def _emit_pipelined(
-        self, op: ir.Loop, schedule: LoopSchedule, now: dict[str, Fragment], first: str, end: str,
-        step: int,
-    ) -> tuple[dict[str, Fragment], str]:  # fmt: skip
+        self, op: ir.Loop, schedule: LoopSchedule, now: dict[str, Fragment],
+        first: Operand, end: Operand, step: int,
+    ) -> tuple[dict[str, Fragment], Operand]:  # fmt: skip
         fragments, spans = dict(self.fragments), dict(self.spans)
         for value in (v for inner in op.body for v in ir.results(inner)):
             self.state.depths[value.name] = self.state.loop_depth + 1
@@ -500,31 +488,24 @@ class Lowering:
         self.state.restore(saved.state)
         self.fragments, self.spans = saved.fragments, saved.spans
 
-    def _emit_loop(  # noqa: PLR0915 (one loop)
-        self, op: ir.Loop, now: dict[str, Fragment], first: str, end: str, step: int,
-        span: Callable[[str], Span], ahead: prefetching.Prefetch | None,
+    def _emit_loop(
+        self, op: ir.Loop, now: dict[str, Fragment], first: Operand, end: Operand, step: int,
+        span: Callable[[Operand], Span], ahead: prefetching.Prefetch | None,
     ) -> dict[str, Fragment]:  # fmt: skip
         state, text = self.state, self.state.text
-        head, body, out = (state.new_label(n) for n in ("head", "body", "out"))
+        head = text.name()
         parts = {c.inside.name: self._parts(now[c.inside.name]) for c in op.carried}
         loaded = prefetching.load_step(self, op, ahead, first, end, span) if ahead else []
-        before = text.block
-        text.add(f"br label %{head}")
-        text.label(head)
-        phis_at = len(text.lines)
-        counter = f"%{head}_i"
+        counter = f"{head}_i"
         inside: dict[str, Fragment] = {}
-        names: dict[str, list[str]] = {}
+        names: dict[str, list[Operand]] = {}
         for key, (frag, part) in parts.items():
-            names[key] = [f"%{head}_c{len(names)}_{i}" for i in range(len(part))]
+            names[key] = [f"{head}_c{len(names)}_{i}" for i in range(len(part))]
             inside[key] = _from_parts(frag, names[key])
-        fetched = [(f"%{head}_p{i}", kind, value) for i, (kind, value) in enumerate(loaded)]
-        again = text.value(f"icmp slt i32 {counter}, {end}")
-        going, start, stays = f"%{head}_going", self.stopped or "true", ""
-        if op.stop is not None:
-            again = text.value(f"and i1 {again}, {going}")
-        text.add(f"br i1 {again}, label %{body}, label %{out}")
-        text.label(body)
+        fetched = [(f"{head}_p{i}", kind, value) for i, (kind, value) in enumerate(loaded)]
+        going, start = f"{head}_going", True if self.stopped is None else self.stopped
+        stays: Operand = None
+        outer = text.open()
         state.loop_depth += 1
         saved = dict(self.fragments), dict(self.spans)
         with state.scope():
@@ -534,10 +515,10 @@ class Lowering:
             self.spans[op.var] = span(counter)
             for value in (v for inner in op.body for v in ir.results(inner)):
                 state.depths[value.name] = state.loop_depth
-            following: list[tuple[str, str]] = []
+            following: list[tuple[Kind, Operand]] = []
             if ahead:
                 prefetching.take(self, ahead, [name for name, _, _ in fetched])
-                after = text.value(f"add i32 {counter}, {step}")
+                after = text.integer("add", counter, step)
                 following = prefetching.load_step(self, op, ahead, after, end, span)
             self.ops(op.body)
             lasts = {}
@@ -550,85 +531,82 @@ class Lowering:
                 stays = self._goes_on(op.stop)
         state.loop_depth -= 1
         self.fragments, self.spans = saved
-        after = text.value(f"add i32 {counter}, {step}")
-        latch = text.block
-        text.add(f"br label %{head}")
-        phis = [f"  {counter} = phi i32 [ {first}, %{before} ], [ {after}, %{latch} ]"]
-        if op.stop is not None:
-            phis.append(f"  {going} = phi i1 [ {start}, %{before} ], [ {stays}, %{latch} ]")
-            self.stopped = going
+        body = text.close(outer)
+        carried = []
         for key, (frag, part) in parts.items():
-            kinds = _part_types(frag)
-            phis += [
-                f"  {name} = phi {kind} [ {a}, %{before} ], [ {b}, %{latch} ]"
-                for name, kind, a, b in zip(names[key], kinds, part, lasts[key], strict=True)
-            ]
-        phis += [
-            f"  {name} = phi {kind} [ {value}, %{before} ], [ {more}, %{latch} ]"
+            rows = zip(names[key], _part_types(frag), part, lasts[key], strict=True)
+            carried += [Kept(str(name), kind, a, b) for name, kind, a, b in rows]
+        carried += [
+            Kept(name, kind, value, more)
             for (name, kind, value), (_, more) in zip(fetched, following, strict=True)
         ]
-        text.lines[phis_at:phis_at] = phis
-        text.label(out)
+        last = None
+        if op.stop is not None:
+            last = Kept(going, Kind(Word.I1), start, stays)
+            self.stopped = going
+        text.add(While(counter, first, end, step, tuple(carried), tuple(body), last))
         return inside
 
-    def _goes_on(self, stop: str) -> str:
+    def _goes_on(self, stop: str) -> Operand:
         """Whether a loop has another step, the same for all lanes."""
-        held = self.text.value(f"zext i1 {self.element(self.get(stop, ()), 0)} to i32")
-        return self.text.value(f"icmp eq i32 {self.first_lane(held)}, 0")
+        return self.text.compare("eq", self._agreed(stop), 0)
 
-    def _parts(self, frag: Fragment) -> tuple[Fragment, list[str]]:
-        """The SSA values a loop carries for a fragment: vectors of accumulators stay whole."""
+    def _agreed(self, stop: str) -> Operand:
+        """A truth as a number that all lanes have."""
+        truth = self.element(self.get(stop, ()), 0)
+        held = self.text.resized(truth, Word.I1, Word.I32)
+        return self.first_lane(held)
+
+    def _parts(self, frag: Fragment) -> tuple[Fragment, list[Operand]]:
+        """The registers a loop carries for a fragment: vectors of accumulators stay whole."""
         return frag, self._parts_like(frag, frag, frag.dtype)
 
-    def parts_of(self, frag: Fragment) -> list[str]:
-        """The SSA values that stand for a carried fragment."""
+    def parts_of(self, frag: Fragment) -> list[Operand]:
+        """The registers that stand for a carried fragment."""
         return self._parts_like(frag, frag, frag.dtype)
 
-    def parts_like(self, frag: Fragment, like: Fragment) -> list[str]:
+    def parts_like(self, frag: Fragment, like: Fragment) -> list[Operand]:
         """The same of another fragment of that layout."""
         return self._parts_like(frag, like, frag.dtype)
 
-    def part_types(self, frag: Fragment) -> list[str]:
+    def part_types(self, frag: Fragment) -> list[Kind]:
         """Their types."""
         return _part_types(frag)
 
-    def from_parts(self, frag: Fragment, names: list[str]) -> Fragment:
-        """A fragment like this one, of other SSA values."""
+    def from_parts(self, frag: Fragment, names: Sequence[Operand]) -> Fragment:
+        """A fragment like this one, of other registers."""
         return _from_parts(frag, names)
 
-    def _parts_like(self, frag: Fragment, like: Fragment, source: DType) -> list[str]:
+    def _parts_like(self, frag: Fragment, like: Fragment, source: DType) -> list[Operand]:
         count = len(places(like.layout))
         if _is_packed(like):
             if source is like.dtype:
                 return [self.vector(frag, s, 4) for s in range(0, count, 4)]
             values = [self.as_type(self.element(frag, i), source, like.dtype) for i in range(count)]
-            return [build_vector(self.text, values[s : s + 4], "float") for s in range(0, count, 4)]
+            return [self.text.vector(values[s : s + 4], Word.F32) for s in range(0, count, 4)]
         return [self.as_type(self.element(frag, i), source, like.dtype) for i in range(count)]
 
     # Numbers that are the same for all lanes, and tests of lanes.
 
-    def uniform(self, name: str) -> str:
+    def uniform(self, name: str) -> Operand:
         """A value without variables, in a scalar register."""
         return self.first_lane(self.element(self.get(name, ()), 0))
 
-    def first_lane(self, value: str) -> str:
+    def first_lane(self, value: Operand) -> Operand:
         """A value that all lanes have, in a scalar register."""
-        if value.lstrip("-").isdigit():
-            return value
-        return self.text.value(f"call i32 @llvm.amdgcn.readfirstlane.i32(i32 {value})")
+        return value if isinstance(value, int) else self.text.first_lane(value)
 
-    def _smin(self, a: str, b: str) -> str:
-        return self.text.value(f"call i32 @llvm.smin.i32(i32 {a}, i32 {b})")
+    def _smin(self, a: Operand, b: Operand) -> Operand:
+        return self.text.integer("smin", a, b)
 
-    def _smax(self, a: str, b: str) -> str:
-        return self.text.value(f"call i32 @llvm.smax.i32(i32 {a}, i32 {b})")
+    def _smax(self, a: Operand, b: Operand) -> Operand:
+        return self.text.integer("smax", a, b)
 
-    def _limit(self, position: str, end: str, extent: int) -> str:
+    def _limit(self, position: Operand, end: Operand, extent: int) -> Operand:
         """Elements from a position on: up to the end, and no more than a tile has."""
-        left = self.text.value(f"sub i32 {end}, {position}")
-        return self._smin(left, str(extent))
+        return self._smin(self.text.integer("sub", end, position), extent)
 
-    def span_of(self, position: str, end: str, extent: int) -> Span:
+    def span_of(self, position: Operand, end: Operand, extent: int) -> Span:
         """The span of a tile."""
         return Span(position, self._limit(position, end, extent))
 
@@ -636,166 +614,159 @@ class Lowering:
         """Whether a variable stands for one element at a time."""
         return is_number(self.plan.kernel.var(var))
 
-    def index(self, var: str, along: AxisMap, register: int) -> str:
+    def index(self, var: str, along: AxisMap, register: int) -> Operand:
         """The element number along a variable that a register holds."""
         key = ("index", self.spans[var], along, register)
         found = self.state.find(key)
-        if isinstance(found, str):
+        if isinstance(found, str | int):
             return found
         local = self.local(along, register)
         place = self.spans[var].position
-        made = local if place == "0" else self.text.value(f"add i32 {place}, {local}")
+        made = local if place == 0 else self.text.integer("add", place, local)
         self.state.keep(key, made)
         return made
 
-    def local(self, along: AxisMap, register: int) -> str:
+    def local(self, along: AxisMap, register: int) -> Operand:
         """The number inside the tile that a register holds."""
         base, offset = self.base(along), along.offsets[register]
         if not offset:
             return base
-        if base == "0":
-            return str(offset)
-        return self.state.at_entry(("local", base, offset), f"add i32 {base}, {offset}")
+        if base == 0:
+            return offset
+        return self.state.at_entry(("local", base, offset), "add", base, offset)
 
-    def in_span(self, var: str, along: AxisMap, register: int) -> str | None:
+    def in_span(self, var: str, along: AxisMap, register: int) -> Operand:
         """Whether a register's element exists; None where it does whatever the sizes are."""
         walk = self.plan.kernel.var(var)
         if walk.walk is Walk.WHOLE and along.extent <= self.plan.extents[var]:
             return None
         limit = self.spans[var].limit
-        if limit.isdigit() and along.extent <= int(limit):
+        if isinstance(limit, int) and along.extent <= limit:
             return None
         key = ("in span", self.spans[var], along, register)
         found = self.state.find(key)
         if isinstance(found, str):
             return found
         limit, offset = self.spans[var].limit, along.offsets[register]
-        left = limit if not offset else self.text.value(f"sub i32 {limit}, {offset}")
-        made = self.text.value(f"icmp slt i32 {self.base(along)}, {left}")
+        left = limit if not offset else self.text.integer("sub", limit, offset)
+        made = self.text.compare("slt", self.base(along), left)
         self.state.keep(key, made)
         return made
 
-    def base(self, along: AxisMap) -> str:
+    def base(self, along: AxisMap) -> Operand:
         """A lane's first index along an axis."""
         return self.state.base(along)
 
-    def owner(self, layout: Layout) -> str | None:
+    def owner(self, layout: Layout) -> Operand:
         """Whether a lane holds the first copy of its elements."""
         return self.state.owner(layout)
 
-    def both(self, a: str | None, b: str | None) -> str | None:
+    def both(self, a: Operand, b: Operand) -> Operand:
         """Both tests; None holds always."""
         if a is None or b is None or a == b:
-            return a or b
+            return b if a is None else a
         key = ("both", a, b)
         found = self.state.find(key)
         if isinstance(found, str):
             return found
-        made = self.text.value(f"and i1 {a}, {b}")
+        made = self.text.truth("and", a, b)
         self.state.keep(key, made)
         return made
 
-    def below(self, index: str, size: str) -> str:
+    def below(self, index: Operand, size: Operand) -> Operand:
         """Whether an index is inside an axis; a negative one is not."""
-        return self.text.value(f"icmp ult i32 {index}, {size}")
+        return self.text.compare("ult", index, size)
 
-    def floor_div(self, index: str, per: int) -> str:
+    def floor_div(self, index: Operand, per: int) -> Operand:
         """A number that is not negative, divided."""
         if per == 1:
             return index
         if per & (per - 1) == 0:
-            return self.text.value(f"ashr i32 {index}, {per.bit_length() - 1}")
-        return self.text.value(f"udiv i32 {index}, {per}")
+            return self.text.integer("ashr", index, per.bit_length() - 1)
+        return self.text.integer("udiv", index, per)
 
     # Addresses.
 
-    def pointer(self, tensor: str) -> str:
-        """The argument with a tensor's address."""
-        return self.signature.pointer(tensor)
-
-    def stride(self, tensor: str, axis: int) -> str:
+    def stride(self, tensor: str, axis: int) -> Operand:
         """The stride of an axis in elements."""
         return self.signature.stride(tensor, axis)
 
-    def axis_size(self, tensor: Tensor, axis: int) -> str:
+    def axis_size(self, tensor: Tensor, axis: int) -> Operand:
         """How many elements a tensor has along an axis."""
         own = tensor.axes[axis]
         size = self.signature.tensor_size(tensor, axis)
-        if own.per == 1 or size.isdigit():
+        if own.per == 1 or isinstance(size, int):
             return size
-        more = self.state.at_entry(("up", size, own.per), f"add i32 {size}, {own.per - 1}")
-        return self.state.at_entry(("over", size, own.per), f"udiv i32 {more}, {own.per}")
+        more = self.state.at_entry(("up", size, own.per), "add", size, own.per - 1)
+        return self.state.at_entry(("over", size, own.per), "udiv", more, own.per)
 
-    def scaled(self, index: str, stride: str) -> str:
+    def scaled(self, index: Operand, stride: Operand) -> Operand:
         """Index times stride with 64 bits."""
-        if index == "0":
-            return "0"
-        if index.isdigit() and stride == "1":
+        if index == 0:
+            return 0
+        known = isinstance(index, int) and index > 0
+        if known and stride == 1:
             return index
-        wide = index if index.isdigit() else self.text.value(f"sext i32 {index} to i64")
-        return wide if stride == "1" else self.text.value(f"mul i64 {wide}, {stride}")
+        wide = index if known else self.text.widened(index, signed=True)
+        return wide if stride == 1 else self.text.wide("mul", wide, stride)
 
-    def entry_scaled(self, index: str, stride: str) -> str:
+    def entry_scaled(self, index: Operand, stride: Operand) -> Operand:
         """The same for what is known at entry."""
-        if index == "0":
-            return "0"
-        at_entry = self.state.at_entry
+        if index == 0:
+            return 0
         wide = index
-        if not index.isdigit():
-            wide = at_entry(("wide", index), f"sext i32 {index} to i64")
-        if stride == "1":
+        if not isinstance(index, int):
+            wide = self.state.once(("wide", index), lambda text: text.widened(index, signed=True))
+        if stride == 1:
             return wide
-        return at_entry(("times", wide, stride), f"mul i64 {wide}, {stride}")
+        return self.state.at_entry(("times", wide, stride), "mul", wide, stride, 64)
 
-    def sum64(self, a: str, b: str) -> str:
+    def sum64(self, a: Operand, b: Operand) -> Operand:
         """A sum with 64 bits."""
-        if a == "0" or b == "0":
-            return b if a == "0" else a
-        if a.isdigit() and b.isdigit():
-            return str(int(a) + int(b))
+        if a == 0 or b == 0:
+            return b if a == 0 else a
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
         key = ("sum64", a, b)
         found = self.state.find(key)
         if isinstance(found, str):
             return found
-        made = self.text.value(f"add i64 {a}, {b}")
+        made = self.text.wide("add", a, b)
         self.state.keep(key, made)
         return made
 
-    def aligned(self, tensor: Tensor, size: int) -> str:
+    def aligned(self, tensor: Tensor, size: int) -> Operand:
         """Whether rows of a tensor start at multiples of so many bytes."""
         at_entry = self.state.at_entry
-        bits = at_entry(
-            ("address", tensor.name),
-            f"ptrtoint ptr addrspace(1) {self.pointer(tensor.name)} to i64",
-        )
+        bits = self.state.once(("address", tensor.name), partial(_address, tensor.name))
         for i in range(len(tensor.axes) - 1):
             step = self.entry_scaled_bytes(self.stride(tensor.name, i), tensor.dtype.bits // 8)
-            bits = at_entry(("or", bits, step), f"or i64 {bits}, {step}")
-        low = at_entry(("low", bits, size), f"and i64 {bits}, {size - 1}")
-        return at_entry(("even", low), f"icmp eq i64 {low}, 0")
+            bits = at_entry(("or", bits, step), "or", bits, step, 64)
+        low = at_entry(("low", bits, size), "and", bits, size - 1, 64)
+        return self.state.once(("even", low), lambda text: text.compare("eq", low, 0, 64))
 
-    def entry_scaled_bytes(self, stride: str, size: int) -> str:
+    def entry_scaled_bytes(self, stride: Operand, size: int) -> Operand:
         """A stride in bytes."""
         if size == 1:
             return stride
-        return self.state.at_entry(("bytes", stride, size), f"mul i64 {stride}, {size}")
+        return self.state.at_entry(("bytes", stride, size), "mul", stride, size, 64)
 
-    def lds_base(self, layout: Layout, pitches: dict[str, int]) -> str:
+    def lds_base(self, layout: Layout, pitches: dict[str, int]) -> Operand:
         """A lane's first byte of a tile in LDS."""
-        total = "0"
+        total: Operand = 0
         for var, along in layout:
             base, pitch = self.base(along), pitches[var]
-            if base == "0":
+            if base == 0:
                 continue
-            part = self.state.at_entry(("lds", base, pitch), f"mul i32 {base}, {pitch}")
+            part = self.state.at_entry(("lds", base, pitch), "mul", base, pitch)
             total = (
                 part
-                if total == "0"
-                else self.state.at_entry(("lds+", total, part), f"add i32 {total}, {part}")
+                if total == 0
+                else self.state.at_entry(("lds+", total, part), "add", total, part)
             )
         return total
 
-    def operand_base(self, pitch: int, chunk: int, rows: AxisMap) -> str:
+    def operand_base(self, pitch: int, chunk: int, rows: AxisMap) -> Operand:
         """A lane's first byte of a matrix operand in LDS; ``rows``: the axis of accumulators."""
         row = AxisMap(offsets=(0,), lane=(1, MFMA, 1), wave=rows.wave)
         part = AxisMap(offsets=(0,), lane=(MFMA, LANES // MFMA, 1))
@@ -812,52 +783,55 @@ class Lowering:
 
     def either(
         self,
-        test: str,
-        first: Callable[[], list[str]],
-        second: Callable[[], list[str]],
-        kind: str | Callable[[], list[str]],
-    ) -> list[str]:
+        test: Operand,
+        first: Callable[[], Sequence[Operand]],
+        second: Callable[[], Sequence[Operand]],
+        kind: Kind | Callable[[], list[Kind]],
+    ) -> list[Operand]:
         """Values made in one of two ways; ``kind``: their type, or what gives the type of each."""
-        made: list[tuple[str, list[str]]] = []
-        labels = [self.state.new_label(n) for n in ("wide", "narrow", "join")]
-        self.text.add(f"br i1 {test}, label %{labels[0]}, label %{labels[1]}")
-        for label, make in zip(labels, (first, second), strict=False):
-            self.text.label(label)
+        made: list[tuple[Body, Sequence[Operand]]] = []
+        for make in (first, second):
+            outer = self.text.open()
             with self.state.scope():
                 names = make()
-            made.append((self.text.block, names))
-            self.text.add(f"br label %{labels[2]}")
-        self.text.label(labels[2])
+            made.append((self.text.close(outer), names))
         (left, a), (right, b) = made
-        kinds = [kind] * len(a) if isinstance(kind, str) else kind()
-        return [
-            self.text.value(f"phi {form} [ {x}, %{left} ], [ {y}, %{right} ]")
-            for form, x, y in zip(kinds, a, b, strict=True)
-        ]
+        kinds = [kind] * len(a) if isinstance(kind, Kind) else kind()
+        results = tuple(
+            Chosen(self.text.name(), form, x, y) for form, x, y in zip(kinds, a, b, strict=True)
+        )
+        self.text.add(If(test, tuple(left), tuple(right), results))
+        return [r.name for r in results]
 
-    def choose(self, test: str, first: Callable[[], object], second: Callable[[], object]) -> None:
+    def choose(
+        self, test: Operand, first: Callable[[], object], second: Callable[[], object]
+    ) -> None:
         """One of two ways to do something."""
 
-        def done(act: Callable[[], object]) -> Callable[[], list[str]]:
-            def run() -> list[str]:
+        def done(act: Callable[[], object]) -> Callable[[], list[Operand]]:
+            def run() -> list[Operand]:
                 act()
                 return []
 
             return run
 
-        self.either(test, done(first), done(second), "i32")
+        self.either(test, done(first), done(second), Kind(Word.I32))
 
-    def when(self, test: str | None, act: Callable[[], None]) -> None:
+    def when(self, test: Operand, act: Callable[[], None]) -> None:
         """Something that only some lanes do."""
         if test is None:
             act()
             return
-        label, after = self.state.new_label("some"), self.state.new_label("after")
-        self.text.add(f"br i1 {test}, label %{label}, label %{after}")
-        self.text.label(label)
+        outer = self.text.open()
         act()
-        self.text.add(f"br label %{after}")
-        self.text.label(after)
+        body = self.text.close(outer)
+        self.text.add(If(test, tuple(body)))
+
+
+def _address(tensor: str, text: Builder) -> Operand:
+    name = text.name()
+    text.add(AddressBits(name, tensor))
+    return name
 
 
 def _check_value(value: ir.Value) -> None:
@@ -874,14 +848,14 @@ def _is_packed(frag: Fragment) -> bool:
     return frag.dtype is DType.F32 and run_of(frag.layout) % 4 == 0 and len(frag.layout) == 2
 
 
-def _part_types(frag: Fragment) -> list[str]:
+def _part_types(frag: Fragment) -> list[Kind]:
     count = len(places(frag.layout))
     if _is_packed(frag):
-        return ["<4 x float>"] * (count // 4)
-    return [register_type(frag.dtype)] * count
+        return [QUAD] * (count // 4)
+    return [register_kind(frag.dtype)] * count
 
 
-def _from_parts(frag: Fragment, names: list[str]) -> Fragment:
+def _from_parts(frag: Fragment, names: Sequence[Operand]) -> Fragment:
     if _is_packed(frag):
         return packed(
             frag.layout, frag.dtype, {4 * i: (n, 4, DType.F32) for i, n in enumerate(names)}

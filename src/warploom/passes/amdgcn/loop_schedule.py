@@ -13,21 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import Any
 
-from warploom.codegen.amdgcn.tile_ir import ping_pong
-from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, count_of
-from warploom.codegen.amdgcn.tile_ir.loop_body import (
-    MOVES,
-    STORED,
-    BodyOp,
-    LoopBody,
-    UnscheduledError,
-    loop_body,
-    reads_of,
-)
-from warploom.codegen.amdgcn.tile_ir.machine import AmdMachine
-from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, tile_extents
 from warploom.errors import BackendError, WarploomError
 from warploom.ir import Counters, KernelShape, ScheduleDocument, tile as ir
 from warploom.ir.counter_dialect import Protocol
@@ -44,6 +30,17 @@ from warploom.ir.schedule_ops import (
 from warploom.ir.tile import Kernel
 from warploom.modulo import ModuloOptions, ModuloResult, model, solve_modulo
 from warploom.modulo.options import ExactUse
+from warploom.passes.amdgcn import ping_pong
+from warploom.passes.amdgcn.layout import LANES, MFMA, AxisMap, count_of
+from warploom.passes.amdgcn.loop_body import (
+    MOVES,
+    STORED,
+    BodyOp,
+    LoopBody,
+    UnscheduledError,
+    loop_body,
+)
+from warploom.passes.amdgcn.plan import TilePlan, tile_extents
 from warploom.pipeline.modulo.bridge import BodyProblem
 from warploom.pipeline.modulo.entries import ModuloPhases, modulo_phases
 from warploom.sim import interval_cost, mi355x_costs, simulate
@@ -51,6 +48,7 @@ from warploom.sim.pace import Pace, find_pace
 from warploom.sync.counters import Synthesis, synthesise
 from warploom.sync.counters.cost import StallModel
 from warploom.sync.counters.synthesis import guarded
+from warploom.targets.amdgcn import AmdMachine
 from warploom.targets.mi355x import mi355x
 from warploom.verify import verify
 
@@ -497,82 +495,6 @@ class _Storage:
 
 def _ticks(cycles: int) -> int:
     return -(-cycles // TICK)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatedLoop:
-    """A scheduled loop as the gate asks it; ``kinds``: instructions of each data op."""
-
-    document: ScheduleDocument
-    kinds: Mapping[tuple[str, int], tuple[tuple[str, int], ...]]
-    lds_bytes: int = 0
-    unused_reads: tuple[tuple[int, int], ...] = ()
-    tail_reads: bool = False
-
-    def instructions(self, op: OpDesc) -> list[tuple[str, int]]:
-        """Instruction classes and counts of a data op."""
-        return list(self.kinds[op.name, op.subtile])
-
-
-def gated_loop(schedule: LoopSchedule) -> GatedLoop:
-    """What the gate compares code with."""
-    kinds: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
-    for op in schedule.body.ops:
-        found: tuple[tuple[str, int], ...]
-        match op.role:
-            case OpRole.GLOBAL_LOAD:
-                found = (("dma", op.count),)
-            case OpRole.FRAGMENT_LOAD:
-                found = ((_read_kind(op), op.count),)
-            case OpRole.COMPUTE:
-                found = (("mfma", op.count),)
-            case OpRole.SHARED_STORE:
-                found = (("ds_write_b64", op.count),)
-            case _ if op.store is not None:
-                found = (("global_atomic_add_f32" if op.store.add else "store", op.count),)
-            case _:
-                found = ()
-        kinds[op.name, op.index] = found
-    return GatedLoop(document=schedule.document, kinds=kinds)
-
-
-def _read_kind(op: BodyOp) -> str:
-    """The class of an op's reads of LDS."""
-    assert op.transfer is not None
-    ((_, layout),) = op.made
-    ((_, run), *_) = reads_of(op.transfer, layout)
-    if op.transfer.wide and layout[1][0] != op.transfer.column:
-        return "ds_read_tr"
-    size = 4 * run
-    if op.transfer.wide:
-        size = run * op.transfer.row_bytes // op.transfer.columns
-    return "ds_read" if size == 16 else f"ds_read_b{8 * size}"
-
-
-def loop_sidecar(schedule: LoopSchedule) -> dict[str, Any]:
-    """What the gate and readers of a kernel's files need of a loop, as JSON-ready values."""
-    gated = gated_loop(schedule)
-    kinds: dict[str, list[list[list[Any]]]] = {}
-    for (name, _), found in gated.kinds.items():
-        kinds.setdefault(name, []).append([list(f) for f in found])
-    protocol = schedule.document.protocol
-    return {
-        "schedule": schedule.document.name,
-        "axis": schedule.axis,
-        "steps": protocol.kernel_k_base + 2 * protocol.k_tiles_per_iteration + 1,
-        "instructions": kinds,
-        "copies": {str(c): n for c, n in sorted(schedule.copies.items())},
-    }
-
-
-def gated_from(document: ScheduleDocument, loop: Mapping[str, Any]) -> GatedLoop:
-    """A loop of a sidecar, to compare code with."""
-    kinds = {
-        (name, i): tuple((str(kind), int(count)) for kind, count in found)
-        for name, each in loop["instructions"].items()
-        for i, found in enumerate(each)
-    }
-    return GatedLoop(document=document, kinds=kinds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

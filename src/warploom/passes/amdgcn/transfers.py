@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, Layout
-from warploom.codegen.amdgcn.tile_ir.loop_body import CHUNK, Transfer, reads_of
-from warploom.codegen.amdgcn.tile_ir.numbers import memory_type
 from warploom.ir import tile as ir
+from warploom.ir.waves import AllIndices, Buffer, Kind, Operand, Word
+from warploom.passes.amdgcn.layout import LANES, MFMA, AxisMap, Layout
+from warploom.passes.amdgcn.loop_body import CHUNK, Transfer, reads_of
+from warploom.passes.amdgcn.numbers import memory_word
 
 if TYPE_CHECKING:
-    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
+    from warploom.passes.amdgcn.lowering import Lowering
 
-BUFFER_FLAGS = 0x27000  # raw buffer of untyped 32-bit data, swizzling off
 MOST_BYTES = 2**31 - 1  # offsets of a buffer access
 
 
@@ -28,9 +28,9 @@ MOST_BYTES = 2**31 - 1  # offsets of a buffer access
 class Read:
     """One read of LDS: a lane's byte, a further constant, its type and size, its elements."""
 
-    lane: str
+    lane: Operand
     offset: int
-    kind: str
+    kind: Kind
     size: int
     elements: int
     turned: bool = False
@@ -39,16 +39,15 @@ class Read:
 def reads(low: Lowering, transfer: Transfer, layout: Layout) -> Iterator[Read]:
     """The reads that bring a tile's elements into a layout."""
     if not layout:
-        form = memory_type(low.plan.values[transfer.value.name].dtype)
-        yield Read("0", 0, form, 4, 1)
+        word = memory_word(low.plan.values[transfer.value.name].dtype)
+        yield Read(0, 0, Kind(word), 4, 1)
         return
     if not transfer.wide:
         along = layout[0][1]
-        base = _entry(low, f"mul i32 {low.state.base(along)}, 4")
-        form = memory_type(low.plan.values[transfer.value.name].dtype)
+        base = _entry(low, "mul", low.state.base(along), 4)
+        word = memory_word(low.plan.values[transfer.value.name].dtype)
         for start, run in reads_of(transfer, layout):
-            kind = form if run == 1 else f"<{run} x {form}>"
-            yield Read(base, 4 * along.offsets[start], kind, 4 * run, run)
+            yield Read(base, 4 * along.offsets[start], Kind(word, run), 4 * run, run)
         return
     (_, rows), (var, along) = layout
     size = low.plan.values[transfer.value.name].dtype.bits // 8
@@ -57,18 +56,18 @@ def reads(low: Lowering, transfer: Transfer, layout: Layout) -> Iterator[Read]:
         if var == transfer.column:
             lane = _along_row(low, transfer, rows, along, along.offsets[i], size)
             count = run * size // transfer.per
-            kind = "i32" if count == 4 else f"<{count // 4} x i32>"
+            kind = Kind(Word.I32, count // 4)
             yield Read(lane, rows.offsets[r] * transfer.row_bytes, kind, count, run)
         else:
             inner = along.offsets[i] % 8
             lane = _turned(low, transfer, rows, along, rows.offsets[r], inner)
             below = (along.offsets[i] - inner) * transfer.row_bytes
-            yield Read(lane, below, "<2 x i32>", 8, run, turned=True)
+            yield Read(lane, below, Kind(Word.I32, 2), 8, run, turned=True)
 
 
 def written_at(
     low: Lowering, transfer: Transfer, layout: Layout, row: int, column: int
-) -> tuple[str, int]:
+) -> tuple[Operand, int]:
     """Where a lane writes a run of a computed tile: its byte, and a further constant.
 
     Both are offsets of the layout's axes; rows lie whole matrix instructions apart, so that the
@@ -80,50 +79,50 @@ def written_at(
     return lane, row * transfer.row_bytes
 
 
-def _entry(low: Lowering, instruction: str) -> str:
-    return low.state.at_entry(("transfer", instruction), instruction)
+def _entry(low: Lowering, op: str, a: Operand, b: Operand) -> Operand:
+    return low.state.at_entry(("transfer", op, a, b), op, a, b)
 
 
-def _swizzled(low: Lowering, transfer: Transfer, row: str, byte: str) -> str:
+def _swizzled(low: Lowering, transfer: Transfer, row: Operand, byte: Operand) -> Operand:
     """The place in a tile of a byte of a row, its chunk exchanged."""
     shift, mask = transfer.swizzle
-    moved = _entry(low, f"lshr i32 {row}, {shift}")
-    moved = _entry(low, f"and i32 {moved}, {mask}")
-    moved = _entry(low, f"shl i32 {moved}, 4")
-    inside = _entry(low, f"xor i32 {byte}, {moved}")
-    start = _entry(low, f"mul i32 {row}, {transfer.row_bytes}")
-    return _entry(low, f"add i32 {start}, {inside}")
+    moved = _entry(low, "lshr", row, shift)
+    moved = _entry(low, "and", moved, mask)
+    moved = _entry(low, "shl", moved, 4)
+    inside = _entry(low, "xor", byte, moved)
+    start = _entry(low, "mul", row, transfer.row_bytes)
+    return _entry(low, "add", start, inside)
 
 
 def _along_row(
     low: Lowering, transfer: Transfer, rows: AxisMap, along: AxisMap, offset: int, size: int
-) -> str:
+) -> Operand:
     """A lane's byte of its row, from an offset along it on."""
-    first = _entry(low, f"add i32 {low.state.base(along)}, {offset}")
-    byte = _entry(low, f"mul i32 {first}, {size}")
+    first = _entry(low, "add", low.state.base(along), offset)
+    byte = _entry(low, "mul", first, size)
     if transfer.per > 1:
-        byte = _entry(low, f"udiv i32 {byte}, {transfer.per}")
-    row = _entry(low, f"add i32 {low.state.base(rows)}, 0")
+        byte = _entry(low, "udiv", byte, transfer.per)
+    row = _entry(low, "add", low.state.base(rows), 0)
     return _swizzled(low, transfer, row, byte)
 
 
 def _turned(
     low: Lowering, transfer: Transfer, rows: AxisMap, along: AxisMap, column: int, offset: int
-) -> str:
+) -> Operand:
     """Where a lane reads four columns of one row, to get four rows of one column.
 
     Sixteen lanes read four rows of sixteen columns, four lanes a row.
     """
-    lane = _entry(low, f"and i32 {low.state.lane}, {MFMA - 1}")
-    down = _entry(low, f"lshr i32 {lane}, 2")
-    row = _entry(low, f"add i32 {low.state.base(along)}, {down}")
-    row = _entry(low, f"add i32 {row}, {offset}")
-    part = _entry(low, f"and i32 {lane}, 3")
-    part = _entry(low, f"shl i32 {part}, 2")
+    lane = _entry(low, "and", low.state.lane, MFMA - 1)
+    down = _entry(low, "lshr", lane, 2)
+    row = _entry(low, "add", low.state.base(along), down)
+    row = _entry(low, "add", row, offset)
+    part = _entry(low, "and", lane, 3)
+    part = _entry(low, "shl", part, 2)
     wave = low.state.base(AxisMap(offsets=(0,), wave=rows.wave))
-    at = _entry(low, f"add i32 {part}, {wave}")
-    at = _entry(low, f"add i32 {at}, {column}")
-    byte = _entry(low, f"shl i32 {at}, 1")
+    at = _entry(low, "add", part, wave)
+    at = _entry(low, "add", at, column)
+    byte = _entry(low, "shl", at, 1)
     return _swizzled(low, transfer, row, byte)
 
 
@@ -131,7 +130,7 @@ class Source:
     """Where a transfer reads: a buffer, byte offsets of a lane for each load, bytes a step."""
 
     def __init__(
-        self, low: Lowering, loop: ir.Loop, transfer: Transfer, first: str, step: int
+        self, low: Lowering, loop: ir.Loop, transfer: Transfer, first: Operand, step: int
     ) -> None:
         self.low, self.loop, self.transfer = low, loop, transfer
         self.first, self.step = first, step
@@ -140,16 +139,17 @@ class Source:
         self.tensor = low.plan.kernel.tensor(self.load.tensor)
         self.size = self.tensor.dtype.bits // 8
         self.resource = ""
-        self.offsets: list[str] = []
-        self.parts: list[tuple[str, str]] = []  # bytes of a load, and the most its lanes add
-        self.stride = "0"  # bytes a step, 64 bits
-        self.base = "0"  # elements, 64 bits
-        self.rows = "0"  # bytes that rows span, 64 bits
-        self.each = "0"  # bytes from one picked index to the next, 64 bits
+        self.offsets: list[Operand] = []
+        # Bytes of a load, and the most its lanes add (None: they are not held).
+        self.parts: list[tuple[Operand, Operand]] = []
+        self.stride: Operand = 0  # bytes a step, 64 bits
+        self.base: Operand = 0  # elements, 64 bits
+        self.rows: Operand = 0  # bytes that rows span, 64 bits
+        self.each: Operand = 0  # bytes from one picked index to the next, 64 bits
         self.start = ""
-        self.narrow = "0"
-        self._tests: list[str] = []
-        self._picks = ""  # how many a picked index chooses from
+        self.narrow: Operand = 0
+        self._tests: list[Operand] = []
+        self._picks: Operand = None  # how many a picked index chooses from
         self._walk()
 
     def _walk(self) -> None:  # noqa: C901 (one a kind of index)
@@ -161,7 +161,7 @@ class Source:
                 self._gathered(at.value, size)
                 self.rows = self._bytes(size, stride)
             elif at.value is not None and at.value == transfer.picked:
-                self.each = self._bytes("1", stride)
+                self.each = self._bytes(1, stride)
                 self._picks = low.axis_size(self.tensor, i)
             elif at.value is not None:
                 index = low.uniform(at.value)
@@ -170,9 +170,9 @@ class Source:
             elif at.var == self.loop.var:
                 self._blocks(self.first, axis.per)
                 self._add(low.floor_div(self.first, axis.per), stride)
-                self.stride = self._bytes(str(self.step // axis.per), stride)
+                self.stride = self._bytes(self.step // axis.per, stride)
                 if at.var == transfer.row:
-                    self.rows = self._bytes(str(transfer.rows), stride)
+                    self.rows = self._bytes(transfer.rows, stride)
                 elif at.var == transfer.column:
                     self._aligned_at(self.first, axis.per)
             elif at.var == transfer.row and axis.per > 1:  # each lane has its own block
@@ -182,139 +182,108 @@ class Source:
                 place = low.spans[at.var].position
                 self._add(low.floor_div(place, axis.per), stride)
                 if at.var == transfer.row:
-                    self.rows = self._bytes(str(transfer.rows), stride)
+                    self.rows = self._bytes(transfer.rows, stride)
                 elif at.var == transfer.column:
                     self._blocks(place, axis.per)
                     self._aligned_at(place, axis.per)
                     self._aligned_at(low.spans[at.var].limit, axis.per)
 
-    def _add(self, index: str, stride: str) -> None:
+    def _add(self, index: Operand, stride: Operand) -> None:
         self.base = self.low.sum64(self.base, self.low.scaled(index, stride))
 
-    def _bytes(self, count: str, stride: str) -> str:
+    def _bytes(self, count: Operand, stride: Operand) -> Operand:
         text = self.low.text
-        wide = count if count.isdigit() else text.value(f"zext i32 {count} to i64")
-        total = text.value(f"mul i64 {wide}, {stride}")
-        return text.value(f"mul i64 {total}, {self.size}")
+        wide = count if isinstance(count, int) else text.widened(count)
+        return text.wide("mul", text.wide("mul", wide, stride), self.size)
 
-    def _blocks(self, place: str, per: int) -> None:
+    def _blocks(self, place: Operand, per: int) -> None:
         """A position is the first of a block."""
         if per > 1:
-            rest = self.low.text.value(f"urem i32 {place}, {per}")
-            self._tests.append(self.low.text.value(f"icmp eq i32 {rest}, 0"))
+            rest = self.low.text.integer("urem", place, per)
+            self._tests.append(self.low.text.compare("eq", rest, 0))
 
-    def _aligned_at(self, place: str, per: int) -> None:
+    def _aligned_at(self, place: Operand, per: int) -> None:
         """A position along the row is that of a chunk."""
-        if place.isdigit() and int(place) * self.size // per % CHUNK == 0:
+        if isinstance(place, int) and place * self.size // per % CHUNK == 0:
             return
         text, unit = self.low.text, CHUNK * per // self.size
-        rest = text.value(f"and i32 {place}, {unit - 1}")
-        self._tests.append(text.value(f"icmp eq i32 {rest}, 0"))
+        rest = text.integer("and", place, unit - 1)
+        self._tests.append(text.compare("eq", rest, 0))
 
-    def _gathered(self, value: str, size: str) -> None:
+    def _gathered(self, value: str, size: Operand) -> None:
         """All rows that count exist; every wave looks at all of them, so that all agree."""
         low, text, row = self.low, self.low.text, self.transfer.row
         along = AxisMap(offsets=tuple(range(0, self.transfer.rows, LANES)), lane=(1, LANES, 1))
         frag = low.get(value, ((row, along),))
-        bad = "false"
+        bad: Operand = False
         for i in range(along.count):
             inside = low.below(low.element(frag, i), size)
-            outside = text.value(f"xor i1 {inside}, true")
+            outside = text.truth("xor", inside, True)
             counts = low.in_span(row, along, i)
             if counts is not None:
-                outside = text.value(f"and i1 {outside}, {counts}")
-            bad = outside if bad == "false" else text.value(f"or i1 {bad}, {outside}")
-        votes = text.value(f"call i64 @llvm.amdgcn.ballot.i64(i1 {bad})")
-        self._tests.append(text.value(f"icmp eq i64 {votes}, 0"))
+                outside = text.truth("and", outside, counts)
+            bad = outside if bad is False else text.truth("or", bad, outside)
+        self._tests.append(text.no_lane(bad))
 
-    def conditions(self, tiles: str) -> list[str]:
+    def conditions(self, tiles: Operand) -> list[Operand]:
         """Truths of the workgroup under which the transfer may run for so many steps."""
         low, text = self.low, self.low.text
         found = [low.aligned(self.tensor, self.transfer.moved), *self._tests]
-        if self._picks:
+        if self._picks is not None:
             found.append(self._all_exist(tiles))
-        steps = text.value(f"zext i32 {tiles} to i64")
-        walked = text.value(f"mul i64 {steps}, {self.stride}")
-        total = text.value(f"add i64 {walked}, {self.rows}")
+        steps = text.widened(tiles)
+        walked = text.wide("mul", steps, self.stride)
+        total = text.wide("add", walked, self.rows)
         for part in (walked, self.rows, total):
-            if not part.isdigit():
-                found.append(text.value(f"icmp ult i64 {part}, {MOST_BYTES - 65536}"))
+            if not isinstance(part, int):
+                found.append(text.compare("ult", part, MOST_BYTES - 65536, 64))
         return found
 
-    def _all_exist(self, tiles: str) -> str:
+    def _all_exist(self, tiles: Operand) -> Operand:
         """Whether every number that is picked in so many steps is an index of its axis."""
-        low, text, state = self.low, self.low.text, self.low.state
+        low, text = self.low, self.low.text
         (op,) = (
             o for o in self.loop.body
             if isinstance(o, ir.Load) and o.result.name == self.transfer.picked
         )  # fmt: skip
-        base, along = "0", "0"
+        base: Operand = 0
+        along: Operand = 0
         for i, index in enumerate(op.at):
             stride = low.stride(op.tensor, i)
             walked = index.var == self.loop.var
             place = self.first if walked else low.spans[str(index.var)].position
             base = low.sum64(base, low.scaled(place, stride))
             along = low.sum64(along, stride) if walked else along
-        head, body, out = (state.new_label(n) for n in ("pages", "page", "picked"))
-        before = text.block
-        text.add(f"br label %{head}")
-        text.label(head)
-        at, bad = f"%{head}_at", f"%{head}_bad"
-        phis = len(text.lines)
-        text.add(f"br i1 {text.value(f'icmp ult i32 {at}, {tiles}')}, label %{body}, label %{out}")
-        text.label(body)
-        mine = text.value(f"add i32 {at}, {state.lane}")
-        counts = text.value(f"icmp ult i32 {mine}, {tiles}")
-        mine = text.value(f"select i1 {counts}, i32 {mine}, i32 0")
-        far = text.value(f"mul i64 {text.value(f'zext i32 {mine} to i64')}, {along}")
-        far = text.value(f"shl i64 {text.value(f'add i64 {far}, {base}')}, 2")
-        place = text.value(
-            f"getelementptr i8, ptr addrspace(1) {low.pointer(op.tensor)}, i64 {far}"
-        )
-        found = text.value(f"load i32, ptr addrspace(1) {place}, align 4")
-        outside = text.value(f"icmp uge i32 {found}, {self._picks}")
-        outside = text.value(f"and i1 {outside}, {counts}")
-        more = text.value(f"or i1 {bad}, {outside}")
-        following = text.value(f"add i32 {at}, {LANES}")
-        latch = text.block
-        text.add(f"br label %{head}")
-        text.lines[phis:phis] = [
-            f"  {at} = phi i32 [ 0, %{before} ], [ {following}, %{latch} ]",
-            f"  {bad} = phi i1 [ false, %{before} ], [ {more}, %{latch} ]",
-        ]
-        text.label(out)
-        votes = text.value(f"call i64 @llvm.amdgcn.ballot.i64(i1 {bad})")
-        return text.value(f"icmp eq i64 {votes}, 0")
+        name = text.name()
+        assert self._picks is not None
+        text.add(AllIndices(name, op.tensor, base, along, tiles, self._picks, low.state.lane))
+        return name
 
-    def picked(self, index: str) -> str:
+    def picked(self, index: Operand) -> str:
         """The buffer of the tile that a number picks."""
         text = self.low.text
-        far = text.value(f"mul i64 {text.value(f'zext i32 {index} to i64')}, {self.each}")
-        return self._buffer(
-            text.value(f"getelementptr i8, ptr addrspace(1) {self.start}, i64 {far}")
-        )
+        far = text.wide("mul", text.widened(index), self.each)
+        return self._buffer(text.address(self.tensor.name, far, start=self.start))
 
     def _buffer(self, base: str) -> str:
-        return self.low.text.value(
-            "call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1("
-            f"ptr addrspace(1) {base}, i16 0, i64 {MOST_BYTES}, i32 {BUFFER_FLAGS})"
-        )
+        name = self.low.text.name()
+        self.low.text.add(Buffer(name, self.tensor.name, base))
+        return name
 
     def prepare(self) -> None:
         """Compute buffer and offsets."""
-        low, text, transfer = self.low, self.low.text, self.transfer
-        start = text.value(f"mul i64 {self.base}, {self.size}")
-        pointer = low.pointer(self.tensor.name)
-        self.start = text.value(f"getelementptr i8, ptr addrspace(1) {pointer}, i64 {start}")
+        text, transfer = self.low.text, self.transfer
+        start = text.wide("mul", self.base, self.size)
+        self.start = text.address(self.tensor.name, start)
         if not transfer.picked:
             self.resource = self._buffer(self.start)
         if self._in_order():
             self._evenly()
         else:
             self.offsets = [self._offset(i) for i in range(transfer.instructions)]
-            self.parts = [("0", "")] * transfer.instructions
-        if self.stride != "0":
-            self.narrow = text.value(f"trunc i64 {self.stride} to i32")
+            self.parts = [(0, None)] * transfer.instructions
+        if self.stride != 0:
+            self.narrow = text.shortened(self.stride)
 
     def _in_order(self) -> bool:
         """Whether rows lie one after the other, so many for each load."""
@@ -334,82 +303,82 @@ class Source:
         low, text, transfer = self.low, self.low.text, self.transfer
         axis = next(i for i, a in enumerate(self.load.at) if a.var == transfer.row)
         stride = low.stride(self.tensor.name, axis)
-        pitch = text.value(f"mul i32 {self._narrowed(stride)}, {self.size}")
+        pitch = text.integer("mul", self._narrowed(stride), self.size)
         rows = transfer.threads // transfer.chunks
         last = self._last_row()
         self.offsets = [self._offset(0, held=False)] * transfer.instructions
         most = transfer.row_bytes - CHUNK
         self.parts = []
         for i in range(transfer.instructions):
-            left = text.value(f"sub i32 {last}, {i * rows}")
-            some = text.value(f"icmp sge i32 {left}, 0")
-            left = text.value(f"call i32 @llvm.smax.i32(i32 {left}, i32 0)")
-            limit = text.value(f"mul i32 {left}, {pitch}")
-            limit = text.value(f"add i32 {limit}, {most}")
-            more = text.value(f"mul i32 {pitch}, {i * rows}")
-            more = text.value(f"select i1 {some}, i32 {more}, i32 0")
+            left = text.integer("sub", last, i * rows)
+            some = text.compare("sge", left, 0)
+            left = text.integer("smax", left, 0)
+            limit = text.integer("mul", left, pitch)
+            limit = text.integer("add", limit, most)
+            more = text.integer("mul", pitch, i * rows)
+            more = text.select(some, Word.I32, more, 0)
             self.parts.append((more, limit))
 
-    def _narrowed(self, stride: str) -> str:
-        if stride == "1":
+    def _narrowed(self, stride: Operand) -> Operand:
+        if stride == 1:
             return stride
-        return self.low.state.at_entry(("narrow", stride), f"trunc i64 {stride} to i32")
+        return self.low.state.once(("narrow", stride), lambda text: text.shortened(stride))
 
-    def place(self, i: int) -> tuple[str, str]:
+    def place(self, i: int) -> tuple[Operand, Operand]:
         """Offsets of a load: of its lanes, and one that all have."""
         more, limit = self.parts[i]
-        if not limit:
+        if limit is None:
             return self.offsets[i], more
         text = self.low.text
         # Seen anew each time, so that one register holds what all loads begin with.
-        lane = text.value(f'call i32 asm sideeffect "", "=v,0"(i32 {self.offsets[i]})')
-        return text.value(f"call i32 @llvm.smin.i32(i32 {lane}, i32 {limit})"), more
+        lane = text.anew(self.offsets[i], fixed=True)
+        return text.integer("smin", lane, limit), more
 
-    def _offset(self, i: int, *, held: bool = True) -> str:
+    def _offset(self, i: int, *, held: bool = True) -> Operand:
         """The bytes from the buffer's start that a lane moves in a load."""
         low, text, transfer = self.low, self.low.text, self.transfer
         chunks, threads = transfer.chunks, transfer.threads
-        tid = low.state.tid
-        tid = tid if not i else _entry(low, f"add i32 {tid}, {i * threads}")
-        row = tid if chunks == 1 else _entry(low, f"udiv i32 {tid}, {chunks}")
-        byte = "0"
+        tid: Operand = low.state.tid
+        tid = tid if not i else _entry(low, "add", tid, i * threads)
+        row = tid if chunks == 1 else _entry(low, "udiv", tid, chunks)
+        byte: Operand = 0
         if transfer.wide:
             shift, mask = transfer.swizzle
-            chunk = _entry(low, f"urem i32 {tid}, {chunks}")
-            moved = _entry(low, f"lshr i32 {row}, {shift}")
-            moved = _entry(low, f"and i32 {moved}, {mask}")
-            chunk = _entry(low, f"xor i32 {chunk}, {moved}")
-            byte = _entry(low, f"mul i32 {chunk}, {CHUNK}")
+            chunk = _entry(low, "urem", tid, chunks)
+            moved = _entry(low, "lshr", row, shift)
+            moved = _entry(low, "and", moved, mask)
+            chunk = _entry(low, "xor", chunk, moved)
+            byte = _entry(low, "mul", chunk, CHUNK)
             byte = self._inside(byte)
         at = self._row_offset(i, row, held=held)
-        return at if byte == "0" else text.value(f"add i32 {at}, {byte}")
+        return at if byte == 0 else text.integer("add", at, byte)
 
-    def _inside(self, byte: str) -> str:
+    def _inside(self, byte: Operand) -> Operand:
         """Chunks past the end of a row are its last."""
         low, text, column = self.low, self.low.text, self.transfer.column
         if column == self.loop.var or low.in_span(column, _whole(self.transfer.columns), 0) is None:
             return byte
-        limit = text.value(f"mul i32 {low.spans[column].limit}, {self.size}")
+        limit = text.integer("mul", low.spans[column].limit, self.size)
         if self.transfer.per > 1:
-            limit = text.value(f"udiv i32 {limit}, {self.transfer.per}")
-        last = text.value(f"sub i32 {limit}, {CHUNK}")
-        return text.value(f"call i32 @llvm.umin.i32(i32 {byte}, i32 {last})")
+            limit = text.integer("udiv", limit, self.transfer.per)
+        last = text.integer("sub", limit, CHUNK)
+        return text.integer("umin", byte, last)
 
-    def _last_row(self) -> str:
+    def _last_row(self) -> Operand:
         """The last row of the tile that exists."""
         low, var = self.low, self.transfer.row
         if var == self.loop.var or low.in_span(var, _whole(self.transfer.rows), 0) is None:
-            return str(self.transfer.rows - 1)
-        return low.text.value(f"sub i32 {low.spans[var].limit}, 1")
+            return self.transfer.rows - 1
+        return low.text.integer("sub", low.spans[var].limit, 1)
 
-    def _row_offset(self, i: int, row: str, *, held: bool) -> str:
+    def _row_offset(self, i: int, row: Operand, *, held: bool) -> Operand:
         if not self.transfer.row:  # all lanes load the same number
-            return "0"
+            return 0
         low, text, transfer = self.low, self.low.text, self.transfer
         values, var = low.plan.values, transfer.row
         local = row
         if held:
-            local = text.value(f"call i32 @llvm.umin.i32(i32 {row}, i32 {self._last_row()})")
+            local = text.integer("umin", row, self._last_row())
         for axis, at in enumerate(self.load.at):
             stride = low.stride(self.tensor.name, axis)
             per = self.tensor.axes[axis].per
@@ -417,12 +386,12 @@ class Source:
                 return self._scaled(self._picked(at.value, i), stride)
             if at.var == var and (at.var != transfer.column):
                 if per > 1 and var != self.loop.var:
-                    place = text.value(f"add i32 {low.spans[var].position}, {local}")
+                    place = text.integer("add", low.spans[var].position, local)
                     return self._scaled(low.floor_div(place, per), stride)
                 return self._scaled(low.floor_div(local, per), stride)
         raise AssertionError(self.load.tensor)
 
-    def _picked(self, value: str, i: int) -> str:
+    def _picked(self, value: str, i: int) -> Operand:
         """The row that a lane's number of rows names."""
         transfer, waves = self.transfer, self.transfer.threads // LANES
         chunks = transfer.chunks
@@ -437,20 +406,20 @@ class Source:
         inside = self.low.in_span(transfer.row, along, i)
         if inside is None:
             return index
-        return self.low.text.value(f"select i1 {inside}, i32 {index}, i32 0")
+        return self.low.text.select(inside, Word.I32, index, 0)
 
-    def _scaled(self, index: str, stride: str) -> str:
+    def _scaled(self, index: Operand, stride: Operand) -> Operand:
         text = self.low.text
-        if stride == "1":
-            return text.value(f"mul i32 {index}, {self.size}")
-        step = text.value(f"mul i32 {self._narrowed(stride)}, {self.size}")
-        return text.value(f"mul i32 {index}, {step}")
+        if stride == 1:
+            return text.integer("mul", index, self.size)
+        step = text.integer("mul", self._narrowed(stride), self.size)
+        return text.integer("mul", index, step)
 
-    def at_step(self, number: str) -> str:
+    def at_step(self, number: Operand) -> Operand:
         """The scalar offset of a step."""
-        if self.stride == "0" or number == "0":
-            return "0"
-        return self.low.text.value(f"mul i32 {self.narrow}, {number}")
+        if self.stride == 0 or number == 0:
+            return 0
+        return self.low.text.integer("mul", self.narrow, number)
 
 
 def _whole(count: int) -> AxisMap:

@@ -1,4 +1,4 @@
-"""A scheduled loop as LLVM IR: guard, prologue, loop, epilogue, and what remains.
+"""A scheduled loop as instructions: guard, prologue, loop, epilogue, and what remains.
 
 The pipelined part runs whole tiles only, as many as the schedule covers exactly. It is entered
 where all of its memory accesses are aligned and inside of the tensors; otherwise, and for the
@@ -12,20 +12,37 @@ writes them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from warploom.codegen.amdgcn.lower.pointwise import IrText
-from warploom.codegen.amdgcn.lower.table import (
-    DMA_SCOPE,
-    READ_SCOPE,
-    SYNC,
-    emit_stagger,
-    emit_tail_barriers,
+from warploom.ir import BarrierKind, tile as ir
+from warploom.ir.dataflow import STORE
+from warploom.ir.schedule_ops import OpDesc, OpRole, ScheduleEntry, ScheduleOps
+from warploom.ir.tile import DType
+from warploom.ir.waves import (
+    WAVE,
+    Barrier,
+    Chosen,
+    CopyToLds,
+    If,
+    Instruction,
+    Kept,
+    Kind,
+    Operand,
+    Pipeline,
+    Priority,
+    Ring,
+    Settle,
+    Step,
+    Wait,
+    Word,
+    WriteLds,
 )
-from warploom.codegen.amdgcn.tile_ir import memory, reduce, transfers
-from warploom.codegen.amdgcn.tile_ir.layout import Layout, count_of, places, run_of
-from warploom.codegen.amdgcn.tile_ir.loop_body import (
+from warploom.passes.amdgcn import memory, reduce, transfers
+from warploom.passes.amdgcn.builder import Builder
+from warploom.passes.amdgcn.layout import Layout, count_of, places, run_of
+from warploom.passes.amdgcn.loop_body import (
     STORED,
     BodyOp,
     CarriedPieces,
@@ -33,38 +50,22 @@ from warploom.codegen.amdgcn.tile_ir.loop_body import (
     Wanted,
     restricted,
 )
-from warploom.codegen.amdgcn.tile_ir.loop_schedule import LoopSchedule
-from warploom.codegen.amdgcn.tile_ir.numbers import (
-    build_vector,
-    memory_type,
-    narrow_vector,
-    register_type,
-)
-from warploom.codegen.amdgcn.tile_ir.state import Fragment, Region, packed, scalars
-from warploom.ir import ScheduleDocument, tile as ir
-from warploom.ir.dataflow import STORE
-from warploom.ir.schedule_ops import OpDesc, OpRole, ScheduleEntry
-from warploom.ir.tile import DType
+from warploom.passes.amdgcn.loop_schedule import SYNCHRONISING, LoopSchedule
+from warploom.passes.amdgcn.numbers import QUAD, memory_word, register_kind
+from warploom.passes.amdgcn.state import Fragment, Region, packed, scalars
 
 if TYPE_CHECKING:
-    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering, Span
+    from warploom.passes.amdgcn.lowering import Lowering, Span
 
 REACH = 65536  # bytes an LDS access can add to its address
 NARROW = (DType.BF16, DType.F16, DType.E4M3, DType.E5M2, DType.I8)
 
 
 @dataclass(frozen=True, slots=True)
-class _Planned:
-    """What the lowering of synchronisation asks of a plan."""
-
-    document: ScheduleDocument
-
-
-@dataclass(frozen=True, slots=True)
 class _Stored:
     """What must hold where whole tiles are stored, and the spans of their variables then."""
 
-    conditions: list[str]
+    conditions: list[Operand]
     spans: dict[str, Span]
 
 
@@ -78,20 +79,20 @@ class Held:
 
     layout: Layout
     dtype: DType
-    kinds: tuple[str, ...]
-    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    names: tuple[Operand, ...]
     each: int
     per: int = 1
 
-    def renamed(self, names: list[str]) -> Held:
+    def renamed(self, names: Sequence[Operand]) -> Held:
         """The same in other registers."""
         return Held(self.layout, self.dtype, self.kinds, tuple(names), self.each, self.per)
 
 
 def emit_pipelined(
     low: Lowering, op: ir.Loop, schedule: LoopSchedule, now: dict[str, Fragment],
-    first: str, end: str, step: int,
-) -> tuple[dict[str, Fragment], str]:  # fmt: skip
+    first: Operand, end: Operand, step: int,
+) -> tuple[dict[str, Fragment], Operand]:  # fmt: skip
     """The pipelined steps of a loop: carried values after them, and where the rest begins."""
     return _Pipelined(low, op, schedule, first, step).emit(now, end)
 
@@ -100,32 +101,31 @@ class _Pipelined:
     """Walks the phases of a document; a mirror of what every home holds."""
 
     def __init__(
-        self, low: Lowering, op: ir.Loop, schedule: LoopSchedule, first: str, step: int
+        self, low: Lowering, op: ir.Loop, schedule: LoopSchedule, first: Operand, step: int
     ) -> None:
         self.low, self.op, self.schedule = low, op, schedule
         self.strict, low.pipelining = low.pipelining, False
         self.first, self.step = first, step
         self.body = schedule.body
-        self.text: IrText = low.text
-        self.plan = _Planned(schedule.document)
+        self.text: Builder = low.text
+        self.document = schedule.document
         self.by_key = {(o.name, o.index): o for o in self.body.ops}
         self.held: dict[str, Held] = {}
         self.runs: Counter[tuple[str, int]] = Counter()
-        self.turn = ""
+        self.turn: Operand = None
         self.sources: dict[int, transfers.Source] = {}
         self.regions: dict[int, Region] = {}
 
     # The whole.
 
-    def emit(self, now: dict[str, Fragment], end: str) -> tuple[dict[str, Fragment], str]:
+    def emit(self, now: dict[str, Fragment], end: Operand) -> tuple[dict[str, Fragment], Operand]:
         """Guarded by what must hold for it; carried values and position join after it."""
         low, text, state = self.low, self.text, self.low.state
-        protocol = self.plan.document.protocol
-        pipe, rest = state.new_label("pipe"), state.new_label("rest")
+        protocol = self.document.protocol
         starts = {c.inside.name: low.parts_of(now[c.inside.name]) for c in self.op.carried}
-        length = text.value(f"sub i32 {end}, {self.first}")
-        length = text.value(f"call i32 @llvm.smax.i32(i32 {length}, i32 0)")
-        tiles = text.value(f"udiv i32 {length}, {self.step}")
+        length = text.integer("sub", end, self.first)
+        length = text.integer("smax", length, 0)
+        tiles = text.integer("udiv", length, self.step)
         with state.scope():
             copies = self.schedule.copies
             for transfer in self.body.transfers:
@@ -133,64 +133,60 @@ class _Pipelined:
                 self.regions[transfer.channel] = region
             stored = self._stored()
             test = self._test(tiles, stored)
-            before = text.block
-            text.add(f"br i1 {test}, label %{pipe}, label %{rest}")
-            text.label(pipe)
+            outer = text.open()
             spans = dict(low.spans)
             low.spans |= stored.spans
             touched = state.touched
             state.touch(*self.regions.values(), write=True)
             for source in self.sources.values():
                 source.prepare()
-            left = text.value(f"sub i32 {tiles}, {protocol.kernel_k_base}")
-            trips = text.value(f"udiv i32 {left}, {protocol.k_tiles_per_iteration}")
-            self._settle()
+            left = text.integer("sub", tiles, protocol.kernel_k_base)
+            trips = text.integer("udiv", left, protocol.k_tiles_per_iteration)
+            # Arguments are fetched by now and not where they are used: a scalar load in flight
+            # would make every count of LDS accesses meaningless.
+            text.add(Settle())
             self._start(now)
             state.loop_depth += 1
             low.pipelining = self.strict
             self._phases(trips)
             state.loop_depth -= 1
             low.pipelining = False
-            done = text.value(f"mul i32 {trips}, {protocol.k_tiles_per_iteration}")
-            done = text.value(f"add i32 {done}, {protocol.kernel_k_base}")
-            done = text.value(f"mul i32 {done}, {self.step}")
-            position = text.value(f"add i32 {self.first}, {done}")
+            done = text.integer("mul", trips, protocol.k_tiles_per_iteration)
+            done = text.integer("add", done, protocol.kernel_k_base)
+            done = text.integer("mul", done, self.step)
+            position = text.integer("add", self.first, done)
             ends = {}
             for own in self.body.carried:
                 name = own.carried.inside.name
                 made = self._whole(own, now[name].layout)
                 ends[name] = low.parts_like(made, now[name])
             low.spans = spans
-            after = text.block
-            text.add(f"br label %{rest}")
-            text.label(rest)
+            inner = text.close(outer)
         state.touched = touched | {(r.start, r.start + r.size, True) for r in self.regions.values()}
-        joined = {}
+        joined, results = {}, []
         for name, begin in starts.items():
             rows = zip(low.part_types(now[name]), begin, ends[name], strict=True)
-            names = [
-                text.value(f"phi {kind} [ {a}, %{before} ], [ {b}, %{after} ]")
-                for kind, a, b in rows
-            ]
-            joined[name] = low.from_parts(now[name], names)
-        at = text.value(f"phi i32 [ {self.first}, %{before} ], [ {position}, %{after} ]")
+            own_results = [Chosen(text.name(), kind, b, a) for kind, a, b in rows]
+            results += own_results
+            joined[name] = low.from_parts(now[name], [r.name for r in own_results])
+        at = Chosen(text.name(), Kind(Word.I32), position, self.first)
+        text.add(If(test, tuple(inner), None, (*results, at)))
         state.new_section()
-        return joined, at
+        return joined, at.name
 
-    def _test(self, tiles: str, stored: _Stored) -> str:
+    def _test(self, tiles: Operand, stored: _Stored) -> Operand:
         """Whether the pipelined part may run for so many steps."""
         text = self.text
-        least = self.plan.document.protocol.kernel_k_base
-        test = text.value(f"icmp uge i32 {tiles}, {least}")
+        test = text.compare("uge", tiles, self.document.protocol.kernel_k_base)
         for transfer in self.body.transfers:
             if transfer.load is None:
                 continue
             source = transfers.Source(self.low, self.op, transfer, self.first, self.step)
             self.sources[transfer.channel] = source
             for condition in source.conditions(tiles):
-                test = text.value(f"and i1 {test}, {condition}")
+                test = text.truth("and", test, condition)
         for condition in stored.conditions:
-            test = text.value(f"and i1 {test}, {condition}")
+            test = text.truth("and", test, condition)
         return test
 
     def _stored(self) -> _Stored:
@@ -201,25 +197,14 @@ class _Pipelined:
                 if at.var is None or low.is_number(at.var) or at.var == self.op.var:
                     continue
                 span, extent = low.spans[at.var], low.plan.extents[at.var]
-                if at.var not in found.spans and span.limit != str(extent):
-                    test = self.text.value(f"icmp eq i32 {span.limit}, {extent}")
-                    found.conditions.append(test)
+                if at.var not in found.spans and span.limit != extent:
+                    found.conditions.append(self.text.compare("eq", span.limit, extent))
                 found.spans[at.var] = low.whole_span(span.position, extent)
             if not store.add:
                 last = store.at[-1].var
                 place = self.first if last == self.op.var else low.spans[str(last)].position
                 found.conditions.extend(memory.wide_enough(low, store, place))
         return found
-
-    def _settle(self) -> None:
-        """Arguments are fetched by now and not where they are used: a scalar load in flight would
-        make every count of LDS accesses meaningless.
-        """
-        forms = {"pointer": "ptr addrspace(1)", "i64": "i64", "i32": "i32", "f32": "float"}
-        for argument in self.low.signature.arguments:
-            self.text.add(
-                f'call void asm sideeffect "", "s"({forms[argument.kind]} %{argument.name})'
-            )
 
     def _start(self, now: dict[str, Fragment]) -> None:
         """Pieces of what carried values are before the first step."""
@@ -237,84 +222,150 @@ class _Pipelined:
 
     def pin(self) -> None:
         """Nothing moves across this point."""
-        self.text.add("call void @llvm.amdgcn.sched.barrier(i32 0)")
+        self.text.pin()
 
-    def _phases(self, trips: str) -> None:
-        text, state, document = self.text, self.low.state, self.plan.document
-        guard, loop, drain = (state.new_label(n) for n in ("guard", "loop", "drain"))
+    def _phases(self, trips: Operand) -> None:
+        text, document = self.text, self.document
+        loop = text.name()
+        outer = text.open()
         self._prologue()
         before, filled = dict(self.held), Counter(self.runs)
         self.pin()
-        text.add(f"br label %{guard}")
-        text.label(guard)
-        enter = text.value(f"icmp sgt i32 {trips}, 0")
-        text.add(f"br i1 {enter}, label %{loop}, label %{drain}")
-        text.label(loop)
-        self.turn = f"%{loop}_turn"
-        at = len(text.lines)
+        prologue = text.close(outer)
+        self.turn = f"{loop}_turn"
+        counter = self.turn
         carried = [h for h in self._read_first(document.kernel) if h in before]
         for n, home in enumerate(carried):
             own = before[home]
-            self.held[home] = own.renamed([f"%{loop}_h{n}_{i}" for i in range(len(own.names))])
+            self.held[home] = own.renamed([f"{loop}_h{n}_{i}" for i in range(len(own.names))])
         inner = {h: self.held[h] for h in carried}
+        outer = text.open()
         self._phase(document.kernel)
         self.pin()
-        following = text.value(f"add i32 {self.turn}, 1")
-        again = text.value(f"icmp slt i32 {following}, {trips}")
-        after = text.block
-        text.add(f"br i1 {again}, label %{loop}, label %{drain}")
-        phis = [f"  {self.turn} = phi i32 [ 0, %{guard} ], [ {following}, %{after} ]"]
+        kernel = text.close(outer)
+        kept = []
         for home in carried:
             rows = zip(
                 inner[home].names, before[home].kinds, before[home].names, self.held[home].names,
                 strict=True,
             )  # fmt: skip
-            phis += [
-                f"  {name} = phi {kind} [ {a}, %{guard} ], [ {b}, %{after} ]"
-                for name, kind, a, b in rows
-            ]
-        text.lines[at:at] = phis
-        text.label(drain)
+            kept += [Kept(str(name), kind, a, b) for name, kind, a, b in rows]
         lasts = {
             self.body.homes[o.value]
             for op in self.body.flow.ops
             if op.role == STORE
             for o in op.operands
         }
-        for home in sorted(self._read_first(document.epilogue) | lasts):
+        results: list[Chosen] = []
+        for home in sorted(set(self._read_first(document.epilogue)) | lasts):
             own, first = self.held[home], before.get(home)
             if first is not None and first.names == own.names:
                 continue
-            old = first.names if first is not None else ("poison",) * len(own.names)
-            self.held[home] = own.renamed(
-                [
-                    text.value(f"phi {kind} [ {a}, %{guard} ], [ {b}, %{after} ]")
-                    for kind, a, b in zip(own.kinds, old, own.names, strict=True)
-                ]
-            )
+            old = first.names if first is not None else (None,) * len(own.names)
+            made = [
+                Chosen(text.name(), kind, b, a)
+                for kind, a, b in zip(own.kinds, old, own.names, strict=True)
+            ]
+            results += made
+            self.held[home] = own.renamed([r.name for r in made])
         self.runs = filled
         self.turn = trips
+        outer = text.open()
         self._phase(document.epilogue)
-        emit_tail_barriers(self, self._group())  # type: ignore[arg-type]
+        self._behind()
         self.pin()
+        epilogue = text.close(outer)
+        text.add(
+            Pipeline(
+                name=document.name,
+                axis=self.schedule.axis,
+                strategy=document.strategy,
+                trips=trips,
+                counter=counter,
+                rings=self._rings(),
+                prologue=tuple(prologue),
+                carried=tuple(kept),
+                kernel=tuple(kernel),
+                results=tuple(results),
+                epilogue=tuple(epilogue),
+                protocol=document.protocol,
+                counters=document.counters,
+                shape=document.shape,
+                flow=document.flow,
+                machine=document.machine,
+            )
+        )
+
+    def _rings(self) -> tuple[Ring, ...]:
+        return tuple(
+            Ring(
+                channel=t.channel,
+                name=t.value.name,
+                at=self.regions[t.channel].start,
+                bytes=t.slot_bytes,
+                stages=self.schedule.copies[t.channel],
+            )
+            for t in self.body.transfers
+        )
 
     def _prologue(self) -> None:
         """Where groups of waves take turns the later ones fall behind in it."""
-        document = self.plan.document
+        document = self.document
         at = document.protocol.stagger_index
         self._phase(document.prologue[:at])
         if at is not None:
-            emit_stagger(self, self._group())  # type: ignore[arg-type]
+            groups = document.protocol.groups
+            for extra in range(1, groups):
+                self._barrier_of({g for g in range(groups) if g >= extra})
             self._phase(document.prologue[at:])
 
-    def _group(self) -> str:
-        """Which group of waves one's own is."""
-        each = self.plan.document.protocol.waves_per_group
-        return self.low.state.at_entry(("wave group", each), f"udiv i32 %wave, {each}")
+    def _behind(self) -> None:
+        """The groups in front wait for those behind."""
+        tail = self.document.protocol.tail_barriers
+        for extra in range(1, max(tail) + 1):
+            self._barrier_of({g for g, t in enumerate(tail) if t >= extra})
 
-    def _read_first(self, entries: tuple[ScheduleEntry, ...]) -> set[str]:
+    def _barrier_of(self, groups: set[int]) -> None:
+        """A barrier that only the waves of some groups execute."""
+        text, each = self.text, self.document.protocol.waves_per_group
+        own = self.low.state.at_entry(("wave group", each), "udiv", WAVE, each)
+        bit = text.integer("lshr", sum(1 << g for g in groups), own)
+        bit = text.integer("and", bit, 1)
+        test = text.compare("ne", bit, 0)
+        self.pin()
+        outer = text.open()
+        self._barrier()
+        text.add(If(test, tuple(text.close(outer))))
+
+    def _barrier(self) -> None:
+        """A barrier of the workgroup; a fencing one drains the wave's own queues first."""
+        if self.document.protocol.barrier is BarrierKind.FENCING:
+            self.pin()
+            self.text.add(Wait(0, 0))
+        self.pin()
+        self.text.add(Barrier())
+
+    def _synchronise(self, op: OpDesc) -> None:
+        match op.tag:
+            case ScheduleOps.BARRIER:
+                self._barrier()
+            case ScheduleOps.WAIT_VM:
+                self.pin()
+                self.text.add(Wait(vm=op.wait_value))
+            case ScheduleOps.WAIT_LGKM:
+                self.pin()
+                self.text.add(Wait(lgkm=op.wait_value))
+            case ScheduleOps.SET_PRIO:
+                self.pin()
+                self.text.add(Priority(op.wait_value))
+            case ScheduleOps.SCHEDULE_BARRIER:
+                self.pin()
+            case _:  # a hint to a scheduler that may not move anything
+                pass
+
+    def _read_first(self, entries: tuple[ScheduleEntry, ...]) -> list[str]:
         """Homes of registers that a phase reads before it writes them."""
-        found: dict[str, None] = {}
+        found: set[str] = set()
         written: set[str] = set()
         slots = {f"{t.channel}.0" for t in self.body.transfers}
         for entry in entries:
@@ -323,19 +374,19 @@ class _Pipelined:
                 for taken in op.takes:
                     home = self.body.homes[taken.value]
                     if home not in written and home not in slots:
-                        found[home] = None
+                        found.add(home)
                 written |= {self.body.homes[v] for v in op.makes}
-        return set(found)
+        return sorted(found)
 
     def _phase(self, entries: tuple[ScheduleEntry, ...]) -> None:
         for entry in entries:
-            self.text.comment(entry.op.label())
-            sync = SYNC.get(int(entry.op.tag))
-            if sync is not None:
-                sync(self, entry.op)  # type: ignore[arg-type]
-                continue
-            with self.low.state.scope():
-                self._data(self.by_key[entry.op.name, entry.op.subtile], entry.op)
+            outer = self.text.open()
+            if entry.op.role in SYNCHRONISING:
+                self._synchronise(entry.op)
+            else:
+                with self.low.state.scope():
+                    self._data(self.by_key[entry.op.name, entry.op.subtile], entry.op)
+            self.text.add(_step(entry, self.text.close(outer)))
 
     def _data(self, op: BodyOp, desc: OpDesc) -> None:
         number = self._iteration(op)
@@ -355,63 +406,56 @@ class _Pipelined:
             case _:
                 self._vector(op, number)
 
-    def _iteration(self, op: BodyOp) -> str:
+    def _iteration(self, op: BodyOp) -> Operand:
         """Which step of the loop this run of an op belongs to."""
         number = self.runs[op.name, op.index]
         self.runs[op.name, op.index] += 1
-        if not self.turn:
-            return str(number)
-        per = self.plan.document.protocol.k_tiles_per_iteration
+        if self.turn is None:
+            return number
+        per = self.document.protocol.k_tiles_per_iteration
         return self.text.sum(self.text.times(self.turn, per), number)
 
     # Tiles.
 
-    def _load(self, op: BodyOp, desc: OpDesc, number: str) -> None:
+    def _load(self, op: BodyOp, desc: OpDesc, number: Operand) -> None:
         transfer, text = op.transfer, self.text
         assert transfer is not None
         source = self.sources[transfer.channel]
-        along, resource = source.at_step(number), source.resource
+        along, buffer = source.at_step(number), source.resource
         if transfer.picked:
             (taken,) = op.takes
-            resource = source.picked(self.held[self.body.homes[taken.value]].names[0])
-        share = self.low.state.at_entry(
-            ("share", transfer.moved), f"mul i32 %wave, {64 * transfer.moved}"
-        )
+            buffer = source.picked(self.held[self.body.homes[taken.value]].names[0])
+        share = self.low.state.at_entry(("share", transfer.moved), "mul", WAVE, 64 * transfer.moved)
         for i in range(transfer.instructions):
             offset, more = source.place(i)
-            total = text.value(f"add i32 {along}, {more}") if more != "0" else along
+            total = text.integer("add", along, more) if more != 0 else along
             self.pin()
             start = desc.stage * transfer.slot_bytes + i * transfer.threads * transfer.moved
-            slot = self.low.state.lds(self.regions[transfer.channel], str(start))
-            to = text.value(f"getelementptr inbounds i8, ptr addrspace(3) {slot}, i32 {share}")
+            start += self.regions[transfer.channel].start
             text.add(
-                "call void @llvm.amdgcn.raw.ptr.buffer.load.lds("
-                f"ptr addrspace(8) {resource}, ptr addrspace(3) {to}, "
-                f"i32 {transfer.moved}, i32 {offset}, i32 {total}, i32 0, i32 0){DMA_SCOPE}"
-            )
+                CopyToLds(
+                    buffer, source.tensor.name, transfer.moved, offset, total, transfer.channel,
+                    desc.stage, start, share,
+                )
+            )  # fmt: skip
 
     def _read(self, op: BodyOp, desc: OpDesc) -> None:
         transfer, text = op.transfer, self.text
         assert transfer is not None
         ((name, layout),) = op.made
         dtype = self.low.plan.values[name].dtype
-        kinds, names, each = [], [], 1
+        kinds: list[Kind] = []
+        names: list[Operand] = []
+        each = 1
         for read in transfers.reads(self.low, transfer, layout):
             self.pin()
             start = desc.stage * transfer.slot_bytes + read.offset
-            at = self._in_lds(self.regions[transfer.channel], read.lane, start)
-            if read.turned:
-                four = text.value(
-                    f"call <4 x i16> @llvm.amdgcn.ds.read.tr16.b64.v4i16(ptr addrspace(3) {at})"
-                    f"{READ_SCOPE}"
-                )
-                kind, made = "<2 x i32>", text.value(f"bitcast <4 x i16> {four} to <2 x i32>")
-            else:
-                kind = read.kind
-                made = text.value(
-                    f"load {kind}, ptr addrspace(3) {at}, align {read.size}{READ_SCOPE}"
-                )
-            kinds.append(kind)
+            lane, at = self._in_lds(self.regions[transfer.channel], read.lane, start)
+            made = text.read(
+                read.kind, lane, at, read.size, ring=transfer.channel, stage=desc.stage,
+                turned=read.turned,
+            )  # fmt: skip
+            kinds.append(read.kind)
             names.append(made)
             each = read.elements
         per = transfer.per if transfer.wide else 1
@@ -423,7 +467,7 @@ class _Pipelined:
         """A computed tile to LDS, each wave its part, runs of accumulators at a time."""
         low, text, transfer = self.low, self.text, op.transfer
         assert transfer is not None
-        form = f"<{STORED} x {memory_type(transfer.value.dtype)}>"
+        form = Kind(memory_word(transfer.value.dtype), STORED)
         for taken in op.takes:
             held = self.held[self.body.homes[taken.value]]
             frag = self._fragment(held)
@@ -433,16 +477,14 @@ class _Pipelined:
                 bits = low.stored_vector(frag, start, STORED, transfer.value.dtype)
                 if bits is None:
                     values = [low.element(frag, start + i) for i in range(STORED)]
-                    bits = narrow_vector(text, values, transfer.value.dtype)
+                    bits = text.encode_all(values, transfer.value.dtype)
                 lane, more = transfers.written_at(
                     low, transfer, held.layout, rows.offsets[r], columns.offsets[c]
                 )
                 more += desc.stage * transfer.slot_bytes
                 self.pin()
-                at = self._in_lds(self.regions[transfer.channel], lane, more)
-                text.add(
-                    f"store {form} {bits}, ptr addrspace(3) {at}, align {2 * STORED}{READ_SCOPE}"
-                )
+                far, at = self._in_lds(self.regions[transfer.channel], lane, more)
+                text.add(WriteLds(bits, form, far, at, 2 * STORED, transfer.channel, desc.stage))
 
     def _pick(self, op: BodyOp) -> None:
         """A number that lanes have read, in a scalar register."""
@@ -450,20 +492,19 @@ class _Pipelined:
         (taken,) = op.takes
         held = self.held[self.body.homes[taken.value]]
         name = self.low.first_lane(held.names[0])
-        self.held[self.body.homes[op.makes[0]]] = Held((), held.dtype, ("i32",), (name,), 1)
+        self.held[self.body.homes[op.makes[0]]] = Held(
+            (), held.dtype, (Kind(Word.I32),), (name,), 1
+        )
         self.pin()
 
-    def _in_lds(self, region: Region, lane: str, start: int) -> str:
-        """A lane's address. What an instruction can add itself is left to it."""
+    def _in_lds(self, region: Region, lane: Operand, start: int) -> tuple[Operand, int]:
+        """A lane's byte. What an instruction can add itself is left to it."""
         far = region.start + start - start % REACH
         if far:
-            lane = self.low.state.at_entry(("far", lane, far), f"add i32 {lane}, {far}")
-        at = self.text.value(f"getelementptr i8, ptr addrspace(3) @lds, i32 {lane}")
-        return self.text.value(
-            f"getelementptr inbounds i8, ptr addrspace(3) {at}, i32 {start % REACH}"
-        )
+            lane = self.low.state.at_entry(("far", lane, far), "add", lane, far)
+        return lane, start % REACH
 
-    def _store(self, op: BodyOp, number: str) -> None:
+    def _store(self, op: BodyOp, number: Operand) -> None:
         """A piece of a tile to memory."""
         assert op.store is not None
         self.pin()
@@ -494,14 +535,13 @@ class _Pipelined:
         if start is None and chained:
             start = own
         across = registers.count // 4
-        sums = list(start.names) if start is not None else []
-        sums = sums or ["zeroinitializer"] * (lanes.count * across)
+        sums: list[Operand] = list(start.names) if start is not None else []
+        sums = sums or [0] * (lanes.count * across)
         count = matrix.k // 4
         along = sides[product.lane].key[1][1][1]
-        kind = matrix.cast or matrix.operand
-        operands: dict[tuple[str, int, int], str] = {}
+        operands: dict[tuple[str, int, int], Operand] = {}
 
-        def operand(var: str, tile: int, step: int) -> str:
+        def operand(var: str, tile: int, step: int) -> Operand:
             if (var, tile, step) not in operands:
                 operands[var, tile, step] = self._operand(op, sides[var], tile, step * count, count)
             return operands[var, tile, step]
@@ -512,20 +552,17 @@ class _Pipelined:
                     left, right = operand(product.register, j, step), operand(product.lane, i, step)
                     self.pin()
                     at = i * across + j
-                    sums[at] = text.value(
-                        f"call <4 x float> @{matrix.intrinsic}({kind} {left}, {kind} {right}, "
-                        f"<4 x float> {sums[at]}, {matrix.last})"
-                    )
-        kinds = ("<4 x float>",) * len(sums)
+                    sums[at] = text.multiply(matrix.op, left, right, sums[at])
+        kinds = (QUAD,) * len(sums)
         self.held[self.body.homes[op.makes[0]]] = Held(piece, DType.F32, kinds, tuple(sums), 4)
         assert name
 
-    def _operand(self, op: BodyOp, want: Wanted, tile: int, at: int, count: int) -> str:
+    def _operand(self, op: BodyOp, want: Wanted, tile: int, at: int, count: int) -> Operand:
         """So many elements of K of one matrix instruction's rows, as the instruction takes them."""
         assert op.product is not None
         (row, rows), (k, along) = want.key[1]
         matrix = op.product.matrix
-        words: list[tuple[str, str]] = []
+        words: list[tuple[Kind, Operand]] = []
         wanted = along.offsets[at : at + count]
         if not want.sources:
             start = tile * along.count + at
@@ -548,35 +585,34 @@ class _Pipelined:
                         words.append((kind, name))
         return self._as_operand(words, matrix.operand, matrix.cast)
 
-    def _as_operand(self, words: list[tuple[str, str]], form: str, cast: str) -> str:
+    def _as_operand(
+        self, words: list[tuple[Kind, Operand]], form: Kind, cast: Kind | None
+    ) -> Operand:
         text = self.text
         kind, made = words[0]
         for more, name in words[1:]:
-            have, add = _width(kind), _width(more)
-            if have != add:
-                message = f"operands of {have} and {add} words"
+            if kind.count != more.count:
+                message = f"operands of {kind.count} and {more.count} words"
                 raise AssertionError(message)
-            order = ", ".join(f"i32 {i}" for i in range(have + add))
-            made = text.value(
-                f"shufflevector {kind} {made}, {more} {name}, <{have + add} x i32> <{order}>"
-            )
-            kind = f"<{have + add} x i32>"
+            made = text.joined(made, name, kind, more)
+            kind = Kind(Word.I32, kind.count + more.count)
         if kind != form:
-            made = text.value(f"bitcast {kind} {made} to {form}")
-        return text.value(f"bitcast {form} {made} to {cast}") if cast else made
+            made = text.cast(made, kind, form)
+        return made if cast is None else text.cast(made, form, cast)
 
     # Vector work.
 
-    def _at_step(self, number: str) -> None:
+    def _at_step(self, number: Operand) -> None:
         """The loop's variable stands at a step."""
         text = self.text
-        if number.isdigit() and self.first.isdigit():
-            place = str(int(self.first) + int(number) * self.step)
+        place: Operand
+        if isinstance(number, int) and isinstance(self.first, int):
+            place = self.first + number * self.step
         else:
-            place = text.value(f"add i32 {self.first}, {text.times(number, self.step)}")
+            place = text.integer("add", self.first, text.times(number, self.step))
         self.low.spans[self.op.var] = self.low.whole_span(place, self.step)
 
-    def _vector(self, op: BodyOp, number: str) -> None:
+    def _vector(self, op: BodyOp, number: Operand) -> None:
         low = self.low
         self.pin()
         self._at_step(number)
@@ -610,20 +646,18 @@ class _Pipelined:
         count, run = count_of(frag.layout), run_of(frag.layout)
         if dtype in NARROW and len(frag.layout) == 2:
             each = min(32 // dtype.bits * 4, run if run >= 8 else 8)
-            kind = f"<{each * dtype.bits // 32} x i32>"
-            names = []
+            kind = Kind(Word.I32, each * dtype.bits // 32)
+            names: list[Operand] = []
             for start in range(0, count, each):
                 values = [low.element(frag, start + i) for i in range(each)]
-                made = narrow_vector(text, values, dtype)
-                names.append(
-                    text.value(f"bitcast <{each} x {memory_type(dtype)}> {made} to {kind}")
-                )
+                made = text.encode_all(values, dtype)
+                names.append(text.cast(made, Kind(memory_word(dtype), each), kind))
             return Held(frag.layout, dtype, (kind,) * len(names), tuple(names), each)
         if dtype is DType.F32 and run % 4 == 0 and len(frag.layout) == 2:
             names = [low.vector(frag, s, 4) for s in range(0, count, 4)]
-            return Held(frag.layout, dtype, ("<4 x float>",) * len(names), tuple(names), 4)
+            return Held(frag.layout, dtype, (QUAD,) * len(names), tuple(names), 4)
         names = [low.element(frag, i) for i in range(count)]
-        return Held(frag.layout, dtype, (register_type(dtype),) * count, tuple(names), 1)
+        return Held(frag.layout, dtype, (register_kind(dtype),) * count, tuple(names), 1)
 
     def _fragment(self, held: Held) -> Fragment:
         """Registers as the elements of a value."""
@@ -631,10 +665,10 @@ class _Pipelined:
         if held.dtype in NARROW:
             if held.per > 1:
                 return self._shared(held)
-            form = memory_type(held.dtype)
-            vectors = {}
+            form = Kind(memory_word(held.dtype), held.each)
+            vectors: dict[int, tuple[Operand, int, DType]] = {}
             for i, (kind, name) in enumerate(zip(held.kinds, held.names, strict=True)):
-                bits = text.value(f"bitcast {kind} {name} to <{held.each} x {form}>")
+                bits = text.cast(name, kind, form)
                 vectors[i * held.each] = (bits, held.each, held.dtype)
             return packed(held.layout, held.dtype, vectors)
         if held.each == 1:
@@ -648,13 +682,13 @@ class _Pipelined:
 
     def _shared(self, held: Held) -> Fragment:
         """Elements of which several neighbours are one in memory."""
-        text, form = self.text, memory_type(held.dtype)
+        text = self.text
         found = []
         for kind, name in zip(held.kinds, held.names, strict=True):
-            count = held.each // held.per
-            bits = text.value(f"bitcast {kind} {name} to <{count} x {form}>")
-            for i in range(count):
-                one = text.value(f"extractelement <{count} x {form}> {bits}, i32 {i}")
+            form = Kind(memory_word(held.dtype), held.each // held.per)
+            bits = text.cast(name, kind, form)
+            for i in range(form.count):
+                one = text.extract(bits, form, i)
                 found += [self.low.widened(one, held.dtype)] * held.per
         return scalars(held.layout, held.dtype, found)
 
@@ -675,21 +709,39 @@ class _Pipelined:
             for at in places(layout)
         ]
         if dtype is DType.F32 and len(layout) == 2 and run_of(layout) % 4 == 0:
-            vectors = {}
+            vectors: dict[int, tuple[Operand, int, DType]] = {}
             for start in range(0, len(wanted), 4):
                 piece, n = wanted[start]
                 made = self.low.stored_vector(piece, n, 4, DType.F32)
                 if made is None:
                     values = [self.low.element(f, i) for f, i in wanted[start : start + 4]]
-                    made = build_vector(self.text, values, "float")
+                    made = self.text.vector(values, Word.F32)
                 vectors[start] = made, 4, DType.F32
             return packed(layout, dtype, vectors)
         return scalars(layout, dtype, [self.low.element(f, i) for f, i in wanted])
 
 
-def _width(kind: str) -> int:
-    """Words of a register group's type."""
-    return int(kind[1:].split(" ", maxsplit=1)[0]) if kind.startswith("<") else 1
+def _step(entry: ScheduleEntry, body: Sequence[Instruction]) -> Step:
+    """An entry of a schedule with its instructions."""
+    op = entry.op
+    return Step(
+        tag=int(op.tag),
+        name=op.name,
+        role=op.role,
+        resource=op.resource,
+        number=op.subtile,
+        channel=op.channel,
+        time_slot=entry.time_slot,
+        body=tuple(body),
+        stage=op.stage,
+        wait=op.wait_value,
+        latency=op.latency,
+        vgpr_def=op.vgpr_def,
+        vgpr_kill=op.vgpr_kill,
+        k_offset=op.k_offset,
+        is_prefetch=entry.is_prefetch,
+        reason=entry.reason,
+    )
 
 
 __all__ = ["Key", "emit_pipelined"]

@@ -18,15 +18,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from warploom.codegen.amdgcn.tile_ir.layout import LANES, MFMA, AxisMap, Layout, count_of
-from warploom.codegen.amdgcn.tile_ir.machine import MatrixInstruction
-from warploom.codegen.amdgcn.tile_ir.numbers import PAIRED
-from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, contracted
 from warploom.ir import tile as ir
 from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
 from warploom.ir.elementwise import functions
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
 from warploom.ir.tile import DType, Fn, Op, Walk, is_number, operands, results
+from warploom.passes.amdgcn.layout import LANES, MFMA, AxisMap, Layout, count_of
+from warploom.passes.amdgcn.numbers import PAIRED
+from warploom.passes.amdgcn.plan import TilePlan, contracted
+from warploom.targets.amdgcn import MatrixInstruction
 from warploom.targets.mi355x import mi355x
 
 CHUNK = 16  # bytes a lane moves at a time

@@ -10,51 +10,43 @@ barriers stand where two accesses of LDS need one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
-from math import prod
 from time import perf_counter
 from typing import Any, TypeVar
 
-from warploom.codegen.amdgcn.isa import Resources, read_resources
+from warploom.codegen.amdgcn.isa import Resources
 from warploom.codegen.amdgcn.isa_check import GateReport
-from warploom.codegen.amdgcn.isa_check.regions import check_regions
-from warploom.codegen.amdgcn.tile_ir.errors import BudgetError
-from warploom.codegen.amdgcn.tile_ir.kernel import KERNEL_NAME, LoweredKernel, lower_kernel
-from warploom.codegen.amdgcn.tile_ir.loop_body import UnscheduledError
-from warploom.codegen.amdgcn.tile_ir.loop_schedule import (
+from warploom.codegen.amdgcn.tile_ir.code import ModuleCode, compile_module
+from warploom.errors import BackendError, ConfigError
+from warploom.frontend.simplify import simplify
+from warploom.ir import ScheduleDocument
+from warploom.ir.module import KernelModule
+from warploom.ir.schedule_ops import OpRole, Phase
+from warploom.ir.tile import Access, Kernel
+from warploom.ir.waves import Barrier, instructions
+from warploom.passes.amdgcn.errors import BudgetError
+from warploom.passes.amdgcn.kernel import LoweredKernel, lower_kernel
+from warploom.passes.amdgcn.loop_body import UnscheduledError
+from warploom.passes.amdgcn.loop_schedule import (
     LoopSchedule,
     ScheduledKernel,
-    gated_loop,
-    loop_sidecar,
     pipelined_plans,
     schedule_kernel,
     why_plain,
     with_documents,
 )
-from warploom.codegen.amdgcn.tile_ir.machine import BYTES, HALVES, MI355X, AmdMachine
-from warploom.codegen.amdgcn.tile_ir.plan import TilePlan, candidates
-from warploom.codegen.amdgcn.tile_ir.signature import Argument
-from warploom.codegen.amdgcn.toolchain import compile_ir, compile_object
-from warploom.errors import BackendError, ConfigError
-from warploom.frontend.simplify import simplify
-from warploom.ir import ScheduleDocument, tile as ir
-from warploom.ir.schedule_ops import OpRole, Phase
-from warploom.ir.tile import Access, Kernel, is_number, walk
+from warploom.passes.amdgcn.plan import TilePlan, candidates
+from warploom.passes.amdgcn.wave_module import build_wave_module
 from warploom.passes.expand_products import float_i8_products, split_f32_products
+from warploom.targets.amdgcn import BYTES, MI355X, AmdMachine
 
-SCHEMA = "warploom.tile_kernel.gfx950/1"
-PLAIN = "single buffer, not pipelined"
-AHEAD = "single buffer in LDS, the next step's tiles are loaded ahead into registers"
 VARIANTS = (  # (reuse, prefetch), tried in order for each tile
     (False, True),
     (False, False),
     (True, False),
 )
-MOST_GROUPS = 2**31 - 1
 REGISTER_BUDGETS = (None, 208)  # registers of a lane that may hold values
 NEAR_BOUND = 0.1  # of what the busiest unit needs
 MOST_TRIED = 8  # compilations
@@ -64,18 +56,26 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class TileProgram:
-    """A compiled kernel: LLVM IR, assembly, and how to launch it."""
+    """A compiled kernel: the machine code of its module, and what passes chose on the way."""
 
     kernel: Kernel
     lowered: LoweredKernel
-    assembly: str
-    versions: Mapping[str, str]
-    not_pipelined: tuple[str, ...] = ()
+    code: ModuleCode
 
-    @cached_property
+    @property
+    def module(self) -> KernelModule:
+        """What is verified, executed and printed."""
+        return self.code.module
+
+    @property
+    def assembly(self) -> str:
+        """The machine code as text."""
+        return self.code.assembly
+
+    @property
     def resources(self) -> Resources:
         """Registers, spills and LDS of the compiled kernel."""
-        return read_resources(self.assembly)
+        return self.code.resources
 
     @property
     def plan(self) -> TilePlan:
@@ -83,96 +83,51 @@ class TileProgram:
         return self.lowered.plan
 
     @property
-    def arguments(self) -> tuple[Argument, ...]:
-        """Arguments in order."""
-        return self.lowered.signature.arguments
-
-    @property
     def schedule(self) -> str:
         """How its loops are scheduled, in words."""
-        if self.schedules:
-            copies = max(n for s in self.schedules for n in s.copies.values())
-            return f"pipelined, {copies} tiles deep in LDS; waits and barriers derived"
-        return AHEAD if self.lowered.prefetched else PLAIN
+        return self.code.schedule
 
     @property
     def schedules(self) -> tuple[LoopSchedule, ...]:
         """The schedules of its pipelined loops, in the order of the kernel."""
         return self.lowered.schedules
 
-    @cached_property
+    @property
+    def not_pipelined(self) -> tuple[str, ...]:
+        """Why loops are not pipelined."""
+        return self.lowered.program.plain
+
+    @property
     def gate(self) -> GateReport | None:
         """The code of pipelined loops against their schedules; None where none is pipelined."""
-        if not self.schedules:
-            return None
-        return check_regions([gated_loop(s) for s in self.schedules], self.assembly)
+        return self.code.gate
 
     def grid(self, sizes: Mapping[str, int]) -> int:
         """Workgroups of a launch with these axis sizes."""
-        return grid_of(self.sidecar()["grid"], sizes)
+        return self.code.grid(sizes)
 
     def object(self) -> bytes:
         """The relocatable object."""
-        return self._object
-
-    @cached_property
-    def _object(self) -> bytes:
-        return compile_object(
-            self.lowered.ir,
-            self.assembly,
-            self.plan.machine.cpu,
-            written_out=self.lowered.written_out,
-        )
+        return self.code.object()
 
     def sidecar(self) -> dict[str, Any]:
         """What a launcher needs, as JSON-ready values."""
-        kernel, plan = self.kernel, self.plan
-        # Numbers of 16 bits are added to the word they lie in: the last one's ends with the tensor.
-        added = {op.tensor for op in walk(kernel.ops) if isinstance(op, ir.Store) and op.add}
-        summed = {t.name for t in kernel.tensors if t.name in added and t.dtype in HALVES}
-        found = self.resources
-        return {
-            "schema": SCHEMA,
-            "kernel": KERNEL_NAME,
-            "computes": kernel.name,
-            "target": plan.machine.cpu,
-            "schedule": self.schedule,
-            "arguments": [a.to_json() for a in self.arguments],
-            "tensors": [
-                {
-                    "name": t.name,
-                    "dtype": t.dtype.value,
-                    "access": t.access.value,
-                    "axes": [{"name": a.name, "per": a.per} for a in t.axes],
-                    **({"whole_words": True} if t.name in summed else {}),
-                }
-                for t in kernel.tensors
-            ],
-            "fixed_sizes": dict(self.lowered.signature.fixed),
-            "grid": grid_rule(plan),
-            "block_size": [plan.threads, 1, 1],
-            "extents": dict(plan.extents),
-            "lds_bytes": found.lds_bytes,
-            "registers": {"vgprs": found.vgprs, "agprs": found.agprs, "sgprs": found.sgprs},
-            "spills": {"vgpr": found.vgpr_spills, "sgpr": found.sgpr_spills},
-            "scratch_bytes": found.scratch_bytes,
-            "loops": [loop_sidecar(s) for s in self.schedules],
-            "not_pipelined": list(self.not_pipelined),
-            "made_with": dict(self.versions),
-        }
+        return self.code.sidecar()
 
     def sidecar_text(self) -> str:
         """Canonical text of the sidecar."""
-        return json.dumps(self.sidecar(), indent=2) + "\n"
+        return self.code.sidecar_text()
 
     def listing(self) -> str:
         """What was chosen, in words."""
         plan, found = self.plan, self.resources
         extents = ", ".join(f"{n} {e}" for n, e in plan.extents.items()) or "no tile"
+        body = instructions(self.lowered.program.body)
+        barriers = sum(isinstance(x, Barrier) and x.fenced for x in body)
         return "\n".join(
             [
                 f"{self.kernel.name} on {plan.machine.cpu}: {self.schedule}",
-                f"tile: {extents}; {plan.waves} waves, {self.lowered.barriers} barrier(s)",
+                f"tile: {extents}; {plan.waves} waves, {barriers} barrier(s)",
                 f"registers: {found.vgprs} (of them {found.agprs} AGPRs), {found.vgpr_spills} "
                 f"spilled; LDS {found.lds_bytes} bytes",
                 *(f"loop {s.document.name}: {s.pace_text()}; {s.status()}" for s in self.schedules),
@@ -180,49 +135,6 @@ class TileProgram:
                 *(f"not pipelined: {why}" for why in self.not_pipelined),
             ]
         )
-
-
-def is_tile_sidecar(text: str) -> bool:
-    """Whether a sidecar is one of this lowering."""
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(values, dict) and values.get("schema") == SCHEMA
-
-
-def grid_rule(plan: TilePlan) -> dict[str, Any]:
-    """How many workgroups a launch has: a product over axes, for groups at most so many."""
-    kernel = plan.kernel
-    names = list(kernel.grid.vars)
-    rule: dict[str, Any] = {"kind": kernel.grid.kind}
-    if kernel.grid.kind == "groups":
-        group = kernel.var(names[0])
-        row = next(n for n in names[1:] if not is_number(kernel.var(n)))
-        names = [n for n in names[1:] if n != row]
-        rule |= {
-            "groups": group.axis,
-            "rows": {"axis": kernel.var(row).axis, "extent": plan.extents[row]},
-        }
-    rule["tiles"] = [
-        {"axis": kernel.var(n).axis, "extent": 1 if is_number(kernel.var(n)) else plan.extents[n]}
-        for n in names
-    ]
-    return rule
-
-
-def grid_of(rule: Mapping[str, Any], sizes: Mapping[str, int]) -> int:
-    """Workgroups by a grid rule."""
-    total: int = prod(-(-sizes[t["axis"]] // t["extent"]) for t in rule["tiles"])
-    if rule["kind"] == "groups":
-        rows = sizes[rule["rows"]["axis"]]
-        some = rows // rule["rows"]["extent"] + sizes[rule["groups"]] if rows else 0
-        total *= some
-    if total > MOST_GROUPS:
-        raise ConfigError(
-            f"a launch of {total} workgroups", where="grid", fix="split it into several launches"
-        )
-    return total
 
 
 def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
@@ -245,7 +157,7 @@ def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
     _require(own, machine)
     why: tuple[str, ...] = ()
     if pipelined and machine.wide_dma:
-        found = _pipelined(own, _checked(own, extents or {}), machine, clock)
+        found = _pipelined(kernel, own, _checked(own, extents or {}), machine, clock)
         if isinstance(found, TileProgram):
             return found
         why = found
@@ -256,14 +168,14 @@ def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
         for reuse, prefetch in VARIANTS:
             try:
                 with clock.of("lower"):
-                    lowered = lower_kernel(plan, reuse=reuse, prefetch=prefetch)
+                    lowered = lower_kernel(plan, reuse=reuse, prefetch=prefetch, plain=why)
             except BudgetError as error:
                 last = error
                 continue
-            if prefetch and not lowered.prefetched:
+            if prefetch and not lowered.program.prefetched:
                 continue  # the same as the next variant
             with clock.of("codegen"):
-                program = _compiled(own, lowered, why)
+                program = _compiled(kernel, lowered)
             if not program.resources.vgpr_spills and not program.resources.scratch_bytes:
                 return program
             if best is None or program.resources.vgpr_spills < best.resources.vgpr_spills:
@@ -281,16 +193,10 @@ def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
     )
 
 
-def _compiled(kernel: Kernel, lowered: LoweredKernel, plain: tuple[str, ...]) -> TileProgram:
-    """The machine code of a lowered kernel; ``plain``: why loops of it are not pipelined."""
-    made = compile_ir(lowered.ir, lowered.plan.machine.cpu)
-    return TileProgram(
-        kernel=kernel,
-        lowered=lowered,
-        assembly=made.assembly,
-        versions={"llvm": made.llvm, "llvmlite": made.llvmlite},
-        not_pipelined=plain,
-    )
+def _compiled(source: Kernel, lowered: LoweredKernel) -> TileProgram:
+    """The machine code of a lowered kernel; ``source``: as it was written."""
+    code = compile_module(build_wave_module(source, lowered))
+    return TileProgram(kernel=lowered.plan.kernel, lowered=lowered, code=code)
 
 
 def expanded(kernel: Kernel) -> Kernel:
@@ -302,25 +208,25 @@ def compile_scheduled(
     kernel: Kernel, documents: Sequence[ScheduleDocument], *, extents: Mapping[str, int],
     waves: int, across: int, machine: AmdMachine = MI355X,
 ) -> TileProgram:  # fmt: skip
-    """Compile an expanded kernel with given schedules of its pipelined loops, in their order.
+    """Compile a kernel with given schedules of its pipelined loops, in their order.
 
     Raises ``BackendError`` where a schedule is not one of its loop, or the code is not exactly it.
     """
     entries = [e for document in documents for p in Phase for e in document.phase(p)]
     plan = TilePlan(
-        kernel=kernel, extents=dict(extents), waves=waves, across=across, machine=machine,
+        kernel=expanded(kernel), extents=dict(extents), waves=waves, across=across, machine=machine,
         exchange=any(e.op.role is OpRole.SHARED_STORE for e in entries),
     )  # fmt: skip
     scheduled = with_documents(plan, documents)
-    lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
-    program = _compiled(kernel, lowered, scheduled.plain)
+    lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop, plain=scheduled.plain)
+    program = _compiled(kernel, lowered)
     if program.gate is not None:
         program.gate.require()
     return program
 
 
 def _pipelined(
-    own: Kernel, pinned: Mapping[str, int], machine: AmdMachine, clock: _Clock
+    source: Kernel, own: Kernel, pinned: Mapping[str, int], machine: AmdMachine, clock: _Clock
 ) -> TileProgram | tuple[str, ...]:
     """The first configuration whose code is exactly its schedules; else why there is none.
 
@@ -333,13 +239,15 @@ def _pipelined(
         for scheduled in clock.each("order", _orders(plan, why)):
             try:
                 with clock.of("lower"):
-                    lowered = lower_kernel(scheduled.plan, schedules=scheduled.by_loop)
+                    lowered = lower_kernel(
+                        scheduled.plan, schedules=scheduled.by_loop, plain=scheduled.plain
+                    )
             except (UnscheduledError, BackendError) as error:
                 why[str(getattr(error, "what", "") or error)] = None
                 continue
             try:
                 with clock.of("codegen"):
-                    program = _compiled(own, lowered, scheduled.plain)
+                    program = _compiled(source, lowered)
             except BackendError as error:
                 return (*why, str(error).splitlines()[0])  # it is lowered without a pipeline
             with clock.of("gate"):

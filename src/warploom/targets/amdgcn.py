@@ -1,4 +1,4 @@
-"""``AmdMachine``: what the lowering has to know of a chip. A chip is a value, not a branch.
+"""``AmdMachine``: what the passes have to know of a CDNA chip. A chip is a value, not a branch.
 
 gfx942 has neither the matrix instructions of K 32 for 16-bit types nor OCP fp8: its 8-bit floats
 have another bias, so tensors of e4m3 and e5m2 are refused there.
@@ -7,28 +7,27 @@ have another bias, so tensors of e4m3 and e5m2 are refused there.
 from dataclasses import dataclass
 
 from warploom.ir.tile import DType
+from warploom.ir.waves import Kind, MatrixOp, Word
 from warploom.targets.mi300x import mi300x
 from warploom.targets.mi355x import mi355x
 
-HALVES = {DType.BF16: ("bfloat", "bf16"), DType.F16: ("half", "f16")}
-BYTES = {DType.E4M3: "fp8", DType.E5M2: "bf8"}
-_LAST = "i32 0, i32 0, i32 0"
+HALVES = {DType.BF16: Word.BF16, DType.F16: Word.F16}
+BYTES = (DType.E4M3, DType.E5M2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixInstruction:
-    """One matrix instruction of 16 x 16: intrinsic, operand type, last arguments, K.
+    """One matrix instruction of 16 x 16, the registers of an operand, and its K.
 
     A lane reads ``reads`` pieces of K from LDS for one operand. ``cast``: the type its bits have
-    in the call, where it is not the type they are read as.
+    in the instruction, where it is not the type they are read as.
     """
 
-    intrinsic: str
-    operand: str
-    last: str
+    op: MatrixOp
+    operand: Kind
     k: int
     reads: int = 1
-    cast: str = ""
+    cast: Kind | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,38 +52,20 @@ class AmdMachine:
     def instruction(self, left: DType, right: DType, k: int) -> MatrixInstruction | None:
         """The instruction for two element types and a step that is a multiple of ``k_unit``."""
         if left is right and left in HALVES:
-            element, name = HALVES[left]
-            if self.half_k == 32:
-                return MatrixInstruction(
-                    intrinsic=f"llvm.amdgcn.mfma.f32.16x16x32.{name}",
-                    operand=f"<8 x {element}>",
-                    last=_LAST,
-                    k=32,
-                )
-            short = "bf16.1k" if left is DType.BF16 else "f16"
+            k = self.half_k
+            narrow = k == 16 and left is DType.BF16  # an older instruction takes whole numbers
             return MatrixInstruction(
-                intrinsic=f"llvm.amdgcn.mfma.f32.16x16x16{short}",
-                operand=f"<4 x {element}>",
-                last=_LAST,
-                k=16,
-                cast="<4 x i16>" if left is DType.BF16 else "",
+                op=MatrixOp(k, left, right),
+                operand=Kind(HALVES[left], k // 4),
+                k=k,
+                cast=Kind(Word.I16, 4) if narrow else None,
             )
         if not (left in BYTES and right in BYTES and self.byte_k):
             return None
         if k % 128 == 0 and 128 in self.byte_k:
-            forms = (int(t is DType.E5M2) for t in (left, right))
-            formats = ", ".join(f"i32 {f}" for f in forms)
-            return MatrixInstruction(
-                intrinsic="llvm.amdgcn.mfma.scale.f32.16x16x128.f8f6f4.v8i32.v8i32",
-                operand="<8 x i32>",
-                last=f"{formats}, i32 0, i32 0, i32 0, i32 0",  # both scales 0: none
-                k=128,
-                reads=2,
-            )
-        names = f"{BYTES[left]}.{BYTES[right]}"
-        return MatrixInstruction(
-            intrinsic=f"llvm.amdgcn.mfma.f32.16x16x32.{names}", operand="i64", last=_LAST, k=32
-        )
+            op = MatrixOp(128, left, right)
+            return MatrixInstruction(op=op, operand=Kind(Word.I32, 8), k=128, reads=2)
+        return MatrixInstruction(op=MatrixOp(32, left, right), operand=Kind(Word.I64), k=32)
 
 
 MI355X = AmdMachine(

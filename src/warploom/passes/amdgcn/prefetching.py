@@ -8,19 +8,20 @@ iteration uses them first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from warploom.codegen.amdgcn.tile_ir import memory, products
-from warploom.codegen.amdgcn.tile_ir.layout import Layout, count_of
-from warploom.codegen.amdgcn.tile_ir.numbers import memory_type, register_type
-from warploom.codegen.amdgcn.tile_ir.state import Fragment, packed, scalars
 from warploom.ir import tile as ir
 from warploom.ir.tile import Op, operands, results
+from warploom.ir.waves import Kind, Operand
+from warploom.passes.amdgcn import memory, products
+from warploom.passes.amdgcn.layout import Layout, count_of
+from warploom.passes.amdgcn.numbers import memory_word, register_kind
+from warploom.passes.amdgcn.state import Fragment, packed, scalars
 
 if TYPE_CHECKING:
-    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering, Span
+    from warploom.passes.amdgcn.lowering import Lowering, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,13 @@ def _closure(name: str, made: Mapping[str, Op], carried: set[str]) -> list[Op] |
 
 
 def load_step(
-    low: Lowering, op: ir.Loop, ahead: Prefetch, at: str, end: str, span: Callable[[str], Span]
-) -> list[tuple[str, str]]:
+    low: Lowering, op: ir.Loop, ahead: Prefetch, at: Operand, end: Operand,
+    span: Callable[[Operand], Span],
+) -> list[tuple[Kind, Operand]]:  # fmt: skip
     """The loads of a step, where there is one: types and values in order."""
-    kinds: list[str] = []
+    kinds: list[Kind] = []
 
-    def load() -> list[str]:
+    def load() -> list[Operand]:
         before = low.spans.get(op.var)
         low.spans[op.var] = span(at)
         fragments = [memory.load(low, *each) for each in ahead.loads]
@@ -98,19 +100,19 @@ def load_step(
         kinds.extend(kind for kind, _ in parts)
         return [value for _, value in parts]
 
-    some = low.text.value(f"icmp slt i32 {at}, {end}")
-    names = low.either(some, load, lambda: ["poison"] * len(kinds), lambda: kinds)
+    some = low.text.compare("slt", at, end)
+    names = low.either(some, load, lambda: [None] * len(kinds), lambda: kinds)
     low.prefetched = max(low.prefetched, len(ahead.loads))
     return list(zip(kinds, names, strict=True))
 
 
-def _parts(frag: Fragment) -> list[tuple[str, str]]:
+def _parts(frag: Fragment) -> list[tuple[Kind, Operand]]:
     if frag.vectors:
-        return [(f"<{n} x {memory_type(kind)}>", v) for v, n, kind in frag.vectors.values()]
-    return [(register_type(frag.dtype), str(e)) for e in frag.elements]
+        return [(Kind(memory_word(kind), n), v) for v, n, kind in frag.vectors.values()]
+    return [(register_kind(frag.dtype), e) for e in frag.elements]
 
 
-def take(low: Lowering, ahead: Prefetch, names: list[str]) -> None:
+def take(low: Lowering, ahead: Prefetch, names: Sequence[Operand]) -> None:
     """Begin an iteration with what was loaded for it."""
     at = 0
     for (load, layout), shape in zip(ahead.loads, ahead.shapes, strict=True):
@@ -124,7 +126,7 @@ def take(low: Lowering, ahead: Prefetch, names: list[str]) -> None:
             made = packed(layout, shape.dtype, vectors)
         else:
             count = count_of(layout)
-            made = scalars(layout, shape.dtype, names[at : at + count])
+            made = scalars(layout, shape.dtype, list(names[at : at + count]))
             at += count
         low.state.keep((load.result.name, layout), made)
     for name, row, k in ahead.operands:

@@ -5,23 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from warploom.codegen.amdgcn.tile_ir.errors import refuse
-from warploom.codegen.amdgcn.tile_ir.layout import AxisMap, Layout, places
-from warploom.codegen.amdgcn.tile_ir.numbers import (
-    WHOLE,
-    build_vector,
-    number,
-    pair,
-    pointwise,
-    register_type,
-)
-from warploom.codegen.amdgcn.tile_ir.state import Fragment, scalars
 from warploom.ir import tile as ir
 from warploom.ir.elementwise import REDUCTIONS
 from warploom.ir.tile import DType, Fn, Line
+from warploom.ir.waves import LANE, Operand, WriteLds
+from warploom.passes.amdgcn.errors import refuse
+from warploom.passes.amdgcn.layout import AxisMap, Layout, places
+from warploom.passes.amdgcn.numbers import WHOLE, register_kind, register_word
+from warploom.passes.amdgcn.state import Fragment, scalars
 
 if TYPE_CHECKING:
-    from warploom.codegen.amdgcn.tile_ir.lowering import Lowering
+    from warploom.passes.amdgcn.lowering import Lowering
 
 
 def reduced(low: Lowering, op: ir.Reduce, layout: Layout | None = None) -> Fragment:
@@ -35,7 +29,7 @@ def reduced(low: Lowering, op: ir.Reduce, layout: Layout | None = None) -> Fragm
     dtype = op.result.dtype
     kind = DType.I32 if dtype in WHOLE else DType.F32
     none = _identity(op.fn, kind)
-    groups: dict[tuple[int, ...], list[str]] = {at: [] for at in places(rest)}
+    groups: dict[tuple[int, ...], list[Operand]] = {at: [] for at in places(rest)}
     per = next(d.per for d in arg.dims if d.var == op.over)
     for i, at in enumerate(places(layout)):
         value = low.as_type(low.element(frag, i), arg.dtype, kind)
@@ -43,8 +37,7 @@ def reduced(low: Lowering, op: ir.Reduce, layout: Layout | None = None) -> Fragm
         if per > 1 and op.fn is Fn.ADD:
             test = low.both(test, _first_of_block(low, op.over, along, at[where], per))
         if test is not None:
-            form = register_type(kind)
-            value = low.text.value(f"select i1 {test}, {form} {value}, {form} {none}")
+            value = low.text.select(test, register_word(kind), value, none)
         groups[tuple(x for n, x in enumerate(at) if n != where)].append(value)
     paired = op.fn is Fn.ADD and kind is DType.F32
     names = [(_summed if paired else _tree)(low, op.fn, kind, v) for v in groups.values()]
@@ -77,13 +70,13 @@ def scanned(low: Lowering, op: ir.Scan) -> Fragment:
     rest = tuple(part for i, part in enumerate(layout) if i != where)
     dtype = op.result.dtype
     kind = DType.I32 if dtype in WHOLE else DType.F32
-    none, form = _identity(op.fn, kind), register_type(kind)
-    sums: dict[tuple[int, ...], list[str]] = {at: [] for at in places(rest)}
+    none, word = _identity(op.fn, kind), register_word(kind)
+    sums: dict[tuple[int, ...], list[Operand]] = {at: [] for at in places(rest)}
     for i, at in enumerate(places(layout)):
         value = low.as_type(low.element(frag, i), arg.dtype, kind)
         test = low.in_span(op.over, along, at[where])
         if test is not None:
-            value = low.text.value(f"select i1 {test}, {form} {value}, {form} {none}")
+            value = low.text.select(test, word, value, none)
         sums[tuple(x for n, x in enumerate(at) if n != where)].append(value)
     order = sorted(range(along.count), key=lambda i: along.offsets[i], reverse=op.reverse)
     runs = [[i] for i in order]  # registers of each run, and what each of them sums to
@@ -107,15 +100,15 @@ def _joined(
     low: Lowering,
     fn: Fn,
     kind: DType,
-    sums: dict[tuple[int, ...], list[str]],
+    sums: dict[tuple[int, ...], list[Operand]],
     along: AxisMap,
     runs: list[list[int]],
-    wholes: list[list[str]],
+    wholes: list[list[Operand]],
     stride: int | None,
-) -> tuple[list[list[int]], list[list[str]]]:
+) -> tuple[list[list[int]], list[list[Operand]]]:
     """Runs that lie below one step of the next digit follow one another (all: without one)."""
     new: list[list[int]] = []
-    made: list[list[str]] = []
+    made: list[list[Operand]] = []
     last: int | None = None
     for run, whole in zip(runs, wholes, strict=True):
         key = 0 if stride is None else along.offsets[run[0]] // stride
@@ -133,44 +126,42 @@ def _joined(
 
 
 def _over_lanes(
-    low: Lowering, op: ir.Scan, kind: DType, names: list[str], part: tuple[int, int, int]
-) -> tuple[list[str], list[str]]:
+    low: Lowering, op: ir.Scan, kind: DType, names: list[Operand], part: tuple[int, int, int]
+) -> tuple[list[Operand], list[Operand]]:
     """What the lanes before this one along a digit sum to, and what all of them do."""
     divisor, modulus, _ = part
-    text, form, none = low.text, register_type(kind), _identity(op.fn, kind)
+    text, word, none = low.text, register_word(kind), _identity(op.fn, kind)
     place = low.local(AxisMap(offsets=(0,), lane=(divisor, modulus, 1)), 0)
-    place = text.value(f"sub i32 {modulus - 1}, {place}") if op.reverse else place
+    place = text.integer("sub", modulus - 1, place) if op.reverse else place
 
-    def moved(name: str, by: int) -> str:
+    def moved(name: Operand, by: int) -> Operand:
         """The value of the lane so many before it."""
         return _from_lane(low, name, by if op.reverse else -by, kind)
 
     sums = list(names)
     step = 1
     while step < modulus:
-        there = text.value(f"icmp uge i32 {place}, {step}")
+        there = text.compare("uge", place, step)
         others = [moved(n, step * divisor) for n in sums]
         sums = [
-            text.value(f"select i1 {there}, {form} {_join(low, op.fn, kind, o, n)}, {form} {n}")
+            text.select(there, word, _join(low, op.fn, kind, o, n), n)
             for o, n in zip(others, sums, strict=True)
         ]
         step *= 2
-    first = text.value(f"icmp eq i32 {place}, 0")
-    before = [
-        text.value(f"select i1 {first}, {form} {none}, {form} {moved(n, divisor)}") for n in sums
-    ]
-    ahead = text.value(f"sub i32 {modulus - 1}, {place}")
-    ahead = text.value(f"mul i32 {ahead}, {-divisor if op.reverse else divisor}")
-    other = text.value(f"add i32 %lane, {ahead}")
-    at = text.value(f"shl i32 {other}, 2")
+    first = text.compare("eq", place, 0)
+    before: list[Operand] = [text.select(first, word, none, moved(n, divisor)) for n in sums]
+    ahead = text.integer("sub", modulus - 1, place)
+    ahead = text.integer("mul", ahead, -divisor if op.reverse else divisor)
+    other = text.integer("add", LANE, ahead)
+    at = text.integer("shl", other, 2)
     return before, [_permuted(low, n, at, kind) for n in sums]
 
 
-def _from_lane(low: Lowering, name: str, by: int, kind: DType) -> str:
+def _from_lane(low: Lowering, name: Operand, by: int, kind: DType) -> Operand:
     """The value of the lane so many after this one, around the wave."""
     state = low.state
-    other = state.at_entry(("lane after", by), f"add i32 %lane, {by}")
-    at = state.at_entry(("lane after, byte", by), f"shl i32 {other}, 2")
+    other = state.at_entry(("lane after", by), "add", LANE, by)
+    at = state.at_entry(("lane after, byte", by), "shl", other, 2)
     return _permuted(low, name, at, kind)
 
 
@@ -178,13 +169,13 @@ def _over_waves(
     low: Lowering,
     op: ir.Scan,
     kind: DType,
-    names: list[str],
+    names: list[Operand],
     part: tuple[int, int, int],
     *,
     rest: Layout,
-) -> tuple[list[str], list[str]]:
+) -> tuple[list[Operand], list[Operand]]:
     """The same for waves, through LDS."""
-    text, form, none = low.text, register_type(kind), _identity(op.fn, kind)
+    text, word, none = low.text, register_word(kind), _identity(op.fn, kind)
     along = AxisMap(offsets=(0,), wave=part)
     every = _of_waves(low, kind, names, rest, along)
     place = low.local(AxisMap(offsets=(0,), wave=(part[0], part[1], 1)), 0)
@@ -192,110 +183,91 @@ def _over_waves(
     numbers = range(part[1])
     for wave in reversed(numbers) if op.reverse else numbers:
         sign = "ult" if op.reverse else "ugt"  # this wave comes after that one
-        later = text.value(f"icmp {sign} i32 {place}, {wave}")
+        later = text.compare(sign, place, wave)
         for n in range(len(names)):
             joined = _join(low, op.fn, kind, before[n], every[n][wave])
-            before[n] = text.value(f"select i1 {later}, {form} {joined}, {form} {before[n]}")
+            before[n] = text.select(later, word, joined, before[n])
             wholes[n] = _join(low, op.fn, kind, wholes[n], every[n][wave])
     return before, wholes
 
 
-def _identity(fn: Fn, kind: DType) -> str:
+def _identity(fn: Fn, kind: DType) -> Operand:
     row = REDUCTIONS[fn]
-    return number(row.identity_int if kind is DType.I32 else row.identity, kind)
+    return row.identity_int if kind is DType.I32 else float(row.identity)
 
 
-def _first_of_block(low: Lowering, var: str, along: AxisMap, register: int, per: int) -> str:
+def _first_of_block(low: Lowering, var: str, along: AxisMap, register: int, per: int) -> Operand:
     """One element of a block stands for all of it: its first, or the first of the tile."""
     index = low.index(var, along, register)
-    rest = low.text.value(f"urem i32 {index}, {per}")
-    first = low.text.value(f"icmp eq i32 {rest}, 0")
+    rest = low.text.integer("urem", index, per)
+    first = low.text.compare("eq", rest, 0)
     local = low.local(along, register)
-    start = low.text.value(f"icmp eq i32 {local}, 0")
-    return low.text.value(f"or i1 {first}, {start}")
+    start = low.text.compare("eq", local, 0)
+    return low.text.truth("or", first, start)
 
 
-def _join(low: Lowering, fn: Fn, kind: DType, a: str, b: str) -> str:
-    return pointwise(low.text, fn, [a, b], [kind, kind], kind)
+def _join(low: Lowering, fn: Fn, kind: DType, a: Operand, b: Operand) -> Operand:
+    return low.text.function(fn, (a, b), (kind, kind), kind)
 
 
-def _tree(low: Lowering, fn: Fn, kind: DType, values: list[str]) -> str:
+def _tree(low: Lowering, fn: Fn, kind: DType, values: list[Operand]) -> Operand:
     while len(values) > 1:
         pairs = [values[i : i + 2] for i in range(0, len(values), 2)]
         values = [p[0] if len(p) == 1 else _join(low, fn, kind, *p) for p in pairs]
     return values[0]
 
 
-def _shuffled(low: Lowering, name: str, step: int, kind: DType) -> str:
+def _shuffled(low: Lowering, name: Operand, step: int, kind: DType) -> Operand:
     """The value of the lane whose number differs in one bit."""
     state = low.state
-    other = state.at_entry(("other", step), f"xor i32 {state.lane}, {step}")
-    at = state.at_entry(("other byte", step), f"shl i32 {other}, 2")
+    other = state.at_entry(("other", step), "xor", state.lane, step)
+    at = state.at_entry(("other byte", step), "shl", other, 2)
     return _permuted(low, name, at, kind)
 
 
-def _permuted(low: Lowering, name: str, at: str, kind: DType) -> str:
-    """The value of the lane that four times ``at`` names."""
-    if kind is DType.I32:
-        return low.text.value(f"call i32 @llvm.amdgcn.ds.bpermute(i32 {at}, i32 {name})")
-    bits = low.text.value(f"bitcast float {name} to i32")
-    moved = low.text.value(f"call i32 @llvm.amdgcn.ds.bpermute(i32 {at}, i32 {bits})")
-    return low.text.value(f"bitcast i32 {moved} to float")
+def _permuted(low: Lowering, name: Operand, at: Operand, kind: DType) -> Operand:
+    """The value of the lane that a quarter of ``at`` names."""
+    return low.text.permute(at, name, register_word(kind))
 
 
-def _summed(low: Lowering, fn: Fn, kind: DType, values: list[str]) -> str:
+def _summed(low: Lowering, fn: Fn, kind: DType, values: list[Operand]) -> Operand:
     """A sum, two at a time."""
     if len(values) < 4 or len(values) % 2:
         return _tree(low, fn, kind, values)
-    pairs = [build_vector(low.text, values[i : i + 2], "float") for i in range(0, len(values), 2)]
+    word = register_word(kind)
+    pairs = [low.text.vector(values[i : i + 2], word) for i in range(0, len(values), 2)]
     while len(pairs) > 1:
         last = pairs[-1:] if len(pairs) % 2 else []
         pairs = [
-            pair(low.text, fn, pairs[i], pairs[i + 1]) for i in range(0, len(pairs) - 1, 2)
+            low.text.pair(fn, pairs[i], pairs[i + 1]) for i in range(0, len(pairs) - 1, 2)
         ] + last
-    halves = [low.text.value(f"extractelement <2 x float> {pairs[0]}, i32 {i}") for i in (0, 1)]
-    return _join(low, fn, kind, *halves)
+    return _join(low, fn, kind, *low.text.halves(pairs[0]))
 
 
-def _exchanged(low: Lowering, fn: Fn, name: str, step: int, kind: DType) -> str:
+def _exchanged(low: Lowering, fn: Fn, name: Operand, step: int, kind: DType) -> Operand:
     """A value joined with that of the lanes whose number differs in one bit, without LDS.
 
     Below 16 lanes all lanes up to that bit hold equal values by then: a mirrored row will do.
     """
-    text = low.text
-    bits = name if kind is DType.I32 else text.value(f"bitcast float {name} to i32")
-    if step < 16:
-        control = {1: 0xB1, 2: 0x4E, 4: 0x141, 8: 0x140}[step]  # quads, mirrored rows
-        words = [
-            text.value(
-                f"call i32 @llvm.amdgcn.update.dpp.i32(i32 {bits}, i32 {bits}, i32 {control}, "
-                "i32 15, i32 15, i1 true)"
-            )
-        ]
-    else:
-        pair = text.value(
-            f"call {{ i32, i32 }} @llvm.amdgcn.permlane{step}.swap(i32 {bits}, i32 {bits}, "
-            "i1 false, i1 false)"
-        )
-        words = [text.value(f"extractvalue {{ i32, i32 }} {pair}, {i}") for i in (0, 1)]
-    made = words if kind is DType.I32 else [text.value(f"bitcast i32 {w} to float") for w in words]
+    count = 1 if step < 16 else 2
+    made = low.text.neighbours(name, step, register_word(kind), count)
     return _join(low, fn, kind, *((name, made[0]) if step < 16 else made))
 
 
 def _across_waves(
-    low: Lowering, fn: Fn, kind: DType, names: list[str], rest: Layout, along: AxisMap
-) -> list[str]:
+    low: Lowering, fn: Fn, kind: DType, names: list[Operand], rest: Layout, along: AxisMap
+) -> list[Operand]:
     """Partial results of the waves, joined through LDS in the order of waves."""
     every = _of_waves(low, kind, names, rest, along)
     return [_tree(low, fn, kind, values) for values in every]
 
 
 def _of_waves(
-    low: Lowering, kind: DType, names: list[str], rest: Layout, along: AxisMap
-) -> list[list[str]]:
+    low: Lowering, kind: DType, names: list[Operand], rest: Layout, along: AxisMap
+) -> list[list[Operand]]:
     """What every wave has of each value, through LDS."""
     low.forbid("a reduction across waves")
-    form = register_type(kind)
+    form = register_kind(kind)
     width = rest[0][1].extent if rest else 1
     waves = along.wave[1]
     region = low.state.allocate(4 * width * waves)
@@ -307,22 +279,17 @@ def _of_waves(
 
     def write() -> None:
         for name, offset in zip(names, places_of, strict=True):
-            place = low.text.value(
-                f"getelementptr i8, ptr addrspace(3) {low.state.lds(region, str(4 * offset))}, "
-                f"i32 {lane}"
-            )
-            low.text.add(f"store {form} {name}, ptr addrspace(3) {place}, align 4")
+            low.text.add(WriteLds(name, form, lane, region.start + 4 * offset, 4))
 
     low.when(low.owner(own), write)
     low.state.touch(region, write=False)
     at = low.lds_base(rest, {v: 4 for v, _ in rest})
     found = []
     for offset in places_of:
-        values = []
+        values: list[Operand] = []
         for wave in range(waves):
-            start = low.state.lds(region, str(4 * (wave * width + offset)))
-            place = low.text.value(f"getelementptr i8, ptr addrspace(3) {start}, i32 {at}")
-            values.append(low.text.value(f"load {form}, ptr addrspace(3) {place}, align 4"))
+            start = region.start + 4 * (wave * width + offset)
+            values.append(low.text.read(form, at, start, 4))
         found.append(values)
     return found
 
@@ -338,7 +305,7 @@ def converted(low: Lowering, frag: Fragment, layout: Layout, line: Line | None) 
         )
     low.forbid("a vector in two layouts")
     kind = DType.I32 if frag.dtype in WHOLE or frag.dtype is DType.BOOL else DType.F32
-    form = register_type(kind)
+    form = register_kind(kind)
     (_, source), (_, target) = frag.layout[0], layout[0]
     region = low.state.allocate(4 * max(source.extent, target.extent))
     low.state.touch(region, write=True)
@@ -347,19 +314,13 @@ def converted(low: Lowering, frag: Fragment, layout: Layout, line: Line | None) 
 
     def write() -> None:
         for name, offset in zip(names, source.offsets, strict=True):
-            place = low.text.value(
-                f"getelementptr i8, ptr addrspace(3) {low.state.lds(region, str(4 * offset))}, "
-                f"i32 {lane}"
-            )
-            low.text.add(f"store {form} {name}, ptr addrspace(3) {place}, align 4")
+            low.text.add(WriteLds(name, form, lane, region.start + 4 * offset, 4))
 
     low.when(low.owner(frag.layout), write)
     low.state.touch(region, write=False)
     at = low.lds_base(layout, {layout[0][0]: 4})
     found = []
     for offset in target.offsets:
-        start = low.state.lds(region, str(4 * offset))
-        place = low.text.value(f"getelementptr i8, ptr addrspace(3) {start}, i32 {at}")
-        value = low.text.value(f"load {form}, ptr addrspace(3) {place}, align 4")
+        value = low.text.read(form, at, region.start + 4 * offset, 4)
         found.append(low.as_type(value, kind, frag.dtype))
     return scalars(layout, frag.dtype, found)
