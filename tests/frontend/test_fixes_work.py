@@ -73,7 +73,7 @@ FIXED = {
         loop("acc += x[m, k].to(wl.f32).to(wl.bf16) @ w[n, k].T"),
     ),
     "variable as a number": ("wl.index(", tail("out[m, n] = acc + wl.index(n)")),
-    "not an output": ("m, n = wl.tile(out)", GOOD),
+    "no tensor": ("m, n = wl.tile(out)", GOOD),
     "names of tile": ("as many names as values", GOOD),
     "steps of a number": ("wl.steps(x.k, 128)", GOOD.replace("(x.k)", "(x.k, 128)")),
     "step of a tile": ("wl.steps(x.k, 128)", GOOD.replace("(x.k)", "(x.k, 128)")),
@@ -88,10 +88,25 @@ FIXED = {
         in_columns(tail("out[m, n] = acc + wl.where(acc > 0, 1.0, 0.0).sum(axis=1)")),
     ),
     "// of floats": ("wl.floor(", tail("out[m, n] = acc + wl.floor(acc / 2.0)")),
-    "odd power": (
-        "wl.exp(",
-        tail("a = wl.abs(acc) + 1.0\nout[m, n] = wl.exp(2.5 * wl.log(a))"),
+    "append": ("y = [*y, ", tail("y = []\ny = [*y, acc]\nout[m, n] = y[0]")),
+    "unpacked tile": ("x[m, k]", GOOD),
+    "an axis added": (
+        "acc.sum(axis=1)",
+        in_columns(tail("out[m, n] = acc + acc.sum(axis=1)")),
     ),
+    "any of numbers": (
+        " != 0).any(",
+        in_columns(tail("y = (acc != 0).any(axis=1)\nout[m, n] = wl.where(y, acc, 0)")),
+    ),
+    "power of whole numbers": (
+        ".to(wl.f32) ** ",
+        tail("i = wl.index(m)\nout[m, n] = acc + i.to(wl.f32) ** i"),
+    ),
+    "method of arrays": (
+        "(d * d).mean(axis=1)",
+        in_columns(tail("d = acc - acc.mean(axis=1)\nout[m, n] = acc + (d * d).mean(axis=1)")),
+    ),
+    "a word of another language": (" @ ", GOOD),
     "to no type": (".to(wl.bf16)", loop("acc += x[m, k].to(wl.bf16) @ w[n, k].T")),
     "condition converted": ("wl.where(", tail("out[m, n] = acc + wl.where(acc > 0, 1.0, 0.0)")),
     "index of no variable": ("wl.index(m)", tail("out[m, n] = acc + wl.index(m)")),

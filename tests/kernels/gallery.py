@@ -79,7 +79,7 @@ def tuple_of(made):
 def by_reference(case):
     arrays = inputs(case)
     sizes = sizes_of(case, arrays)
-    known = {a.name for t in case.kernel.signature.inputs for a in t.axes}
+    known = {a.name for t in case.kernel.signature.inputs for a in t.axes if a.per == 1}
     made = case.kernel.reference(
         **arrays,
         types=types_of(case),
@@ -137,7 +137,7 @@ def interpreted(case, target="h200"):
     """The module, or for MI355X the machine code, executed on the CPU."""
     arrays = inputs(case)
     sizes = sizes_of(case, arrays)
-    known = {a.name for t in case.kernel.signature.inputs for a in t.axes}
+    known = {a.name for t in case.kernel.signature.inputs for a in t.axes if a.per == 1}
     made = case.kernel.interpret(
         **arrays,
         types=types_of(case),

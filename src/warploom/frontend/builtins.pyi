@@ -16,6 +16,8 @@ __all__ = [
     "WORDS",
     "Word",
     "abs",
+    "all",
+    "any",
     "argmax",
     "argmin",
     "atomic_add",
@@ -24,51 +26,77 @@ __all__ = [
     "bf16",
     "blocked",
     "bool_",
+    "cdiv",
     "ceil",
     "clamp",
     "cos",
+    "cosh",
     "cummax",
     "cummin",
     "cumsum",
     "e4m3",
     "e5m2",
+    "elu",
     "erf",
+    "erfc",
     "exp",
     "exp2",
+    "expm1",
     "f16",
     "f32",
     "floor",
+    "fma",
     "full",
     "gelu",
     "grad",
+    "hardswish",
     "i32",
     "i4",
     "i8",
     "index",
     "inf",
     "is_whole",
+    "isfinite",
+    "isinf",
     "isnan",
+    "leaky_relu",
     "log",
+    "log10",
     "log1p",
     "log2",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
+    "max",
     "maximum",
+    "mean",
+    "min",
     "minimum",
+    "mish",
     "mulhi",
     "philox",
+    "pow",
     "print",
     "relu",
+    "relu6",
+    "round",
     "rsqrt",
     "sigmoid",
     "sign",
     "silu",
     "sin",
+    "sinh",
+    "softmax",
     "softplus",
     "sqrt",
     "square",
     "steps",
+    "sum",
+    "tan",
     "tanh",
     "tile",
     "topk",
+    "trunc",
     "u32",
     "u8",
     "uniform",
@@ -89,9 +117,11 @@ e5m2: Final = DType.E5M2
 i32: Final = DType.I32
 """32-bit integer; sums and products wrap."""
 i8: Final = DType.I8
-u32: Final = DType.U32
-u8: Final = DType.U8
 """8-bit integer; conversions saturate."""
+u32: Final = DType.U32
+"""32-bit integer without sign; sums and products wrap."""
+u8: Final = DType.U8
+"""Bytes of memory; what is loaded computes as i32."""
 i4: Final = DType.I4
 """4-bit integer, two to a byte; loaded, never stored."""
 bool_: Final = DType.BOOL
@@ -294,6 +324,24 @@ def atomic_max(place: Any, x: Any) -> None:
 def atomic_min(place: Any, x: Any) -> None:
     """The smaller of ``x`` and what memory holds, f32 and i32: ``wl.atomic_min(out[m], x)``."""
 
+def sum(x: Any, axis: Any = ..., *, keepdims: bool = ...) -> Any:
+    """The sum along an axis, or of all elements."""
+
+def max(x: Any, axis: Any = ..., *, keepdims: bool = ...) -> Any:
+    """The largest along an axis, or of all elements; of two values ``maximum``."""
+
+def min(x: Any, axis: Any = ..., *, keepdims: bool = ...) -> Any:
+    """The least along an axis, or of all elements; of two values ``minimum``."""
+
+def mean(x: Any, axis: Any = ..., *, keepdims: bool = ...) -> Any:
+    """The sum along an axis by the number of elements that exist."""
+
+def any(x: Any, axis: Any = ..., *, keepdims: bool = ...) -> Any:
+    """Whether a condition holds anywhere along an axis."""
+
+def all(x: Any, axis: Any = ..., *, keepdims: bool = ...) -> Any:
+    """Whether a condition holds everywhere along an axis."""
+
 def softplus(x: Any) -> Any:
     """log(1 + exp(x)), without overflow."""
 
@@ -314,6 +362,72 @@ def log1p(x: Any) -> Any:
 
 def isnan(x: Any) -> Any:
     """Whether x is no number."""
+
+def isinf(x: Any) -> Any:
+    """Whether x is infinite."""
+
+def isfinite(x: Any) -> Any:
+    """Whether x is neither infinite nor NaN."""
+
+def round(x: Any) -> Any:
+    """The nearest whole number as a float; halves go to the even one."""
+
+def trunc(x: Any) -> Any:
+    """x without its fraction, as a float."""
+
+def tan(x: Any) -> Any:
+    """The tangent."""
+
+def sinh(x: Any) -> Any:
+    """The hyperbolic sine."""
+
+def cosh(x: Any) -> Any:
+    """The hyperbolic cosine."""
+
+def erfc(x: Any) -> Any:
+    """1 - erf(x)."""
+
+def expm1(x: Any) -> Any:
+    """exp(x) - 1."""
+
+def log10(x: Any) -> Any:
+    """The logarithm to base 10."""
+
+def relu6(x: Any) -> Any:
+    """x held between 0 and 6."""
+
+def hardswish(x: Any) -> Any:
+    """x * relu6(x + 3) / 6."""
+
+def mish(x: Any) -> Any:
+    """x * tanh(softplus(x))."""
+
+def logaddexp(a: Any, b: Any) -> Any:
+    """log(exp(a) + exp(b)), without overflow."""
+
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c."""
+
+def cdiv(a: Any, b: Any) -> Any:
+    """The quotient of whole numbers, rounded up."""
+
+def pow(a: Any, b: Any) -> Any:
+    """a ** b."""
+
+def leaky_relu(x: Any, negative_slope: Any = ...) -> Any:
+    """x, or ``negative_slope * x`` where it is negative."""
+
+def elu(x: Any, alpha: Any = ...) -> Any:
+    """x, or ``alpha * (exp(x) - 1)`` where it is negative."""
+
+def softmax(x: Any, axis: Any = ...) -> Any:
+    """exp(x) by its sum along an axis (the last), without overflow."""
+
+def logsumexp(x: Any, axis: Any = ...) -> Any:
+    """The logarithm of the sum of exp(x) along an axis (the last), without overflow."""
+
+def log_softmax(x: Any, axis: Any = ...) -> Any:
+    """x - logsumexp(x)."""
 
 def topk(x: Any, k: int, axis: Any = ...) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The ``k`` largest elements along an axis and their places, the largest first."""

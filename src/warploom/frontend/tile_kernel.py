@@ -264,7 +264,7 @@ class TileKernel:
 
     def specialise(
         self,
-        types: Mapping[str, str | DType] | None = None,
+        types: Types | None = None,
         *,
         sizes: Mapping[str, int] | None = None,
         constants: Mapping[str, object] | None = None,
@@ -273,23 +273,24 @@ class TileKernel:
         """The kernel's value.
 
         Args:
-            types: element types of tensors whose annotation names none.
+            types: element types of tensors whose annotation names none, or one for all of them.
             sizes: sizes of axes, by name; those used whole must be given, others may.
             constants: compile-time choices, and scalars that are to be built in.
             without: outputs that are not wanted, and optional inputs that are not given.
         """
-        return self._read(types or {}, sizes or {}, constants or {}, without, None)
+        kinds = self.spell(types or {}, without)
+        return self._read(kinds, sizes or {}, constants or {}, without, None)
 
     def whole_axes(
         self,
-        types: Mapping[str, str | DType],
+        types: Types,
         *,
         constants: Mapping[str, object] | None = None,
         without: Collection[str] = (),
     ) -> frozenset[str]:
         """The axes whose sizes ``specialise`` needs."""
         found: set[str] = set()
-        self._read(types, {}, constants or {}, without, found)
+        self._read(self.spell(types, without), {}, constants or {}, without, found)
         return frozenset(found)
 
     def value_for(

@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 from numbers import Number
 
 from warploom.frontend.parser import unsigned
-from warploom.frontend.parser.state import Frame, ScalarOf, SizeOf, Symbol, is_static, shape
+from warploom.frontend.parser.state import (
+    Frame,
+    LocalFunction,
+    ScalarOf,
+    SizeOf,
+    Symbol,
+    is_static,
+    shape,
+)
 from warploom.ir import tile as ir
 from warploom.ir.elementwise import Domain, functions
 from warploom.ir.tile import DType, Fn, Walk, is_number
@@ -70,9 +78,10 @@ def value_of(frame: Frame, node: ast.AST, symbol: Symbol, want: DType | None = N
         number = symbol.item() if hasattr(symbol, "item") else symbol
         is_int = isinstance(number, int)
         return build.const(number, want or (DType.I32 if is_int else DType.F32), line)  # type: ignore[arg-type]
+    is_function = callable(symbol) or isinstance(symbol, LocalFunction)
     frame.wrong_type(
         node,
-        f"a {type(symbol).__name__} cannot be computed with",
+        f"a {'function' if is_function else type(symbol).__name__} cannot be computed with",
         why="values of a kernel are tiles, vectors and numbers",
         fix="use a number, a tile, or wl.index of a variable",
     )

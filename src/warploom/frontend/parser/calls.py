@@ -28,9 +28,11 @@ from warploom.frontend.parser.arith import (
 )
 from warploom.frontend.parser.autodiff import slope
 from warploom.frontend.parser.builtin_calls import (
+    INSTEAD,
     KINDS,
     LOGIC,
     MEANT,
+    WRITTEN,
     alike,
     kind_of,
     meant,
@@ -39,7 +41,15 @@ from warploom.frontend.parser.builtin_calls import (
 )
 from warploom.frontend.parser.grid import tile
 from warploom.frontend.parser.memory import whole_axis
-from warploom.frontend.parser.state import Frame, SizeOf, Symbol, is_static, nearest, shape
+from warploom.frontend.parser.state import (
+    Frame,
+    LocalFunction,
+    SizeOf,
+    Symbol,
+    is_static,
+    nearest,
+    shape,
+)
 from warploom.frontend.printing import Printed, printed
 from warploom.ir.elementwise import BUILTINS as ELEMENTWISE_BUILTINS, REDUCTIONS
 from warploom.ir.tile import (
@@ -56,6 +66,7 @@ from warploom.ir.tile import (
     Tensor,
     Value,
     Var,
+    Walk,
     Whole,
     is_number,
 )
@@ -88,8 +99,9 @@ class Call:
         if strange:
             self.fail(f"wl.{word.name} has no argument '{strange[0]}'", why, word.usage)
         if not least <= given <= most:
-            count = least if least == most else f"{least} or more"
-            what = f"wl.{word.name} takes {count} arguments, {given} are given"
+            count = f"{least}" if least == most else f"{least} to {most}"
+            plural = "s" * ((least, most) != (1, 1))
+            what = f"wl.{word.name} takes {count} argument{plural}, {given} given"
             self.fail(what, why, word.usage)
 
     def op(self, fn: Fn, *operands: Symbol) -> Value:
@@ -107,26 +119,35 @@ BUILTINS: dict[object, str] = {
     builtins.abs: "abs",
     builtins.max: "maximum",
     builtins.min: "minimum",
+    builtins.round: "round",
+    builtins.pow: "pow",
 }
+CONVERSIONS: dict[object, DType] = {builtins.float: DType.F32, builtins.int: DType.I32}
 REDUCED = {row.name: fn for fn, row in REDUCTIONS.items()}
 SCANS = {f"cum{name}": fn for name, fn in REDUCED.items()}
-METHODS = ("to", *REDUCED, "argmax", "argmin", *SCANS)
+DERIVED = ("mean", "any", "all")  # reductions that are written in others
+METHODS = ("to", "astype", *REDUCED, *DERIVED, "argmax", "argmin", *SCANS)
+AXIS = ("axis", "dim", "keepdims", "keepdim")  # what reductions are given by name
 FILLED = {"new_ones": 1, "new_zeros": 0}  # what functions that join masks begin with
 
 
-def call(
+def call(  # noqa: C901, PLR0911 (one line a kind of function)
     frame: Frame, node: ast.Call, function: Symbol, args: list[Symbol], kwargs: dict[str, Symbol]
 ) -> Symbol:
     """What a call gives."""
     if isinstance(function, Lifted):
         function, frame = function.function, replace(frame, foreign=True)
     made = Call(frame, node, args, kwargs)
+    if isinstance(function, LocalFunction):
+        return _inlined(made, function)
     if _hashable(function) and function in CONTAINERS:
         return _of_container(made, function)
     if _hashable(function) and function in BUILTINS:
         if made.is_static:
             return _python(made, function)
         function = WORDS[BUILTINS[function]]
+    if _hashable(function) and function in CONVERSIONS and len(args) == 1 and not made.is_static:
+        return cast(frame, node, made.value(args[0]), CONVERSIONS[function])
     if isinstance(function, Word):
         return _word(made, function)
     if isinstance(function, InlineFunction):
@@ -224,6 +245,9 @@ def _named(call: Call, name: str) -> Symbol:
         return call.op(LOGIC[name], *call.args)
     if name not in MEANT:
         return _word(call, WORDS[name])
+    if "dim" in call.kwargs:
+        given = {"axis" if k == "dim" else k: v for k, v in call.kwargs.items()}
+        call = replace(call, kwargs=given)
     try:
         return _inlined(call, MEANT[name])
     except KernelError as error:  # at the author's line, not at that of the text
@@ -466,6 +490,20 @@ def _atomic(call: Call, word: Word) -> Symbol:
     )
 
 
+def _reduction(call: Call, word: Word) -> Symbol:
+    """``wl.sum(x, axis=1)``: the method as a function; of two values their extreme."""
+    x, more = (call.args or [None])[0], call.args[1:]
+    axis = more and (type(more[0]) is int or (isinstance(more[0], Var) and not is_number(more[0])))
+    if word.name in ("max", "min") and more and not axis:
+        return _word(call, WORDS[f"{word.name}imum"])
+    call.arity(word, 1, 2, AXIS)
+    if not isinstance(x, Value):
+        what = "a tuple" if isinstance(x, tuple) else "something that is no tile"
+        fix = f"{word.name}(values), without wl" if isinstance(x, tuple) else word.usage
+        call.fail(f"wl.{word.name} of {what}", "a reduction goes along an axis of a tile", fix)
+    return _Method(x, word.name).call(replace(call, args=more))
+
+
 def _meant(call: Call, word: Word) -> Symbol:
     return _named(call, word.name)
 
@@ -531,7 +569,8 @@ HANDLERS: dict[str, Handler] = {
     "topk": _topk,
     **dict.fromkeys(SCANS, _scan),
     **dict.fromkeys(("atomic_add", "atomic_max", "atomic_min"), _atomic),
-    **dict.fromkeys(("softplus", "clamp", "square", "sign", "ceil", "log1p", "isnan"), _meant),
+    **dict.fromkeys((*REDUCED, *DERIVED), _reduction),
+    **dict.fromkeys((f.__name__ for f in WRITTEN), _meant),
     "tile": _tile,
     "steps": _steps,
     "zeros": _filled,
@@ -556,11 +595,11 @@ class _Method:
     of: Value
     name: str
 
-    def call(self, call: Call) -> Symbol:  # noqa: PLR0911 (one line a kind of method)
+    def call(self, call: Call) -> Symbol:  # noqa: C901, PLR0911 (one line a kind of method)
         args, kwargs = call.args, call.kwargs
         if self.name in FILLED:
             return self._new(call)
-        if self.name in KINDS or self.name == "to":
+        if self.name in KINDS or self.name in ("to", "astype"):
             dtype = args[0] if len(args) == 1 else kwargs.get("dtype", KINDS.get(self.name))
             dtype = dtype if isinstance(dtype, DType) else kind_of(dtype)
             if dtype is None:
@@ -577,9 +616,11 @@ class _Method:
             return _named(replace(call, args=[self.of, *args]), name)
         if self.name in SCANS:
             return _scan(replace(call, args=[self.of, *args]), WORDS[self.name])
-        if len(args) > 1 or set(kwargs) - {"axis"}:
+        if len(args) > 1 or set(kwargs) - set(AXIS):
             call.fail(f".{self.name} takes an axis", fix=f"x.{self.name}(axis=1)")
-        axis = args[0] if args else kwargs.get("axis")
+        axis = args[0] if args else kwargs.get("axis", kwargs.get("dim"))
+        if self.name in DERIVED:
+            return self._derived(call, axis)
         if self.name in ("argmax", "argmin"):
             fn = Fn.MAX if self.name == "argmax" else Fn.MIN
             return _extreme(call, fn, self.of, axis)[1]
@@ -587,6 +628,32 @@ class _Method:
             inner = _Method(self.of, self.name).call(replace(call, args=[1], kwargs={}))
             return _Method(inner, self.name).call(replace(call, args=[0], kwargs={}))
         return reduce(call.frame, call.node, REDUCED[self.name], self.of, axis)
+
+    def _derived(self, call: Call, axis: Symbol) -> Value:
+        """Means and conditions along an axis, by sums and extremes."""
+
+        def reduced(name: str, value: Value) -> Value:
+            made = _Method(value, name).call(replace(call, args=[axis], kwargs={}))
+            assert isinstance(made, Value)
+            return made
+
+        build, frame, node = call.frame.build, call.frame, call.node
+        if self.name == "mean":
+            total = reduced("sum", cast(frame, node, self.of, DType.F32))
+            gone = [d for d in self.of.dims if d not in total.dims]
+            for dim in gone:
+                var = build.vars[dim.var]
+                if var.walk is Walk.WHOLE:
+                    count: Symbol = -(-build.sizes[var.axis] // dim.per)
+                else:  # of a tile or step, whose last one has fewer elements
+                    ones = spread(frame, node, call.value(1.0), (var,))
+                    count = reduce(frame, node, Fn.ADD, ones, var)
+                total = call.op(Fn.DIV, total, count)
+            return total
+        if self.of.dtype is not DType.BOOL:
+            call.fail(f".{self.name} of numbers", "it asks conditions", f"(x != 0).{self.name}()")
+        extreme = reduced("max" if self.name == "any" else "min", call.op(Fn.WHERE, self.of, 1, 0))
+        return call.op(Fn.NE, extreme, 0)
 
     def _new(self, call: Call) -> Value:
         """``b.new_ones((), dtype=torch.bool)``: a number of the tile's type, or a condition."""
@@ -609,6 +676,8 @@ def method(frame: Frame, node: ast.Attribute, value: Value) -> Symbol:
             node,
             f"a tile has no '{node.attr}'",
             why=f"it has {', '.join(known_words)}, and the words of the language",
-            fix=nearest(node.attr, known_words) or "see the words of the language",
+            fix=INSTEAD.get(node.attr)
+            or nearest(node.attr, known_words)
+            or "see the words of the language",
         )
     return _Method(value, node.attr)

@@ -1,19 +1,23 @@
 """Expressions of a kernel's source."""
 
 import ast
+import inspect
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from warploom.frontend.builtins import WORDS
 from warploom.frontend.closures import is_tensor
 from warploom.frontend.parser.arith import known, pointwise, product, transpose, value_of
+from warploom.frontend.parser.builtin_calls import INSTEAD, power as real_power
 from warploom.frontend.parser.calls import call, is_method, method
 from warploom.frontend.parser.memory import load, size_of
-from warploom.frontend.parser.state import Frame, Symbol, is_static, nearest
+from warploom.frontend.parser.state import Frame, LocalFunction, Symbol, is_static, nearest
 from warploom.ir.tile import DType, Fn, Tensor, Value, Var, Walk
 
+TUPLES = (tuple, list)
+SHORT_POWER, MOST_POWER = 8, 64  # one factor after the other, and by squares
 MOST_TURNS = 256  # of a plain for, and of a comprehension
 
 BINARY: dict[type[ast.operator], tuple[Fn, Callable[[Any, Any], Any]]] = {
@@ -66,7 +70,6 @@ def evaluate(frame: Frame, node: ast.expr) -> Symbol:
 _NAMES: dict[type[ast.AST], str] = {
     ast.SetComp: "a set comprehension",
     ast.DictComp: "a dict comprehension",
-    ast.Lambda: "a lambda in the text",
     ast.Await: "await",
     ast.Yield: "yield",
     ast.YieldFrom: "yield from",
@@ -85,7 +88,52 @@ def _constant(frame: Frame, node: ast.Constant) -> Symbol:
 
 
 def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Symbol:
-    return tuple(evaluate(frame, e) for e in node.elts)
+    found: list[Symbol] = []
+    for e in node.elts:
+        if not isinstance(e, ast.Starred):
+            found.append(evaluate(frame, e))
+            continue
+        part = evaluate(frame, e.value)
+        if not isinstance(part, range | tuple | list):
+            frame.wrong_type(
+                e,
+                f"'{ast.unparse(e)}' unpacks something that is no tuple",
+                why="tuples are taken apart while the kernel is read, tiles stay whole",
+                fix=f"without the *: {ast.unparse(e.value)}",
+            )
+        found += part
+    return tuple(found)
+
+
+def local_function(frame: Frame, node: ast.Lambda | ast.FunctionDef) -> LocalFunction:
+    """A function in the text of another; defaults are computed where it stands."""
+    name = node.name if isinstance(node, ast.FunctionDef) else "lambda"
+    given = node.args
+    extra = given.vararg or given.kwarg
+    if extra is not None:
+        frame.wrong_syntax(
+            extra,
+            f"'*{extra.arg}' of a function in a kernel",
+            why="what a call is given is read from the text, one by one",
+            fix="name its parameters",
+        )
+    kinds = inspect.Parameter
+    plain = [*given.posonlyargs, *given.args]
+    none: list[ast.expr | None] = [None]
+    defaults = none * (len(plain) - len(given.defaults)) + [*given.defaults, *given.kw_defaults]
+    parameters = [
+        kinds(
+            a.arg,
+            kinds.POSITIONAL_ONLY
+            if a in given.posonlyargs
+            else kinds.KEYWORD_ONLY
+            if a in given.kwonlyargs
+            else kinds.POSITIONAL_OR_KEYWORD,
+            default=kinds.empty if d is None else evaluate(frame, d),
+        )
+        for a, d in zip([*plain, *given.kwonlyargs], defaults, strict=True)
+    ]
+    return LocalFunction(name, node, inspect.Signature(parameters), frame)
 
 
 def _comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Symbol:
@@ -157,13 +205,29 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Symbol:
     try:
         return frame.given(node, getattr(base, node.attr))
     except AttributeError:
-        names = [*dir(base), *(WORDS if getattr(base, "__name__", "") == "warploom" else ())]
+        if isinstance(base, TUPLES):
+            _changed_in_place(frame, node)
+        own = getattr(base, "__name__", "") == "warploom"
+        names = [*dir(base), *(WORDS if own else ())]
         frame.wrong_name(
             node,
             f"'{ast.unparse(node.value)}' has no '{node.attr}'",
-            why="Python does not know it",
-            fix=nearest(node.attr, names),
+            why="it is no word of the tile language" if own else "Python does not know it",
+            fix=(INSTEAD.get(node.attr, "") if own else "")
+            or nearest(node.attr, names)
+            or ("write it in the words of the language: docs/reference/language.md" if own else ""),
         )
+
+
+def _changed_in_place(frame: Frame, node: ast.Attribute) -> NoReturn:
+    base = ast.unparse(node.value)
+    fixes = {"append": f"{base} = [*{base}, value]", "extend": f"{base} = [*{base}, *values]"}
+    frame.wrong_name(
+        node,
+        f"'{base}' is a tuple and has no '{node.attr}'",
+        why="lists and tuples of a kernel are values: no call changes one in place",
+        fix=fixes.get(node.attr, f"a new one: {base} = [f(v) for v in {base}]"),
+    )
 
 
 def _binary(frame: Frame, node: ast.BinOp) -> Symbol:
@@ -176,6 +240,8 @@ def binary(frame: Frame, node: ast.AST, op: ast.operator, left: Symbol, right: S
     if isinstance(op, ast.MatMult):
         return product(frame, node, left, right)
     left, right = known(frame, left), known(frame, right)
+    if isinstance(op, ast.Add) and isinstance(left, TUPLES) and isinstance(right, TUPLES):
+        return (*left, *right)
     if isinstance(op, ast.Pow):
         return _power(frame, node, left, right)
     fn, python = BINARY[type(op)]
@@ -210,18 +276,46 @@ def _power(frame: Frame, node: ast.AST, base: Symbol, power: Symbol) -> Symbol:
         return pointwise(
             frame, node, Fn.EXP2, pointwise(frame, node, Fn.MUL, power, math.log2(base))
         )
-    if isinstance(power, int) and 1 <= power <= 8:
-        value = value_of(frame, node, base)
-        result = value
-        for _ in range(power - 1):
+    if is_static(power) and isinstance(power, int | float) and not isinstance(power, bool):
+        made = _known_power(frame, node, base, power)
+        if made is not None:
+            return made
+    inline = frame.build.inline
+    assert inline is not None
+    base, power = (value_of(frame, node, s) for s in (base, power))
+    if not base.dtype.is_float and not power.dtype.is_float:
+        frame.wrong_type(
+            node,
+            "** of whole numbers",
+            why="a product as long as a number says is no operation of the hardware",
+            fix="a known power, 2 ** n as 1 << n, or floats: a.to(wl.f32) ** b",
+        )
+    return inline(frame, node, real_power, [base, power], {})
+
+
+def _known_power(frame: Frame, node: ast.AST, base: Symbol, power: float) -> Symbol | None:
+    """A power known while reading, as products and roots; None where it is neither."""
+    if power < 0:
+        made = _power(frame, node, base, -power)
+        return pointwise(frame, node, Fn.DIV, 1.0, made)
+    whole = int(power)
+    if power - whole not in (0, 0.5) or not 0 < power <= MOST_POWER:
+        return None
+    value = value_of(frame, node, base)
+    if isinstance(power, float) and not value.dtype.is_float:
+        value = pointwise(frame, node, Fn.MUL, value, 1.0)
+    result = value if whole else None
+    for bit in () if whole <= SHORT_POWER else f"{whole:b}"[1:]:
+        assert result is not None
+        result = pointwise(frame, node, Fn.MUL, result, result)
+        if bit == "1":
             result = pointwise(frame, node, Fn.MUL, result, value)
+    for _ in range(whole - 1 if whole <= SHORT_POWER else 0):
+        result = pointwise(frame, node, Fn.MUL, result, value)
+    if power == whole:
         return result
-    frame.wrong_type(
-        node,
-        "** needs a power known while reading (1 to 8, 0.5 or -0.5) or a positive number below it",
-        why="other powers have no single meaning in hardware",
-        fix="wl.exp(b * wl.log(a))",
-    )
+    root = pointwise(frame, node, Fn.SQRT, value)
+    return root if result is None else pointwise(frame, node, Fn.MUL, result, root)
 
 
 def _unary(frame: Frame, node: ast.UnaryOp) -> Symbol:
@@ -338,6 +432,13 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Symbol:
             why="tensors a function captures become inputs of the kernel, found by their names",
             fix="bind it before: bias = self.bias, and use bias in the function",
         )
+    if (isinstance(base, Value) and index is None) or (isinstance(index, tuple) and None in index):
+        frame.wrong_type(
+            node,
+            f"'{ast.unparse(node)}' adds an axis",
+            why="shapes go together by the names of their axes: (m) goes with (m, n) and with (n)",
+            fix=f"without the brackets: {ast.unparse(node.value)}",
+        )
     frame.wrong_type(
         node,
         f"'{ast.unparse(node.value)}' cannot be indexed",
@@ -369,6 +470,7 @@ HANDLERS: dict[type[ast.expr], Callable[[Frame, Any], Symbol]] = {
     ast.UnaryOp: _unary,
     ast.BoolOp: _bool,
     ast.Compare: _compare,
+    ast.Lambda: local_function,
     ast.IfExp: _if,
     ast.Call: _call,
     ast.Subscript: _subscript,

@@ -13,8 +13,8 @@ def tile(
 ) -> Symbol:
     """The variables of one tile: units, then rows and columns (whole axes are not named).
 
-    ``tiled``: an output, or the names of axes where no output has all of them (rows that are
-    scattered).
+    ``tiled``: an output, an input whose elements are scattered or added up, or the names of axes
+    where no tensor has all of them.
     """
     build = frame.build
     if build.grid is not None or build.loop is not None:
@@ -25,11 +25,11 @@ def tile(
             fix="use its variables throughout; further outputs are indexed by them",
         )
     tensor = _of_axes(frame, node, tiled) if isinstance(tiled, list) else tiled
-    if not isinstance(tensor, Tensor) or tensor.access is not Access.OUT:
+    if not isinstance(tensor, Tensor) or tensor.access is Access.STARTS:
         frame.wrong_type(
             node,
-            "wl.tile takes an output of the kernel",
-            why="the grid is made of the tiles of what is stored",
+            "wl.tile takes a tensor of the kernel, or names of axes",
+            why="the grid is made of the tiles of its axes",
             fix="m, n = wl.tile(out)",
         )
     whole = options.get("whole", ())
@@ -48,7 +48,7 @@ def tile(
     for axis in whole:
         whole_axis(frame, node, axis, f"axis '{axis}' is whole")
     build.grid = Grid(
-        tensor=tensor.name,
+        tensor=tensor.name if tensor.access is Access.OUT else "",
         vars=tuple(v.name for v in named),
         kind="tiles" if groups is None else "groups",
         starts=() if groups is None else (groups.name,),

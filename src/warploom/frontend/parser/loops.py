@@ -91,9 +91,11 @@ def pipelined(frame: Frame, node: ast.For, run: Run) -> None:
 
 
 def _bound(body: list[ast.stmt]) -> set[str]:
-    """Names that statements give a value; those of a comprehension are its own."""
+    """Names that statements give a value; those of comprehensions and functions are their own."""
     nodes = [n for statement in body for n in ast.walk(statement)]
-    own = {id(n) for c in nodes if isinstance(c, ast.comprehension) for n in ast.walk(c.target)}
+    scopes: list[ast.AST] = [n.target for n in nodes if isinstance(n, ast.comprehension)]
+    scopes += [n for n in nodes if isinstance(n, ast.FunctionDef)]
+    own = {id(n) for scope in scopes for n in ast.walk(scope)}
     names = [n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     return {n.id for n in names if id(n) not in own}
 

@@ -369,7 +369,8 @@ def _check_own_place(frame: Frame, node: ast.AST, tensor: ir.Tensor, at: tuple[i
     for place in at:
         if place.value:
             used |= build.depends.get(place.value, frozenset())
-            _check_one_to_one(frame, node, tensor, place.value)
+            if not _has_its_other_half(frame, place, at):
+                _check_one_to_one(frame, node, tensor, place.value)
     for name in needed:
         if name not in used:
             looped = any(v.name == name for v in (*build.outer, build.loop) if v is not None)
@@ -380,8 +381,35 @@ def _check_own_place(frame: Frame, node: ast.AST, tensor: ir.Tensor, at: tuple[i
                 why=f"the index does not name '{name}', so one store overwrites the other",
                 fix="store after the loop"
                 if looped
+                else f"keep its axis whole, wl.tile(..., whole={build.vars[name].axis!r}), "
+                f"index '{tensor.name}' by '{name}' too, or add with +="
+                if build.vars[name].walk is Walk.TILE
                 else f"index '{tensor.name}' by '{name}' too, or add with +=",
             )
+
+
+def _parts_of(frame: Frame, place: ir.At) -> tuple[Fn, str, object] | None:
+    """``x // 16`` and ``x % 16``: the function, what is divided, and by what."""
+    op = frame.build.made.get(place.value or "")
+    if not isinstance(op, ir.Pointwise) or op.fn not in (Fn.FLOORDIV, Fn.MOD):
+        return None
+    by = frame.build.made.get(op.args[1])
+    return op.fn, op.args[0], by.value if isinstance(by, ir.Const) else op.args[1]
+
+
+def _has_its_other_half(frame: Frame, place: ir.At, at: tuple[ir.At, ...]) -> bool:
+    """Whether ``x // 16`` stands beside ``x % 16``: together they are x."""
+    mine = _parts_of(frame, place)
+    others = [_parts_of(frame, a) for a in at if a is not place]
+    return mine is not None and any(o and o[1:] == mine[1:] and o[0] != mine[0] for o in others)
+
+
+def _is_loaded(frame: Frame, name: str) -> bool:
+    """Whether memory decides on a value: which tiles it leads to the author alone knows."""
+    op = frame.build.made.get(name)
+    if op is None or isinstance(op, ir.Load):
+        return op is not None
+    return any(_is_loaded(frame, operand) for operand in operands(op))
 
 
 def _counts_blocks(frame: Frame, op: ir.Pointwise) -> bool:
@@ -398,7 +426,7 @@ def _check_one_to_one(frame: Frame, node: ast.AST, tensor: ir.Tensor, name: str)
         return
     if _counts_blocks(frame, op):
         return
-    if op.fn in MANY_TO_ONE and not op.result.dims:
+    if op.fn in MANY_TO_ONE and not op.result.dims and not _is_loaded(frame, name):
         frame.wrong_memory(
             node,
             f"several tiles may store the same elements of '{tensor.name}'",

@@ -3,6 +3,7 @@
 import ast
 import builtins
 import difflib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any, NoReturn
@@ -51,7 +52,7 @@ def is_static(symbol: Symbol) -> bool:
     """Whether it is known while reading."""
     if isinstance(symbol, tuple | list):
         return all(is_static(s) for s in symbol)
-    return not isinstance(symbol, SYMBOLIC)
+    return not isinstance(symbol, (*SYMBOLIC, LocalFunction))
 
 
 @dataclass(slots=True)
@@ -322,6 +323,16 @@ class Frame(Mistakes):
         op = self.build.made[name]
         result: ir.Value = op.result  # type: ignore[union-attr]
         return result
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LocalFunction:
+    """A lambda or a function that stands in the text of another: read where it is called."""
+
+    name: str
+    tree: ast.Lambda | ast.FunctionDef
+    signature: inspect.Signature
+    frame: Frame  # where it stands; names have the values of the time of a call, as in Python
 
 
 def shape(value: ir.Value) -> str:

@@ -3,6 +3,7 @@
 import ast
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from warploom.dataclass import dataclass
@@ -14,10 +15,11 @@ from warploom.frontend.parser.expressions import (
     condition,
     evaluate,
     indices_of,
+    local_function,
 )
 from warploom.frontend.parser.loops import pipelined
 from warploom.frontend.parser.memory import store
-from warploom.frontend.parser.state import Frame, Symbol
+from warploom.frontend.parser.state import Frame, LocalFunction, Symbol
 from warploom.frontend.source import read_source
 from warploom.ir.tile import DType, Fn, Tensor, Value, Var
 
@@ -40,7 +42,7 @@ def run(frame: Frame, body: list[ast.stmt]) -> Returned | None:
     return None
 
 
-def _statement(frame: Frame, node: ast.stmt) -> Returned | None:
+def _statement(frame: Frame, node: ast.stmt) -> Returned | None:  # noqa: C901 (one case a kind)
     match node:
         case ast.Assign(targets=[target], value=value):
             _assign(frame, target, value)
@@ -63,6 +65,8 @@ def _statement(frame: Frame, node: ast.stmt) -> Returned | None:
             return Returned(None if node.value is None else evaluate(frame, node.value))
         case ast.Expr():
             _expression(frame, node)
+        case ast.FunctionDef(decorator_list=[]):
+            frame.env[node.name] = local_function(frame, node)
         case ast.Pass():
             pass
         case _:
@@ -173,7 +177,7 @@ _REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.Assert: ("assert", "check arguments before the kernel is called"),
     ast.Break: ("break", "bound the loop: wl.steps(k.t, until=...)"),
     ast.Continue: ("continue", "mask with wl.where; steps that see nothing are not visited"),
-    ast.FunctionDef: ("a function in a kernel", "define it outside; calls of it are inlined"),
+    ast.FunctionDef: ("a decorated function in a kernel", "define it without decorators"),
     ast.ClassDef: ("a class in a kernel", "define it outside"),
     ast.Global: ("global", "captured numbers are read, never written"),
     ast.Nonlocal: ("nonlocal", "captured numbers are read, never written"),
@@ -383,12 +387,16 @@ def _for(frame: Frame, node: ast.For) -> Returned | None:
 def inline(
     frame: Frame,
     node: ast.Call,
-    function: Callable[..., Any],
+    function: Callable[..., Any] | LocalFunction,
     args: list[Symbol],
     kwargs: dict[str, Symbol],
 ) -> Symbol:
     """A call of a Python function: its text, read in place, with its own lines."""
-    name = getattr(function, "__name__", "function")
+    if isinstance(function, LocalFunction):
+        name, signature = function.name, function.signature
+    else:
+        name = getattr(function, "__name__", "function")
+        signature = inspect.signature(function)
     if frame.depth >= MOST_DEEP:
         frame.wrong_syntax(
             node,
@@ -397,19 +405,24 @@ def inline(
             fix="a recursion that ends on a choice known while reading",
         )
     try:
-        bound = inspect.signature(function).bind(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
     except TypeError as problem:
         frame.wrong_type(
             node,
             f"'{name}' does not take these arguments: {problem}",
             why="the function is read in place of the call",
-            fix=f"its parameters are {inspect.signature(function)}",
+            fix=f"its parameters are {signature}",
         )
     bound.apply_defaults()
-    source = read_source(function)
     env, depth = dict(bound.arguments), frame.depth + 1
-    inner = Frame(frame.build, source, function, env, depth, foreign=frame.foreign)
-    if isinstance(source.tree, ast.Lambda):
-        return evaluate(inner, source.tree.body)
-    done = run(inner, source.tree.body)
+    if isinstance(function, LocalFunction):
+        tree, around = function.tree, function.frame
+        inner = replace(around, env=around.env | env, depth=depth, hints=())
+    else:
+        source = read_source(function)
+        tree = source.tree
+        inner = Frame(frame.build, source, function, env, depth, foreign=frame.foreign)
+    if isinstance(tree, ast.Lambda):
+        return evaluate(inner, tree.body)
+    done = run(inner, tree.body)
     return None if done is None else done.value
