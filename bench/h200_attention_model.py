@@ -36,8 +36,7 @@ from dataclasses import replace
 from math import log
 from pathlib import Path
 
-from warploom.autotune.joint import JointOptions
-from warploom.autotune.ranks import rank_correlation
+from warploom.autotune.joint import JointOptions, rank_correlation
 from warploom.autotune.tiles import HOLDS, SOLVE, _others, hash_of, shapes, trial_of
 from warploom.errors import WarploomError
 from warploom.ir.mbarrier_dialect import WaitGroup

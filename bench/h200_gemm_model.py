@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 
 from lib.gemm_shapes import SHAPES, SWEEP, VARIED
 
-from warploom.autotune.ranks import rank_correlation
+from warploom.autotune.joint import rank_correlation
 from warploom.errors import WarploomError
 from warploom.ir.tile import DType
 from warploom.kernels.gemm import gemm

@@ -82,6 +82,6 @@ from warploom.frontend import hooks as _hooks  # noqa: E402
 _pictured.draw = _on_demand("warploom.viz.notebook", "picture_of")
 _hooks.launcher = _on_demand("warploom.runtime.kernel_calls", "run")
 _hooks.interpreter = _on_demand("warploom.runtime.interpret", "interpret")
-_hooks.benchmark = _on_demand("warploom.runtime.autotuning", "benchmark")
+_hooks.benchmark = _on_demand("warploom.runtime.tuning", "benchmark")
 _hooks.compiler = _on_demand("warploom.compiler.compiled", "compile_kernel")
 _hooks.check_pins = _on_demand("warploom.compiler.compiled", "check_pin_names")

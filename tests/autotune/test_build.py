@@ -48,6 +48,6 @@ def test_the_best_was_built():
 def test_what_is_refused_does_not_win(monkeypatch):
     pytest.importorskip("llvmlite")
     monkeypatch.setattr(Builder, "builds", lambda self, compiled: False)
-    monkeypatch.setattr("warploom.modulo.local_search.HOPELESS", 2)
+    monkeypatch.setattr("warploom.search_engine.HOPELESS", 2)
     with pytest.raises(SchedulingError, match=r"can be built|usable"):
         warploom.search(fourwave(), options=BRIEF)

@@ -1,6 +1,5 @@
 """The joint search: results kept, every choice measured, ranked by the simulator till then."""
 
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -8,16 +7,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from warploom.autotune import joint, tiles
-from warploom.autotune.joint import JointOptions, search_tiles
+from warploom.autotune.joint import JointOptions, rank_correlation, search_tiles
 from warploom.autotune.joint_report import to_svg, to_table
-from warploom.autotune.ranks import rank_correlation
+from warploom.autotune.store import Journal
+from warploom.autotune.tiles import KernelSpace
 from warploom.compiler.compiled import compile_kernel
+from warploom.compiler.remembered import recall, remember
 from warploom.errors import BackendError, ConfigError
 from warploom.kernels.gemm import gemm
 from warploom.passes.kernel_config import KernelConfig
-from warploom.runtime.tuning import recall, remember
 
-OPTIONS = JointOptions(shapes=3, trials=12, batch=4, programs=0, rounds=1)
+OPTIONS = JointOptions(shapes=3, trials=12, batch=4, programs=0, rounds=1, steps=0)
 SIZES = {"m": 1024, "n": 1024, "k": 512}
 
 
@@ -62,36 +62,35 @@ def test_without_a_measure_the_model_ranks_and_says_so(compiled):
 def test_the_time_limit_covers_the_start(compiled, tmp_path):
     """One shape is scheduled however short the time is; the next search begins anew."""
     store = tmp_path / "found.json"
-    hasty = JointOptions(shapes=3, programs=0, seconds=1e-6)
+    hasty = replace(OPTIONS, seconds=1e-6)
     found = search_tiles(compiled, options=hasty, store=store)
     assert (found.scheduled, found.stopped) == (1, "time limit")
-    kept = json.loads(store.read_text())["shapes"]
-    assert [set(row) for row in kept] == [{"shape", "trials", "stopped"}]
+    assert [row["value"]["stopped"] is None for row in Journal(store).rows()] == [False]
     assert search_tiles(compiled, options=OPTIONS, store=store).scheduled == 3
-    kept = json.loads(store.read_text())["shapes"]
-    assert [set(row) for row in kept] == [{"shape", "trials"}] * 3
+    assert [row["value"]["stopped"] is None for row in Journal(store).rows()] == [True] * 3
 
 
 def test_no_shape_takes_all_of_the_time(compiled, monkeypatch):
     asked = []
-    monkeypatch.setattr(joint, "schedule", lambda *_, seconds, **__: asked.append(seconds) or [])
+    found = lambda self, shape, programs, seconds: asked.append(seconds) or []  # noqa: E731
+    monkeypatch.setattr(KernelSpace, "schedule", found)
     with pytest.raises(ConfigError, match="could be scheduled"):
-        search_tiles(compiled, options=JointOptions(shapes=3, seconds=100.0))
+        search_tiles(compiled, options=JointOptions(shapes=3, steps=0, seconds=100.0))
     assert len(asked) == 3
     assert max(asked) <= 100.0 * joint.SHARE
 
 
 def test_some_of_the_time_is_for_measuring(compiled, monkeypatch):
     """However slowly shapes are scheduled; shapes that are known by then come later."""
-    clock, known = [0.0], joint.schedule
+    clock, known = [0.0], KernelSpace.schedule
 
-    def schedule(*given, **more):
+    def schedule(*given):
         clock[0] += 30.0
-        return known(*given, **more)
+        return known(*given)
 
-    monkeypatch.setattr(joint, "schedule", schedule)
+    monkeypatch.setattr(KernelSpace, "schedule", schedule)
     monkeypatch.setattr(joint.time, "monotonic", lambda: clock[0])
-    options = JointOptions(shapes=50, trials=4, batch=4, programs=0, rounds=1, seconds=100.0)
+    options = replace(OPTIONS, shapes=50, trials=4, seconds=100.0)
     found = search_tiles(compiled, measure=measured, options=options)
     assert found.scheduled == 2
     assert len(found.known()) == 4
@@ -99,18 +98,18 @@ def test_some_of_the_time_is_for_measuring(compiled, monkeypatch):
 
 def test_a_search_that_is_always_short_of_time_goes_on(compiled, tmp_path, monkeypatch):
     """What was found for a shape is kept; with as little time again it is the next one's turn."""
-    store, asked, known = tmp_path / "found.json", [], joint.schedule
+    store, asked, known = tmp_path / "found.json", [], KernelSpace.schedule
     late = [False]
 
-    def schedule(kernel, shape, *given, **more):
+    def schedule(self, shape, *given):
         asked.append(shape.config)
         late[0] = True
-        return known(kernel, shape, *given, **more)
+        return known(self, shape, *given)
 
-    monkeypatch.setattr(joint, "schedule", schedule)
+    monkeypatch.setattr(KernelSpace, "schedule", schedule)
     monkeypatch.setattr(joint._Search, "out_of_time", lambda self: late[0])
     monkeypatch.setattr(joint, "LEAST", 60.0)
-    hasty = JointOptions(shapes=3, programs=0, seconds=60.0)
+    hasty = replace(OPTIONS, seconds=60.0)
     for runs in (1, 2, 3):
         late[0] = False
         assert search_tiles(compiled, options=hasty, store=store).scheduled == runs
@@ -132,21 +131,38 @@ def test_a_stopped_search_goes_on(compiled, tmp_path):
     first = list(asked)
     found = search_tiles(compiled, measure=counting, options=OPTIONS, store=store)
     assert len(found.known()) > len(stopped.known())
+    assert set(first[:2]) & {r.trial.config for r in found.known()}
+    rest = len(found.known()) - 2
+    assert not set(asked[3 : 3 + rest]) & set(first[:2])  # nothing again before the final rounds
     again = search_tiles(compiled, measure=measured, options=OPTIONS, store=store)
     assert {r.trial.name for r in again.known()} == {r.trial.name for r in found.known()}
     assert first[0] in [r.trial.config for r in found.known()]
 
 
 def test_results_of_another_search_are_not_mixed_in(compiled, tmp_path):
+    """Searches share a file: of another kernel, measure or code nothing is taken."""
+    store, asked = tmp_path / "found.json", []
+
+    def other(config):
+        asked.append(config)
+        return 1.0
+
+    search_tiles(compiled, measure=measured, options=OPTIONS, store=store)
+    found = search_tiles(compiled, measure=other, options=OPTIONS, store=store)
+    assert set(asked) == {r.trial.config for r in found.rows}
+    assert {r.milliseconds for r in found.rows if r.milliseconds} == {1.0}
+    asked.clear()
+    search_tiles(compiled, measure=other, options=OPTIONS, store=store)
+    assert not asked
+
+
+@pytest.mark.parametrize("text", ["{", "a = 1\n", '{"rows": []}\n', "[]"])
+def test_a_file_of_another_kind_is_not_written_to(compiled, tmp_path, text):
     store = tmp_path / "found.json"
-    search_tiles(compiled, options=OPTIONS, store=store)
-    data = json.loads(store.read_text())
-    store.write_text(json.dumps(data | {"key": "another"}))
-    with pytest.raises(ConfigError, match="another search"):
-        search_tiles(compiled, options=OPTIONS, store=store)
-    store.write_text("{")
+    store.write_text(text)
     with pytest.raises(ConfigError, match="no results file"):
         search_tiles(compiled, options=OPTIONS, store=store)
+    assert store.read_text() == text
 
 
 def test_what_is_kept_can_be_a_key(compiled, tmp_path):

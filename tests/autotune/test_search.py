@@ -12,7 +12,6 @@ import pytest
 import warploom
 from tests.modulo.test_hunt import HIDDEN, MODEL
 from warploom import KernelGeometry, Pipeline4Wave, SearchOptions, mi355x_costs, mi355x_target
-from warploom.autotune.pool import worker_pool
 from warploom.autotune.subjects import baselines, compiled_order, subject_of
 from warploom.errors import ConfigError
 from warploom.interp.executor import execute
@@ -25,6 +24,7 @@ from warploom.pipeline.config.schedule import ScheduleConfig
 from warploom.pipeline.modulo import auto
 from warploom.pipeline.schedules.pingpong import DeclarativeSchedule
 from warploom.pipeline.sync.marks import SyncPolicy
+from warploom.search_engine import worker_pool
 from warploom.sim import MachineCosts, simulate
 
 CHIP = mi355x_costs(mma_cycles=512)

@@ -14,13 +14,25 @@ import pytest
 
 from tests.autotune.test_joint import OPTIONS
 from warploom.autotune.joint import search_tiles
-from warploom.autotune.spread import KIND, spread
+from warploom.autotune.store import KIND, SharedStore
 from warploom.autotune.sweep import Sweep, explore
 from warploom.compiler.disk_cache import DiskCache, digest
 from warploom.kernels.gemm import gemm
+from warploom.search_engine import Engine, Objective
 
 sweep = import_module("warploom.autotune.sweep")
-TASKS = {digest("task", n): n for n in range(8)}
+
+
+def key(n):
+    return digest("task", n)
+
+
+def evaluated(log, numbers, folder, **more):
+    """What an engine finds of numbers, with what workers keep in a folder."""
+    objective = Objective(each=partial(logged, log), score=lambda n, v: v["square"], key=key)
+    engine = Engine(objective, shared=SharedStore(folder), **more)
+    engine.evaluate(list(numbers))
+    return engine.values
 
 
 def logged(path, n):
@@ -39,26 +51,22 @@ def lines(path, word):
 
 
 def test_what_is_kept_is_not_done_again(tmp_path):
-    log, work = tmp_path / "log", partial(logged, tmp_path / "log")
-    some = dict(list(TASKS.items())[:3])
-    first = dict(spread(work, some, folder=tmp_path / "kept"))
-    again = dict(spread(work, TASKS, folder=tmp_path / "kept"))
-    assert first == {k: {"square": n * n} for k, n in some.items()}
-    assert again == {k: {"square": n * n} for k, n in TASKS.items()}
+    log, kept = tmp_path / "log", tmp_path / "kept"
+    first = evaluated(log, range(3), kept)
+    again = evaluated(log, range(8), kept)
+    assert first == {n: {"square": n * n} for n in range(3)}
+    assert again == {n: {"square": n * n} for n in range(8)}
     assert sorted(n for n, _ in lines(log, "begun")) == list(range(8))
 
 
 def test_a_damaged_or_forged_entry_is_measured_again(tmp_path):
-    log, work = tmp_path / "log", partial(logged, tmp_path / "log")
-    (tmp_path / "kept").mkdir(mode=0o700)
-    some = dict(list(TASKS.items())[:2])
-    dict(spread(work, some, folder=tmp_path / "kept"))
-    cut, forged = sorted((tmp_path / "kept" / KIND).glob("??/*"))
+    log, kept = tmp_path / "log", tmp_path / "kept"
+    kept.mkdir(mode=0o700)
+    evaluated(log, range(2), kept)
+    cut, forged = sorted((kept / KIND).glob("??/*"))
     cut.write_bytes(cut.read_bytes()[:-1])
     forged.write_bytes(json.dumps({"square": -1}).encode())
-    assert dict(spread(work, some, folder=tmp_path / "kept")) == {
-        k: {"square": n * n} for k, n in some.items()
-    }
+    assert evaluated(log, range(2), kept) == {n: {"square": n * n} for n in range(2)}
     assert len(lines(log, "done")) == 4
 
 
@@ -66,28 +74,25 @@ def test_a_damaged_or_forged_entry_is_measured_again(tmp_path):
 def test_a_killed_worker_loses_nothing_and_nothing_is_measured_twice(tmp_path):
     """A LocalCluster of processes; one is killed in the middle of its second measurement."""
     distributed = pytest.importorskip("distributed")
-    log, work = tmp_path / "log", partial(logged, tmp_path / "log")
-    found = {}
+    log, kept, killed = tmp_path / "log", tmp_path / "kept", []
+
+    def kill_one(engine, n):
+        if not killed:
+            killed.append(lines(log, "done")[0][1])
+            os.kill(killed[0], signal.SIGKILL)
+
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        killed = 0
-        for key, value in spread(
-            work, TASKS, executor=client.get_executor(), folder=tmp_path / "kept"
-        ):
-            found[key] = value
-            if not killed:
-                killed = lines(log, "done")[0][1]
-                os.kill(killed, signal.SIGKILL)
-    assert found == {k: {"square": n * n} for k, n in TASKS.items()}
+        found = evaluated(log, range(8), kept, executor=client.get_executor(), progress=kill_one)
+    assert found == {n: {"square": n * n} for n in range(8)}
     done = [n for n, _ in lines(log, "done")]
     assert sorted(done) == list(range(8))  # each of them once
     assert len({pid for _, pid in lines(log, "begun")}) > 1
-    kept = DiskCache(tmp_path / "kept")
-    assert all(kept.get(KIND, key) is not None for key in TASKS)
+    assert all(DiskCache(kept).get(KIND, key(n)) is not None for n in range(8))
 
 
 def test_a_sweep_goes_on_from_what_workers_kept(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ from warploom.modulo.check import check_result
 from warploom.modulo.learn import features, under
 from warploom.modulo.local_search import Hunt, HuntOptions
 from warploom.modulo.sequence import Program, as_result, downhill, moved, neighbours, program_of
+from warploom.search_engine import Objective
 
 II_ONLY = ModuloOptions(goals=())
 
@@ -45,9 +46,9 @@ HIDDEN = nine_ops(loads=4, vectors=8, matrix=6, wide=0)
 def measured_on(machine):
     """Cycles an iteration of an order takes on a machine nobody knows."""
 
-    def measure(tasks):
-        found = [as_result(machine, t.program) for t in tasks]
-        return [inf if r is None else float(r.ii) for r in found]
+    def measure(task):
+        found = as_result(machine, task.program)
+        return inf if found is None else float(found.ii)
 
     return measure
 
@@ -61,7 +62,7 @@ def test_the_hidden_optimum_is_found_by_measure():
     own = as_result(HIDDEN, program_of(solve_modulo(MODEL, II_ONLY)))
     assert own.ii > bound.ii
     options = HuntOptions(evaluations=24, goal=bound.ii)
-    result = Hunt(MODEL, hidden_machine, options).run()
+    result = Hunt(MODEL, Objective(each=hidden_machine), options).run()
     assert result.best.score == bound.ii
     assert result.best.origin == "learnt"
     assert result.stopped == "goal reached"
@@ -90,7 +91,7 @@ def evaluations_to_the_best(seed, most):
     walks = [list(downhill(machine, start, 1, seed=k, steps=400)) for k in range(4)]
     goal = min(walk[-1].ii for walk in walks)
     options = HuntOptions(evaluations=most, goal=goal, seed=seed)
-    found = Hunt(body, measured_on(machine), options).run()
+    found = Hunt(body, Objective(each=measured_on(machine)), options).run()
     return found.evaluations, found.best.score <= goal
 
 
@@ -111,7 +112,7 @@ def test_hidden_machines_take_about_twenty_measurements():
 def test_hunts_are_deterministic():
     def run():
         options = HuntOptions(evaluations=6)
-        hunt = Hunt(MODEL, hidden_machine, options)
+        hunt = Hunt(MODEL, Objective(each=hidden_machine), options)
         return [(f.score, f.program) for f in hunt.run().ranked]
 
     assert run() == run()
@@ -120,13 +121,13 @@ def test_hunts_are_deterministic():
 def test_an_interrupt_returns_what_was_found():
     seen = []
 
-    def evaluate(tasks):
-        seen.extend(tasks)
+    def evaluate(task):
+        seen.append(task)
         if len(seen) > 10:
             raise KeyboardInterrupt
-        return hidden_machine(tasks)
+        return hidden_machine(task)
 
-    result = Hunt(MODEL, evaluate, HuntOptions(evaluations=100)).run()
+    result = Hunt(MODEL, Objective(each=evaluate), HuntOptions(evaluations=100)).run()
     assert result.stopped == "interrupt"
     assert result.best.score > 0
 
@@ -134,17 +135,18 @@ def test_an_interrupt_returns_what_was_found():
 def test_dear_efforts_are_spent_near_the_best():
     efforts = []
 
-    def evaluate(tasks):
-        efforts.extend(t.effort for t in tasks)
-        return hidden_machine(tasks)
+    def evaluate(task):
+        efforts.append(task.effort)
+        return hidden_machine(task)
 
-    Hunt(MODEL, evaluate, HuntOptions(evaluations=14, efforts=(1, 16))).run()
+    Hunt(MODEL, Objective(each=evaluate), HuntOptions(evaluations=14, efforts=(1, 16))).run()
     assert 0 < efforts.count(16) < efforts.count(1)
 
 
 def test_no_usable_order_is_an_error():
+    hunt = Hunt(MODEL, Objective(each=lambda task: inf), HuntOptions(evaluations=5, seconds=3))
     with pytest.raises(SchedulingError):
-        Hunt(MODEL, lambda tasks: [inf] * len(tasks), HuntOptions(evaluations=5, seconds=3)).run()
+        hunt.run()
     with pytest.raises(ConfigError):
         HuntOptions(evaluations=0)
 

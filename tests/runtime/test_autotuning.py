@@ -5,7 +5,7 @@ import pytest
 
 import warploom as wl
 from warploom.errors import ConfigError, WarploomError
-from warploom.runtime.autotuning import benchmark
+from warploom.runtime.tuning import benchmark
 
 
 @wl.kernel

@@ -217,7 +217,7 @@ class Clock:
         return self.marks[1] - self.marks[0]
 
 
-def test_measuring_sorts_by_time(monkeypatch):
+def test_measuring_takes_turns_and_takes_the_quickest(monkeypatch):
     monkeypatch.setattr(tune, "Timer", Clock)
 
     def costs(ms):
@@ -226,9 +226,9 @@ def test_measuring_sorts_by_time(monkeypatch):
 
         return launch
 
-    found = tune.measure([("c", costs(3.0)), ("a", costs(1.0)), ("b", costs(2.0))], None)
-    assert [m.config for m in found] == ["a", "b", "c"]
-    assert found[0].milliseconds == pytest.approx(1.0)
+    found = tune.timed({0: costs(3.0), 1: costs(1.0), 2: costs(2.0)}, tune.rotated)
+    assert found.values == pytest.approx({0: 3.0, 1: 1.0, 2: 2.0})
+    assert found.best == 1
 
 
 def test_misaligned_and_odd_tensors_are_known_without_planning_again(cuda, monkeypatch):

@@ -1,13 +1,14 @@
-"""Explore: many configurations of a schedule, compiled, verified, simulated and ranked.
+"""Autotune: declared spaces searched by one engine, by a model or by measurement.
 
-In: a ``Sweep`` (the grid of choices). Out: ``Outcome`` rows, cached on disk by content, so that a
-sweep that was stopped goes on where it was. Runs through any ``concurrent.futures.Executor``.
+``search``: orders of a schedule's body. ``joint.search_tiles``: all knobs of a kernel. ``explore``:
+a grid of choices (``Sweep``), all of it. The engine is ``warploom.search_engine``; what a search
+learns is in a ``Journal`` and, where workers find it, in the content-addressed cache, so that what
+was stopped goes on where it was. Runs through any ``concurrent.futures.Executor``.
 """
 
-from warploom.autotune.find import search
-from warploom.autotune.result import SearchOptions, SearchResult
+from warploom.autotune.find import SearchOptions, SearchResult, search
+from warploom.autotune.store import Journal
 from warploom.autotune.sweep import (
-    Cache,
     Outcome,
     Point,
     Sweep,
@@ -18,3 +19,5 @@ from warploom.autotune.sweep import (
     scatter_html,
     to_csv,
 )
+
+Cache = Journal  # of a sweep

@@ -1,35 +1,42 @@
-"""The joint search: shapes bounded and pruned, orders simulated, trials measured.
+"""The search of a kernel's knobs: shapes bounded and pruned, orders simulated, trials measured.
 
-Trials are measured in batches: the ones the simulator likes best, and a few spread over the rest.
-Everything known is in a results file, so that a search that was stopped goes on where it was.
-Without a measure the result is the simulator's ranking, and says so.
+Two objectives on one engine: a shape is worth what the simulator expects of its best order, a trial
+the milliseconds it takes. Trials are measured in batches: the ones the simulator likes best, and a
+few spread over the rest. Everything known is in the journal, so that a search that was stopped goes
+on where it was. Without a measure the result is the simulator's ranking, and says so.
 """
 
-import hashlib
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from pathlib import Path
+from typing import Any
 
-from warploom.autotune.joint_book import SCHEMA, Book
-from warploom.autotune.ranks import rank_correlation
-from warploom.autotune.spread import spread
-from warploom.autotune.tiles import Shape, Trial, schedule, shapes
-from warploom.compiler.code_digest import fingerprint
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.autotune.store import Journal, SharedStore, space_key
+from warploom.autotune.tiles import KernelSpace, Shape, Trial
 from warploom.compiler.compiled import Compiled
 from warploom.compiler.disk_cache import default_cache, digest
 from warploom.errors import ConfigError, WarploomError
 from warploom.ir.tile import Walk
 from warploom.passes.heuristics import ASSUMED, ASSUMED_UNITS
 from warploom.passes.kernel_config import KernelConfig
+from warploom.search_engine import Engine, Objective
 
 FEWEST = 8  # measured trials from which on a rank correlation says something
 LEAST = 0.5  # seconds for the order of the first shape, however short the time
 SHARE = 0.2  # of the time that one shape may take
 SCHEDULING = 0.5  # of the time, where the rest is for measuring
+LONGER = 1.5  # from how much more time on a shape that had to stop is worth another try
+STEPS = 4  # one in so many of the trials is for steps
+FIRST, FINAL = "first", "final"  # turns in which a trial is timed
+ENOUGH = "as many measured as asked for"
 
 Measure = Callable[[KernelConfig], float]
 Progress = Callable[[str], None]
@@ -41,7 +48,8 @@ class JointOptions:
 
     ``shapes`` are scheduled, unless their bound exceeds the best prediction by more than the share
     ``margin``. ``trials`` are measured, in batches of ``batch``; then the ``finalists`` best again,
-    in rotation, ``rounds`` times. ``seconds``: nothing new begins after them.
+    in rotation, ``rounds`` times. ``steps``: other values of single knobs, of the best trial, that
+    become trials. ``seconds``: nothing new begins after them.
     """
 
     shapes: int = 12
@@ -51,6 +59,7 @@ class JointOptions:
     finalists: int = 4
     rounds: int = 3
     programs: int = 6
+    steps: int = 16
     seconds: float | None = None
 
 
@@ -112,9 +121,22 @@ def search_tiles(
     workers measure a batch side by side; each keeps what it measured in the content-addressed cache
     (``folder``; the usual one), so that a worker that dies loses nothing that was measured.
     """
-    search = _Search(compiled, measure, options or JointOptions(), store, progress)
-    search.executor, search.folder = executor, folder or default_cache()
+    search = _Search(compiled, measure, options or JointOptions(), Journal(store), progress)
+    shared = None if executor is None else SharedStore(folder or default_cache())
+    search.timed = search.measuring(executor, shared)
     return search.run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Scheduled:
+    """The trials of a shape; ``stopped``: the seconds after which it had to, if it had to."""
+
+    trials: tuple[Trial, ...]
+    stopped: float | None = None
+
+
+_Timing = tuple[KernelConfig, str]  # what is timed, and in which turn
+_Time = tuple[float | None, str]  # milliseconds, or why there are none
 
 
 class _Search:
@@ -123,39 +145,68 @@ class _Search:
         compiled: Compiled,
         measure: Measure | None,
         options: JointOptions,
-        store: Path | str | None,
+        journal: Journal,
         progress: Progress | None,
     ) -> None:
         self.compiled, self.kernel = compiled, compiled.rewritten
-        self.measure, self.options = measure, options
-        kernel = compiled.rewritten
-        known = {v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in kernel.vars}
+        self.measure, self.options, self.journal = measure, options, journal
+        known = {
+            v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in self.kernel.vars
+        }
         self.sizes = known | compiled.sizes
+        self.space = KernelSpace(self.kernel, self.sizes, compiled.pinned, compiled.target)
         self.tell = progress or (lambda said: None)
-        self.executor: Executor | None = None
-        self.folder = default_cache()
         self.begun = time.monotonic()
-        self.book = Book(store, self._key())
-        self.trials: dict[str, Trial] = {}
+        self.trials: dict[KernelConfig, Trial] = {}
         self.stopped = "everything tried"
         self.shapes = self.scheduled = self.pruned = 0
-
-    def _key(self) -> str:
-        """What results belong to: kernel, sizes, pins, and the code that emits."""
-        text = (
-            f"{self.kernel}|{sorted(self.sizes.items())}|{sorted(map(str, self.compiled.pinned))}"
+        subject = (self.kernel, sorted(self.sizes.items()), sorted(map(str, compiled.pinned)))
+        self.key = space_key(subject)
+        self.model: Engine[Shape, _Scheduled] = Engine(
+            Objective(
+                each=self._schedule,
+                score=lambda _, made: min((t.predicted for t in made.trials), default=inf),
+                key=lambda shape: digest(self.key, options.programs, shape.config.pins),
+                encode=lambda made: {
+                    "trials": [t.to_json() for t in made.trials],
+                    "stopped": made.stopped,
+                },
+                decode=self._scheduled_before,
+            ),
+            store=journal,
         )
-        return hashlib.sha256(f"{SCHEMA}|{fingerprint()}|{text}".encode()).hexdigest()[:24]
+        self.timed = self.measuring(None, None)
+
+    def measuring(
+        self, executor: Executor | None, shared: SharedStore | None
+    ) -> Engine[_Timing, _Time]:
+        """The engine of measurements; ``turn`` tells apart times that are to be taken anew."""
+        key = space_key(self.key, self.measure)
+
+        def told(engine: Engine[_Timing, _Time], timing: _Timing) -> None:
+            took, _ = engine.values[timing]
+            if took is not None:
+                self.tell(f"{self.trials[timing[0]].name}: {took:.4f} ms")
+
+        return Engine(
+            Objective(
+                each=partial(_timed, self.measure),
+                score=lambda _, value: inf if value[0] is None else value[0],
+                key=lambda timing: digest(key, timing[0].pins, timing[1]),
+                encode=list,
+                decode=lambda kept: (kept[0], kept[1]),
+            ),
+            store=self.journal,
+            shared=shared,
+            executor=executor,
+            progress=told,
+        )
 
     def run(self) -> JointResult:
-        """Enumerate, measure, and rank."""
-        try:
-            self.enumerate()
-            if self.measure is not None:
-                self.measure_all()
-                self.finish()
-        except KeyboardInterrupt:
-            self.stopped = "interrupt"
+        """Enumerate, measure, step and rank."""
+        ended = self.model.run(lambda _: self.look())
+        if ended == "interrupt":
+            self.stopped = ended
         if not self.trials:
             raise ConfigError(
                 f"nothing of kernel {self.kernel.name} could be scheduled",
@@ -163,6 +214,17 @@ class _Search:
                 fix="pin fewer choices, or allow more shapes",
             )
         return self.result()
+
+    def look(self) -> None:
+        """What is tried, one after the other."""
+        self.enumerate()
+        steps = self.options.steps
+        if self.measure is not None:
+            self.measure_all(self.options.trials - (self.options.trials // STEPS if steps else 0))
+        self.take_steps()
+        if self.measure is not None:
+            self.measure_all(self.options.trials)
+            self.finish()
 
     def out_of_time(self) -> bool:
         """Whether the time is up; remembered as the reason to stop."""
@@ -181,65 +243,58 @@ class _Search:
 
     def enumerate(self) -> None:
         """Trials of the shapes that may win, best bounds first, every tile size in its turn."""
-        limit, target = self.options.seconds, self.compiled.target
-        known = self.book.trials(None if limit is None else limit * SHARE)
-        found = shapes(self.kernel, self.sizes, self.compiled.pinned, target, self.out_of_time)
+        found = self.space.shapes(self.out_of_time)
         self.shapes = len(found)
         self.tell(f"{len(found)} shapes have a place on the chip")
-        best = float("inf")
         for shape in _in_turn(found):
             if self.scheduled >= self.options.shapes or (self.trials and self.enough()):
                 break
-            if shape.bound > best * (1 + self.options.margin):
+            if shape.bound > self.model.best_score * (1 + self.options.margin):
                 self.pruned += 1
                 continue
-            left = None
-            if limit is not None:  # one shape without an order must not take all of it
-                left = max(LEAST, min(limit - time.monotonic() + self.begun, limit * SHARE))
-            count = self.options.programs
-            made, start = known.get(shape.config), time.monotonic()
-            if made is None:
-                made = tuple(
-                    schedule(self.kernel, shape, self.sizes, target, programs=count, seconds=left)
-                )
-                over = self.out_of_time()  # then there may be more of them
-                over = over or (left is not None and time.monotonic() - start >= left)
-                self.book.keep_trials(shape, made, left if over else None)
+            self.model.evaluate([shape])
+            made = self.model.values[shape].trials
             self.scheduled += 1
-            self.trials |= {t.name: t for t in made}
-            best = min([best, *(t.predicted for t in made)])
+            self.trials |= {t.config: t for t in made}
+            best = self.model.best_score
             self.tell(f"{shape.config.name}: {len(made)} trials, best {best:.0f} cycles")
 
-    def measure_all(self) -> None:
-        """Batches until the budget is spent or nothing is left."""
-        while (left := self.options.trials - self.book.count(self.trials)) > 0:
+    def _schedule(self, shape: Shape) -> _Scheduled:
+        """The trials of a shape; one without an order must not take all of the time."""
+        limit, start, left = self.options.seconds, time.monotonic(), None
+        if limit is not None:
+            left = max(LEAST, min(limit - start + self.begun, limit * SHARE))
+        made = tuple(self.space.schedule(shape, self.options.programs, left))
+        over = self.out_of_time()  # then there may be more of them
+        over = over or (left is not None and time.monotonic() - start >= left)
+        return _Scheduled(made, left if over else None)
+
+    def _scheduled_before(self, kept: Mapping[str, Any]) -> _Scheduled | None:
+        """Not where it had to stop, and there is more time now."""
+        stopped, limit = kept["stopped"], self.options.seconds
+        if stopped is None or (limit is not None and limit * SHARE <= stopped * LONGER):
+            return _Scheduled(tuple(Trial.from_json(t) for t in kept["trials"]), stopped)
+        return None
+
+    def known(self) -> int:
+        """How many of the trials are measured, or cannot be."""
+        timings = [(config, FIRST) for config in self.trials]
+        self.timed.recall(timings)
+        return sum(t in self.timed.values for t in timings)
+
+    def measure_all(self, most: int) -> None:
+        """Batches until so many trials are known, or nothing is left."""
+        while (left := most - self.known()) > 0:
             batch = self.next_batch(min(left, self.options.batch))
             if not batch or self.out_of_time():
                 return
-            for name, took, error in self.measured(batch, "first"):
-                self.book.measured(name, took, error)
-        self.stopped = "as many measured as asked for"
-
-    def measured(
-        self, trials: Sequence[Trial], turn: str
-    ) -> Iterator[tuple[str, float | None, str]]:
-        """Milliseconds of trials, or why there are none, as they are known.
-
-        ``turn`` tells apart times of one trial that are to be taken anew.
-        """
-        assert self.measure is not None
-        names = {digest(self.book.key, t.name, turn): t.name for t in trials}
-        tasks = {key: self.trials[name].config for key, name in names.items()}
-        folder = self.folder if self.executor is not None else None
-        work = partial(_safely, self.measure)
-        for key, (took, error) in spread(work, tasks, executor=self.executor, folder=folder):
-            if took is not None:
-                self.tell(f"{names[key]}: {took:.4f} ms")
-            yield names[key], took, error
+            self.timed.evaluate([(t.config, FIRST) for t in batch])
+        if most == self.options.trials:
+            self.stopped = ENOUGH
 
     def next_batch(self, size: int) -> list[Trial]:
         """The ones the simulator likes best, and a quarter spread over the rest."""
-        rest = [t for t in self.trials.values() if not self.book.knows(t.name)]
+        rest = [t for t in self.trials.values() if (t.config, FIRST) not in self.timed.values]
         rest.sort(key=lambda t: (t.predicted, t.name))
         spread = size // 4 if len(rest) > size else 0
         chosen = rest[: size - spread]
@@ -247,28 +302,59 @@ class _Search:
         step = max(1, len(far) // max(1, spread))
         return chosen + far[step // 2 :: step][:spread]
 
+    def take_steps(self) -> None:
+        """Single knobs of the best trial moved, those that should cost least first; from a better
+        one on, its knobs. Without a measure only what the simulator tells apart becomes a trial.
+        """
+        left, base = self.options.steps, self.result().rows[0].trial if self.trials else None
+        while base is not None:
+            better = None
+            for move in self.space.moves(base):
+                spent = self.measure is not None and self.known() >= self.options.trials
+                if left == 0 or spent or self.out_of_time():
+                    return
+                trial = self.space.moved(base, move)
+                if trial is None or trial.config in self.trials:
+                    continue
+                if self.measure is None and trial.predicted == base.predicted:
+                    continue
+                left -= 1
+                self.trials[trial.config] = trial
+                self.tell(f"{trial.name}: {trial.predicted:.0f} cycles")
+                if self.measure is not None:
+                    self.timed.evaluate([(trial.config, FIRST)])
+                if self.worth(trial) < self.worth(base):
+                    better = trial
+                    break
+            base = better
+
+    def worth(self, trial: Trial) -> tuple[int, float]:
+        """What a trial is ranked by: its time, else what is expected of it."""
+        took, error = self.timed.values.get((trial.config, FIRST), (None, ""))
+        turns = [(trial.config, f"{FINAL} {n}") for n in range(self.options.rounds)]
+        later = [self.timed.scores[t] for t in turns if t in self.timed.values]
+        several = [ms for ms in later if ms < inf]
+        if several:
+            return 0, statistics.median(several)
+        return (0, took) if took is not None else (2 if error else 1, trial.predicted)
+
     def finish(self) -> None:
         """The best few again, in rotation: single times drift with the board's power."""
-        times = [(took, n) for n in self.trials if (took := self.book.time_of(n)) is not None]
-        best = [name for _, name in sorted(times)[: self.options.finalists]]
+        known = [r.trial for r in self.result().rows if r.milliseconds is not None]
+        best = known[: self.options.finalists]
         if len(best) < 2 or self.stopped == "time limit":
             return
-        found: dict[str, list[float]] = {n: [] for n in best}
         for n in range(self.options.rounds):
             rotated = best[n % len(best) :] + best[: n % len(best)]
-            for name, took, _ in self.measured([self.trials[x] for x in rotated], f"final {n}"):
-                found[name] += [] if took is None else [took]
-        for name, several in found.items():
-            if several:
-                self.book.measured(name, statistics.median(several), "")
+            self.timed.evaluate([(t.config, f"{FINAL} {n}") for t in rotated])
 
     def result(self) -> JointResult:
         """Rows ranked by time, then by prediction."""
-        rows = [
-            Row(trial=t, milliseconds=self.book.time_of(n), error=self.book.error_of(n))
-            for n, t in self.trials.items()
-        ]
-        rows.sort(key=_rank)
+        rows = []
+        for trial in sorted(self.trials.values(), key=lambda t: (self.worth(t), t.name)):
+            kind, worth = self.worth(trial)
+            _, error = self.timed.values.get((trial.config, FIRST), (None, ""))
+            rows.append(Row(trial=trial, milliseconds=None if kind else worth, error=error))
         return JointResult(
             kernel=self.kernel.name,
             sizes=tuple(sorted(self.sizes.items())),
@@ -282,20 +368,15 @@ class _Search:
         )
 
 
-def _safely(measure: Measure, config: KernelConfig) -> tuple[float | None, str]:
+def _timed(measure: Measure | None, timing: _Timing) -> _Time:
     """Milliseconds, or why there are none; in any process."""
+    assert measure is not None
     try:
-        return float(measure(config)), ""
+        return float(measure(timing[0])), ""
     except WarploomError as error:
         return None, error.what
     except Exception as error:
         return None, f"{type(error).__name__}: {error}"
-
-
-def _rank(row: Row) -> tuple[int, float, str]:
-    if row.milliseconds is not None:
-        return 0, row.milliseconds, row.trial.name
-    return 2 if row.error else 1, row.trial.predicted, row.trial.name
 
 
 def _in_turn(found: Sequence[Shape]) -> Iterator[Shape]:
@@ -306,3 +387,24 @@ def _in_turn(found: Sequence[Shape]) -> Iterator[Shape]:
     for turn in range(max(map(len, groups.values()), default=0)):
         for group in groups.values():
             yield from group[turn : turn + 1]
+
+
+def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
+    """Spearman's: 1 for the same order, 0 for none; ties share their rank."""
+    if len(a) < 2:
+        return 0.0
+    x, y = _ranks(a), _ranks(b)
+    x, y = x - x.mean(), y - y.mean()
+    scale = float(np.sqrt((x**2).sum() * (y**2).sum()))
+    return float((x * y).sum()) / scale if scale else 0.0
+
+
+def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    given = np.asarray(values, dtype=float)
+    order = given.argsort(kind="stable")
+    ranks = np.empty(len(given))
+    ranks[order] = np.arange(len(given))
+    for value in np.unique(given):
+        same = given == value
+        ranks[same] = ranks[same].mean()
+    return ranks

@@ -1,4 +1,4 @@
-"""A sweep: a grid of choices, what each is worth, kept on disk as it comes; as CSV and plot."""
+"""A sweep: a grid of choices of counter schedules, all of it evaluated; as CSV and plot."""
 
 import csv
 import hashlib
@@ -9,15 +9,13 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.resources import files
+from math import inf
 from pathlib import Path
 from typing import Any
 
-from warploom.autotune.journal import Lines
-from warploom.autotune.spread import spread
-from warploom.compiler.code_digest import fingerprint
+from warploom.autotune.store import Journal, SharedStore, space_key
 from warploom.compiler.disk_cache import digest
 from warploom.errors import WarploomError, WarploomWarning
 from warploom.ir.schedule_ops import OpRole
@@ -27,6 +25,7 @@ from warploom.pipeline.config.pipeline import SchedulingStrategy
 from warploom.pipeline.schedule import PipelineSchedule
 from warploom.pipeline.schedules.shipped import shipped
 from warploom.pipeline.sync.marks import SyncPolicy
+from warploom.search_engine import Engine, Objective
 from warploom.sim import simulate
 from warploom.sim.chip import chip_costs
 from warploom.sim.pace import find_pace
@@ -146,27 +145,6 @@ Progress = Callable[[int, int], None]
 _RANK = {"clean": 0, "timing": 1, "race": 2, "refused": 3}
 
 
-class Cache:
-    """Outcomes by content hash, one JSON line each, appended as they are known."""
-
-    def __init__(self, path: Path) -> None:
-        self._lines = Lines(path)
-        self._known: dict[str, Outcome] = {}
-        for data in self._lines.known:
-            with suppress(ValueError, KeyError, TypeError):
-                self._known[data["key"]] = outcome_from_json(data["outcome"])
-
-    def get(self, point: Point) -> Outcome | None:
-        """The outcome of a point, if known."""
-        return self._known.get(point.key())
-
-    def add(self, outcome: Outcome) -> None:
-        """Keep an outcome, on disk at once."""
-        key = outcome.point.key()
-        self._known[key] = outcome
-        self._lines.add({"key": key, "outcome": asdict(outcome)})
-
-
 def outcome_from_json(data: dict[str, Any]) -> Outcome:
     """An outcome from its JSON form."""
     point = data["point"] | {"tile": tuple(data["point"]["tile"])}
@@ -177,7 +155,7 @@ def explore(
     sweep: Sweep | Sequence[Point],
     *,
     executor: Executor | None = None,
-    cache: Cache | None = None,
+    cache: Journal | None = None,
     progress: Progress | None = None,
     store: Path | str | None = None,
 ) -> list[Outcome]:
@@ -186,47 +164,42 @@ def explore(
     ``store``: a folder of the content-addressed cache in which workers keep what they find.
     """
     points = list(sweep.points() if isinstance(sweep, Sweep) else sweep)
-    found = {p: known for p in points if cache and (known := cache.get(p))}
-    missing = [p for p in points if p not in found]
-    done = len(points) - len(missing)
     tell = progress or (lambda done, total: None)
-    tell(done, len(points))
-    for outcome in _evaluated(missing, executor, store):
-        found[outcome.point] = outcome
-        if cache:
-            cache.add(outcome)
-        done += 1
-        tell(done, len(points))
-    return [found[p] for p in points]
+    total = len(set(points))
+    space = space_key("sweep", scheduling=True)
+    engine: Engine[Point, Outcome] = Engine(
+        Objective(
+            each=evaluate,
+            score=_score,
+            key=lambda point: digest(space, point.key()),
+            encode=asdict,
+            decode=outcome_from_json,
+        ),
+        store=cache,
+        shared=None if store is None else SharedStore(Path(store)),
+        executor=executor,
+        progress=lambda engine, _: tell(len(engine.values), total),
+    )
+    tell(0, total)
+    engine.evaluate(points)
+    return [engine.values[p] for p in points]
 
 
-def _evaluated(
-    points: Sequence[Point], executor: Executor | None, store: Path | str | None
-) -> Iterable[Outcome]:
-    if executor is None and store is None:
-        yield from map(evaluate, points)
-        return
-    code = fingerprint("warploom.pipeline", "warploom.sim", "warploom.verify", "warploom.sync")
-    tasks = {digest(code, point.key()): point for point in points}
-    for _, found in spread(_as_json, tasks, executor=executor, folder=store):
-        yield outcome_from_json(found)
-
-
-def _as_json(point: Point) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(asdict(evaluate(point))))
-    return found
+def _score(_: Point, outcome: Outcome) -> float:
+    """Cycles of a multiplication and addition."""
+    bm, bn, bk = outcome.point.tile
+    if outcome.cycles_per_tile is None:
+        return inf
+    return outcome.cycles_per_tile / (bm * bn * bk)
 
 
 def ranked(outcomes: Iterable[Outcome]) -> list[Outcome]:
     """Clean first, then by cycles per K-tile of equal work, then by waits; ties by key."""
 
     def order(outcome: Outcome) -> tuple[float, float, int, str]:
-        bm, bn, bk = outcome.point.tile
-        cycles = outcome.cycles_per_tile
-        per_flop = float("inf") if cycles is None else cycles / (bm * bn * bk)
         return (
             _RANK.get(outcome.verdict, 9),
-            per_flop,
+            _score(outcome.point, outcome),
             outcome.waits or 0,
             outcome.point.key(),
         )

@@ -1,10 +1,13 @@
-"""Tile kernels on Hopper: all choices of a ``KernelConfig`` together, with bounds and predictions.
+"""The space of a kernel on Hopper: all choices of a ``KernelConfig``, with bounds and predictions.
 
 Tile sizes, consumers, stages, what stays in registers, how far loads run ahead, ties and the order
 of the loop's ops are one space. A *shape* (sizes, consumers, storage) has a lower bound: the
 busiest unit, over the iterations of the CTA with most of them. A *trial* has a schedule: it is
 predicted by simulating the role programs of two tiles, for that many iterations. A shape whose
 bound exceeds the best prediction by more than the model's own error is not scheduled at all.
+
+Every declared knob (``kernel_config.knobs``) is a *move* of a trial: one knob to another of its
+values. A move that leaves the kernel module as it is, is none: equal modules are equal code.
 """
 
 import time
@@ -12,22 +15,26 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
+from typing import Any, Self
 
 from warploom.compiler.pricing import role_costs
 from warploom.errors import GeometryError, KernelError, SchedulingError
+from warploom.ir.module import KernelModule
 from warploom.ir.tile import Kernel
 from warploom.modulo import ModuloOptions
 from warploom.passes.body import body_of
+from warploom.passes.build_module import build_module
 from warploom.passes.candidates import candidates_of
 from warploom.passes.driver import Lowered, lower
 from warploom.passes.fuse import fuse
 from warploom.passes.heuristics import Choice, choose
-from warploom.passes.kernel_config import KernelConfig
+from warploom.passes.kernel_config import KernelConfig, knobs
 from warploom.passes.layout import lay_out
 from warploom.passes.loop_bounds import cut_of
 from warploom.passes.loop_ops import loop_ops, takes_turns
 from warploom.passes.shapes import COLUMNS
 from warploom.passes.tile_order import differ, row_trips, tiles_of, visit_list
+from warploom.passes.unroll import unrolled
 from warploom.sim import simulate_roles
 from warploom.targets.h200 import HopperTarget
 
@@ -51,26 +58,161 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A knob at another value than a trial has it, with the tile pass' estimate in seconds."""
+
+    knob: str
+    value: object
+    config: KernelConfig
+    estimate: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A candidate with its schedule, its bound and what the simulator expects of it."""
+    """A candidate with its schedule, its bound and what the simulator expects of it.
+
+    ``moves``: the knobs that were moved one by one, away from what the heuristics chose.
+    """
 
     config: KernelConfig
     bound: float
     predicted: float
+    moves: tuple[tuple[str, object], ...] = ()
 
     @property
     def name(self) -> str:
         """A name that tells trials of one search apart."""
-        t = self.config
-        tags = [
-            f"a{t.tile_prefetch}" if t.tile_prefetch != 1 else "",
-            f"t{t.full_wait_after}" if t.full_wait_after else "",
-        ]
-        tags += [f"l{t.deferred_mmas}"] if t.deferred_mmas else []
-        order = f"{hash_of(t.issue_times):06x}" if t.issue_times else ""
-        return "_".join(
-            [replace(t, schedule=t.schedule_name).name, *(x for x in (*tags, order) if x)]
+        name = _name(self.config)
+        unseen = [m for m in self.moves if _name(_moved(self.config, m[0])) == name]
+        return name + "".join(f"+{knob}={value}" for knob, value in unseen)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its form in a file."""
+        return {
+            "config": dict(self.config.pins),
+            "bound": self.bound,
+            "predicted": self.predicted,
+            "moves": list(self.moves),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The trial of such a form."""
+        return cls(
+            config=config_of_pins(data["config"]),
+            bound=float(data["bound"]),
+            predicted=float(data["predicted"]),
+            moves=tuple((name, value) for name, value in data["moves"]),
         )
+
+
+def _name(config: KernelConfig) -> str:
+    tags = [
+        f"a{config.tile_prefetch}" if config.tile_prefetch != 1 else "",
+        f"t{config.full_wait_after}" if config.full_wait_after else "",
+        f"l{config.deferred_mmas}" if config.deferred_mmas else "",
+        f"{hash_of(config.issue_times):06x}" if config.issue_times else "",
+    ]
+    whole = replace(config, schedule=config.schedule_name).name
+    return "_".join([whole, *(t for t in tags if t)])
+
+
+def _moved(config: KernelConfig, knob: str, *value: object) -> KernelConfig:
+    """With a knob at a value, or at its default."""
+    default = KernelConfig.__dataclass_fields__[knob].default
+    choice: dict[str, Any] = {knob: value[0] if value else default}
+    return replace(config, **choice)
+
+
+def config_of_pins(pins: Mapping[str, Any]) -> KernelConfig:
+    """A config from all of its pins, as JSON has them: extents first."""
+    names = {k.name for k in knobs()}
+    extents = tuple((n, int(v)) for n, v in pins.items() if n not in names)
+    rest: dict[str, Any] = {
+        n: tuple(v) if isinstance(v, list) else v for n, v in pins.items() if n in names
+    }
+    return KernelConfig(tile=extents, **rest)
+
+
+@lru_cache(maxsize=8)
+def _lowered(kernel: Kernel, config: KernelConfig, target: HopperTarget) -> Lowered:
+    """In the order of the config, where that is one of the kernel, else in the solver's."""
+    try:
+        return lower(kernel, config, target=target, options=SOLVE)
+    except SchedulingError:
+        if not config.issue_times:
+            raise
+        return lower(kernel, replace(config, schedule=""), target=target, options=SOLVE)
+
+
+def _code(kernel: Kernel, lowered: Lowered) -> KernelModule:
+    """What code is printed from; names apart."""
+    return replace(build_module(kernel, lowered), name="", config="")
+
+
+@dataclass(frozen=True)
+class KernelSpace:
+    """What may be chosen for a rewritten kernel, its sizes and a chip; ``pins`` are not varied."""
+
+    kernel: Kernel
+    sizes: Sizes
+    pins: Mapping[str, object]
+    target: HopperTarget
+
+    def shapes(self, late: Callable[[], bool] = lambda: False) -> tuple[Shape, ...]:
+        """All shapes that have a place on the chip, those with the least estimate first."""
+        return shapes(self.kernel, self.sizes, self.pins, self.target, late)
+
+    def schedule(
+        self, shape: Shape, programs: int = PROGRAMS, seconds: float | None = None
+    ) -> Iterator[Trial]:
+        """The trials of a shape."""
+        return schedule(
+            self.kernel, shape, self.sizes, self.target, programs=programs, seconds=seconds
+        )
+
+    def moves(self, trial: Trial) -> list[Move]:
+        """Single knobs moved, where that has a place on the chip; the least estimate first."""
+        found = []
+        for knob in knobs():
+            for value in () if knob.name in self.pins else knob.values(self.kernel):
+                if value == getattr(trial.config, knob.name):
+                    continue
+                config = _moved(trial.config, knob.name, value)
+                try:
+                    (choice, *_) = self._choices(config)
+                except (KernelError, GeometryError):
+                    continue
+                if choice.config == config:
+                    seconds = choice.estimate.seconds
+                    found.append(Move(knob=knob.name, value=value, config=config, estimate=seconds))
+        return sorted(found, key=lambda m: m.estimate)
+
+    def moved(self, trial: Trial, move: Move) -> Trial | None:
+        """A trial with a knob moved, in its own order where that still is one, else in the
+        solver's; None where it has none, or where the same code comes out.
+        """
+        config, kernel = move.config, self._kernel(move.config)
+        try:
+            lowered = _lowered(kernel, config, self.target)
+            before = _lowered(self._kernel(trial.config), trial.config, self.target)
+            if _code(kernel, lowered) == _code(kernel, before):
+                return None
+        except (SchedulingError, GeometryError, KernelError):
+            return None
+        config = replace(config, schedule=(lowered.result.ii, *lowered.result.times))
+        bound = bound_of(kernel, config, self.sizes, self.target)
+        found = trial_of(kernel, config, lowered, bound, self.sizes, self.target)
+        moves = dict(trial.moves) | {move.knob: move.value}
+        return replace(found, moves=tuple(moves.items()))
+
+    def _choices(self, config: KernelConfig) -> tuple[Choice, ...]:
+        pins = dict(config.pins)
+        return choose(self._kernel(config), self.sizes, pins=pins, target=self.target)
+
+    def _kernel(self, config: KernelConfig) -> Kernel:
+        """The kernel that a config is of: one with several steps an iteration is another."""
+        return unrolled(self.kernel, 1 if "unroll" in self.pins else config.unroll)
 
 
 def hash_of(times: tuple[int, ...]) -> int:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +19,6 @@ from warploom.autotune import (
     scatter_html,
     to_csv,
 )
-from warploom.autotune.pool import worker_pool
 from warploom.cli.arguments import complete_source
 from warploom.cli.kernels import NamedKernel, parse_tile
 from warploom.cli.knobs import Request, element_type
@@ -31,10 +27,11 @@ from warploom.cli.screen import Answer, columns, require_ending, working, wrappe
 from warploom.cli.source import load, look_up
 from warploom.cli.subject import Subject
 from warploom.compiler.disk_cache import default_cache
-from warploom.errors import ConfigError, MissingExtraError, WarploomError
+from warploom.errors import ConfigError, WarploomError
 from warploom.passes.heuristics import choose
 from warploom.pipeline.config.pipeline import SchedulingStrategy
 from warploom.pipeline.sync.marks import SyncPolicy
+from warploom.search_engine import executor_for
 
 MOST = 16
 _RANK = {"clean": 0, "timing": 1, "not judged": 2, "race": 3, "refused": 4}
@@ -173,7 +170,7 @@ def explore_command(
     if shape:
         raise ConfigError("--shape without a source", fix="warploom explore gemm --shape MxNxK")
     space = sweep_of(schedule, tile, dtype, strategy, sync, max_globals, lds_penalty)
-    with _executor(jobs, dask) as executor, working("sweeping") as change:
+    with executor_for(jobs, dask) as executor, working("sweeping") as change:
 
         def tell(done: int, total: int) -> None:
             change(f"sweeping, {done} of {total} configurations")
@@ -239,20 +236,3 @@ def _known(
                 f"{value!r} is not known", where=option, fix=f"one of {', '.join(allowed)}"
             )
     return tuple(names[v.lower()] for v in given)
-
-
-def _executor(jobs: int, dask: str | None) -> AbstractContextManager[Executor | None]:
-    if dask is not None:
-        return _dask_executor(dask, jobs)
-    return nullcontext(None) if jobs == 1 else worker_pool(jobs)
-
-
-def _dask_executor(address: str, jobs: int) -> AbstractContextManager[Executor]:
-    try:
-        dask: Any = import_module("distributed")
-    except ImportError:
-        raise MissingExtraError("distributed", "explore", "A Dask sweep") from None
-    here = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
-    client = dask.Client(dask.LocalCluster(**here) if address == "local" else address)
-    executor: AbstractContextManager[Executor] = client.get_executor()
-    return executor

@@ -20,13 +20,13 @@ from warploom.cli.knobs import Dtype, element_type
 from warploom.cli.problem import make_problem
 from warploom.cli.screen import Answer, require_ending, working, write_file
 from warploom.cli.source import kernel_of_spec
+from warploom.compiler.remembered import remember
 from warploom.errors import ConfigError
 from warploom.ir import write_schedule
 from warploom.modulo.local_search import Step
 from warploom.pipeline.compile import CompiledSchedule, compile_schedule
 from warploom.pipeline.schedule import PipelineSchedule
 from warploom.pipeline.schedules.shipped import SCHEDULES
-from warploom.runtime.tuning import remember
 from warploom.sim.chip import chip_costs, model_costs
 
 JOINT_SECONDS = 60.0  # of a tile kernel, whose measurements depend on the clock anyway

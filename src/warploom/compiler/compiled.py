@@ -33,6 +33,7 @@ from warploom.compiler.compile_cache import (
 from warploom.compiler.cubin import Cubin, SpillWarning, announced, compile_source, ptx_of, sass_of
 from warploom.compiler.emit_cuda import emit_kernel
 from warploom.compiler.pricing import priced, role_costs
+from warploom.compiler.remembered import recall
 from warploom.compiler.similar import similar_pins
 from warploom.compiler.tuned import tuned_pins
 from warploom.errors import (
@@ -72,7 +73,6 @@ from warploom.passes.stated_module import stated_module
 from warploom.passes.thread_module import build_thread_module
 from warploom.passes.unroll import unrolled
 from warploom.report import CodeReport
-from warploom.runtime.tuning import recall
 from warploom.targets.h200 import HOPPER, HopperTarget, h200
 from warploom.verify.coverage import CoverageReport, require_covered, verify_coverage
 from warploom.verify.findings import Report

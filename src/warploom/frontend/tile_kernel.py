@@ -97,7 +97,7 @@ class TileKernel:
         against: Mapping[str, Callable[..., object]] | None = None,
         rounds: int = 5,
         **given: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401 (``warploom.runtime.autotuning.Benchmark``, a package above)
+    ) -> Any:  # noqa: ANN401 (``warploom.runtime.tuning.Benchmark``, a package above)
         """Median milliseconds of a call with these arguments, on the GPU.
 
         ``against``: functions of the same tensors by name, timed in turn with it.

@@ -1,15 +1,15 @@
 """The best order for a measure: starts, steps from order to order, feedback, until time is up.
 
-A hunt knows nothing of what it measures: ``evaluate`` scores batches of orders (cycles of a
-simulator, seconds on a GPU, anything to be small; infinite: not usable). Cheap looks first
-(``effort`` 1), dearer ones only where they may pay. Everything measured is kept and ranked; equal
-seeds and counts of evaluations give equal hunts.
+A hunt is a strategy of the search engine. It knows nothing of what orders are worth (cycles of a
+simulator, seconds on a GPU, anything to be small; infinite: not usable). Cheap looks come first
+(``effort`` 1), dearer ones only where they may pay. Equal seeds and counts of evaluations give
+equal hunts.
 """
 
 import random
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from concurrent.futures import Executor
+from dataclasses import field, replace
 from itertools import islice
 from math import inf, isfinite
 
@@ -19,13 +19,13 @@ from warploom.modulo.learn import FEW, Learner
 from warploom.modulo.model import ModuloProblem
 from warploom.modulo.sequence import Orders, Program, neighbours
 from warploom.modulo.starts import Start, solver_starts
+from warploom.search_engine import Budget, Engine, Objective, Store
 
 SOLVE_SECONDS = 10.0  # of a start, at most, where the hunt has a time limit
 KNOWN = 3  # orders that walks begin from
 PATIENCE = 6  # batches without a better order before another start is taken
 STALE = 40  # starts in a row that bring nothing new: the source is exhausted
 NEAR_BEST = 0.06  # how far above the best a cheap look may lie to earn a dear one
-HOPELESS = 40  # scores beyond the limit, all infinite: nothing usable will come
 LOOSE = 0.02  # how much worse a step may be and still be taken now and then
 
 
@@ -35,9 +35,6 @@ class Task:
 
     program: Program
     effort: int
-
-
-Evaluate = Callable[[Sequence[Task]], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,59 +99,74 @@ class Step:
     seconds: float
 
 
-class _EndError(Exception):
-    """The hunt is over; the text says why."""
-
-
 @dataclass
 class Hunt:
-    """One hunt over the orders of a body."""
+    """One hunt over the orders of a body; ``objective`` scores tasks of every effort."""
 
     problem: ModuloProblem
-    evaluate: Evaluate
+    objective: Objective[Task, float]
     options: HuntOptions = field(default_factory=HuntOptions)
     starts: Iterable[Start] = ()
     progress: Callable[[Step], None] | None = None
+    store: Store | None = None
+    executor: Executor | None = None
 
     def run(self) -> HuntResult:
         """Hunt until a limit, the goal or an interrupt; never loses what was found."""
-        self._scores: dict[tuple[Program, int], float] = {}
+        options = self.options
+        top = options.efforts[-1]
+        self._engine: Engine[Task, float] = Engine(
+            replace(self.objective, answers=lambda task: task.effort == top),
+            Budget(evaluations=options.evaluations, seconds=options.seconds, goal=options.goal),
+            store=self.store,
+            executor=self.executor,
+            progress=self._tell,
+        )
         self._origins: dict[Program, str] = {}
-        self._begun = time.monotonic()
-        self._rng = random.Random(self.options.seed)
-        try:
-            self._walk()
-            stopped = "nothing left to try"
-        except _EndError as end:
-            stopped = str(end)
-        except KeyboardInterrupt:
-            if not self._ranking():
-                raise
-            stopped = "interrupt"
+        self._rng = random.Random(options.seed)
+        stopped = self._engine.run(self._walk)
         ranked = self._ranking()
         if not ranked:
+            if stopped == "interrupt":
+                raise KeyboardInterrupt
             raise SchedulingError(
                 f"the search found no usable order of {self.problem.name!r}",
-                why=f"{len(self._scores)} were tried ({stopped}); every score was infinite",
+                why=f"{len(self._engine.scores)} were tried ({stopped}); every score was infinite",
                 fix="allow more evaluations, or look at one candidate by hand",
             )
         return HuntResult(
             ranked=ranked,
-            evaluations=len(self._scores),
-            seconds=time.monotonic() - self._begun,
+            evaluations=len(self._engine.scores),
+            seconds=self._engine.spent(),
             stopped=stopped,
+        )
+
+    def _tell(self, engine: Engine[Task, float], _: Task) -> None:
+        if self.progress is None:
+            return
+        origin = "" if engine.best is None else self._origins[engine.best.program]
+        self.progress(
+            Step(
+                evaluations=len(engine.scores),
+                best=engine.best_score,
+                origin=origin,
+                seconds=engine.spent(),
+            )
         )
 
     def _ranking(self) -> tuple[Found, ...]:
         top = self.options.efforts[-1]
         found = [
             Found(program=p, origin=self._origins[p], score=score, effort=effort)
-            for (p, effort), score in self._scores.items()
+            for (p, effort), score in self._scores()
             if effort == top and isfinite(score)
         ]
         return tuple(sorted(found, key=lambda f: (f.score, f.program.sequence, f.program.depths)))
 
-    def _walk(self) -> None:
+    def _scores(self) -> Iterator[tuple[tuple[Program, int], float]]:
+        return (((t.program, t.effort), s) for t, s in self._engine.scores.items())
+
+    def _walk(self, _: Engine[Task, float]) -> None:
         self._seen: set[Program] = set()
         known = list(self._usable(self.starts))
         self._score(known)
@@ -167,9 +179,9 @@ class Hunt:
             self._learn()
         idle = 0
         for n, start in enumerate(self._restarts(solved)):
-            before = len(self._scores)
+            before = len(self._engine.scores)
             self._descend(start, f"step {n}")
-            idle = 0 if len(self._scores) > before else idle + 1
+            idle = 0 if len(self._engine.scores) > before else idle + 1
             if idle >= PATIENCE:
                 return
 
@@ -186,13 +198,13 @@ class Hunt:
         return min(self._cheap_scores().values(), default=inf)
 
     def _cheap_scores(self) -> dict[Program, float]:
-        return {p: s for (p, e), s in self._scores.items() if e == self.options.efforts[0]}
+        return {p: s for (p, e), s in self._scores() if e == self.options.efforts[0]}
 
     def _usable(self, starts: Iterable[Start]) -> Iterator[Start]:
         """Only orders that keep every dependence and the budget, each once."""
         orders, stale = Orders(self.problem), 0
         for origin, program in starts:
-            self._check_time()
+            self._engine.check()
             if program in self._seen or orders.paths(program) is None:
                 stale += 1
                 if stale > STALE:
@@ -215,12 +227,12 @@ class Hunt:
 
     def _cheap_ranking(self) -> list[Found]:
         low = self.options.efforts[0]
-        scores = [(s, p) for (p, e), s in self._scores.items() if e == low and isfinite(s)]
+        scores = [(s, p) for (p, e), s in self._scores() if e == low and isfinite(s)]
         scores.sort(key=lambda item: (item[0], item[1].sequence))
         return [Found(program=p, origin=self._origins[p], score=s, effort=low) for s, p in scores]
 
     def _cheap(self, program: Program) -> float:
-        return self._scores.get((program, self.options.efforts[0]), inf)
+        return self._engine.scores.get(Task(program, self.options.efforts[0]), inf)
 
     def _descend(self, start: Program, origin: str) -> None:
         """Steps from one order until some batches in a row bring nothing better."""
@@ -246,42 +258,16 @@ class Hunt:
         for origin, program in batch:
             self._origins.setdefault(program, origin)
         chosen = [p for _, p in batch]
+        known = self._engine.scores
         for low, effort in enumerate(self.options.efforts):
-            todo = [p for p in dict.fromkeys(chosen) if (p, effort) not in self._scores]
+            todo = [t for p in dict.fromkeys(chosen) if (t := Task(p, effort)) not in known]
             for first in range(0, len(todo), self.options.batch):
-                self._measure(todo[first : first + self.options.batch], effort)
+                self._engine.evaluate(todo[first : first + self.options.batch])
             if low + 1 < len(self.options.efforts):
                 line = self._line(effort)
-                chosen = [p for p in chosen if self._scores[p, effort] <= line]
+                chosen = [p for p in chosen if known[Task(p, effort)] <= line]
 
     def _line(self, effort: int) -> float:
         """The worst score of an effort that earns the next effort: close above the best."""
-        scores = sorted(s for (_, e), s in self._scores.items() if e == effort and isfinite(s))
+        scores = sorted(s for (_, e), s in self._scores() if e == effort and isfinite(s))
         return scores[0] * (1 + NEAR_BEST / effort) if scores else inf
-
-    def _measure(self, programs: Sequence[Program], effort: int) -> None:
-        self._check_time()
-        scores = self.evaluate([Task(p, effort) for p in programs])
-        for program, score in zip(programs, scores, strict=True):
-            self._scores[program, effort] = float(score)
-        ranked = self._ranking()
-        if self.progress is not None:
-            best = ranked[0] if ranked else None
-            self.progress(
-                Step(
-                    evaluations=len(self._scores),
-                    best=best.score if best else inf,
-                    origin=best.origin if best else "",
-                    seconds=time.monotonic() - self._begun,
-                )
-            )
-        if ranked and ranked[0].score <= self.options.goal:
-            raise _EndError("goal reached")
-
-    def _check_time(self) -> None:
-        spent = len(self._scores) - self.options.evaluations
-        if spent >= 0 and (self._ranking() or spent >= HOPELESS):
-            raise _EndError("evaluations spent")
-        limit = self.options.seconds
-        if limit is not None and time.monotonic() - self._begun >= limit:
-            raise _EndError("time limit")

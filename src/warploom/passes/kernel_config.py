@@ -7,7 +7,7 @@ all read this declaration.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, fields, replace
 from functools import cache
 from math import prod
@@ -16,19 +16,34 @@ from zlib import crc32
 
 from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, GeometryError
-from warploom.ir.tile import Kernel
+from warploom.ir.tile import Kernel, Load, walk
 
 TileTerms = tuple[tuple[tuple[str, int], ...], ...]  # product of sums of (axis, elements a tile)
 MOST = 1 << 16
 
 
-def _knob(default: object, doc: str, *search: object, least: int = 1) -> Any:  # noqa: ANN401
+def _no_more(_: Kernel) -> tuple[object, ...]:
+    return ()
+
+
+def _loaded_tensors(kernel: Kernel) -> tuple[object, ...]:
+    return tuple(op.tensor for op in walk(kernel.ops) if isinstance(op, Load))
+
+
+def _knob(
+    default: object,
+    doc: str,
+    *search: object,
+    least: int = 1,
+    of_kernel: Callable[[Kernel], tuple[object, ...]] = _no_more,
+) -> Any:  # noqa: ANN401
     """Declare a knob: its default, its meaning, the other values a search tries, its least number.
 
-    A knob without ``search`` values takes them from the kernel (names of tensors, issue times) or
-    from the target (stages, CTAs), and the heuristics offer them.
+    ``of_kernel``: values that the kernel has besides (names of its tensors). Which of them are
+    legal, heuristics and passes say.
     """
-    return field(default=default, metadata={"doc": doc, "search": search, "least": least})
+    about = {"doc": doc, "search": search, "least": least, "of_kernel": of_kernel}
+    return field(default=default, metadata=about)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +85,7 @@ class KernelConfig:
         True,
     )
     l2_evict_last: str | None = _knob(
-        None, "the tensor whose tiles the L2 should keep (evict_last)"
+        None, "the tensor whose tiles the L2 should keep (evict_last)", of_kernel=_loaded_tensors
     )
     serpentine: bool = _knob(
         False, "serpentine rasterisation: loop and columns turn around at every tile", True
@@ -267,6 +282,11 @@ class Knob(NamedTuple):
     search: tuple[object, ...]  # other values that a search tries
     least: int  # of numbers
     doc: str
+    of_kernel: Callable[[Kernel], tuple[object, ...]]  # values that a kernel has besides
+
+    def values(self, kernel: Kernel) -> tuple[object, ...]:
+        """What a search may try for a kernel."""
+        return tuple(dict.fromkeys((self.default, *self.search, *self.of_kernel(kernel))))
 
 
 def knobs() -> tuple[Knob, ...]:

@@ -19,6 +19,7 @@ from warploom.codegen.amdgcn.module import module_of_kernel
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.codegen.cuda.tile.source import Source
 from warploom.compiler.compiled import MOST_TRIED, Compiled
+from warploom.compiler.remembered import recall
 from warploom.compiler.similar import similar_pins
 from warploom.compiler.tuned import tuned_pins
 from warploom.errors import (
@@ -48,7 +49,6 @@ from warploom.passes.tile_order import visit_list
 from warploom.runtime.check_launch import executed
 from warploom.runtime.interpreting import KINDS, TARGETS, Interpreting
 from warploom.runtime.mi355x import CompiledMi355x, extents_of
-from warploom.runtime.tuning import recall
 
 _ORDERS = {"in_order": "forward", "random": "random", "adversarial": "reverse"}
 

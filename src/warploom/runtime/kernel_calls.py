@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 from warploom.compiler.binary import Binary
 from warploom.compiler.cuda_driver import require_hopper
+from warploom.compiler.remembered import recall
 from warploom.errors import (
     BackendError,
     GeometryError,
@@ -39,7 +40,6 @@ from warploom.runtime.plan import MisalignedError
 from warploom.runtime.realign import UnfitError, check_fit, fitted
 from warploom.runtime.runner import Layouts, RefusedError, Runner, View
 from warploom.runtime.tensors import is_numpy, is_torch, not_a_tensor, row_major
-from warploom.runtime.tuning import recall
 
 if TYPE_CHECKING:
     from warploom.compiler.compiled import Compiled

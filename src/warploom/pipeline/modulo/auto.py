@@ -11,6 +11,7 @@ of ``SchedulingStrategy.AUTO``: a fixed number of evaluations, hence the same an
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from math import inf
 
@@ -27,6 +28,7 @@ from warploom.pipeline.compile.hooks import Hooks, priced, waves_of
 from warploom.pipeline.compile.result import counters
 from warploom.pipeline.modulo.bridge import BodyProblem, ModuloRequest, body_problem
 from warploom.pipeline.modulo.entries import modulo_phases
+from warploom.search_engine import Objective
 from warploom.sim import interval_cost, steady_interval
 from warploom.sync.counters import StallModel, guarded
 from warploom.sync.counters.cost import Cost
@@ -191,6 +193,11 @@ class Workbench:
         return self.score(done) if verify(done).verdict == "clean" else inf
 
 
+def simulate_task(bench: Workbench, task: Task) -> float:
+    """One candidate's score; runs in any process."""
+    return bench.simulated(task.program, task.effort)
+
+
 _ONE = OpTiming(issue=1, occupancy=1, latency=1)
 
 
@@ -285,14 +292,12 @@ def auto_order(
         schedule, body, edges, request=request, register_budget=register_budget
     )
 
-    def evaluate(tasks: Sequence[Task]) -> list[float]:
-        return [bench.simulated(t.program, t.effort) for t in tasks]
-
     identity = body_order(bench, [i for group in parts for i in group], "identity")
     options = HuntOptions(evaluations=AUTO_EVALUATIONS, efforts=AUTO_EFFORTS)
     solved = solver_starts(bench.parts.problem, random.Random(0), known=[identity])
     starts = [identity, *islice(solved, AUTO_STARTS)]
-    found = Hunt(bench.parts.problem, evaluate, options, starts=starts, progress=progress).run()
+    objective = Objective(each=partial(simulate_task, bench))
+    found = Hunt(bench.parts.problem, objective, options, starts=starts, progress=progress).run()
     result = as_result(bench.parts.problem, found.best.program)
     assert result is not None
     return bench.parts, result
