@@ -250,8 +250,8 @@ from warploom.pipeline.sync.rules import (
     derive_wait_counts as derive_wait_counts,
     derive_waits_from_blocks as derive_waits_from_blocks,
 )
-from warploom.runtime.tuning import autotune as autotune
 from warploom.runtime.interpreting import interpreting as interpreting
+from warploom.runtime.tuning import autotune as autotune
 from warploom.sim import (
     MachineCosts as MachineCosts,
     OpTiming as OpTiming,

@@ -19,12 +19,12 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from math import inf
 from typing import Any, Generic, Protocol, TypeVar
 
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, MissingExtraError
 
 HOPELESS = 40  # values beyond the limit, all of no use: nothing usable will come

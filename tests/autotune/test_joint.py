@@ -6,16 +6,18 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.mbarrier.samples import BRIEF, compiled as sample
 from warploom.autotune import joint, tiles
 from warploom.autotune.joint import JointOptions, rank_correlation, search_tiles
 from warploom.autotune.joint_report import to_svg, to_table
 from warploom.autotune.store import Journal
-from warploom.autotune.tiles import KernelSpace
+from warploom.autotune.tiles import KernelSpace, Trial
 from warploom.compiler.compiled import compile_kernel
 from warploom.compiler.remembered import recall, remember
 from warploom.errors import BackendError, ConfigError
 from warploom.kernels.gemm import gemm
-from warploom.passes.kernel_config import KernelConfig
+from warploom.passes.kernel_config import KernelConfig, knobs
+from warploom.passes.rewrites import rewrite
 
 OPTIONS = JointOptions(shapes=3, trials=12, batch=4, programs=0, rounds=1, steps=0)
 SIZES = {"m": 1024, "n": 1024, "k": 512}
@@ -170,6 +172,91 @@ def test_what_is_kept_can_be_a_key(compiled, tmp_path):
     remember(compiled.kernel, SIZES, config, tmp_path)
     assert dict(recall(compiled.kernel, SIZES, tmp_path)) == dict(config.pins)
     hash(recall(compiled.kernel, SIZES, tmp_path))
+
+
+# A kernel for every knob in which another value of it is another program.
+REACHED = {
+    "gemm": (
+        *("pingpong", "stages", "epilogue_stages", "zero_init_accumulators", "l2_evict_last"),
+        *("serpentine", "raster_group", "store_from_registers", "separate_full_waits"),
+        *("full_wait_after", "cluster", "drain_mma", "ctas_per_sm", "cta_sync_interval"),
+    ),
+    "small gemm": ("consumer_warpgroups", "mma_turns", "split_k", "split_k_in_cluster"),
+    "attention": (
+        *("a_in_registers", "deferred_mmas", "schedule", "tile_prefetch"),
+        "one_barrier_per_stage",
+    ),
+    "attention_grad": (
+        *("computed_tile_stages", "operands_from_smem", "fuse_vector_chains"),
+        *("reserved_registers", "reduce_from_registers", "preload_vectors"),
+    ),
+    "int4_gemm": ("unroll",),
+    "scan_64_64_parts": ("earlier_loop_stages",),
+}
+
+
+def space_of(name):
+    """A kernel's space, and a trial in it."""
+    if "gemm" in name and name != "int4_gemm":
+        size = 256 if name == "small gemm" else 4096
+        pinned, sizes = gemm.with_config(m=128, n=128, k=64), {"m": size, "n": size, "k": 4096}
+        choices = {"activation": None, "alpha": 1.0}
+        made = pinned.compile("bf16", without=("bias", "residual"), sizes=sizes, constants=choices)
+    else:
+        made = sample(name)
+    kernel = rewrite(made.simplified, positive=made.positive)
+    sizes = {v.axis: 4096 for v in kernel.vars} | made.sizes
+    space = KernelSpace(kernel, sizes, {}, made.target)
+    return space, Trial(config=made.choices[0].config, bound=0.0, predicted=0.0)
+
+
+def test_every_declared_knob_is_reached():
+    """By a test of its own, once."""
+    assert sorted(sum(REACHED.values(), ())) == sorted(k.name for k in knobs())
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_moves_reach_a_knob(name, monkeypatch):
+    """By trials with another program: a knob that changes no code is not reached."""
+    if name == "attention_grad":  # whose orders take long to find, and are not looked at
+        monkeypatch.setattr(tiles, "SOLVE", BRIEF)
+    space, trial = space_of(name)
+    moves = space.moves(trial)
+    for knob in (k for k in knobs() if k.name in REACHED[name]):
+        tried = (space.moved(trial, m) for m in moves if m.knob == knob.name)
+        found = next(t for t in tried if t is not None)
+        ((moved, value),) = found.moves
+        assert moved == knob.name
+        assert value in knob.values(space.kernel)
+        assert value == getattr(found.config, moved) or moved == "schedule"
+        others = [k.name for k in knobs() if k.name not in (moved, "schedule")]
+        assert all(getattr(found.config, n) == getattr(trial.config, n) for n in others)
+
+
+def test_what_is_pinned_does_not_move():
+    space, trial = space_of("gemm")
+    pinned = replace(space, pins={"raster_group": 16, "stages": 4})
+    knobs_of = [{m.knob for m in s.moves(trial)} for s in (space, pinned)]
+    assert knobs_of[0] - knobs_of[1] == {"raster_group", "stages"}
+
+
+def test_a_search_moves_knobs_that_pay(compiled, tmp_path):
+    """One after the other, from the best; within the trials that were asked for."""
+    asked = []
+
+    def measure(config):
+        asked.append(config)
+        return 4.0 - config.extent("n") / 256 - (config.raster_group == 4) - config.drain_mma
+
+    options = replace(OPTIONS, trials=40, steps=40)
+    found = search_tiles(compiled, measure=measure, options=options, store=tmp_path / "kept")
+    best = found.best.config
+    assert (best.raster_group, best.drain_mma) == (4, True)
+    assert "+raster_group=4" in found.best.name
+    assert len(set(asked)) == len(found.rows) <= 40
+    count = len(asked)
+    again = search_tiles(compiled, measure=measure, options=options, store=tmp_path / "kept")
+    assert (again.best.config, len(asked)) == (best, count)  # all of it was known
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30, unique=True))

@@ -7,11 +7,12 @@ at orders nobody can run; what it refuses counts as useless.
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from warploom.codegen.amdgcn import ElementType, emit_kernel, gemm_tile
 from warploom.codegen.amdgcn.plan import plan_kernel
 from warploom.codegen.amdgcn.tile import GemmTile
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, MissingExtraError, WarploomError
 from warploom.ir.counter_dialect import KernelShape
 from warploom.pipeline.compile import CompiledSchedule

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf, isfinite
 from pathlib import Path
@@ -21,6 +21,7 @@ from warploom.autotune import subjects
 from warploom.autotune.build import Builder
 from warploom.autotune.store import Journal, space_key
 from warploom.compiler.disk_cache import digest
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, SchedulingError, WarploomError
 from warploom.modulo import ModuloOptions, ModuloProblem, ModuloResult, solve_modulo
 from warploom.modulo.bounds.plain import plain_bound

@@ -10,7 +10,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -23,10 +22,12 @@ from warploom.autotune.store import Journal, SharedStore, space_key
 from warploom.autotune.tiles import KernelSpace, Shape, Trial
 from warploom.compiler.compiled import Compiled
 from warploom.compiler.disk_cache import default_cache, digest
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError, WarploomError
 from warploom.ir.tile import Walk
-from warploom.passes.heuristics import ASSUMED, ASSUMED_UNITS
+from warploom.passes.heuristics import ASSUMED, ASSUMED_UNITS, check_pins
 from warploom.passes.kernel_config import KernelConfig
+from warploom.passes.rewrites import rewrite
 from warploom.search_engine import Engine, Objective
 
 FEWEST = 8  # measured trials from which on a rank correlation says something
@@ -148,12 +149,13 @@ class _Search:
         journal: Journal,
         progress: Progress | None,
     ) -> None:
-        self.compiled, self.kernel = compiled, compiled.rewritten
+        self.kernel = rewrite(compiled.simplified, positive=compiled.positive)
         self.measure, self.options, self.journal = measure, options, journal
         known = {
             v.axis: ASSUMED_UNITS if v.walk is Walk.UNIT else ASSUMED for v in self.kernel.vars
         }
         self.sizes = known | compiled.sizes
+        check_pins(self.kernel, compiled.pinned)
         self.space = KernelSpace(self.kernel, self.sizes, compiled.pinned, compiled.target)
         self.tell = progress or (lambda said: None)
         self.begun = time.monotonic()

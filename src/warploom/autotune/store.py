@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from warploom.compiler.code_digest import fingerprint
 from warploom.compiler.disk_cache import digest, disk_cache
+from warploom.dataclass import dataclass
 from warploom.errors import ConfigError
 
 SCHEMA, KIND = "warploom.values/1", "trial"

@@ -3,8 +3,9 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from warploom.dataclass import dataclass
 from warploom.errors import WarploomError, WarploomWarning
 from warploom.ir.schedule_ops import DepEdge, OpDesc
 from warploom.modulo.sequence import Program, as_result

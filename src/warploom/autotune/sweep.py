@@ -9,7 +9,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from importlib.resources import files
 from math import inf
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 from warploom.autotune.store import Journal, SharedStore, space_key
 from warploom.compiler.disk_cache import digest
+from warploom.dataclass import dataclass
 from warploom.errors import WarploomError, WarploomWarning
 from warploom.ir.schedule_ops import OpRole
 from warploom.pipeline.amd_target.geometry import KernelGeometry

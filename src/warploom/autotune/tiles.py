@@ -12,12 +12,13 @@ values. A move that leaves the kernel module as it is, is none: equal modules ar
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from typing import Any, Self
 
 from warploom.compiler.pricing import role_costs
+from warploom.dataclass import dataclass
 from warploom.errors import GeometryError, KernelError, SchedulingError
 from warploom.ir.module import KernelModule
 from warploom.ir.tile import Kernel
@@ -28,10 +29,11 @@ from warploom.passes.candidates import candidates_of
 from warploom.passes.driver import Lowered, lower
 from warploom.passes.fuse import fuse
 from warploom.passes.heuristics import Choice, choose
-from warploom.passes.kernel_config import KernelConfig, knobs
+from warploom.passes.kernel_config import KernelConfig, knobs, part_config
 from warploom.passes.layout import lay_out
 from warploom.passes.loop_bounds import cut_of
 from warploom.passes.loop_ops import loop_ops, takes_turns
+from warploom.passes.loops import each_loop
 from warploom.passes.shapes import COLUMNS
 from warploom.passes.tile_order import differ, row_trips, tiles_of, visit_list
 from warploom.passes.unroll import unrolled
@@ -145,14 +147,17 @@ def _lowered(kernel: Kernel, config: KernelConfig, target: HopperTarget) -> Lowe
         return lower(kernel, replace(config, schedule=""), target=target, options=SOLVE)
 
 
-def _code(kernel: Kernel, lowered: Lowered) -> KernelModule:
+def _code(lowered: Lowered) -> KernelModule:
     """What code is printed from; names apart."""
-    return replace(build_module(kernel, lowered), name="", config="")
+    return replace(build_module(lowered.kernel, lowered), name="", config="")
 
 
 @dataclass(frozen=True)
 class KernelSpace:
-    """What may be chosen for a rewritten kernel, its sizes and a chip; ``pins`` are not varied."""
+    """What may be chosen for a rewritten kernel, its sizes and a chip; ``pins`` are not varied.
+
+    ``kernel``: with one step an iteration; one with several is another kernel.
+    """
 
     kernel: Kernel
     sizes: Sizes
@@ -161,15 +166,15 @@ class KernelSpace:
 
     def shapes(self, late: Callable[[], bool] = lambda: False) -> tuple[Shape, ...]:
         """All shapes that have a place on the chip, those with the least estimate first."""
-        return shapes(self.kernel, self.sizes, self.pins, self.target, late)
+        kernel = unrolled(self.kernel, int(str(self.pins.get("unroll", 1))))
+        return shapes(kernel, self.sizes, self.pins, self.target, late)
 
     def schedule(
         self, shape: Shape, programs: int = PROGRAMS, seconds: float | None = None
     ) -> Iterator[Trial]:
         """The trials of a shape."""
-        return schedule(
-            self.kernel, shape, self.sizes, self.target, programs=programs, seconds=seconds
-        )
+        kernel = self._kernel(shape.config)
+        return schedule(kernel, shape, self.sizes, self.target, programs=programs, seconds=seconds)
 
     def moves(self, trial: Trial) -> list[Move]:
         """Single knobs moved, where that has a place on the chip; the least estimate first."""
@@ -196,11 +201,13 @@ class KernelSpace:
         try:
             lowered = _lowered(kernel, config, self.target)
             before = _lowered(self._kernel(trial.config), trial.config, self.target)
-            if _code(kernel, lowered) == _code(kernel, before):
+            if _code(lowered) == _code(before):
                 return None
         except (SchedulingError, GeometryError, KernelError):
             return None
         config = replace(config, schedule=(lowered.result.ii, *lowered.result.times))
+        if config == trial.config:
+            return None
         bound = bound_of(kernel, config, self.sizes, self.target)
         found = trial_of(kernel, config, lowered, bound, self.sizes, self.target)
         moves = dict(trial.moves) | {move.knob: move.value}
@@ -211,8 +218,7 @@ class KernelSpace:
         return choose(self._kernel(config), self.sizes, pins=pins, target=self.target)
 
     def _kernel(self, config: KernelConfig) -> Kernel:
-        """The kernel that a config is of: one with several steps an iteration is another."""
-        return unrolled(self.kernel, 1 if "unroll" in self.pins else config.unroll)
+        return unrolled(self.kernel, config.unroll)
 
 
 def hash_of(times: tuple[int, ...]) -> int:
@@ -255,8 +261,8 @@ def _choices(
 ) -> Iterator[Choice]:
     """What the tile pass considers, and wider steps of the loop than it does."""
     yield from choose(kernel, sizes, pins=pins, target=target)
-    loop = kernel.loops[0].var
-    if loop in pins:
+    loop = kernel.loops[-1].var
+    if loop in pins or kernel.var(loop).extent is not None:
         return
     for columns in COLUMNS:
         if columns > WIDEST:
@@ -294,15 +300,27 @@ def _settled(
 
 
 def bound_of(kernel: Kernel, config: KernelConfig, sizes: Sizes, target: HopperTarget) -> float:
-    """Cycles no order can go below: the busiest unit over the most iterations of a CTA."""
-    body = body_of(kernel)
-    layout = lay_out(body, config, fuse(body))
-    busy: dict[str, int] = {}
-    for op in loop_ops(layout, target, config.consumer_warpgroups):
-        for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
-            busy[unit] = busy.get(unit, 0) + cycles
-    iterations, _ = work_of(kernel, config, sizes, target)
-    return iterations * max(busy.values(), default=1)
+    """Cycles no order can go below: the busiest unit over the most iterations of a CTA; of several
+    loops in a tile, one after the other.
+    """
+    bound = 0.0
+    for part, own in parts_of(kernel, config):
+        body = body_of(part)
+        layout = lay_out(body, own, fuse(body))
+        busy: dict[str, int] = {}
+        for op in loop_ops(layout, target, own.consumer_warpgroups):
+            for unit, cycles in ((op.cost.unit, op.cost.occupancy), *op.cost.also):
+                busy[unit] = busy.get(unit, 0) + cycles
+        iterations, _ = work_of(part, own, sizes, target)
+        bound += iterations * max(busy.values(), default=1)
+    return bound
+
+
+def parts_of(kernel: Kernel, config: KernelConfig) -> list[tuple[Kernel, KernelConfig]]:
+    """The loops of a tile, each as a kernel with its choices."""
+    *before, last = each_loop(kernel)
+    parts = [(part, part_config(part, config)) for part in before]
+    return [*parts, (last, part_config(last, config, last=True))]
 
 
 @lru_cache(maxsize=256)
@@ -414,12 +432,15 @@ def trial_of(
     target: HopperTarget,
 ) -> Trial:
     """A schedule with its prediction: simulated, then extended to the launch's iterations."""
-    costs = role_costs(lowered, target)
-    trips = max(TRIPS, lowered.document.minimum_trips)
-    one = simulate_roles(lowered.document, costs, trips=trips)
-    two = simulate_roles(lowered.document, costs, trips=trips, tiles=2)
-    interval = one.ii or float(lowered.result.ii)
-    ends = max(0.0, two.cycles - one.cycles - trips * interval)
-    iterations, tiles = work_of(kernel, config, sizes, target)
-    predicted = iterations * interval + tiles * ends
+    predicted = 0.0
+    parts = (*lowered.earlier, lowered)
+    for made, (part, own) in zip(parts, parts_of(kernel, config), strict=True):
+        costs = role_costs(made, target)
+        trips = max(TRIPS, made.document.minimum_trips)
+        one = simulate_roles(made.document, costs, trips=trips)
+        two = simulate_roles(made.document, costs, trips=trips, tiles=2)
+        interval = one.ii or float(made.result.ii)
+        ends = max(0.0, two.cycles - one.cycles - trips * interval)
+        iterations, tiles = work_of(part, own, sizes, target)
+        predicted += iterations * interval + tiles * ends
     return Trial(config=config, bound=bound, predicted=predicted)

@@ -154,6 +154,9 @@ def search_command(
         int, typer.Option(min=1, help="Configurations of a tile kernel to measure.")
     ] = 40,
     shapes: Annotated[int, typer.Option(min=1, help="Shapes of a tile kernel to schedule.")] = 12,
+    steps: Annotated[
+        int, typer.Option(min=0, help="Single knobs of its best configuration to move.")
+    ] = 16,
     plot: Annotated[Path | None, typer.Option(help="Predicted against measured, as SVG.")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Calls use the best from now on.")] = False,
 ) -> Answer:
@@ -173,7 +176,8 @@ def search_command(
         kernel = with_choices(
             replace(kernel, free=True, pins=tuple(pins.items())), choices, schedule
         )
-        joint = JointOptions(trials=trials, shapes=shapes, seconds=seconds or JOINT_SECONDS)
+        limit = seconds or JOINT_SECONDS
+        joint = JointOptions(trials=trials, shapes=shapes, steps=steps, seconds=limit)
         return search_kernel(kernel, scalar or [], measure, joint, store, plot, keep)
     subject = _schedule(schedule, tile, dtype, mma)
     options = SearchOptions(
