@@ -36,7 +36,7 @@ def one(name: str, sizes: str) -> dict:
     from warploom.cli.knobs import Request
     from warploom.cli.problem import make_problem
     from warploom.cli.source import look_up
-    from warploom.runtime.check_launch import launch_of
+    from warploom.compiler.check_launch import launch_of
 
     found = look_up(name, Request())
     kernel = found if isinstance(found, NamedKernel) else found.kernel

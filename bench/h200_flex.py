@@ -21,11 +21,11 @@ from pathlib import Path
 from types import FunctionType, SimpleNamespace
 
 import warploom
+from warploom.compiler.layout import Layout
 from warploom.errors import WarploomError
 from warploom.ir.tile import DType
 from warploom.runtime.attention import BLOCKED, CALLS as ATTENTION, _options as attention_options
 from warploom.runtime.flexible import flexible
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import row_major
 
 try:

@@ -29,6 +29,7 @@ from tempfile import TemporaryDirectory
 from lib.gemm_shapes import SHAPES, SWEEP, VARIED
 
 from warploom.autotune.joint import rank_correlation
+from warploom.compiler.layout import Layout
 from warploom.errors import WarploomError
 from warploom.ir.tile import DType
 from warploom.kernels.gemm import gemm
@@ -39,7 +40,6 @@ from warploom.passes.heuristics import Choice, choose
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
 from warploom.passes.layout import lay_out
 from warploom.runtime.gemm import CALLS, _options
-from warploom.runtime.layout import Layout
 from warploom.targets.h200 import TileModel, h200
 
 DRAWN = 20

@@ -14,10 +14,10 @@ import json
 import sys
 from pathlib import Path
 
+from warploom.compiler.layout import Layout
 from warploom.ir.tile import DType
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
 from warploom.runtime.gemm import CALLS, _options
-from warploom.runtime.layout import Layout
 
 PUBLIC, SHARED = "public call", "shared"
 NAMES = ("128x128x64_w1_a2_s6", "128x192x64_w1_a2_s5_o1", "128x200x64_w1_a2_s5_o1")

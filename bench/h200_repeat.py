@@ -27,12 +27,12 @@ import warm
 from lib.shapes import SKINNY
 
 import warploom
+from warploom.compiler.layout import Layout
 from warploom.ir.tile import DType
 from warploom.runtime import attention_grad as launch
 from warploom.runtime.attention import CALLS as ATTENTION, _options as attention_options
 from warploom.runtime.attention_checks import BACKWARD_DIMS
 from warploom.runtime.gemm import CALLS as GEMM, PLAIN
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import row_major
 
 THREADS, STREAMS, CALLS = 8, 4, 10_000

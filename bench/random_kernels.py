@@ -135,8 +135,8 @@ def kept(case, compiled, built):
 
     from warploom.codegen.cuda.tile.signature import OrderParam
     from warploom.compiler.described import binary_of
+    from warploom.compiler.layout import bind
     from warploom.ir.tile import Access
-    from warploom.runtime.layout import bind
 
     binary = binary_of(compiled, built=built)
     arrays, tensors = iter(case.arrays()), []

@@ -14,6 +14,7 @@ import time
 
 from lib.shapes import BACKWARD_LENGTHS, BACKWARD_TWELVE, BACKWARD_WIDE, GROUPS
 
+from warploom.compiler.layout import Layout
 from warploom.errors import WarploomError
 from warploom.ir.tile import DType
 from warploom.runtime.attention import (
@@ -25,7 +26,6 @@ from warploom.runtime.attention import (
 from warploom.runtime.attention_checks import BACKWARD_DIMS, causal_choice
 from warploom.runtime.attention_grad import kernels_of
 from warploom.runtime.gemm import CALLS as GEMM, _options as gemm_options
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import row_major
 
 HEADS = (

@@ -177,8 +177,8 @@ def mlp(m):
 
 def _layouts(*tensors):
     """Row-major layouts on a device, by shape and type; None stays."""
+    from warploom.compiler.layout import Layout
     from warploom.ir.tile import DType
-    from warploom.runtime.layout import Layout
 
     found = []
     for tensor in tensors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from warploom.compiler.layout import Layout
 from warploom.errors import WarploomError
 from warploom.ir.tile import DType
 from warploom.kernels.grouped import (
@@ -17,7 +18,6 @@ from warploom.kernels.int4_gemm import fp8_gemm, int4_gemm
 from warploom.kernels.swiglu import swiglu
 from warploom.runtime import fused
 from warploom.runtime.kernel_calls import Calls
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import row_major
 
 BF16, E4M3, F32, I32, I8 = DType.BF16, DType.E4M3, DType.F32, DType.I32, DType.I8

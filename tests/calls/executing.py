@@ -23,6 +23,7 @@ from tests.calls import arrays
 from tests.runtime import fake_driver
 from warploom.compiler import compiled, cuda_driver as driver
 from warploom.compiler.cubin import Cubin, read_log
+from warploom.compiler.layout import Layout
 from warploom.runtime import (
     attention,
     attention_grad,
@@ -37,7 +38,6 @@ from warploom.runtime import (
     workspace as work,
 )
 from warploom.runtime.kernel_calls import Calls
-from warploom.runtime.layout import Layout
 
 ELEMENTS = {"FLOAT32": (0, 4), "BFLOAT16": (1, 2), "FLOAT16": (2, 2), "UINT8": (3, 1)}
 ELEMENTS |= {"INT32": (4, 4)}

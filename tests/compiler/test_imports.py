@@ -15,7 +15,7 @@ PASSES = ("warploom.passes.driver", "warploom.passes.layout", "warploom.compiler
 GEMM = """
 from warploom.ir.tile import DType
 from warploom.runtime.gemm import CALLS, PLAIN
-from warploom.runtime.layout import Layout
+from warploom.compiler.layout import Layout
 a = Layout((256, 128), (128, 1), DType.BF16)
 b = Layout((128, 192), (1, 128), DType.BF16)
 found = CALLS.binary_for((a, b, None, None, None), PLAIN)

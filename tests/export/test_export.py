@@ -20,10 +20,10 @@ from warploom.codegen.cuda.tile.signature import (
     StrideParam,
 )
 from warploom.compiler.described import binary_of
+from warploom.compiler.layout import Layout, map_geometry
 from warploom.errors import ConfigError
 from warploom.ir.tile import Access, DType
 from warploom.kernels.attention import attention
-from warploom.runtime.layout import Layout, map_geometry
 
 pytestmark = [pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")]
 HERE = Path(__file__).parent

@@ -27,8 +27,8 @@ from warploom.codegen.cuda.tile.signature import (
 )
 from warploom.codegen.cuda.tile.split_k import COUNTER_BYTES
 from warploom.compiler.described import described
+from warploom.compiler.layout import Layout, bind, map_geometry
 from warploom.ir.tile import Access, DType
-from warploom.runtime.layout import Layout, bind, map_geometry
 
 NEEDS_COMPILER = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 HERE = Path(__file__).parent

@@ -7,11 +7,11 @@ import numpy as np
 import tests.host_cuda as hc
 from warploom.check import check
 from warploom.check.formats import encode
+from warploom.compiler.check_launch import launch_of_binary
 from warploom.compiler.cubin import ptx_of
 from warploom.compiler.described import binary_of
 from warploom.frontend.pointwise import as_declared, rounded
 from warploom.ir.tile import Access, DType
-from warploom.runtime.check_launch import launch_of_binary
 
 
 def inputs(case, seed=0):

@@ -10,6 +10,7 @@ import warploom as wl
 from tests.runtime.fake_driver import FakeTensor, install
 from warploom.compiler import compiled, tuned
 from warploom.compiler.cubin import Cubin, read_log
+from warploom.compiler.layout import Layout
 from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.ir.tile import DType
 from warploom.kernels.attention import attention, packed
@@ -18,7 +19,6 @@ from warploom.kernels.grouped import picked_rows
 from warploom.kernels.rms_gemm import rms_gemm
 from warploom.kernels.swiglu import swiglu
 from warploom.runtime import kernel_calls as texts, launch_cache
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import row_major
 
 

@@ -18,9 +18,9 @@ from tests.runtime.gpu import NEEDS_HOPPER
 from warploom.compiler.compiled import Compiled
 from warploom.compiler.described import binary_of
 from warploom.compiler.emit_cuda import emit_kernel
+from warploom.compiler.layout import Layout
 from warploom.errors import GeometryError, KernelError, SchedulingError
 from warploom.ir.tile import Access, DType
-from warploom.runtime.layout import Layout
 from warploom.runtime.plan import prepare
 from warploom.verify.roles import verify_roles
 

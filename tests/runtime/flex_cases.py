@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from warploom.compiler.layout import Layout
 from warploom.errors import WarploomError
 from warploom.ir.tile import DType
 from warploom.runtime.attention import BLOCKED, CALLS, PACKED, _options
 from warploom.runtime.flexible import flexible
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import row_major
 
 LENGTHS = ((1024, 1024), (333, 900), (130, 128))

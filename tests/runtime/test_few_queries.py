@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from warploom.compiler.layout import Layout
 from warploom.errors import BackendError, GeometryError
 from warploom.ir.tile import DType
 from warploom.runtime import attention, workspace as work
 from warploom.runtime.gemm import CALLS as GEMM, _options as gemm_options
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import row_major
 
 from .fake_driver import FakeTensor, clear_caches, fake_compiler, install

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from warploom.compiler.layout import Layout
 from warploom.errors import BackendError
 from warploom.frontend import language as wl
 from warploom.frontend.simplify import simplify
@@ -21,7 +22,6 @@ from warploom.passes.heuristics import choose
 from warploom.passes.rewrites import rewrite
 from warploom.runtime.attention_checks import check_backward
 from warploom.runtime.attention_grad import kernels_of
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import row_major
 from warploom.verify.roles import verify_roles
 

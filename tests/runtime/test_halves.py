@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from warploom.compiler.layout import Layout
 from warploom.errors import BackendError
 from warploom.ir.tile import DType
 from warploom.runtime import fused
 from warploom.runtime.halves import Half, halves
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import row_major
 
 

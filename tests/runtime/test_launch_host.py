@@ -11,10 +11,10 @@ import pytest
 
 import warploom
 from warploom.compiler import cuda_driver as driver
+from warploom.compiler.layout import Layout
 from warploom.errors import BackendError, MissingExtraError
 from warploom.ir.tile import DType
 from warploom.runtime.gemm import CALLS, PLAIN, _options
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import view_of
 
 

@@ -18,10 +18,10 @@ from warploom.codegen.cuda.tile.signature import (
     StrideParam,
 )
 from warploom.compiler.binary import Binary, Grid
+from warploom.compiler.layout import Layout, bind, map_geometry
 from warploom.errors import BackendError
 from warploom.ir.tile import Access, Axis, DType, Parameter, Tensor
 from warploom.runtime import plan
-from warploom.runtime.layout import Layout, bind, map_geometry
 from warploom.runtime.plan import prepare
 
 from .fake_driver import FakeDriver, clear_caches, install

@@ -23,10 +23,10 @@ from warploom.cli.knobs import Request, SetOption
 from warploom.cli.problem import Problem, axes_of, distance, in_rows, make_problem
 from warploom.cli.screen import JsonOption, say, working, write
 from warploom.cli.source import look_up
+from warploom.compiler.check_launch import launch_of
 from warploom.errors import BackendError, CheckError, ConfigError, WarploomError
 from warploom.ir.tile import Access, DType, Walk
 from warploom.report import CodeFinding, CodeReport, Verdict, exit_code
-from warploom.runtime.check_launch import launch_of
 
 STEPS = 5  # of every loop in a launch that is chosen here: past the period of usual rings
 

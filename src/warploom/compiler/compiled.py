@@ -11,11 +11,10 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from warploom.codegen.cuda.threads import emit_threads
 from warploom.codegen.cuda.tile.rows import emit_rows
@@ -44,6 +43,7 @@ from warploom.errors import (
     KernelError,
     SchedulingError,
 )
+from warploom.frontend import hooks
 from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import TileKernel, Types
 from warploom.garbage import few_collections
@@ -78,9 +78,6 @@ from warploom.verify.coverage import CoverageReport, require_covered, verify_cov
 from warploom.verify.findings import Report
 from warploom.verify.roles import require_clean
 from warploom.verify.roles.composition import require_composed
-
-if TYPE_CHECKING:  # loaded where they are used: most processes need none of them
-    from warploom.runtime.mi355x import CompiledMi355x
 
 MOST_TRIED = 8
 MOST_SMALL = 2  # configurations of the smallest arrays that are tried where all others spill
@@ -164,8 +161,8 @@ class Compiled:
         Scalars that are not given and have no usual value are 1.
         """
         from warploom.check import check  # noqa: PLC0415 (needs a CUDA compiler)
+        from warploom.compiler.check_launch import launch_of  # noqa: PLC0415
         from warploom.compiler.described import binary_of  # noqa: PLC0415
-        from warploom.runtime.check_launch import launch_of  # noqa: PLC0415
 
         open_ = [s.name for s in binary_of(self).scalars if getattr(s, "default", None) is None]
         values = {**dict.fromkeys(open_, 1.0), **(scalars or {})}
@@ -348,7 +345,7 @@ class Compiled:
 
     def _executed(self, emitted: Kernel, source: Source, config: KernelConfig) -> DataflowReport:
         """Whether code that no module is printed to computes the kernel, executed once."""
-        from warploom.runtime.check_launch import executed  # noqa: PLC0415 (it launches this class)
+        from warploom.compiler.check_launch import executed  # noqa: PLC0415 (it launches this class)
 
         def run(
             arrays: Mapping[str, Any], scalars: Mapping[str, float], sizes: Mapping[str, int]
@@ -783,7 +780,7 @@ def compile_kernel(
     positive: frozenset[str],
     target: object = None,
     free: bool = False,
-) -> Compiled | CompiledMi355x:
+) -> Any:  # noqa: ANN401 (what another target's compiler gives)
     """``TileKernel.compile``. ``free``: nothing that was measured is taken."""
     tile_kernel.check_names("sizes", sizes, tile_kernel.axes, "axes of the kernel")
     tile_kernel.check_names(
@@ -792,7 +789,8 @@ def compile_kernel(
     if isinstance(target, str) and target in HOPPER:
         target = HOPPER[target]()
     if target is not None and not isinstance(target, HopperTarget):
-        return _compile_amd(tile_kernel, types, target, sizes, constants, without)
+        assert hooks.amd_compiler is not None
+        return hooks.amd_compiler(tile_kernel, types, target, sizes, constants, without)
     wanted = tile_kernel.spell(types, without)
     kernel = tile_kernel.value_for(wanted, sizes, constants, without)
     whole = not free and {v.axis for v in kernel.vars} <= set(sizes) and target in (None, h200())
@@ -825,35 +823,6 @@ def check_pin_names(tile_kernel: TileKernel, pins: Mapping[str, object]) -> None
         if any(name == a or name.startswith(f"{a}_") for a in tile_kernel.axes):
             continue
         raise unknown_pin(name, tile_kernel.axes, tile_kernel.name)
-
-
-def _compile_amd(
-    tile_kernel: TileKernel,
-    types: Types,
-    target: object,
-    sizes: Mapping[str, int],
-    constants: Mapping[str, object],
-    without: Collection[str],
-) -> CompiledMi355x:
-    """The same for a chip of AMD, whose lowering loads only here; ``ConfigError`` for others."""
-    from warploom.runtime.mi355x import CompiledMi355x, extents_of  # noqa: PLC0415
-    from warploom.targets.amdgcn import MACHINES  # noqa: PLC0415
-    from warploom.targets.mi355x import Mi355x  # noqa: PLC0415
-
-    machine = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
-    if machine is None:
-        known = (*HOPPER, *MACHINES)
-        near = get_close_matches(str(target), known, n=1) if isinstance(target, str) else []
-        hint = f"did you mean '{near[0]}'? Known: " if near else ""
-        what = f"target {target!r}" if isinstance(target, str) else f"a {type(target).__name__}"
-        raise ConfigError(
-            f"{what} is not known",
-            where="target",
-            fix=f"{hint}{', '.join(known)}, or a HopperTarget by dataclasses.replace",
-        )
-    kernel = tile_kernel.value_for(tile_kernel.spell(types, without), sizes, constants, without)
-    check_pins(kernel, tile_kernel.pins)
-    return CompiledMi355x(kernel, extents_of(kernel, dict(tile_kernel.pins)), machine)
 
 
 def alternatives(pins: Pins) -> tuple[Pins, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from warploom.compiler.layout import Layout
 from warploom.errors import ConfigError
 from warploom.kernels.attention import (
     attention as attention_kernel,
@@ -31,7 +32,6 @@ from warploom.runtime.block_mask import block_lists, is_block_mask, tile_keys
 from warploom.runtime.declared_calls import calls_of
 from warploom.runtime.flexible import flexible
 from warploom.runtime.kernel_calls import Calls
-from warploom.runtime.layout import Layout
 from warploom.runtime.runner import Layouts, View
 from warploom.runtime.tensors import Foreign
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from warploom.compiler.layout import Layout
 from warploom.errors import BackendError
 from warploom.ir.tile import DType
 from warploom.runtime.arguments import number, one_of
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import not_a_tensor, view_of
 
 CAUSAL: dict[bool | str, bool | str] = {

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from warploom.compiler.layout import Layout
 from warploom.ir.tile import DType
 from warploom.ir.types import BLOCK_ROWS
 from warploom.kernels.attention_grad import (
@@ -27,7 +28,6 @@ from warploom.runtime.block_mask import block_lists, is_block_mask
 from warploom.runtime.declared_calls import calls_of
 from warploom.runtime.flexible import flexible
 from warploom.runtime.kernel_calls import Calls
-from warploom.runtime.layout import Layout
 from warploom.runtime.tensors import allocator, on_stream, row_major, view_of
 
 Options = tuple[Any, ...]

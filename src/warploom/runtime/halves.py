@@ -10,12 +10,12 @@ from typing import Any
 
 from warploom.compiler.binary import Binary
 from warploom.compiler.cuda_driver import sm_count
+from warploom.compiler.layout import Layout
 from warploom.ir.tile import Tensor
 from warploom.kernels.block_scaled import block_scaled_pair
 from warploom.kernels.registry import declared
 from warploom.runtime.kernel_calls import Calls
 from warploom.runtime.launch_cache import Request
-from warploom.runtime.layout import Layout
 from warploom.runtime.runner import Layouts, View
 
 BLOCK = 128  # rows of a tile, and columns that share a scale

@@ -18,6 +18,7 @@ import numpy as np
 from warploom.codegen.amdgcn.module import module_of_kernel
 from warploom.codegen.amdgcn.tile_kernel import gemm_tile_kernel
 from warploom.codegen.cuda.tile.source import Source
+from warploom.compiler.check_launch import executed
 from warploom.compiler.compiled import MOST_TRIED, Compiled
 from warploom.compiler.remembered import recall
 from warploom.compiler.similar import similar_pins
@@ -46,7 +47,6 @@ from warploom.passes.kernel_config import KernelConfig
 from warploom.passes.row_module import build_row_module
 from warploom.passes.simt_layout import has_products
 from warploom.passes.tile_order import visit_list
-from warploom.runtime.check_launch import executed
 from warploom.runtime.interpreting import KINDS, TARGETS, Interpreting
 from warploom.runtime.mi355x import CompiledMi355x, extents_of
 

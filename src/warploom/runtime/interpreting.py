@@ -14,10 +14,10 @@ from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
 from typing import Any
 
+from warploom.compiler.layout import Layout
 from warploom.dataclass import dataclass
 from warploom.errors import BackendError, ConfigError
 from warploom.ir.tile import DType
-from warploom.runtime.layout import Layout
 
 ENVIRONMENT = "WARPLOOM_INTERPRET"
 TARGETS = ("h200", "mi355x")

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 from warploom.compiler.binary import Binary
 from warploom.compiler.cuda_driver import require_hopper
+from warploom.compiler.layout import EmptyError, Layout, bind, is_empty
 from warploom.compiler.remembered import recall
 from warploom.errors import (
     BackendError,
@@ -34,7 +35,6 @@ from warploom.ir.tile import Access, DType, Kernel, Tensor
 from warploom.kernels.registry import is_shipped
 from warploom.runtime.interpreting import Interpreting, made_like, values_of, write_back
 from warploom.runtime.launch_cache import KERNELS, Origin, Request, launchable
-from warploom.runtime.layout import EmptyError, Layout, bind, is_empty
 from warploom.runtime.overlap import check_itself
 from warploom.runtime.plan import MisalignedError
 from warploom.runtime.realign import UnfitError, check_fit, fitted

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -37,14 +38,18 @@ from warploom.compiler.compile_cache import verdict_of
 from warploom.compiler.rich import scheduled_html
 from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.frontend.simplify import simplify
+from warploom.frontend.tile_kernel import TileKernel, Types
 from warploom.interp.dataflow import DataflowReport
 from warploom.interp.executed import executed_sizes, require_executed, verify_executed
 from warploom.ir import ScheduleDocument, write_schedule
 from warploom.ir.tile import Access, DType, Kernel, Store, walk
+from warploom.passes.heuristics import check_pins
 from warploom.report import CodeReport
 from warploom.runtime.hip import HipKernel
 from warploom.runtime.tensors import ROCM_DEVICES, TensorView, allocator, stream_of, view_of
-from warploom.targets.amdgcn import MI355X, AmdMachine
+from warploom.targets.amdgcn import MACHINES, MI355X, AmdMachine
+from warploom.targets.h200 import HOPPER
+from warploom.targets.mi355x import Mi355x
 from warploom.verify import Report, verify
 
 SIMDS = 4  # of a CU, and what each of them holds
@@ -433,3 +438,28 @@ def extents_of(kernel: Kernel, pins: Mapping[str, object]) -> dict[str, int]:
     """What pins say here: extents of variables and axes; other knobs are of other targets."""
     known = {v.name for v in kernel.vars} | {v.axis for v in kernel.vars}
     return {n: v for n, v in pins.items() if n in known and isinstance(v, int)}
+
+
+def compile_for_amd(
+    tile_kernel: TileKernel,
+    types: Types,
+    target: object,
+    sizes: Mapping[str, int],
+    constants: Mapping[str, object],
+    without: Collection[str],
+) -> CompiledMi355x:
+    """``TileKernel.compile`` for a chip of AMD; ``ConfigError`` for any other target."""
+    machine = MACHINES.get("mi355x" if isinstance(target, Mi355x) else str(target))
+    if machine is None:
+        known = (*HOPPER, *MACHINES)
+        near = get_close_matches(str(target), known, n=1) if isinstance(target, str) else []
+        hint = f"did you mean '{near[0]}'? Known: " if near else ""
+        what = f"target {target!r}" if isinstance(target, str) else f"a {type(target).__name__}"
+        raise ConfigError(
+            f"{what} is not known",
+            where="target",
+            fix=f"{hint}{', '.join(known)}, or a HopperTarget by dataclasses.replace",
+        )
+    kernel = tile_kernel.value_for(tile_kernel.spell(types, without), sizes, constants, without)
+    check_pins(kernel, tile_kernel.pins)
+    return CompiledMi355x(kernel, extents_of(kernel, dict(tile_kernel.pins)), machine)

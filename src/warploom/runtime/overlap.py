@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from warploom.compiler.layout import Layout
 from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir.tile import Access, Tensor
-from warploom.runtime.layout import Layout
 
 MOST_WORK = 100_000  # steps of the search for a common element
 BASE = 1 << 62  # above all distances of tensors

@@ -37,10 +37,10 @@ from warploom.compiler.cuda_driver import (
     require_hopper,
     resident,
 )
+from warploom.compiler.layout import MOST_LENGTH, Geometry, Layout, bind, map_geometry
 from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir.tile import Access, DType
-from warploom.runtime.layout import MOST_LENGTH, Geometry, Layout, bind, map_geometry
 
 MAP_BYTES = 128
 FORMS: tuple[Literal["Q", "q", "f"], ...] = ("Q", "q", "f")  # of words that differ between calls

@@ -6,9 +6,9 @@ import importlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from warploom.compiler.layout import STRIDE_ALIGNMENT, Layout
 from warploom.dataclass import dataclass
 from warploom.ir.tile import Access, Tensor
-from warploom.runtime.layout import STRIDE_ALIGNMENT, Layout
 from warploom.runtime.runner import RefusedError
 from warploom.runtime.tensors import allocator, is_torch, on_stream, row_major, view_of
 

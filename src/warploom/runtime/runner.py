@@ -12,11 +12,11 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from warploom.compiler.binary import Binary
+from warploom.compiler.layout import Layout, bind, is_empty
 from warploom.errors import BackendError
 from warploom.ir.tile import Access, Tensor
 from warploom.runtime.guarded_calls import Entry, GuardedCalls
 from warploom.runtime.interpreting import active
-from warploom.runtime.layout import Layout, bind, is_empty
 from warploom.runtime.overlap import pairs_of
 from warploom.runtime.plan import MisalignedError, Plan, prepare
 from warploom.runtime.tensors import (

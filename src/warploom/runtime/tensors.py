@@ -15,11 +15,11 @@ from dataclasses import field
 from functools import cache, partial
 from typing import Any
 
+from warploom.compiler.layout import Layout
 from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir.tile import DType
 from warploom.runtime.interpreting import UNSIGNED, active, layout_of, made_like
-from warploom.runtime.layout import Layout
 
 ON_CPU = (
     "on the CPU: KERNEL.interpret(...) executes its program, KERNEL.reference(...) computes in"

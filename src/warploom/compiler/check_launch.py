@@ -30,11 +30,11 @@ from warploom.compiler.binary import Binary
 from warploom.compiler.compiled import Compiled
 from warploom.compiler.cubin import ptx_of
 from warploom.compiler.described import binary_of, described
+from warploom.compiler.layout import Layout, map_geometry
 from warploom.errors import BackendError, InterpreterError
 from warploom.frontend.pointwise import rounded
 from warploom.ir.tile import Access, DType, Kernel, Store, walk
 from warploom.passes.kernel_config import KernelConfig
-from warploom.runtime.layout import Layout, map_geometry
 
 _ELEMENTS = {DType.BOOL: "u8", DType.I4: "u8"}
 _SPANS = {0: "none", 32: "32B", 64: "64B", 128: "128B"}
