@@ -30,6 +30,7 @@ def nvrtc():
             {"m": 64, "n": 128, "consumer_warpgroups": 1, "split_k": 8}, marks=pytest.mark.slow
         ),
         {"m": 128, "n": 192, "consumer_warpgroups": 2, "split_k": 2, "split_k_in_cluster": True},
+        {"m": 64, "n": 16, "consumer_warpgroups": 1, "split_k": 31, "split_k_in_cluster": False},
         pytest.param(
             {
                 "m": 128,
