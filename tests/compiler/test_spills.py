@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -30,6 +31,7 @@ def nvrtc():
             {"m": 64, "n": 128, "consumer_warpgroups": 1, "split_k": 8}, marks=pytest.mark.slow
         ),
         {"m": 128, "n": 192, "consumer_warpgroups": 2, "split_k": 2, "split_k_in_cluster": True},
+        {"m": 64, "n": 16, "consumer_warpgroups": 1, "split_k": 31, "split_k_in_cluster": False},
         pytest.param(
             {
                 "m": 128,
@@ -73,3 +75,35 @@ def test_a_kernel_whose_products_the_assembler_serialises_is_built_with_a_warnin
     monkeypatch.setattr("warploom.compiler.compiled.MOST_TRIED", 1)
     with pytest.warns(build.SpillWarning, match="waits for every product"):
         assert made.built.cubin.report.serialised
+
+
+@pytest.mark.parametrize(
+    ("score", "spilled", "taken"),
+    [
+        (lambda x: x * 2, (24, 0), "own"),
+        (lambda x: x * 2, (24, 40), "measured"),
+        (lambda x: x * 2, (0, 0), "measured"),
+        (None, (24, 0), "measured"),
+    ],
+)
+def test_what_was_measured_without_a_callers_function_is_left_where_it_spills_with_it(
+    monkeypatch, score, spilled, taken
+):
+    from warploom.runtime import kernel_calls
+
+    def compiled(kernel, sizes, pins, *rest):
+        which = "measured" if pins else "own"
+        return SimpleNamespace(
+            which=which, spill_bytes=spilled[which == "own"], spills_in_parts=False
+        )
+
+    monkeypatch.setattr(kernel_calls, "_compiled", compiled)
+    request = SimpleNamespace(
+        kernel=None,
+        sizes=(),
+        pins=(),
+        positive=frozenset(),
+        origin=SimpleNamespace(tile_kernel=gemm, choices=(("score", score),)),
+        measured=lambda: (("m", 128),),
+    )
+    assert kernel_calls.compiled_or_chosen(request).which == taken

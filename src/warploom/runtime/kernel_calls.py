@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -514,19 +515,20 @@ def _compiled(
 def compiled_or_chosen(request: Request) -> Compiled:
     """With what is pinned; with what was measured for kernels of its kind, unless this one has no
     place for it: then with another order of its own, or with nothing of it. Nor where it spills
-    with its loop in parts, which nobody measured.
+    with its loop in parts or with functions of the caller, which nobody measured.
     """
     kernel, sizes, pins, positive = request.kernel, request.sizes, request.pins, request.positive
     warns = not is_shipped(request.origin.tile_kernel)
     if pins:
         return _compiled(kernel, sizes, pins, positive, warns)
+    theirs = any(isinstance(value, FunctionType) for _, value in request.origin.choices)
     with few_collections():
         from warploom.compiler.compiled import alternatives  # noqa: PLC0415 (loads every pass)
 
     for mine in alternatives(request.measured()):
         made = _compiled(kernel, sizes, mine, positive, warns)
         with suppress(BackendError, GeometryError, KernelError, SchedulingError):
-            if not made.spills_in_parts:
+            if not (made.spills_in_parts or (theirs and made.spill_bytes)):
                 return made
             own = _compiled(kernel, sizes, (), positive, warns)
             return own if own.spill_bytes < made.spill_bytes else made
