@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,11 +30,12 @@ SEVERAL = -2
 Finding = tuple[str, str, str]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Work:
     """A product that is under way: what it reads of a CTA's shared memory, and what it writes."""
 
     slot: int
+    epoch: int  # when it was issued
     cells: tuple[Array, ...]
     into: str
 
@@ -55,12 +57,14 @@ class Products:
         self.ready: set[str] = set()  # accumulators behind a fence
         self.busy: dict[str, int] = {}  # accumulators of products under way
         self.queues: dict[tuple[int, int], _Queue] = {}
-        self.places: dict[tuple[object, ...], Array] = {}
+        self.under_way: list[_Work] = []
+        # Operands that were checked, after how many stores and in which epoch.
+        self.taken_in: dict[tuple[int, int], tuple[Array, tuple[int, int]]] = {}
+        self.stores = 0  # to shared memory, so far
         shape = len(shared.epoch), threads
         self.fences = np.zeros(shape, np.int32)  # of each thread
         self.known = np.zeros(shape, np.int32)  # of them, those before the last barrier
         self.before = np.zeros(0, np.int32)  # fences of who wrote a cell, when it did
-        self.reading = np.zeros(0, np.int16)  # products under way that read a cell
         lane = np.arange(GROUP) % 32
         e = np.arange(128).reshape(-1, 1)
         self.row = np.arange(GROUP) // 32 * 16 + lane // 4 + e // 2 % 2 * 8
@@ -71,13 +75,6 @@ class Products:
         self.tiles[tile.name] = tile
         if not self.before.size:
             self.before = np.zeros(self.shared.wrote.shape, np.int32)
-            self.reading = np.zeros(self.shared.wrote.shape, np.int16)
-
-    def bytes_of(self, tile: ir.OperandTile, row: Array, column: Array) -> Array:
-        """Where elements of a tile begin."""
-        byte = column * (tile.dtype.bits // 8)
-        own = row * SLAB + (byte % SLAB ^ row % PATTERN_ROWS * 16)
-        return np.asarray(tile.offset + byte // SLAB * tile.rows * SLAB + own)
 
     # Threads.
 
@@ -93,12 +90,15 @@ class Products:
         """An element was written; whether a product may read it still."""
         if not self.tiles:
             return False
+        self.stores += 1
         first = at // self.shared.unit
-        wrong = False
         for n in range(size // self.shared.unit):
             self.before[slots, first + n] = self.fences[slots, me]
-            wrong |= bool((self.reading[slots, first + n] > 0).any())
-        return wrong
+        return any(
+            np.isin(first[slots == work.slot], cells).any()
+            for work in self.under_way
+            for cells in work.cells
+        )
 
     def settle(self, names: Iterable[str]) -> None:
         """Accumulators that products may take from here on."""
@@ -143,9 +143,9 @@ class Products:
                     return wrong
                 assert cells is not None
                 operands.append(cells)
-            work = _Work(int(slot), tuple(operands), s.into)
-            for cells in operands:
-                self.reading[slot, cells] += 1
+            epoch = int(self.shared.epoch[slot])
+            work = _Work(int(slot), epoch, tuple(operands), s.into)
+            self.under_way.append(work)
             self.busy[s.into] = self.busy.get(s.into, 0) + 1
             self.queues.setdefault((int(slot), int(group)), _Queue()).open.append(work)
             a, b = (self.shared.values[slot][cells] for cells in operands)
@@ -162,25 +162,17 @@ class Products:
         """The cells of an operand, rows of M or N by columns of K; None where it is no part of its
         tile.
         """
-        key = (x, many, first, step)
-        if key in self.places:
-            return self.places[key]
         tile = self.tiles[x.tile]
-        depth = STEP_BYTES // (tile.dtype.bits // 8)
-        rows, columns = (depth, many) if x.turned else (many, depth)
-        top, left = (step * depth, first) if x.turned else (first, step * depth)
-        unit = SLAB // (tile.dtype.bits // 8) if x.turned else PATTERN_ROWS
-        inside = 0 <= top <= tile.rows - rows and 0 <= left <= tile.columns - columns
-        if first % unit or not inside:
-            return None
-        own = np.arange(many).reshape(-1, 1) + first, np.arange(depth) + step * depth
-        row, column = own[::-1] if x.turned else own
-        self.places[key] = self.bytes_of(tile, row, column) // self.shared.unit
-        return self.places[key]
+        shape = tile.rows, tile.columns, tile.dtype.bits // 8, tile.offset
+        return _cells(shape, self.shared.unit, many, first, step, turned=x.turned)
 
     def taken(self, slot: int, x: ir.Operand, cells: Array) -> Finding | None:
         """What is wrong with reading an operand now."""
         shared, epoch = self.shared, self.shared.epoch[slot]
+        now = (self.stores, int(epoch))
+        before = self.taken_in.get((int(slot), id(cells)))
+        if before is not None and before[0] is cells and before[1] == now:
+            return None  # nothing was stored since
         many = self.tiles[x.tile].dtype.bits // 8 // shared.unit
         if not shared.whole(np.asarray(slot), cells, many * shared.unit):
             return (
@@ -203,6 +195,7 @@ class Products:
                 "a proxy fence between the stores and the barrier in the module",
             )
         self.seen(slot, (cells,), many)
+        self.taken_in[int(slot), id(cells)] = cells, now
         return None
 
     def seen(self, slot: int, operands: Iterable[Array], many: int = 1) -> None:
@@ -225,10 +218,37 @@ class Products:
             queue = self.queues.setdefault((int(slot), int(group)), _Queue())
             while len(queue.groups) > pending:
                 for work in queue.groups.pop(0):
-                    for cells in work.cells:
-                        self.reading[work.slot, cells] -= 1
-                    self.seen(work.slot, work.cells)
+                    if work.epoch != self.shared.epoch[slot]:
+                        self.seen(work.slot, work.cells)
                     self.busy[work.into] -= 1
+                    self.under_way.remove(work)
+
+
+def bytes_of(shape: tuple[int, ...], row: Array, column: Array) -> Array:
+    """Where elements of a tile begin; ``shape``: its rows, columns, bytes of an element, and where
+    it begins itself.
+    """
+    rows, _, size, offset = shape
+    byte = column * size
+    own = row * SLAB + (byte % SLAB ^ row % PATTERN_ROWS * 16)
+    return np.asarray(offset + byte // SLAB * rows * SLAB + own)
+
+
+@lru_cache(maxsize=1 << 12)
+def _cells(
+    shape: tuple[int, int, int, int], unit: int, many: int, first: int, step: int, *, turned: bool
+) -> Array | None:
+    tile_rows, tile_columns, size, _ = shape
+    depth = STEP_BYTES // size
+    rows, columns = (depth, many) if turned else (many, depth)
+    top, left = (step * depth, first) if turned else (first, step * depth)
+    whole = SLAB // size if turned else PATTERN_ROWS
+    inside = 0 <= top <= tile_rows - rows and 0 <= left <= tile_columns - columns
+    if first % whole or not inside:
+        return None
+    own = np.arange(many).reshape(-1, 1) + first, np.arange(depth) + step * depth
+    row, column = own[::-1] if turned else own
+    return bytes_of(shape, row, column) // unit
 
 
 def _outside(x: ir.Operand, first: int, step: int) -> Finding:

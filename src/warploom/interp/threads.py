@@ -26,7 +26,7 @@ import numpy as np
 from warploom.dataclass import dataclass
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import OUTSIDE, Array, floating, pointwise, round_to, wrapped
-from warploom.interp.products import Products
+from warploom.interp.products import Products, bytes_of
 from warploom.interp.timing import TooLongError
 from warploom.interp.turns import Turns
 from warploom.interp.vector import FOLDS
@@ -242,6 +242,9 @@ class _Threads:
         self.every = np.arange(self.lanes)
         self.shape: tuple[int, ...] = (self.lanes,)  # turns that run together, and threads
         self.turns = Turns(module.threads)
+        self.numbers_known: dict[object, Any] = {}  # of terms of threads and counters
+        self.bounds: dict[int, tuple[Array, int, int]] = {}  # of these
+        self.everybody: dict[tuple[int, ...], Array] = {}  # masks in which all threads are
         self.grid = grid
         self.registers: dict[str, Any] = {}
         self.kinds: dict[str, DType] = {}
@@ -266,7 +269,7 @@ class _Threads:
         before = None
         for statement in body:
             if mask is not before:
-                if not mask.any():
+                if self.everybody.get(mask.shape) is not mask and not mask.any():
                     return mask
                 before = mask
             self.budget.spend()
@@ -275,6 +278,8 @@ class _Threads:
 
     def full(self, mask: Array) -> bool:
         """Whether all threads are there; asked again and again of the same ones."""
+        if self.everybody.get(mask.shape) is mask:
+            return True
         if mask is not self.asked:
             self.asked, self.answer = mask, bool(mask.all())
         return self.answer
@@ -370,6 +375,7 @@ class _Threads:
         if s.first is not None:
             self.kinds[s.counter] = DType.U32 if s.unsigned else DType.I32
             self.registers[s.counter] = self.term(s.first, mask)
+        self.turns.count(s.counter, self.registers[s.counter])
         done, active = np.zeros_like(mask), mask
         while True:
             self.budget.spend()
@@ -402,6 +408,7 @@ class _Threads:
             whole = active is mask or not (mask & ~active).any()
             before = self.registers[s.counter]
             self.registers[s.counter] = later if whole else np.where(active, later, before)
+            self.turns.count(s.counter, self.registers[s.counter])
         self.loops.pop()
         return done | jumps.left
 
@@ -422,15 +429,18 @@ class _Threads:
         outer = self.shape
         numbers = np.arange(count).reshape(count, *([1] * len(outer))) * step
         counter = np.asarray(first) + numbers
-        inside = np.broadcast_to(mask, (count, *outer))
-        if _one(first) and _one(end):
-            inside = np.ascontiguousarray(inside)
+        shape = (count, *outer)
+        if not (_one(first) and _one(end)):
+            inside = np.broadcast_to(mask, shape) & (counter < end)
+        elif not self.full(mask):
+            inside = np.ascontiguousarray(np.broadcast_to(mask, shape))
         else:
-            inside = inside & (counter < end)
+            inside = self.everybody.setdefault(shape, np.ones(shape, bool))
         self.kinds[s.counter] = DType.U32 if s.unsigned else DType.I32
         self.registers[s.counter] = counter
-        self.shape = (count, *outer)
-        self.turns.enter(s.counter, counter)
+        self.shape = shape
+        turns = (int(first), int(step), count) if _one(first) else None
+        self.turns.enter(s.counter, counter, turns, len(outer))
         self.run(s.body, inside)
         self.turns.leave(s.counter)
         self.shape = outer
@@ -472,7 +482,7 @@ class _Threads:
                 np.copyto(array[int(index)], value, where=mask, casting="unsafe")
             return
         same = self.same_turns(index, array)
-        if same is not None and (full or _inside(index, array)):
+        if same is not None and (full or self.is_inside(index, array) or _inside(index, array)):
             old = None if full else array[same]
             new = value if full else np.where(mask, value, old)
             array[same] = np.broadcast_to(new, self.shape).astype(array.dtype, copy=False)
@@ -497,7 +507,16 @@ class _Threads:
             return None
         return np.asarray(index).reshape(shape[: len(shape) - own])
 
+    def is_inside(self, index: Any, array: Array) -> bool:  # noqa: ANN401 (numbers or arrays)
+        """Whether an index is known to be one of an array, whatever threads are there."""
+        if isinstance(index, int):
+            return 0 <= index < len(array)
+        known = self.bounds.get(id(index))
+        return known is not None and known[0] is index and 0 <= known[1] <= known[2] < len(array)
+
     def check_register(self, name: str, index: Any, array: Array, mask: Array) -> None:  # noqa: ANN401
+        if self.is_inside(index, array):
+            return
         outside = (index < 0) | (index >= len(array))
         if outside if _one(outside) else (outside & mask).any():
             raise self.fail(
@@ -603,7 +622,8 @@ class _Threads:
                 "the tile has no such element",
                 "the coordinates in the module",
             )
-        return where, self.products.bytes_of(tile, rows, columns)
+        shape = tile.rows, tile.columns, tile.dtype.bits // 8, tile.offset
+        return where, bytes_of(shape, rows, columns)
 
     def put_tile(self, name: str, row: Any, column: Any, value: Any, mask: Array) -> None:  # noqa: ANN401
         where, at = self.tile_places(name, row, column, mask)
@@ -843,7 +863,8 @@ class _Threads:
             return array[int(index)].copy()
         same = self.same_turns(index, array)
         if same is not None:
-            return array[np.clip(same, 0, len(array) - 1)]
+            inside = self.is_inside(index, array)
+            return array[same if inside else np.clip(same, 0, len(array) - 1)]
         places = np.clip(np.broadcast_to(index, mask.shape), 0, len(array) - 1)
         grid = np.ogrid[tuple(slice(n) for n in array.shape[1:])]
         return array[(places, *grid)]
@@ -875,10 +896,19 @@ class _Threads:
     def term(self, t: Term, mask: Array) -> Any:  # noqa: ANN401, C901, PLR0911, PLR0912
         """A number for every thread, or one for all; of threads outside of the mask anything."""
         match t:
+            case ir.Reg(index=None):
+                return self.registers[t.name]
+            case ir.Reg():
+                assert t.index is not None
+                return self.register(t.name, self.term(t.index, mask), mask)
+            case ir.Arith():
+                return self.arith(t, mask)
             case ir.Number():
                 return float(t.value) if t.dtype.is_float else (
                     bool(t.value) if t.dtype is DType.BOOL else int(t.value)
                 )  # fmt: skip
+            case ir.Place():
+                return {ir.Here.THREAD: self.tid, ir.Here.CTA: self.cta}.get(t.of, self.grid)
             case ir.Length():
                 return self.lengths[t.axis]
             case ir.Given():
@@ -886,15 +916,6 @@ class _Threads:
                 return float(round_to(np.asarray(value), t.dtype)) if t.dtype.is_float else int(
                     value
                 )  # fmt: skip
-            case ir.Place():
-                return {ir.Here.THREAD: self.tid, ir.Here.CTA: self.cta}.get(t.of, self.grid)
-            case ir.Reg() if t.index is None:
-                return self.registers[t.name]
-            case ir.Reg():
-                assert t.index is not None
-                return self.register(t.name, self.term(t.index, mask), mask)
-            case ir.Arith():
-                return self.arith(t, mask)
             case ir.Not():
                 return np.logical_not(self.term(t.arg, mask))
             case ir.Within():
@@ -944,7 +965,18 @@ class _Threads:
             case _:
                 raise AssertionError(t)
 
-    def arith(self, t: ir.Arith, mask: Array) -> Any:  # noqa: ANN401, C901, PLR0911
+    def arith(self, t: ir.Arith, mask: Array) -> Any:  # noqa: ANN401
+        """Integer arithmetic; of threads and counters alone, what was computed before."""
+        key = self.turns.key_of(t)
+        if key is None:
+            return self.computed(t, mask)
+        if key not in self.numbers_known:
+            made = self.numbers_known[key] = self.computed(t, mask)
+            if np.ndim(made) and made.size:
+                self.bounds[id(made)] = made, int(made.min()), int(made.max())
+        return self.numbers_known[key]
+
+    def computed(self, t: ir.Arith, mask: Array) -> Any:  # noqa: ANN401, C901, PLR0911
         a = self.term(t.a, mask)
         if t.op in (Op.AND, Op.OR):
             if _one(a):
