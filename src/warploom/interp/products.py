@@ -10,23 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from warploom.dataclass import dataclass
 from warploom.interp.arithmetic import Array, round_to, wrapped
+from warploom.interp.shared_memory import EPOCH, SEVERAL, SharedMemory
 from warploom.ir import threads as ir
 from warploom.ir.types import DType
-
-if TYPE_CHECKING:
-    from warploom.interp.threads import SharedMemory
 
 GROUP, ROWS = 128, 64  # threads of a warpgroup, rows of a product
 SLAB = 128  # bytes of a row of a tile that lie together
 STEP_BYTES = 32  # of K
 PATTERN_ROWS = 8  # after which the swizzle is the same again
-SEVERAL = -2
 Finding = tuple[str, str, str]
 
 
@@ -36,7 +32,7 @@ class _Work:
 
     slot: int
     epoch: int  # when it was issued
-    cells: tuple[Array, ...]
+    operands: tuple[tuple[str, Array], ...]  # tiles, and cells of each
     into: str
 
 
@@ -58,8 +54,8 @@ class Products:
         self.busy: dict[str, int] = {}  # accumulators of products under way
         self.queues: dict[tuple[int, int], _Queue] = {}
         self.under_way: list[_Work] = []
-        # Operands that were checked, after how many stores and in which epoch.
-        self.taken_in: dict[tuple[int, int], tuple[Array, tuple[int, int]]] = {}
+        # Cells of tiles that may be read, after so many stores and in which epoch.
+        self.regions: dict[tuple[int, str], tuple[tuple[int, int], Array]] = {}
         self.stores = 0  # to shared memory, so far
         shape = len(shared.epoch), threads
         self.fences = np.zeros(shape, np.int32)  # of each thread
@@ -97,7 +93,7 @@ class Products:
         return any(
             np.isin(first[slots == work.slot], cells).any()
             for work in self.under_way
-            for cells in work.cells
+            for _, cells in work.operands
         )
 
     def settle(self, names: Iterable[str]) -> None:
@@ -142,13 +138,13 @@ class Products:
                 if wrong is not None:
                     return wrong
                 assert cells is not None
-                operands.append(cells)
+                operands.append((x.tile, cells))
             epoch = int(self.shared.epoch[slot])
             work = _Work(int(slot), epoch, tuple(operands), s.into)
             self.under_way.append(work)
             self.busy[s.into] = self.busy.get(s.into, 0) + 1
             self.queues.setdefault((int(slot), int(group)), _Queue()).open.append(work)
-            a, b = (self.shared.values[slot][cells] for cells in operands)
+            a, b = (self.shared.values[slot][cells] for _, cells in operands)
             made = (a @ b.T)[self.row[: s.columns // 2], self.column[: s.columns // 2]]
             lanes = int(slot) * self.threads + int(group) * GROUP
             part = array[index : index + s.columns // 2, lanes : lanes + GROUP]
@@ -168,42 +164,60 @@ class Products:
 
     def taken(self, slot: int, x: ir.Operand, cells: Array) -> Finding | None:
         """What is wrong with reading an operand now."""
-        shared, epoch = self.shared, self.shared.epoch[slot]
-        now = (self.stores, int(epoch))
-        before = self.taken_in.get((int(slot), id(cells)))
-        if before is not None and before[0] is cells and before[1] == now:
-            return None  # nothing was stored since
-        many = self.tiles[x.tile].dtype.bits // 8 // shared.unit
-        if not shared.whole(np.asarray(slot), cells, many * shared.unit):
+        now = (self.stores, int(self.shared.epoch[slot]))
+        region = self.regions.get((int(slot), x.tile))
+        if region is None or region[0] != now:
+            region = now, self.readable(slot, x.tile)
+            self.regions[int(slot), x.tile] = region
+        wrong = None
+        if not region[1][cells - self.tiles[x.tile].offset // self.shared.unit].all():
+            wrong = self.unreadable(slot, x.tile, cells)
+        self.seen(slot, x.tile, cells)
+        return wrong
+
+    def readable(self, slot: int, name: str) -> Array:
+        """Which cells of a tile begin an element that products may read now."""
+        shared, tile = self.shared, self.tiles[name]
+        size = tile.dtype.bits // 8
+        first = tile.offset // shared.unit
+        part = slice(first, first + tile.rows * tile.columns * size // shared.unit)
+        wrote, cells = shared.wrote[slot, part], shared.cells[slot, part]
+        known = self.known[slot, wrote % EPOCH % self.threads] > self.before[slot, part]
+        since = shared.epoch[slot] * EPOCH
+        found = (wrote >= 0) & (wrote < since) & known & (cells == size // shared.unit)
+        for n in range(1, size // shared.unit):
+            found[:-n] &= (cells == 0)[n:]
+        return np.asarray(found)
+
+    def unreadable(self, slot: int, name: str, cells: Array) -> Finding:
+        """Why products may not read all of these cells."""
+        shared, size = self.shared, self.tiles[name].dtype.bits // 8
+        wrote = shared.wrote[slot, cells]
+        if not shared.whole(slot * shared.width + cells, size):
             return (
-                f"an element of {x.tile} that nobody wrote",
+                f"an element of {name} that nobody wrote",
                 "shared memory holds anything at first",
                 "the stores to the tile before the product in the module",
             )
-        if (shared.wrote[slot, cells] == epoch).any():
+        if (wrote >= shared.epoch[slot] * EPOCH).any():
             return (
-                f"an element of {x.tile} is written by a thread and read by a product without a"
+                f"an element of {name} is written by a thread and read by a product without a"
                 " barrier between them",
                 "either may come first",
                 "a barrier between the two in the module",
             )
-        known = self.known[slot, shared.writer[slot, cells]]
-        if (known <= self.before[slot, cells]).any():
-            return (
-                f"an element of {x.tile} is stored without a proxy fence, and read by a product",
-                "products read shared memory past what threads see",
-                "a proxy fence between the stores and the barrier in the module",
-            )
-        self.seen(slot, (cells,), many)
-        self.taken_in[int(slot), id(cells)] = cells, now
-        return None
+        return (
+            f"an element of {name} is stored without a proxy fence, and read by a product",
+            "products read shared memory past what threads see",
+            "a proxy fence between the stores and the barrier in the module",
+        )
 
-    def seen(self, slot: int, operands: Iterable[Array], many: int = 1) -> None:
-        """Products read these cells between the last barrier and the next."""
-        for cells in operands:
-            for n in range(many):
-                self.shared.read[slot, cells + n] = self.shared.epoch[slot]
-                self.shared.reader[slot, cells + n] = SEVERAL
+    def seen(self, slot: int, name: str, cells: Array) -> None:
+        """Products read these elements between the last barrier and the next."""
+        shared = self.shared
+        shared.loaded = True
+        for n in range(self.tiles[name].dtype.bits // 8 // shared.unit):
+            shared.read[slot, cells + n if n else cells] = shared.epoch[slot] * EPOCH + SEVERAL
 
     def commit(self, there: Array) -> None:
         """What each warpgroup issued is one group."""
@@ -219,7 +233,8 @@ class Products:
             while len(queue.groups) > pending:
                 for work in queue.groups.pop(0):
                     if work.epoch != self.shared.epoch[slot]:
-                        self.seen(work.slot, work.cells)
+                        for name, cells in work.operands:
+                            self.seen(work.slot, name, cells)
                     self.busy[work.into] -= 1
                     self.under_way.remove(work)
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from warploom.dataclass import dataclass
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import OUTSIDE, Array, floating, pointwise, round_to, wrapped
 from warploom.interp.products import Products, bytes_of
+from warploom.interp.shared_memory import SharedMemory
 from warploom.interp.timing import TooLongError
 from warploom.interp.turns import Turns
 from warploom.interp.vector import FOLDS
@@ -142,76 +142,6 @@ class _View:
     size: int
     count: int
     dtype: DType
-
-
-@dataclass
-class SharedMemory:
-    """Shared memory by cells of ``unit`` bytes, as large as the smallest element: what begins in
-    each, and who touched it since the last barrier.
-    """
-
-    ctas: int
-    bytes: int
-    unit: int
-    values: Array = field(init=False)
-    cells: Array = field(init=False)  # of the element that begins there; 0: it began before
-    wrote: Array = field(init=False)  # in which epoch it was written last, and by whom
-    writer: Array = field(init=False)
-    read: Array = field(init=False)
-    reader: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        shape = (self.ctas, -(-self.bytes // self.unit))
-        self.values = np.full(shape, np.nan, np.float64)
-        self.wrote, self.read = np.full(shape, -1, np.int32), np.full(shape, -1, np.int32)
-        self.writer = np.full(shape, NOBODY, np.int32)
-        self.reader = np.full(shape, NOBODY, np.int32)
-        self.cells = np.zeros(shape, np.int8)
-        self.epoch = np.zeros(self.ctas, np.int32)
-
-    def put(self, slots: Array, at: Array, value: Any, me: Array, size: int) -> str:  # noqa: ANN401
-        """Elements of so many bytes take values; what is wrong with it."""
-        epoch, first, wrong = self.epoch[slots], at // self.unit, ""
-        for n in range(size // self.unit):
-            cell = slots, first + n
-            again = (self.wrote[cell] == epoch) & (self.writer[cell] != me)
-            seen = (self.read[cell] == epoch) & (self.reader[cell] != me)
-            self.wrote[cell], self.writer[cell] = epoch, me
-            if (again | (self.writer[cell] != me)).any():
-                wrong = "written twice"
-            elif seen.any():
-                wrong = wrong or "read and written"
-            self.cells[cell] = 0
-        self.cells[slots, first] = size // self.unit
-        self.values[slots, first] = value
-        return wrong
-
-    def whole(self, slots: Array, first: Array, size: int) -> bool:
-        """Whether all these cells hold the begin of an element of that size, whole."""
-        many = size // self.unit
-        there = (self.wrote[slots, first] >= 0) & (self.cells[slots, first] == many)
-        for n in range(1, many):
-            there &= self.cells[slots, first + n] == 0
-        return bool(there.all())
-
-    def get(self, slots: Array, at: Array, me: Array, size: int) -> tuple[Array, str]:
-        """Elements, and what is wrong with reading them."""
-        epoch, first = self.epoch[slots], at // self.unit
-        if not self.whole(slots, first, size):
-            return self.values[slots, first], "nobody"
-        wrong = ""
-        for n in range(size // self.unit):
-            cell = slots, first + n
-            if ((self.wrote[cell] == epoch) & (self.writer[cell] != me)).any():
-                wrong = "written and read"
-            before, new = self.reader[cell], self.read[cell] != epoch
-            self.reader[cell] = np.where(new | (before == me), me, SEVERAL)
-            self.read[cell] = epoch
-            last = self.reader[cell]
-            mixed = (last != me) & (last != SEVERAL)
-            if mixed.any():
-                self.reader[slots[mixed], first[mixed] + n] = SEVERAL
-        return self.values[slots, first], wrong
 
 
 class _Threads:
@@ -538,7 +468,7 @@ class _Threads:
                 "all threads of a block meet at a barrier; the others would wait for ever",
                 "the condition around the barrier in the module",
             )
-        self.shared.epoch[whole] += 1
+        self.shared.met(np.asarray(whole))
         self.products.met(np.asarray(whole))
 
     def places(self, view: str, index: Any, mask: Array) -> tuple[Array, Array, Array]:  # noqa: ANN401
