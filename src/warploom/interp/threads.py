@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,12 @@ class Stores:
     count: Array
     thread: Array  # the last thread that did, counted over the launch
     shared: Array  # whether several threads did
+    touched: Array = field(init=False)  # the only thread that stored or joined it, or several
+    read: Array = field(init=False)  # the only thread that read it, or several
+
+    def __post_init__(self) -> None:
+        self.touched = np.full_like(self.thread, NOBODY)
+        self.read = np.full_like(self.thread, NOBODY)
 
 
 def run_threads(
@@ -647,6 +654,10 @@ class _Threads:
     def load(self, tensor: str, at: Sequence[Any], mask: Array) -> Array:
         where, places = self.elements(tensor, at, mask)
         memory = self.memory[tensor]
+        if tensor in self.stores and len(where):
+            made, me = self.stores[tensor], self.numbers[where % self.lanes]
+            self.noted(made.read, places, me)
+            self.unordered(tensor, made.touched, places, me)
         if len(where) == mask.size:
             return np.asarray(memory[places]).reshape(self.shape)
         found = np.zeros(mask.size, memory.dtype)
@@ -665,7 +676,29 @@ class _Threads:
         other = (made.thread[places] != NOBODY) & (made.thread[places] != me)
         made.thread[places] = me
         other |= made.thread[places] != me
+        self.noted(made.touched, places, me)
+        self.unordered(tensor, made.read, places, me)
         made.shared[tuple(p[other] for p in places)] = True
+
+    def noted(self, who: Array, places: tuple[Array, ...], me: Array) -> None:
+        """These threads touch elements of an output."""
+        before = who[places]
+        who[places] = np.where((before == NOBODY) | (before == me), me, SEVERAL)
+        last = who[places]
+        mixed = (last != me) & (last != SEVERAL)
+        if mixed.any():
+            who[tuple(p[mixed] for p in places)] = SEVERAL
+
+    def unordered(self, tensor: str, who: Array, places: tuple[Array, ...], me: Array) -> None:
+        """Nothing orders what two threads do with an element of an output."""
+        other = (who[places] != NOBODY) & (who[places] != me)
+        if other.any():
+            at = tuple(int(p[other][0]) for p in places)
+            raise self.fail(
+                f"element {at} of '{tensor}' is stored by one thread and read by another",
+                "either may come first: nothing orders threads of a launch in global memory",
+                "an input of another kernel, or the value that is stored",
+            )
 
     def vector(self, tensor: str, at: Sequence[Any], width: int, mask: Array) -> None:
         """A vector lies at a multiple of its bytes."""
@@ -774,6 +807,10 @@ class _Threads:
         where, places = self.elements(s.tensor, [self.term(x, mask) for x in s.at], mask)
         memory, dtype = self.memory[s.tensor], self.types[s.tensor]
         own = self.picked(value, where)
+        if len(where):
+            me = self.numbers[where % self.lanes]
+            self.noted(self.stores[s.tensor].touched, places, me)
+            self.unordered(s.tensor, self.stores[s.tensor].read, places, me)
         if dtype in (DType.F32, DType.I32):
             FOLDS[s.fn].at(memory, places, own.astype(memory.dtype))
             if dtype is DType.I32:
