@@ -34,6 +34,7 @@ from warploom.ir.threads import Statement, Term, ThreadProgram
 from warploom.ir.types import Axis, DType, Walk
 from warploom.verify.coverage.reads import kernel_reads
 from warploom.verify.coverage.report import Claim, CoverageReport, How
+from warploom.verify.coverage.shared_memory import verify_shared
 
 EXECUTED = "not decided here; verify_dataflow executes it and checks it for its size classes"
 MOST_PLACES = 1 << 22
@@ -49,6 +50,7 @@ def verify_thread_coverage(module: KernelModule) -> CoverageReport:
     program = module.threads
     assert program is not None
     claims = [_barriers(module, program), *_bounds(module, program), *_stores(module, program)]
+    claims += verify_shared(program, _Places(module, program).number, EXECUTED)
     found = tuple(kernel_reads(module.kernel))
     return CoverageReport(module=module.name, claims=tuple(claims), findings=found)
 
