@@ -44,14 +44,17 @@ def test_it_computes_its_kernel(name):
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_claimed_for_all_sizes(name):
     claims = verify_coverage(module(name)).claims
-    assert {c.how for c in claims if "barriers" in c.what or "every tile" in c.what} == {
+    assert {c.how for c in claims if c.what.startswith(("all threads", "every tile"))} == {
         "all sizes"
     }
     open_ = [c.what for c in claims if c.how != "all sizes"]
     lists = ["accesses are in bounds: fulls, counts, full, some"]
+    shared = "between two barriers no thread touches shared memory that another one stores"
+    shared += ", and products read tiles behind a fence and a barrier"
+    assert shared in {c.what for c in claims}
     stores = {
         "block_quantised": ["each element is stored once: scale, most"],
-        "scan": ["each element is stored once: out"],
+        "scan": ["each element is stored once: out", shared],
     }
     assert open_ == stores.get(name, lists if name == "listed_parts" else [])
 
@@ -190,6 +193,10 @@ def test_what_products_need_is_asked_for(name):
     report = verify_dataflow(make(), classes=1)
     assert report.verdict == "wrong"
     assert said in report.findings[0]
+    if name.startswith("no "):
+        claims = verify_coverage(make()).claims
+        (claim,) = (c for c in claims if "between two barriers" in c.what)
+        assert (claim.how == "all sizes") == (name == "no fence of accumulators")
 
 
 def test_what_is_claimed_of_all_sizes_is_not_claimed_of_wrong_programs():

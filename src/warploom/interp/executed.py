@@ -32,7 +32,9 @@ from warploom.ir.tile import (
     Kernel,
     Load,
     Pointwise,
+    Reduce,
     Scalar,
+    Scan,
     Store,
     operands,
     results,
@@ -46,6 +48,7 @@ COARSE = 0.2  # of types with fewer bits
 HUGE = 2.0**100  # from here on sums may overflow on the way
 COMPARED = frozenset({Fn.LT, Fn.LE, Fn.GT, Fn.GE, Fn.EQ, Fn.NE})
 LARGER = 1000.0, 12.0  # than all numbers, and than most
+STEPS = 3  # of one element
 FEW = 0.01  # of elements, where a comparison of rounded numbers decides
 MOST_ELEMENTS = 1 << 19
 SEEDS = (0, 1)
@@ -76,9 +79,9 @@ def verify_executed(
     """Whether code computes a kernel; ``run`` executes it on inputs, scalars and sizes.
 
     Of the sizes the first that the code takes are tried: a tensor map refuses some rows.
-    ``extents``: of steps; what an author does once a step depends on them. ``exact``: ``run``
-    rounds nothing, takes all sizes, and gives the kernel's numbers to nine digits. ``others``: the
-    numbers of sizes for which scalars that are compared decide the other way.
+    ``extents``: of tiles and steps; what an author does once in each depends on them. ``exact``:
+    ``run`` rounds nothing, takes all sizes, and gives the kernel's numbers to nine digits.
+    ``others``: the numbers of sizes for which scalars that are compared decide the other way.
     """
     done: list[tuple[tuple[str, int], ...]] = []
     why = "no sizes to execute"
@@ -149,7 +152,8 @@ def executed_sizes(
             ragged[axis.name] = v.extent or known.get(axis.name, 24)
         elif v is not None and v.walk in (Walk.TILE, Walk.STEP):
             extent = max(1, extents.get(v.name) or v.extent or extents.get(axis.name, 16))
-            more = 2 * extent + 3 if v.walk is Walk.STEP else extent + 1 - 2 * min(rows, 1)
+            steps = 2 * extent + 3 if extent > 1 else STEPS
+            more = steps if v.walk is Walk.STEP else extent + 1 - 2 * min(rows, 1)
             rows += v.walk is Walk.TILE
             ragged[axis.name] = max(1, more)
             free.add(axis.name)
@@ -267,7 +271,11 @@ def _wanted(
     given = {a.name for t in kernel.tensors if t.name in arrays for a in t.axes if a.per == 1}
     outputs = [t for t in kernel.tensors if t.access is Access.OUT]
     added = {op.tensor for op in walk(kernel.ops) if isinstance(op, Store) and op.add}
-    steps = [v for v in kernel.vars if v.walk is Walk.STEP]
+    over = {op.over for op in walk(kernel.ops) if isinstance(op, Reduce | Scan)}
+    # What is summed up over a tile may depend on where tiles end.
+    steps = [
+        v for v in kernel.vars if v.walk is Walk.STEP or (v.walk is Walk.TILE and v.name in over)
+    ]
     try:
         with np.errstate(all="ignore"):
             wanted = reference(

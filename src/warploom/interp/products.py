@@ -9,32 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 import numpy as np
 
 from warploom.dataclass import dataclass
 from warploom.interp.arithmetic import Array, round_to, wrapped
+from warploom.interp.shared_memory import EPOCH, SEVERAL, SharedMemory
 from warploom.ir import threads as ir
 from warploom.ir.types import DType
-
-if TYPE_CHECKING:
-    from warploom.interp.threads import SharedMemory
 
 GROUP, ROWS = 128, 64  # threads of a warpgroup, rows of a product
 SLAB = 128  # bytes of a row of a tile that lie together
 STEP_BYTES = 32  # of K
 PATTERN_ROWS = 8  # after which the swizzle is the same again
-SEVERAL = -2
 Finding = tuple[str, str, str]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Work:
     """A product that is under way: what it reads of a CTA's shared memory, and what it writes."""
 
     slot: int
-    cells: tuple[Array, ...]
+    epoch: int  # when it was issued
+    operands: tuple[tuple[str, Array], ...]  # tiles, and cells of each
     into: str
 
 
@@ -55,12 +53,14 @@ class Products:
         self.ready: set[str] = set()  # accumulators behind a fence
         self.busy: dict[str, int] = {}  # accumulators of products under way
         self.queues: dict[tuple[int, int], _Queue] = {}
-        self.places: dict[tuple[object, ...], Array] = {}
+        self.under_way: list[_Work] = []
+        # Cells of tiles that may be read, after so many stores and in which epoch.
+        self.regions: dict[tuple[int, str], tuple[tuple[int, int], Array]] = {}
+        self.stores = 0  # to shared memory, so far
         shape = len(shared.epoch), threads
         self.fences = np.zeros(shape, np.int32)  # of each thread
         self.known = np.zeros(shape, np.int32)  # of them, those before the last barrier
         self.before = np.zeros(0, np.int32)  # fences of who wrote a cell, when it did
-        self.reading = np.zeros(0, np.int16)  # products under way that read a cell
         lane = np.arange(GROUP) % 32
         e = np.arange(128).reshape(-1, 1)
         self.row = np.arange(GROUP) // 32 * 16 + lane // 4 + e // 2 % 2 * 8
@@ -71,13 +71,6 @@ class Products:
         self.tiles[tile.name] = tile
         if not self.before.size:
             self.before = np.zeros(self.shared.wrote.shape, np.int32)
-            self.reading = np.zeros(self.shared.wrote.shape, np.int16)
-
-    def bytes_of(self, tile: ir.OperandTile, row: Array, column: Array) -> Array:
-        """Where elements of a tile begin."""
-        byte = column * (tile.dtype.bits // 8)
-        own = row * SLAB + (byte % SLAB ^ row % PATTERN_ROWS * 16)
-        return np.asarray(tile.offset + byte // SLAB * tile.rows * SLAB + own)
 
     # Threads.
 
@@ -93,12 +86,15 @@ class Products:
         """An element was written; whether a product may read it still."""
         if not self.tiles:
             return False
+        self.stores += 1
         first = at // self.shared.unit
-        wrong = False
         for n in range(size // self.shared.unit):
             self.before[slots, first + n] = self.fences[slots, me]
-            wrong |= bool((self.reading[slots, first + n] > 0).any())
-        return wrong
+        return any(
+            np.isin(first[slots == work.slot], cells).any()
+            for work in self.under_way
+            for _, cells in work.operands
+        )
 
     def settle(self, names: Iterable[str]) -> None:
         """Accumulators that products may take from here on."""
@@ -142,13 +138,13 @@ class Products:
                 if wrong is not None:
                     return wrong
                 assert cells is not None
-                operands.append(cells)
-            work = _Work(int(slot), tuple(operands), s.into)
-            for cells in operands:
-                self.reading[slot, cells] += 1
+                operands.append((x.tile, cells))
+            epoch = int(self.shared.epoch[slot])
+            work = _Work(int(slot), epoch, tuple(operands), s.into)
+            self.under_way.append(work)
             self.busy[s.into] = self.busy.get(s.into, 0) + 1
             self.queues.setdefault((int(slot), int(group)), _Queue()).open.append(work)
-            a, b = (self.shared.values[slot][cells] for cells in operands)
+            a, b = (self.shared.values[slot][cells] for _, cells in operands)
             made = (a @ b.T)[self.row[: s.columns // 2], self.column[: s.columns // 2]]
             lanes = int(slot) * self.threads + int(group) * GROUP
             part = array[index : index + s.columns // 2, lanes : lanes + GROUP]
@@ -162,55 +158,66 @@ class Products:
         """The cells of an operand, rows of M or N by columns of K; None where it is no part of its
         tile.
         """
-        key = (x, many, first, step)
-        if key in self.places:
-            return self.places[key]
         tile = self.tiles[x.tile]
-        depth = STEP_BYTES // (tile.dtype.bits // 8)
-        rows, columns = (depth, many) if x.turned else (many, depth)
-        top, left = (step * depth, first) if x.turned else (first, step * depth)
-        unit = SLAB // (tile.dtype.bits // 8) if x.turned else PATTERN_ROWS
-        inside = 0 <= top <= tile.rows - rows and 0 <= left <= tile.columns - columns
-        if first % unit or not inside:
-            return None
-        own = np.arange(many).reshape(-1, 1) + first, np.arange(depth) + step * depth
-        row, column = own[::-1] if x.turned else own
-        self.places[key] = self.bytes_of(tile, row, column) // self.shared.unit
-        return self.places[key]
+        shape = tile.rows, tile.columns, tile.dtype.bits // 8, tile.offset
+        return _cells(shape, self.shared.unit, many, first, step, turned=x.turned)
 
     def taken(self, slot: int, x: ir.Operand, cells: Array) -> Finding | None:
         """What is wrong with reading an operand now."""
-        shared, epoch = self.shared, self.shared.epoch[slot]
-        many = self.tiles[x.tile].dtype.bits // 8 // shared.unit
-        if not shared.whole(np.asarray(slot), cells, many * shared.unit):
+        now = (self.stores, int(self.shared.epoch[slot]))
+        region = self.regions.get((int(slot), x.tile))
+        if region is None or region[0] != now:
+            region = now, self.readable(slot, x.tile)
+            self.regions[int(slot), x.tile] = region
+        wrong = None
+        if not region[1][cells - self.tiles[x.tile].offset // self.shared.unit].all():
+            wrong = self.unreadable(slot, x.tile, cells)
+        self.seen(slot, x.tile, cells)
+        return wrong
+
+    def readable(self, slot: int, name: str) -> Array:
+        """Which cells of a tile begin an element that products may read now."""
+        shared, tile = self.shared, self.tiles[name]
+        size = tile.dtype.bits // 8
+        first = tile.offset // shared.unit
+        part = slice(first, first + tile.rows * tile.columns * size // shared.unit)
+        wrote, cells = shared.wrote[slot, part], shared.cells[slot, part]
+        known = self.known[slot, wrote % EPOCH % self.threads] > self.before[slot, part]
+        since = shared.epoch[slot] * EPOCH
+        found = (wrote >= 0) & (wrote < since) & known & (cells == size // shared.unit)
+        for n in range(1, size // shared.unit):
+            found[:-n] &= (cells == 0)[n:]
+        return np.asarray(found)
+
+    def unreadable(self, slot: int, name: str, cells: Array) -> Finding:
+        """Why products may not read all of these cells."""
+        shared, size = self.shared, self.tiles[name].dtype.bits // 8
+        wrote = shared.wrote[slot, cells]
+        if not shared.whole(slot * shared.width + cells, size):
             return (
-                f"an element of {x.tile} that nobody wrote",
+                f"an element of {name} that nobody wrote",
                 "shared memory holds anything at first",
                 "the stores to the tile before the product in the module",
             )
-        if (shared.wrote[slot, cells] == epoch).any():
+        if (wrote >= shared.epoch[slot] * EPOCH).any():
             return (
-                f"an element of {x.tile} is written by a thread and read by a product without a"
+                f"an element of {name} is written by a thread and read by a product without a"
                 " barrier between them",
                 "either may come first",
                 "a barrier between the two in the module",
             )
-        known = self.known[slot, shared.writer[slot, cells]]
-        if (known <= self.before[slot, cells]).any():
-            return (
-                f"an element of {x.tile} is stored without a proxy fence, and read by a product",
-                "products read shared memory past what threads see",
-                "a proxy fence between the stores and the barrier in the module",
-            )
-        self.seen(slot, (cells,), many)
-        return None
+        return (
+            f"an element of {name} is stored without a proxy fence, and read by a product",
+            "products read shared memory past what threads see",
+            "a proxy fence between the stores and the barrier in the module",
+        )
 
-    def seen(self, slot: int, operands: Iterable[Array], many: int = 1) -> None:
-        """Products read these cells between the last barrier and the next."""
-        for cells in operands:
-            for n in range(many):
-                self.shared.read[slot, cells + n] = self.shared.epoch[slot]
-                self.shared.reader[slot, cells + n] = SEVERAL
+    def seen(self, slot: int, name: str, cells: Array) -> None:
+        """Products read these elements between the last barrier and the next."""
+        shared = self.shared
+        shared.loaded = True
+        for n in range(self.tiles[name].dtype.bits // 8 // shared.unit):
+            shared.read[slot, cells + n if n else cells] = shared.epoch[slot] * EPOCH + SEVERAL
 
     def commit(self, there: Array) -> None:
         """What each warpgroup issued is one group."""
@@ -225,10 +232,38 @@ class Products:
             queue = self.queues.setdefault((int(slot), int(group)), _Queue())
             while len(queue.groups) > pending:
                 for work in queue.groups.pop(0):
-                    for cells in work.cells:
-                        self.reading[work.slot, cells] -= 1
-                    self.seen(work.slot, work.cells)
+                    if work.epoch != self.shared.epoch[slot]:
+                        for name, cells in work.operands:
+                            self.seen(work.slot, name, cells)
                     self.busy[work.into] -= 1
+                    self.under_way.remove(work)
+
+
+def bytes_of(shape: tuple[int, ...], row: Array, column: Array) -> Array:
+    """Where elements of a tile begin; ``shape``: its rows, columns, bytes of an element, and where
+    it begins itself.
+    """
+    rows, _, size, offset = shape
+    byte = column * size
+    own = row * SLAB + (byte % SLAB ^ row % PATTERN_ROWS * 16)
+    return np.asarray(offset + byte // SLAB * rows * SLAB + own)
+
+
+@lru_cache(maxsize=1 << 12)
+def _cells(
+    shape: tuple[int, int, int, int], unit: int, many: int, first: int, step: int, *, turned: bool
+) -> Array | None:
+    tile_rows, tile_columns, size, _ = shape
+    depth = STEP_BYTES // size
+    rows, columns = (depth, many) if turned else (many, depth)
+    top, left = (step * depth, first) if turned else (first, step * depth)
+    whole = SLAB // size if turned else PATTERN_ROWS
+    inside = 0 <= top <= tile_rows - rows and 0 <= left <= tile_columns - columns
+    if first % whole or not inside:
+        return None
+    own = np.arange(many).reshape(-1, 1) + first, np.arange(depth) + step * depth
+    row, column = own[::-1] if turned else own
+    return bytes_of(shape, row, column) // unit
 
 
 def _outside(x: ir.Operand, first: int, step: int) -> Finding:

@@ -29,6 +29,7 @@ from warploom.ir.types import Walk
 HOW = "on random elements, unrounded; every access, barrier and store of the threads checked"
 MOST_STATEMENTS = 60_000
 MOST_TWICE = 6_000  # of the first size class of a compilation; after more there is no second
+IN_TURN = 2  # tiles that a CTA takes one after the other
 FIRST = 2  # size classes in which rows begin anywhere, and at whole vectors
 MANY_SMS = 1 << 40
 MORE = 6  # elements; no whole vector
@@ -75,7 +76,7 @@ def verify_threads(
                     scalars,
                     sizes=lengths,
                     timing=timing,
-                    sms=1 + 2 * (number > 0),  # one CTA takes one tile after the other
+                    sms=max(1 + 2 * (number > 0), -(-tiles_of(module, lengths) // IN_TURN)),
                     most=MOST_STATEMENTS,
                     observe=observe,
                     rows=number % 2 == 1,  # of every other class they begin at whole vectors
@@ -123,14 +124,18 @@ def _longer(module: KernelModule, ragged: Mapping[str, int]) -> dict[str, int]:
     return {a: n + MORE * (a in walked - pers) for a, n in ragged.items()}
 
 
+def tiles_of(module: KernelModule, sizes: Mapping[str, int]) -> int:
+    """How many tiles there are, or may be."""
+    values = {Sym(SymKind.SIZE, n): v for n, v in sizes.items()}
+    return evaluate(module.launch.grid, {**values, SMS: MANY_SMS})
+
+
 def _listed(module: KernelModule, sizes: dict[str, int]) -> dict[str, int]:
     """An order of tiles names each of them."""
     order = module.kernel.grid.order
     if not order:
         return sizes
-    values = {Sym(SymKind.SIZE, n): v for n, v in sizes.items()}
-    tiles = evaluate(module.launch.grid, {**values, SMS: MANY_SMS})
-    return sizes | {module.kernel.tensor(order).axes[0].name: tiles}
+    return sizes | {module.kernel.tensor(order).axes[0].name: tiles_of(module, sizes)}
 
 
 def stored_once(kernel: Kernel) -> dict[str, bool]:

@@ -26,7 +26,8 @@ import numpy as np
 from warploom.dataclass import dataclass
 from warploom.errors import InterpreterError
 from warploom.interp.arithmetic import OUTSIDE, Array, floating, pointwise, round_to, wrapped
-from warploom.interp.products import Products
+from warploom.interp.products import Products, bytes_of
+from warploom.interp.shared_memory import SharedMemory
 from warploom.interp.timing import TooLongError
 from warploom.interp.turns import Turns
 from warploom.interp.vector import FOLDS
@@ -67,6 +68,12 @@ class Stores:
     count: Array
     thread: Array  # the last thread that did, counted over the launch
     shared: Array  # whether several threads did
+    touched: Array = field(init=False)  # the only thread that stored or joined it, or several
+    read: Array = field(init=False)  # the only thread that read it, or several
+
+    def __post_init__(self) -> None:
+        self.touched = np.full_like(self.thread, NOBODY)
+        self.read = np.full_like(self.thread, NOBODY)
 
 
 def run_threads(
@@ -144,76 +151,6 @@ class _View:
     dtype: DType
 
 
-@dataclass
-class SharedMemory:
-    """Shared memory by cells of ``unit`` bytes, as large as the smallest element: what begins in
-    each, and who touched it since the last barrier.
-    """
-
-    ctas: int
-    bytes: int
-    unit: int
-    values: Array = field(init=False)
-    cells: Array = field(init=False)  # of the element that begins there; 0: it began before
-    wrote: Array = field(init=False)  # in which epoch it was written last, and by whom
-    writer: Array = field(init=False)
-    read: Array = field(init=False)
-    reader: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        shape = (self.ctas, -(-self.bytes // self.unit))
-        self.values = np.full(shape, np.nan, np.float64)
-        self.wrote, self.read = np.full(shape, -1, np.int32), np.full(shape, -1, np.int32)
-        self.writer = np.full(shape, NOBODY, np.int32)
-        self.reader = np.full(shape, NOBODY, np.int32)
-        self.cells = np.zeros(shape, np.int8)
-        self.epoch = np.zeros(self.ctas, np.int32)
-
-    def put(self, slots: Array, at: Array, value: Any, me: Array, size: int) -> str:  # noqa: ANN401
-        """Elements of so many bytes take values; what is wrong with it."""
-        epoch, first, wrong = self.epoch[slots], at // self.unit, ""
-        for n in range(size // self.unit):
-            cell = slots, first + n
-            again = (self.wrote[cell] == epoch) & (self.writer[cell] != me)
-            seen = (self.read[cell] == epoch) & (self.reader[cell] != me)
-            self.wrote[cell], self.writer[cell] = epoch, me
-            if (again | (self.writer[cell] != me)).any():
-                wrong = "written twice"
-            elif seen.any():
-                wrong = wrong or "read and written"
-            self.cells[cell] = 0
-        self.cells[slots, first] = size // self.unit
-        self.values[slots, first] = value
-        return wrong
-
-    def whole(self, slots: Array, first: Array, size: int) -> bool:
-        """Whether all these cells hold the begin of an element of that size, whole."""
-        many = size // self.unit
-        there = (self.wrote[slots, first] >= 0) & (self.cells[slots, first] == many)
-        for n in range(1, many):
-            there &= self.cells[slots, first + n] == 0
-        return bool(there.all())
-
-    def get(self, slots: Array, at: Array, me: Array, size: int) -> tuple[Array, str]:
-        """Elements, and what is wrong with reading them."""
-        epoch, first = self.epoch[slots], at // self.unit
-        if not self.whole(slots, first, size):
-            return self.values[slots, first], "nobody"
-        wrong = ""
-        for n in range(size // self.unit):
-            cell = slots, first + n
-            if ((self.wrote[cell] == epoch) & (self.writer[cell] != me)).any():
-                wrong = "written and read"
-            before, new = self.reader[cell], self.read[cell] != epoch
-            self.reader[cell] = np.where(new | (before == me), me, SEVERAL)
-            self.read[cell] = epoch
-            last = self.reader[cell]
-            mixed = (last != me) & (last != SEVERAL)
-            if mixed.any():
-                self.reader[slots[mixed], first[mixed] + n] = SEVERAL
-        return self.values[slots, first], wrong
-
-
 class _Threads:
     """The threads of some CTAs."""
 
@@ -242,6 +179,9 @@ class _Threads:
         self.every = np.arange(self.lanes)
         self.shape: tuple[int, ...] = (self.lanes,)  # turns that run together, and threads
         self.turns = Turns(module.threads)
+        self.numbers_known: dict[object, Any] = {}  # of terms of threads and counters
+        self.bounds: dict[int, tuple[Array, int, int]] = {}  # of these
+        self.everybody: dict[tuple[int, ...], Array] = {}  # masks in which all threads are
         self.grid = grid
         self.registers: dict[str, Any] = {}
         self.kinds: dict[str, DType] = {}
@@ -266,7 +206,7 @@ class _Threads:
         before = None
         for statement in body:
             if mask is not before:
-                if not mask.any():
+                if self.everybody.get(mask.shape) is not mask and not mask.any():
                     return mask
                 before = mask
             self.budget.spend()
@@ -275,6 +215,8 @@ class _Threads:
 
     def full(self, mask: Array) -> bool:
         """Whether all threads are there; asked again and again of the same ones."""
+        if self.everybody.get(mask.shape) is mask:
+            return True
         if mask is not self.asked:
             self.asked, self.answer = mask, bool(mask.all())
         return self.answer
@@ -370,6 +312,7 @@ class _Threads:
         if s.first is not None:
             self.kinds[s.counter] = DType.U32 if s.unsigned else DType.I32
             self.registers[s.counter] = self.term(s.first, mask)
+        self.turns.count(s.counter, self.registers[s.counter])
         done, active = np.zeros_like(mask), mask
         while True:
             self.budget.spend()
@@ -402,6 +345,7 @@ class _Threads:
             whole = active is mask or not (mask & ~active).any()
             before = self.registers[s.counter]
             self.registers[s.counter] = later if whole else np.where(active, later, before)
+            self.turns.count(s.counter, self.registers[s.counter])
         self.loops.pop()
         return done | jumps.left
 
@@ -422,15 +366,18 @@ class _Threads:
         outer = self.shape
         numbers = np.arange(count).reshape(count, *([1] * len(outer))) * step
         counter = np.asarray(first) + numbers
-        inside = np.broadcast_to(mask, (count, *outer))
-        if _one(first) and _one(end):
-            inside = np.ascontiguousarray(inside)
+        shape = (count, *outer)
+        if not (_one(first) and _one(end)):
+            inside = np.broadcast_to(mask, shape) & (counter < end)
+        elif not self.full(mask):
+            inside = np.ascontiguousarray(np.broadcast_to(mask, shape))
         else:
-            inside = inside & (counter < end)
+            inside = self.everybody.setdefault(shape, np.ones(shape, bool))
         self.kinds[s.counter] = DType.U32 if s.unsigned else DType.I32
         self.registers[s.counter] = counter
-        self.shape = (count, *outer)
-        self.turns.enter(s.counter, counter)
+        self.shape = shape
+        turns = (int(first), int(step), count) if _one(first) else None
+        self.turns.enter(s.counter, counter, turns, len(outer))
         self.run(s.body, inside)
         self.turns.leave(s.counter)
         self.shape = outer
@@ -472,7 +419,7 @@ class _Threads:
                 np.copyto(array[int(index)], value, where=mask, casting="unsafe")
             return
         same = self.same_turns(index, array)
-        if same is not None and (full or _inside(index, array)):
+        if same is not None and (full or self.is_inside(index, array) or _inside(index, array)):
             old = None if full else array[same]
             new = value if full else np.where(mask, value, old)
             array[same] = np.broadcast_to(new, self.shape).astype(array.dtype, copy=False)
@@ -497,7 +444,16 @@ class _Threads:
             return None
         return np.asarray(index).reshape(shape[: len(shape) - own])
 
+    def is_inside(self, index: Any, array: Array) -> bool:  # noqa: ANN401 (numbers or arrays)
+        """Whether an index is known to be one of an array, whatever threads are there."""
+        if isinstance(index, int):
+            return 0 <= index < len(array)
+        known = self.bounds.get(id(index))
+        return known is not None and known[0] is index and 0 <= known[1] <= known[2] < len(array)
+
     def check_register(self, name: str, index: Any, array: Array, mask: Array) -> None:  # noqa: ANN401
+        if self.is_inside(index, array):
+            return
         outside = (index < 0) | (index >= len(array))
         if outside if _one(outside) else (outside & mask).any():
             raise self.fail(
@@ -519,7 +475,7 @@ class _Threads:
                 "all threads of a block meet at a barrier; the others would wait for ever",
                 "the condition around the barrier in the module",
             )
-        self.shared.epoch[whole] += 1
+        self.shared.met(np.asarray(whole))
         self.products.met(np.asarray(whole))
 
     def places(self, view: str, index: Any, mask: Array) -> tuple[Array, Array, Array]:  # noqa: ANN401
@@ -603,7 +559,8 @@ class _Threads:
                 "the tile has no such element",
                 "the coordinates in the module",
             )
-        return where, self.products.bytes_of(tile, rows, columns)
+        shape = tile.rows, tile.columns, tile.dtype.bits // 8, tile.offset
+        return where, bytes_of(shape, rows, columns)
 
     def put_tile(self, name: str, row: Any, column: Any, value: Any, mask: Array) -> None:  # noqa: ANN401
         where, at = self.tile_places(name, row, column, mask)
@@ -697,6 +654,10 @@ class _Threads:
     def load(self, tensor: str, at: Sequence[Any], mask: Array) -> Array:
         where, places = self.elements(tensor, at, mask)
         memory = self.memory[tensor]
+        if tensor in self.stores and len(where):
+            made, me = self.stores[tensor], self.numbers[where % self.lanes]
+            self.noted(made.read, places, me)
+            self.unordered(tensor, made.touched, places, me)
         if len(where) == mask.size:
             return np.asarray(memory[places]).reshape(self.shape)
         found = np.zeros(mask.size, memory.dtype)
@@ -715,7 +676,29 @@ class _Threads:
         other = (made.thread[places] != NOBODY) & (made.thread[places] != me)
         made.thread[places] = me
         other |= made.thread[places] != me
+        self.noted(made.touched, places, me)
+        self.unordered(tensor, made.read, places, me)
         made.shared[tuple(p[other] for p in places)] = True
+
+    def noted(self, who: Array, places: tuple[Array, ...], me: Array) -> None:
+        """These threads touch elements of an output."""
+        before = who[places]
+        who[places] = np.where((before == NOBODY) | (before == me), me, SEVERAL)
+        last = who[places]
+        mixed = (last != me) & (last != SEVERAL)
+        if mixed.any():
+            who[tuple(p[mixed] for p in places)] = SEVERAL
+
+    def unordered(self, tensor: str, who: Array, places: tuple[Array, ...], me: Array) -> None:
+        """Nothing orders what two threads do with an element of an output."""
+        other = (who[places] != NOBODY) & (who[places] != me)
+        if other.any():
+            at = tuple(int(p[other][0]) for p in places)
+            raise self.fail(
+                f"element {at} of '{tensor}' is stored by one thread and read by another",
+                "either may come first: nothing orders threads of a launch in global memory",
+                "an input of another kernel, or the value that is stored",
+            )
 
     def vector(self, tensor: str, at: Sequence[Any], width: int, mask: Array) -> None:
         """A vector lies at a multiple of its bytes."""
@@ -824,6 +807,10 @@ class _Threads:
         where, places = self.elements(s.tensor, [self.term(x, mask) for x in s.at], mask)
         memory, dtype = self.memory[s.tensor], self.types[s.tensor]
         own = self.picked(value, where)
+        if len(where):
+            me = self.numbers[where % self.lanes]
+            self.noted(self.stores[s.tensor].touched, places, me)
+            self.unordered(s.tensor, self.stores[s.tensor].read, places, me)
         if dtype in (DType.F32, DType.I32):
             FOLDS[s.fn].at(memory, places, own.astype(memory.dtype))
             if dtype is DType.I32:
@@ -843,7 +830,8 @@ class _Threads:
             return array[int(index)].copy()
         same = self.same_turns(index, array)
         if same is not None:
-            return array[np.clip(same, 0, len(array) - 1)]
+            inside = self.is_inside(index, array)
+            return array[same if inside else np.clip(same, 0, len(array) - 1)]
         places = np.clip(np.broadcast_to(index, mask.shape), 0, len(array) - 1)
         grid = np.ogrid[tuple(slice(n) for n in array.shape[1:])]
         return array[(places, *grid)]
@@ -875,10 +863,19 @@ class _Threads:
     def term(self, t: Term, mask: Array) -> Any:  # noqa: ANN401, C901, PLR0911, PLR0912
         """A number for every thread, or one for all; of threads outside of the mask anything."""
         match t:
+            case ir.Reg(index=None):
+                return self.registers[t.name]
+            case ir.Reg():
+                assert t.index is not None
+                return self.register(t.name, self.term(t.index, mask), mask)
+            case ir.Arith():
+                return self.arith(t, mask)
             case ir.Number():
                 return float(t.value) if t.dtype.is_float else (
                     bool(t.value) if t.dtype is DType.BOOL else int(t.value)
                 )  # fmt: skip
+            case ir.Place():
+                return {ir.Here.THREAD: self.tid, ir.Here.CTA: self.cta}.get(t.of, self.grid)
             case ir.Length():
                 return self.lengths[t.axis]
             case ir.Given():
@@ -886,15 +883,6 @@ class _Threads:
                 return float(round_to(np.asarray(value), t.dtype)) if t.dtype.is_float else int(
                     value
                 )  # fmt: skip
-            case ir.Place():
-                return {ir.Here.THREAD: self.tid, ir.Here.CTA: self.cta}.get(t.of, self.grid)
-            case ir.Reg() if t.index is None:
-                return self.registers[t.name]
-            case ir.Reg():
-                assert t.index is not None
-                return self.register(t.name, self.term(t.index, mask), mask)
-            case ir.Arith():
-                return self.arith(t, mask)
             case ir.Not():
                 return np.logical_not(self.term(t.arg, mask))
             case ir.Within():
@@ -944,7 +932,18 @@ class _Threads:
             case _:
                 raise AssertionError(t)
 
-    def arith(self, t: ir.Arith, mask: Array) -> Any:  # noqa: ANN401, C901, PLR0911
+    def arith(self, t: ir.Arith, mask: Array) -> Any:  # noqa: ANN401
+        """Integer arithmetic; of threads and counters alone, what was computed before."""
+        key = self.turns.key_of(t)
+        if key is None:
+            return self.computed(t, mask)
+        if key not in self.numbers_known:
+            made = self.numbers_known[key] = self.computed(t, mask)
+            if np.ndim(made) and made.size:
+                self.bounds[id(made)] = made, int(made.min()), int(made.max())
+        return self.numbers_known[key]
+
+    def computed(self, t: ir.Arith, mask: Array) -> Any:  # noqa: ANN401, C901, PLR0911
         a = self.term(t.a, mask)
         if t.op in (Op.AND, Op.OR):
             if _one(a):

@@ -50,14 +50,69 @@ class Turns:
         self.forms: dict[int, _Form | None] = {}
         self.together: dict[str, Array] = {}  # counters of loops whose turns are executed at once
         self.distinct: dict[tuple[object, ...], bool] = {}
+        self.loops_in: dict[tuple[int, int], tuple[dict[str, ir.For], list[str]]] = {}
+        assigned = ir.assigned(program.body)
+        self.fixed = {  # registers that are given one number, of the thread
+            s.name
+            for s in program.body
+            if isinstance(s, ir.Declare) and not s.count and id(s) not in assigned
+        }
+        inner = (ir.statements(s.body) for s in program.body if isinstance(s, ir.For))
+        again = {x.name for body in inner for x in body if isinstance(x, ir.Declare)}
+        self.fixed -= again
+        loops = [s for s in ir.statements(program.body) if isinstance(s, ir.For)]
+        self.counters = {s.counter for s in loops} - {s.counter for s in loops if s.first is None}
+        self.counters -= again | self.fixed
+        self.states: dict[str, object] = {}  # where counters stand
+        self.names: dict[int, tuple[str, ...] | None] = {}
 
-    def enter(self, counter: str, values: Array) -> None:
-        """From here on these turns are executed at once."""
-        self.together[counter] = np.unique(values)
+    def enter(
+        self, counter: str, values: Array, turns: tuple[int, int, int] | None, rank: int
+    ) -> None:
+        """From here on these turns are executed at once: ``turns`` of a first number, a step and
+        how many, if all threads count alike.
+        """
+        self.together[counter] = values.reshape(len(values), -1)[:, 0] if turns else values
+        self.states[counter] = None if turns is None else (*turns, rank)
 
     def leave(self, counter: str) -> None:
         """All turns are done."""
         del self.together[counter]
+        self.states[counter] = None
+
+    def count(self, counter: str, value: Any) -> None:  # noqa: ANN401 (numbers or arrays)
+        """A loop is at a turn."""
+        self.states[counter] = None if np.ndim(value) else int(value)
+
+    def key_of(self, t: ir.Arith) -> object | None:
+        """What the number of a term hangs on, if that is the thread and counters alone."""
+        if id(t) not in self.names:
+            self.names[id(t)] = self.counters_of(t)
+        names = self.names[id(t)]
+        if names is None:
+            return None
+        states = [self.states.get(n) for n in names]
+        return None if None in states else (id(t), *states)
+
+    def counters_of(self, t: ir.Arith) -> tuple[str, ...] | None:
+        """The counters that a term names; None where it names something else."""
+        found: dict[str, None] = {}
+        for n in ir.nodes(t):
+            match n:
+                case ir.Number() | ir.Place(of=ir.Here.THREAD):
+                    pass
+                case ir.Reg(index=None) if n.name in self.fixed:
+                    pass
+                case ir.Reg(index=None) if n.name in self.counters:
+                    found[n.name] = None
+                case ir.Arith() if n.op in _NUMBERS:
+                    if n.op in (Op.DIV, Op.MOD) and not (
+                        isinstance(n.b, ir.Number) and n.b.value > 0
+                    ):
+                        return None
+                case _:
+                    return None
+        return tuple(found)
 
     def apart(self, s: ir.For, registers: Mapping[str, Any]) -> bool:
         """Whether the turns of a loop have nothing to do with one another."""
@@ -123,23 +178,27 @@ class Turns:
         """Whether no two turns have a register of an array in common."""
         ranges: dict[str, Array] = {}
         fixed: dict[str, int] = {}
-        loops = {x.counter: x for x in ir.statements(s.body) if isinstance(x, ir.For)}
-        loops[s.counter] = s
-        for name in sorted({n.name for n in ir.nodes(index) if isinstance(n, ir.Reg)}):
+        if (id(s), id(index)) not in self.loops_in:
+            loops = {x.counter: x for x in ir.statements(s.body) if isinstance(x, ir.For)}
+            loops[s.counter] = s
+            found = {n.name for n in ir.nodes(index) if isinstance(n, ir.Reg)}
+            self.loops_in[id(s), id(index)] = loops, sorted(found)
+        loops, names = self.loops_in[id(s), id(index)]
+        for name in names:
             if name in loops:
                 counted = _range(loops[name])
                 if counted is None:
                     return False
                 ranges[name] = counted
             elif name in self.together:
-                ranges[name] = self.together[name]
+                ranges[name] = np.unique(self.together[name])
             else:
                 value = registers.get(name)
                 if value is None or np.ndim(value) or not isinstance(value, int | np.integer):
                     return False
                 fixed[name] = int(value)
         known = tuple((n, len(self.together[n])) for n in ranges if n in self.together)
-        key = (id(s), index, width, tuple(fixed.items()), known)
+        key = (id(s), id(index), width, tuple(fixed.items()), known)
         if key not in self.distinct:
             self.distinct[key] = _distinct(s, index, width, ranges, fixed, set(self.together))
         return self.distinct[key]

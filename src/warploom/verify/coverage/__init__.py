@@ -37,6 +37,7 @@ from warploom.ir.tile_schedule import let
 from warploom.verify.coverage.effects import verify_effects
 from warploom.verify.coverage.enumerate import Layouts, find_wrong, size_classes
 from warploom.verify.coverage.induction import trips_cover
+from warploom.verify.coverage.reads import verify_reads
 from warploom.verify.coverage.report import Claim, CoverageReport, Finding, How
 from warploom.verify.coverage.schedules import kind_of, visits_every_tile
 from warploom.verify.coverage.stores import verify_loads, verify_positions, verify_stores
@@ -63,7 +64,7 @@ def verify_coverage(module: KernelModule) -> CoverageReport:
     findings: list[Finding] = []
     product = is_product(module)
     every = (_schedules, _agreement, verify_positions, verify_trips, verify_stores, verify_loads)
-    for check in (*every, verify_effects, _bytes, *((_steps,) if product else ())):
+    for check in (*every, verify_reads, verify_effects, _bytes, *((_steps,) if product else ())):
         for made in _followed(check, module):
             (claims if isinstance(made, Claim) else findings).append(made)  # type: ignore[arg-type]
     if not product:

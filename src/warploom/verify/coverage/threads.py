@@ -32,7 +32,9 @@ from warploom.ir.module import KernelModule, TensorArg
 from warploom.ir.thread_checks import check_threads
 from warploom.ir.threads import Statement, Term, ThreadProgram
 from warploom.ir.types import Axis, DType, Walk
+from warploom.verify.coverage.reads import kernel_reads
 from warploom.verify.coverage.report import Claim, CoverageReport, How
+from warploom.verify.coverage.shared_memory import verify_shared
 
 EXECUTED = "not decided here; verify_dataflow executes it and checks it for its size classes"
 MOST_PLACES = 1 << 22
@@ -41,12 +43,16 @@ Array = npt.NDArray[np.int64]
 
 
 def verify_thread_coverage(module: KernelModule) -> CoverageReport:
-    """The verdict on a thread program: claims alone; what is wrong is found by execution."""
+    """The verdict on a thread program: claims, and outputs that its kernel loads; what else is
+    wrong is found by execution.
+    """
     check_threads(module)
     program = module.threads
     assert program is not None
     claims = [_barriers(module, program), *_bounds(module, program), *_stores(module, program)]
-    return CoverageReport(module=module.name, claims=tuple(claims), findings=())
+    claims += verify_shared(program, _Places(module, program).number, EXECUTED)
+    found = tuple(kernel_reads(module.kernel))
+    return CoverageReport(module=module.name, claims=tuple(claims), findings=found)
 
 
 # Barriers.

@@ -20,6 +20,7 @@ from warploom.ir.operations import StepLoop
 from warploom.ir.tile_schedule import let, tile_index
 from warploom.verify.coverage.enumerate import NOWHERE, Tile, WrongError, tiles_of, walk
 from warploom.verify.coverage.induction import covers_axis
+from warploom.verify.coverage.reads import verify_reads
 from warploom.verify.coverage.report import Claim, CoverageReport, Finding, How
 from warploom.verify.coverage.schedules import kind_of, visits_every_tile
 from warploom.verify.coverage.values import value_of
@@ -33,7 +34,8 @@ def verify_waves(module: KernelModule) -> CoverageReport:
     """The verdict on a module of the counter dialect."""
     claims: list[Claim] = []
     findings: list[Finding] = []
-    for made in (*_schedule(module), *_positions(module), *_counts(module)):
+    every = (_schedule, _positions, _counts, verify_reads)
+    for made in (x for check in every for x in check(module)):
         (claims if isinstance(made, Claim) else findings).append(made)  # type: ignore[arg-type]
     classes = list(_classes(module))
     for sizes in classes if not findings else ():
