@@ -67,10 +67,11 @@ AXIOMS: tuple[Axiom, ...] = (
     ),
     Axiom(
         name="read_done",
-        statement="A load or an awaited wgmma that precedes an arrival in program order has read "
-        "its bytes when the arrival is seen, also where the arrival is relaxed or of a narrower "
-        "scope than its observer.",
-        source="Remote arrivals on empty barriers without .release.cluster in vendors' kernels.",
+        statement="A load or an awaited wgmma that precedes an arrival, or a store to a flag, in "
+        "program order has read its bytes when that is seen, also where it is relaxed or of a "
+        "narrower scope than its observer.",
+        source="Remote arrivals on empty barriers without .release.cluster in vendors' kernels; "
+        "credits that are given back by a volatile store.",
         doubt="The memory model gives a relaxed operation no order. It is used for slots that were "
         "only read; writes need a release of sufficient scope.",
     ),

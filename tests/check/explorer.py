@@ -405,7 +405,9 @@ class Explorer(Whole):
         return run
 
     def _land(self, g, instr, pc, lane, thread, shared, ranks, raw, bar, source, placed, held=None,
-              *, proxy="async", atomic=False):  # fmt: skip
+              *, proxy="async", atomic=False, combine=None):  # fmt: skip
+        if combine is not None:
+            raise UnsupportedCodeError("a bulk reduction", where="explorer")
         cluster = g.warp.cta.cluster
         for rank in ranks:
             upper = bar >> RANK_SHIFT & 0xFF

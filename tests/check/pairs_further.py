@@ -374,3 +374,99 @@ pair(
  if(t==0) for(int i=0;i<IF_FIXED(2) IF_WRONG(3);++i){ bar_arrive(&b); bar_wait(&b,i&1); }
  if(t>=32) bar_wait(&b,1); y[t]=x[t]; }""",
 )
+
+pair(
+    "two_arrays_overlap",
+    """extern "C" __global__ void kernel(const float* x, float* y){ extern __shared__ float s[]; int t=threadIdx.x; float* a=s; float* b=s+IF_FIXED(64) IF_WRONG(48); a[t]=x[t]; __syncthreads(); float v=a[63-t]; b[t]=v; __syncthreads(); y[t]=b[t^1]; }""",
+    shared=512,
+)
+
+pair(
+    "legacy_warp_sync",
+    """extern "C" __global__ void kernel(const float* x, float* y){ int t=threadIdx.x; __shared__ volatile float s[64]; s[t]=x[t]; IF_FIXED(__syncwarp();) if(t%32<16){ float v=s[t+16]; IF_FIXED(__syncwarp(0xffff);) s[t]+=v; } IF_FIXED(__syncwarp();) y[t]=s[t&~31]; }""",
+)
+
+pair(
+    "multicast_other_forgets_expect",
+    """extern "C" __global__ void __cluster_dims__(2,1,1) kernel(const float* x, float* y){ int t=threadIdx.x; u32 r; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); __shared__ alignas(128) float s[64]; __shared__ u64 b; if(t==0){ bar_init(&b,1); init_fence(); } asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); if(t==0){ IF_FIXED(bar_expect(&b,256);) IF_WRONG(if(r==0) bar_expect(&b,256); else bar_arrive(&b);) } asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); if(t==0&&r==0) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], 256, [%2], 3;"::"r"(smem(s)),"l"(x),"r"(smem(&b)):"memory"); bar_wait(&b,0); y[t+64*r]=s[63-t]; asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");}""",
+    grid=2,
+    cluster=2,
+)
+
+pair(
+    "leader_exits_before_peer_arrives",
+    """extern "C" __global__ void __cluster_dims__(2,1,1) kernel(const float* x, float* y){ int t=threadIdx.x; u32 r; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); __shared__ u64 b; if(t==0){ bar_init(&b,1); init_fence(); } asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory"); if(r==1&&t==0){ u32 q; asm("mapa.shared::cluster.u32 %0, %1, 0;":"=r"(q):"r"(smem(&b))); asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];"::"r"(q):"memory"); } if(r==0) { IF_FIXED(bar_wait(&b,0);) y[t]=x[t]; } }""",
+    grid=2,
+    cluster=2,
+)
+
+pair(
+    "fence_first_iteration_only",
+    """extern "C" __global__ void kernel(const float* x, float* y){ int t=threadIdx.x; __shared__ alignas(128) float s[64]; for(int i=0;i<3;++i){ if(t==0) bulk_wait_read(); __syncthreads(); s[t]=x[t+64*i]; IF_FIXED(proxy_fence();) IF_WRONG(if(i==0) proxy_fence();) __syncthreads(); if(t==0){ asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], 256;"::"l"(y),"r"(smem(s)):"memory"); bulk_commit(); } } if(t==0) bulk_wait(); }""",
+)
+
+pair(
+    "fence_by_issuer_before_barrier",
+    """extern "C" __global__ void kernel(const float* x, float* y){ int t=threadIdx.x; __shared__ alignas(128) float s[64]; s[t]=x[t]; IF_WRONG(if(t==0) proxy_fence();) __syncthreads(); IF_FIXED(if(t==0) proxy_fence();) if(t==0){ bulk_store(y,s,256); bulk_commit(); bulk_wait_read(); } }""",
+)
+
+pair(
+    "named_count_96_of_128",
+    """extern "C" __global__ void kernel(const float* x, float* y){ int t=threadIdx.x; __shared__ float s[96]; if(t<96){ s[t]=x[t]; named_arrive(1,IF_FIXED(128) IF_WRONG(96)); } else { named_sync(1,IF_FIXED(128) IF_WRONG(96)); y[t-96]=s[t-96]; } }""",
+    block=128,
+)
+
+pair(
+    "producer_two_bars_swapped",
+    """extern "C" __global__ void kernel(const float* x, float* y){ int t=threadIdx.x; __shared__ alignas(128) float a[64],b[64]; __shared__ u64 f[2]; if(t==0){ bar_init(&f[0],1); bar_init(&f[1],1); init_fence(); } __syncthreads(); if(t==0){ bar_expect(&f[0],256); bulk_load(a,x,256,&f[0]); bar_expect(&f[1],256); bulk_load(b,x+64,256,&f[1]); } bar_wait(&f[IF_FIXED(0) IF_WRONG(1)],0); float v=a[63-t]; bar_wait(&f[IF_FIXED(1) IF_WRONG(0)],0); y[t]=v+b[63-t]; }""",
+)
+
+pair(
+    "wait_on_even_only",
+    """extern "C" __global__ void kernel(const float* x, float* y){ int t=threadIdx.x; __shared__ alignas(128) float s[2][64]; __shared__ u64 f[2]; if(t==0){ bar_init(&f[0],1); bar_init(&f[1],1); init_fence(); } __syncthreads(); for(int i=0;i<4;++i){ int k=i&1; if(t==0){ bar_expect(&f[k],256); bulk_load(s[k],x+64*i,256,&f[k]); } IF_FIXED(bar_wait(&f[k],i>>1);) IF_WRONG(if(!(i&1)) bar_wait(&f[k],i>>1);) y[t+64*i]=s[k][63-t]; __syncthreads(); } }""",
+)
+
+pair(
+    "acquire_load_but_data_read_before",
+    """extern "C" __global__ void kernel(const int* x, int* y){ int t=threadIdx.x; int* f=y+128; if(blockIdx.x==0){ y[t]=x[t]; __threadfence(); __syncthreads(); if(t==0) atomicExch(f,1); } else { int v=0; IF_WRONG(v=((volatile int*)y)[63-t];) if(t==0) while(atomicAdd(f,0)==0); __syncthreads(); __threadfence(); IF_FIXED(v=y[63-t];) y[64+t]=v; } }""",
+    grid=2,
+    xd="i32",
+    yd="i32",
+)
+
+pair(
+    "double_checked_init",
+    """extern "C" __global__ void kernel(const int* x, int* y){ int t=threadIdx.x; int* f=y+128; int* d=y+64; if(t==0){ int s=atomicCAS(f,0,1); if(s==0){ *d=x[0]; __threadfence(); atomicExch(f,2); } else { while(atomicAdd(f,0)!=2); IF_FIXED(__threadfence();) } y[blockIdx.x]=*d; } }""",
+    grid=3,
+    block=32,
+    xd="i32",
+    yd="i32",
+)
+
+pair(
+    "warp_divergent_bar",
+    """extern "C" __global__ void kernel(const float* x, float* y){ int t=threadIdx.x; __shared__ float s[64]; s[t]=x[t]; if(IF_FIXED(t<64) IF_WRONG(t%2)) __syncthreads(); y[t]=s[63-t]; }""",
+)
+
+pair(
+    "atomic_float_then_read_by_last",
+    """extern "C" __global__ void kernel(const float* x, float* y){ int t=threadIdx.x; __shared__ bool last; atomicAdd(&y[t],x[t+64*blockIdx.x]); IF_FIXED(__threadfence();) __syncthreads(); if(t==0) last=atomicAdd((int*)y+128,1)==2; __syncthreads(); if(last){ IF_FIXED(__threadfence();) IF_FIXED(y[64+t]=((volatile float*)y)[t];) IF_WRONG(y[64+t]=((volatile float*)y)[t];) } }""",
+    grid=3,
+)
+
+pair(
+    "pdl_wait_after_load",
+    """extern "C" __global__ void kernel(const float* x, float* y){ int t=threadIdx.x; IF_WRONG(float v=x[t];) asm volatile("griddepcontrol.wait;":::"memory"); IF_FIXED(float v=x[t];) y[t]=v; asm volatile("griddepcontrol.launch_dependents;"); }""",
+)
+
+pair(
+    "bulk_reduce_into_a_neighbour",
+    """extern "C" __global__ void __cluster_dims__(2,1,1) kernel(const int* x, int* y){ int t=threadIdx.x; u32 r; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); __shared__ alignas(128) int s[64], d[64]; __shared__ u64 b; s[t]=x[t+64*r]; d[t]=r; if(t==0){ bar_init(&b,2); init_fence(); bar_expect(&b,256); bar_expect(&b,256); } IF_FIXED(proxy_fence();) asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+ if(t==0) for(u32 q=0;q<2;++q){ u32 dd,bb; asm("mapa.shared::cluster.u32 %0, %1, %2;":"=r"(dd):"r"(smem(d)),"r"(q)); asm("mapa.shared::cluster.u32 %0, %1, %2;":"=r"(bb):"r"(smem(&b)),"r"(q));
+  asm volatile("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.s32 [%0], [%1], 256, [%2];"::"r"(dd),"r"(smem(s)),"r"(bb):"memory"); }
+ bar_wait(&b,0); y[t+64*r]=d[63-t]; asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");}""",
+    grid=2,
+    cluster=2,
+    xd="i32",
+    yd="i32",
+)

@@ -72,3 +72,41 @@ def test_pairs(name):
 @pytest.mark.parametrize("name", [n for n in PAIRS if n not in SLICE])
 def test_more_pairs(name):
     _judge(name)
+
+
+# A slot of global memory: a block writes it, the other reads it and gives it back without a fence.
+SLOT = """extern "C" __global__ void kernel(const int* x, int* y) {
+  int t = threadIdx.x; volatile int* head = y + 128; volatile int* tail = y + 129;
+  for (int i = 0; i < 3; ++i) {
+    if (blockIdx.x == 0) {
+      if (t == 0) while (*tail < i);
+      __syncthreads(); y[t] = x[t] + i; __threadfence(); __syncthreads(); if (t == 0) *head = i + 1;
+    } else {
+      if (t == 0) while (*head <= i);
+      __syncthreads(); __threadfence(); y[64 + t] = y[63 - t]; IF_FIXED(__threadfence();)
+      __syncthreads(); if (t == 0) *tail = i + 1;
+    } } }"""
+
+
+@pytest.mark.parametrize(
+    ("define", "axiom", "verdict"),
+    [
+        ("", "", Verdict.CLEAN),
+        ("", "read_done", Verdict.RACE),
+        ("#define FIXED", "read_done", Verdict.CLEAN),
+        ("#define FIXED", "writer_fence", Verdict.RACE),
+    ],
+)
+def test_a_slot_that_was_only_read(define, axiom, verdict):
+    """Its reads are over when the flag is seen, by an axiom; a fence makes it sure."""
+    try:
+        find_toolchain()
+    except BackendError:
+        pytest.skip("no CUDA compiler")
+    head = SYNC.read_text().replace("#pragma once", "")
+    launch = launch_of({"grid": 2, "xd": "i32", "yd": "i32"})
+    text = ptx_of(f"{define}\n{head}\n{SLOT}")
+    found = check(text, launch, axioms={axiom: False} if axiom else None)
+    assert found.verdict is verdict, found.text()
+    if not axiom:
+        assert ("read_done", "race") in found.without

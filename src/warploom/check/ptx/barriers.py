@@ -441,7 +441,8 @@ class Barriers(Loads):
         held = stamp if stamp is not None else clocks.stamp(threads)
         remote = barrier.cta is not g.warp.cta
         if sem == "relaxed" or (remote and scope == "cta"):
-            held = weakened(held, CLUSTER if remote else BLOCK_FENCE)
+            fenced = CLUSTER if remote else BLOCK_FENCE
+            held = weakened(held, fenced, read_done=self.axioms["read_done"])
             self.used.add("read_done")
         merge(barrier.far if remote else barrier.near, held)
         epochs = clocks.epochs(threads)
@@ -715,9 +716,9 @@ class Barriers(Loads):
             threads = g.warp.threads
         clocks.join(threads, relaxed_view(near) if sem == "relaxed" else near)
         if far:
-            clocks.join(
-                threads, far if scope == "cluster" and sem != "relaxed" else weakened(far, CLUSTER)
-            )
+            if scope != "cluster" or sem == "relaxed":
+                far = weakened(far, CLUSTER, read_done=self.axioms["read_done"])
+            clocks.join(threads, far)
         clocks.learn(threads, barrier.component, phase + 1)
         visits = g.warp.visits
         visits[pc] = visits.get(pc, 0) + 1
@@ -986,7 +987,7 @@ class Barriers(Loads):
 
     def _init_only(self, stamp: Stamp) -> Stamp:
         """What a relaxed arrival at the cluster barrier passes on."""
-        return weakened(stamp, CLUSTER)
+        return weakened(stamp, CLUSTER, read_done=self.axioms["read_done"])
 
     def _settle_meeting(self, meeting: Meeting) -> None:
         live = {int(t) for c in meeting.cluster.ctas for w in c.warps for t in w.threads[w.live]}

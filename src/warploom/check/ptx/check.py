@@ -261,7 +261,7 @@ def _resting(used: set[str], program: Program) -> list[str]:
         names.append("elect_lowest")
     if "read_done" in used:
         names.append("read_done")
-    if "atom" in heads or "red" in heads:
+    if "atom" in heads or "red" in heads or "read_done" in used:
         names.append("writer_fence")
     if "griddepcontrol" in heads:
         names.append("grid_wait")

@@ -71,23 +71,30 @@ def relaxed_view(stamp: Stamp) -> Stamp:
     return found
 
 
-def control_only(stamp: Stamp) -> Stamp:
+def control_only(stamp: Stamp, *, read_done: bool = True) -> Stamp:
     """The order of control that a stamp holds, and no visibility."""
     found: Stamp = {}
     for cluster, rows in stamp.items():
         out = np.zeros_like(rows)
-        out[CONTROL], out[STEP] = rows[CONTROL], rows[STEP]
+        if read_done:
+            out[CONTROL] = rows[CONTROL]
+        out[STEP] = rows[STEP]
         found[cluster] = out
     return found
 
 
-def weakened(stamp: Stamp, fenced: int) -> Stamp:
-    """What a relaxed operation passes on: what a fence published, and control order."""
+def weakened(stamp: Stamp, fenced: int, *, read_done: bool = True) -> Stamp:
+    """What a relaxed operation passes on: what a fence published, and control order.
+
+    ``read_done``: reads before it are over when it is seen (the axiom of that name).
+    """
     found: Stamp = {}
     for cluster, rows in stamp.items():
         out = rows.copy()
         limit = rows[fenced]
         out[FULL] = limit
+        if not read_done:
+            out[CONTROL] = limit
         out[SHARED] = np.minimum(rows[SHARED], limit)
         out[GLOBAL] = np.minimum(rows[GLOBAL], limit)
         out[MAPS] = np.minimum(rows[MAPS], limit)
@@ -98,8 +105,9 @@ def weakened(stamp: Stamp, fenced: int) -> Stamp:
 class Clocks:
     """What the threads of one cluster know."""
 
-    def __init__(self, cluster: int, threads: int) -> None:
+    def __init__(self, cluster: int, threads: int, *, writer_fence: bool = True) -> None:
         self.cluster, self.threads, self.count = cluster, threads, threads
+        self.writer_fence = writer_fence  # a fence publishes for whoever it is handed on to
         self.known = np.zeros((PLANES, threads, threads + 64), np.int32)
         own = np.arange(threads)
         self.known[FULL, own, own] = 1
@@ -143,6 +151,10 @@ class Clocks:
 
     def join(self, threads: Array, stamp: Stamp) -> None:
         """These threads learn what a stamp holds."""
+        if not self.writer_fence:  # what others have fenced is to be fenced again
+            stamp = {cluster: rows.copy() for cluster, rows in stamp.items()}
+            for rows in stamp.values():
+                rows[[BLOCK, CLUSTER, DEVICE]] = 0
         for cluster, rows in stamp.items():
             k = rows.shape[1]
             if cluster == self.cluster:

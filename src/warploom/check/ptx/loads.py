@@ -580,10 +580,13 @@ class Loads(MachineBase):
                 one = g.threads[i : i + 1]
                 given = stamp
                 if not seen:  # the two are not strong for each other: no order of memory
-                    clocks.join(one, control_only(stamp))
+                    self.used.add("read_done")
+                    clocks.join(one, control_only(stamp, read_done=self.axioms["read_done"]))
                     continue
                 if sem not in ("release", "acq_rel"):
-                    given = weakened(stamp, _fence_between(mine, giver))
+                    self.used.add("read_done")
+                    fenced = _fence_between(mine, giver)
+                    given = weakened(stamp, fenced, read_done=self.axioms["read_done"])
                 if strong in ("acquire", "acq_rel"):
                     clocks.join(one, given)
                 else:  # takes effect at the next fence

@@ -198,7 +198,9 @@ class Cluster:
         self.machine, self.number, self.origin = machine, number, origin
         self.size = cx * cy * cz
         warps = -(-launch.threads // LANES)
-        self.clocks = Clocks(number, self.size * warps * LANES)
+        self.clocks = Clocks(
+            number, self.size * warps * LANES, writer_fence=machine.axioms["writer_fence"]
+        )
         self.stride = machine.shared_stride
         self.shared = Memory("shared", self.size * self.stride, 0xFF)
         self.shared.events = machine.events

@@ -963,8 +963,12 @@ class Tensors(Maps):
         *,
         proxy: str = "async",
         atomic: bool = False,
+        combine: Callable[[Array, Array], Array] | None = None,
     ) -> None:
-        """Bytes land in one or more CTAs and count on the barrier at the same offset there."""
+        """Bytes land in one or more CTAs and count on the barrier at the same offset there.
+
+        ``combine``: of what is there and the bytes, for reductions.
+        """
         cta = g.warp.cta
         cluster = cta.cluster
         clocks = cluster.clocks
@@ -1021,7 +1025,8 @@ class Tensors(Maps):
                 lambda c: self.conflict(c, "shared", cta),
                 war_fence=not self.axioms["war_proxy"],
             )
-            cluster.shared.data[index] = raw
+            there = cluster.shared.data
+            there[index] = raw if combine is None else combine(there[index], raw)
             self.covers_barrier(g, pc, index)
             self.remember(cluster.ctas[rank], barrier.component, barrier.phase + 1, g, pc)
             self.land(g, pc, barrier, thread, raw.size)
@@ -1138,8 +1143,10 @@ class Tensors(Maps):
             self.get(size, "u32", instr),
         )
         element = parts[-1] if reduce else ""
-        if to_shared and reduce:
-            raise refuse(instr)
+        kind = _ELEMENTS.get(element, element)
+        if to_shared and reduce and kind not in SIZES:
+            raise refuse(instr, f"type .{element}")
+        combine = partial(_reduced, op=reduce, element=kind) if to_shared and reduce else None
 
         def run(g: Lanes) -> Any:  # noqa: ANN401
             cta = g.warp.cta
@@ -1187,6 +1194,8 @@ class Tensors(Maps):
                         int(barrier(g)[lane]),
                         taken,
                         partial(self._flat, g, pc, offset, n),
+                        atomic=bool(reduce),
+                        combine=combine,
                     )
                 else:
                     first = int(self.shared_index(g, pc, np.array([at & WINDOW]), n, cta)[0])
@@ -1202,7 +1211,7 @@ class Tensors(Maps):
                         own,
                         out,
                         reduce,
-                        _ELEMENTS.get(element, element),
+                        kind,
                     )
             self.changes += 1
 
