@@ -7,8 +7,10 @@ from examples.gallery import (
     attention,
     contexts,
     further,
+    layers,
     matmul,
     mixed,
+    mixers,
     normalise,
     pointwise,
     reduce,
@@ -16,6 +18,7 @@ from examples.gallery import (
     serving,
     sparse,
     states,
+    steps,
     training,
     vision,
 )
@@ -36,6 +39,9 @@ CASES: tuple[Case, ...] = (
     *mixed.CASES,
     *states.CASES,
     *further.CASES,
+    *layers.CASES,
+    *mixers.CASES,
+    *steps.CASES,
 )
 
 __all__ = ["CASES", "Case"]

@@ -141,7 +141,23 @@ def test_a_cta_touches_no_byte_that_it_need_not(name):
         for t in case.kernel.signature.tensors
     )
     assert sum(report.figures["bytes_per_cta"].values()) == least
+    assert sum(report.figures["bytes_of_memory"].values()) == least
     assert sum(report.figures["bytes"].values()) < 2 * least
+
+
+def test_what_rows_share_comes_from_memory_once(monkeypatch):
+    """Weights and biases are read again for every tile of rows: from caches, not from memory."""
+    case = next(c for c in CASES if c.name == "layer_norm")
+    rows = gallery.inputs(case)["x"].shape[0]
+    for limit in (1 << 26, 100_000):  # the second holds no array for each CTA
+        monkeypatch.setattr("warploom.check.ptx.loads.MOST_TOUCHED", limit)
+        figures = gallery.checked(case).figures
+        arrays = gallery.inputs(case)
+        shared = 2 * (arrays["weight"].size + arrays["bias"].size)
+        least = 2 * 2 * arrays["x"].size + shared + 2 * 4 * rows
+        assert sum(figures["bytes_of_memory"].values()) == least
+        assert sum(figures["bytes"].values()) > least + shared
+        assert bool(figures["bytes_per_cta"]) is (limit == 1 << 26)
 
 
 @wl.kernel

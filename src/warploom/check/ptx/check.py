@@ -295,7 +295,8 @@ def _figures(machine: Whole) -> dict[str, Any]:
     return {
         "warp_instructions": machine.steps,
         "bytes": {k: v for k, v in machine.moved.items() if v},
-        "bytes_per_cta": machine.distinct(),
+        "bytes_per_cta": machine.distinct(by_cta=True),
+        "bytes_of_memory": machine.distinct(by_cta=False),
         "access_widths": dict(sorted(machine.widths.items())),
     }
 

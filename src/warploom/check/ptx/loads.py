@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -57,6 +58,7 @@ Run = Callable[[Any], Any]
 _SPACES = ("global", "shared", "local", "param", "const")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
 MOST_TOUCHED = 1 << 26  # bytes that are noted one by one, CTAs times memory
+ALL_CTAS = -1  # instead of a CTA's number, where their bytes are noted together
 UNDEFINED = 0x7FC0DEAD  # what a register holds that nothing defines: a NaN, and no small number
 _STRONG = ("relaxed", "acquire", "release", "acq_rel", "volatile", "mmio")
 
@@ -498,23 +500,29 @@ class Loads(MachineBase):
 
     def touch(self, cta: Cta, how: str, index: Array) -> None:
         """Note which bytes a CTA reads or writes at all: what it moves with a cache that is large
-        enough. Large launches are left out.
+        enough. Of large launches only what all CTAs together touch is noted.
         """
         seen = self.touched.get((cta.number, how))
         if seen is None:
             size = len(self.memory.data)
-            if (len(self.touched) + 1) * size > MOST_TOUCHED:
+            if 2 * size > MOST_TOUCHED:
                 return
-            seen = self.touched[cta.number, how] = np.zeros(size, bool)
+            crowded = (len(self.touched) + 2) * size > MOST_TOUCHED
+            key = (ALL_CTAS if crowded else cta.number, how)
+            seen = self.touched.setdefault(key, np.zeros(size, bool))
         seen[index] = True
 
-    def distinct(self) -> dict[str, int]:
-        """Bytes of global memory that loads and stores of each CTA touch, over all CTAs."""
+    def distinct(self, *, by_cta: bool) -> dict[str, int]:
+        """Bytes of global memory that loads and stores touch: by each CTA, over all CTAs, or by
+        the launch, where what several CTAs touch counts once.
+        """
         found: dict[str, int] = {}
-        if (len(self.touched) + 1) * len(self.memory.data) > MOST_TOUCHED:
+        if by_cta and any(number == ALL_CTAS for number, _ in self.touched):
             return found
-        for (_, how), seen in self.touched.items():
-            found[how] = found.get(how, 0) + int(np.count_nonzero(seen))
+        for how in sorted({how for _, how in self.touched}):
+            seen = [bits for (_, other), bits in self.touched.items() if other == how]
+            bits = [functools.reduce(np.logical_or, seen)] if not by_cta else seen
+            found[how] = sum(int(np.count_nonzero(b)) for b in bits)
         return found
 
     def _overlaps(
