@@ -65,7 +65,7 @@ def main(names):
     lines = [
         "# Mutants of programs that all threads run",
         "",
-        "`python bench/thread_mutants.py`: a barrier, fence, wait, product, store or load left out,",
+        "`python bench/thread_mutants.py`: a barrier, fence, wait, product, store or load gone,",
         "an index one further, a predicate dropped, a turn of a loop less or more.",
         "",
         "| kernel | mutants | found by every compilation | by all size classes alone |"
