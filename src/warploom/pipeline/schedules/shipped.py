@@ -65,9 +65,8 @@ def _geometry(tile: Triple, dtype: str, mma: Triple | None, *, four: bool) -> Ke
         waves = (2, 2) if four else (2, 4)
         return KernelGeometry.microscaled(dtype, tile, mma or small, waves=waves)
     make = KernelGeometry.four_wave if four else KernelGeometry.ping_pong
-    size = PLAIN[dtype] // 8
-    g = make(tile=tile, mma=mma or small, elem_bytes=size, is_fp8=dtype == "fp8")
-    return replace(g, element=dtype)
+    size, fp8 = PLAIN[dtype] // 8, dtype == "fp8"
+    return make(tile, mma or small, elem_bytes=size, is_fp8=fp8, element=dtype)
 
 
 def _instructions(dtype: str) -> tuple[Triple, Triple]:
