@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from enum import IntEnum
+from functools import partial
 
 import pytest
 
@@ -284,3 +285,11 @@ def test_an_unknown_element_type_is_named():
     ):
         with pytest.raises(GeometryError, match="no element type"):
             make()
+
+
+@pytest.mark.parametrize("name", ["pingpong", "fourwave", "single_buffer"])
+def test_a_matrix_instruction_that_the_chip_has_not_is_refused(name):
+    make = single_buffer if name == "single_buffer" else partial(shipped, name)
+    with pytest.raises(GeometryError, match="no fp8 matrix instruction of shape 16x16x32") as found:
+        make((128, 128, 128), "fp8", mma=(16, 16, 32))
+    assert "16x16x128" in found.value.fix
