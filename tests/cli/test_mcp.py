@@ -83,7 +83,7 @@ def test_an_error_has_its_four_parts():
 
 def test_explain_and_interpret_say_what_the_commands_say():
     found = mcp.explain("fourwave")["loops"][0]
-    assert found["bottleneck"].startswith("An iteration takes 4488 cycles")
+    assert found["bottleneck"].startswith("An iteration takes 4360 cycles")
     assert any(e["reason"] for e in found["entries"])
     assert mcp.interpret("fourwave", 1)["right"] is True
     assert mcp.compile("fourwave", with_document=True)["document"]["name"] == "fourwave"

@@ -104,10 +104,13 @@ def written(ready, text, folder):
 
 
 @pytest.mark.parametrize(("schedule", "dtype", "mma", "block", "kernel"), list(cases()))
-def test_every_geometry_goes_all_the_way(schedule, dtype, mma, block, kernel, tmp_path):
+def test_every_geometry_goes_all_the_way(
+    schedule, dtype, mma, block, kernel, tmp_path, record_property
+):
     case = (schedule, dtype, mma, block)
     refused = refusal(*case)
     if refused is not None:
+        record_property("outcome", f"no schedule: {refused.what}")
         assert refused.why or refused.fix
         assert not SMALL.get(case, False)
         return
@@ -116,6 +119,7 @@ def test_every_geometry_goes_all_the_way(schedule, dtype, mma, block, kernel, tm
     folder = tmp_path / "out"
     made = written(ready, text, folder)
     if isinstance(made, BackendError | GeometryError):
+        record_property("outcome", f"no kernel: {made.what}")
         assert "register" in str(made) or isinstance(made, GeometryError)
         assert made.fix
         assert not folder.exists()
@@ -130,6 +134,7 @@ def test_every_geometry_goes_all_the_way(schedule, dtype, mma, block, kernel, tm
     assembly = (folder / "kernel.s").read_text()
     assert check_isa(plan_of_sidecar(document, values), assembly).exact
     assert emulated(made, text, dtype, block)
+    record_property("outcome", "emitted")
 
 
 @pytest.mark.parametrize(("block", "written"), [((128, 256, 64), False), ((256, 256, 64), True)])

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from enum import IntEnum
+from functools import partial
 
 import pytest
 
 from warploom import (
     BarrierStrategy,
     DeclarativeSchedule,
+    GeometryError,
     KernelGeometry,
     KOffsetKind,
     OpCost,
@@ -38,6 +40,7 @@ from warploom import (
     simulate,
     verify,
 )
+from warploom.pipeline.schedules.shipped import shipped, single_buffer
 
 
 class Ops(IntEnum):
@@ -236,3 +239,57 @@ def test_fp8_with_another_geometry(tile, mma):
     )
     assert all(e.phase is Phase.KERNEL for e in kernel)
     assert verify(replace(broken, kernel=kernel)).verdict != "clean"
+
+
+@pytest.mark.parametrize(
+    ("make", "element", "size"),
+    [
+        (KernelGeometry.four_wave, "fp16", 2),
+        (KernelGeometry.ping_pong, "bf16", 2),
+        (KernelGeometry.four_wave, "fp8", 1),
+    ],
+)
+def test_documents_say_of_which_type_the_elements_are(make, element, size):
+    mma = (16, 16, 32 if size == 2 else 128)
+    kind = {"elem_bytes": size, "is_fp8": size == 1}
+    geometry = make((128, 128, 128), mma, **kind, element=element)
+    own = Pipeline4Wave if make == KernelGeometry.four_wave else DeclarativeSchedule
+    shape = compile_schedule(own(geometry=geometry)).document().shape
+    assert (shape.tile, shape.mma, shape.dtype) == ((128, 128, 128), mma, element)
+    assert replace(geometry, element="") == make((128, 128, 128), mma, **kind)
+    for wrong in ("fp8", "bf16", "f32"):
+        if wrong == element or (size == 2 and wrong == "bf16"):
+            continue
+        with pytest.raises(GeometryError, match=wrong):
+            make((128, 128, 128), mma, **kind, element=wrong)
+
+
+@pytest.mark.parametrize(
+    ("tile", "mma", "message"),
+    [
+        ((96, 128, 64), (32, 32, 16), "BM = 96"),
+        ((128, 16, 64), None, "BN = 16"),
+        ((128, 128, 40), None, "BK = 40"),
+        ((0, 128, 64), None, "BM = 0"),
+    ],
+)
+def test_a_single_buffer_is_of_whole_matrix_instructions(tile, mma, message):
+    with pytest.raises(GeometryError, match=message):
+        single_buffer(tile, "bf16", mma)
+
+
+def test_an_unknown_element_type_is_named():
+    for make in (
+        lambda: single_buffer((128, 128, 64), "f64"),
+        lambda: shipped("pingpong", (256, 256, 64), "int8"),
+    ):
+        with pytest.raises(GeometryError, match="no element type"):
+            make()
+
+
+@pytest.mark.parametrize("name", ["pingpong", "fourwave", "single_buffer"])
+def test_a_matrix_instruction_that_the_chip_has_not_is_refused(name):
+    make = single_buffer if name == "single_buffer" else partial(shipped, name)
+    with pytest.raises(GeometryError, match="no fp8 matrix instruction of shape 16x16x32") as found:
+        make((128, 128, 128), "fp8", mma=(16, 16, 32))
+    assert "16x16x128" in found.value.fix

@@ -11,6 +11,7 @@ from warploom import (
     ForcedSettingWarning,
     KernelGeometry,
     NoEffectWarning,
+    OpRole,
     Pipeline4Wave,
     ScheduleConfig,
     ScheduleOps,
@@ -19,6 +20,7 @@ from warploom import (
     SyncPolicy,
     compile_schedule,
 )
+from warploom.pipeline.modulo.bridge import ModuloRequest
 
 CSP = SchedulingStrategy.CSP
 
@@ -28,6 +30,7 @@ CSP = SchedulingStrategy.CSP
     [
         ({"omit_mma_set_prio": True}, "omit_mma_set_prio"),
         ({"wait_lgkm_first": 3}, "wait_lgkm_first"),
+        ({"wait_lgkm_first": 255}, "wait_lgkm_first"),
         ({"wait_vm_last": 3}, "wait_vm_last"),
         ({"auto_drain": True, "drain_lgkm_mask": 1}, "drain_lgkm_mask"),
         ({"auto_drain": True, "auto_waits": False}, "auto_drain"),
@@ -161,6 +164,28 @@ def test_hooks_that_are_never_called_are_named():
     }
     assert said(lambda: compile_schedule(SingleBufferSchedule(2, hints))) == set()
     assert said(lambda: compile_schedule(Pipeline4Wave(FOUR_WAVE))) == set()
+
+
+class Bootstrapped(DeclarativeSchedule):
+    def build_explicit_blocks(self, body, program):
+        return []
+
+    def bootstrap_frags(self):
+        return [op for op in self.build_body() if op.role is OpRole.FRAGMENT_LOAD][:1]
+
+
+def test_hooks_of_blocks_are_named_where_there_are_none():
+    schedule = Bootstrapped(lgkm_a=8, lgkm_b=4)
+    assert said(lambda: compile_schedule(schedule, modulo=ModuloRequest())) == {
+        "Bootstrapped.build_explicit_blocks()",
+        "Bootstrapped.bootstrap_frags()",
+    }
+    assert said(lambda: compile_schedule(Pipeline4Wave(FOUR_WAVE), modulo=ModuloRequest())) == set()
+
+
+def test_fragments_for_a_prologue_that_is_drained_are_named():
+    schedule = Bootstrapped(lgkm_a=8, lgkm_b=4)
+    assert said(lambda: compile_schedule(schedule)) == {"Bootstrapped.bootstrap_frags()"}
 
 
 def test_units_that_the_schedules_own_replace_are_named():

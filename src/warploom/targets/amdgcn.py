@@ -32,7 +32,7 @@ class MatrixInstruction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmdMachine:
-    """A chip: names, LDS of a workgroup, dies that share no L2, K of its matrix instructions."""
+    """A chip: names, LDS of a workgroup, dies (XCDs) without a common L2, K of its instructions."""
 
     name: str
     cpu: str

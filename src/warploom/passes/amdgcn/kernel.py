@@ -117,7 +117,7 @@ def _place(low: Lowering) -> None:
 
 
 def _near_tiles(low: Lowering, number: Operand) -> Operand:
-    """Tiles that lie near each other for workgroups of one die.
+    """Tiles that lie near each other for workgroups of one die (XCD).
 
     Workgroups go to the dies in turn, and a die has its own L2. So workgroup ``i`` of die ``i % d``
     takes the ``i / d``-th tile of that die's share; shares follow each other, and the first

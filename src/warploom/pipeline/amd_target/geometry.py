@@ -109,16 +109,16 @@ class KernelGeometry:
         *,
         elem_bytes: int = 2,
         is_fp8: bool = False,
+        element: str = "",
     ) -> KernelGeometry:
         """Geometry of the 4-wave kernel: four waves in a 2x2 grid over the tile.
 
         A last load step that covers only a part of the rows still counts: lanes are masked.
+        ``element``: "bf16", "fp16" or "fp8", where documents should say which.
         """
         shape = _Shape.of(tile, mma, elem_bytes, is_fp8, waves=4)
-        return shape.geometry(
-            wave=(tile[0] // 2, tile[1] // 2),
-            vm=(_ceil(tile[0] // 2, shape.rows), _ceil(tile[1] // 2, shape.rows)),
-        )
+        vm = _ceil(tile[0] // 2, shape.rows), _ceil(tile[1] // 2, shape.rows)
+        return shape.geometry((tile[0] // 2, tile[1] // 2), vm, element)
 
     @classmethod
     def ping_pong(
@@ -129,10 +129,12 @@ class KernelGeometry:
         wave_n: int | None = None,
         elem_bytes: int = 2,
         is_fp8: bool = False,
+        element: str = "",
     ) -> KernelGeometry:
         """Geometry of the ping-pong kernel: eight waves, two along M, ``wave_n`` columns each.
 
         Its loads have no masked lanes, so half a tile must be a whole number of load steps.
+        ``element`` as for ``four_wave``.
         """
         if wave_n is not None:
             integer(wave_n, "wave_n", "KernelGeometry.ping_pong", least=1, error=GeometryError)
@@ -152,7 +154,8 @@ class KernelGeometry:
                 f"number of load steps of {shape.rows} rows",
                 f"tile {tile}",
             )
-        return shape.geometry(wave=(wm, wn), vm=(wm // shape.rows, (tile[1] // 2) // shape.rows))
+        vm = wm // shape.rows, (tile[1] // 2) // shape.rows
+        return shape.geometry((wm, wn), vm, element)
 
     @classmethod
     def microscaled(
@@ -280,7 +283,7 @@ class _Shape:
             reads_per_mma=(frag_w // lds_w) * _ceil(lds_w * elem_bytes, 16),
         )
 
-    def geometry(self, wave: tuple[int, int], vm: tuple[int, int]) -> KernelGeometry:
+    def geometry(self, wave: tuple[int, int], vm: tuple[int, int], element: str) -> KernelGeometry:
         where = f"tile {self.tile}, MMA {self.mma}, wave tile {wave}"
         num_k = self.tile[2] // self.mma[2]
         quadrants = []
@@ -310,6 +313,7 @@ class _Shape:
             vm[1],
             quadrants[0] * num_k * self.reads_per_mma,
             quadrants[1] * num_k * self.reads_per_mma,
+            element,
         )
 
 

@@ -12,6 +12,7 @@ from warploom.ir.counter_dialect import Counters, KernelShape, Protocol
 from warploom.ir.machine_costs import MachineCosts
 from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ScheduleEntry
 from warploom.ir.validation import all_of, instance, member
+from warploom.pipeline.amd_target.geometry import MICROSCALED, PLAIN
 from warploom.pipeline.block_expand.program import PipelineProgram
 from warploom.pipeline.compile.result import counters
 from warploom.pipeline.config.pipeline import PipelineConfig
@@ -22,6 +23,9 @@ from warploom.sim.chip import body_costs, is_chip
 from warploom.targets.mi355x import WAVE_BYTES
 from warploom.targets.occupancy import OccupancyModel
 from warploom.targets.seed_model import NAME as SEED
+
+_OF_BLOCKS = ("build_explicit_blocks", "bootstrap_frags")
+_SHIPPED = PipelineSchedule.__module__.partition(".")[0] + "."
 
 
 class Hooks:
@@ -46,13 +50,18 @@ class Hooks:
         """Warn about hooks that a schedule overrides and that its path never calls."""
         deep = self.config().depth >= 2
         unused = {"transform_kernel": "phases come from the blocks; override build_explicit_blocks"}
-        if not deep:
-            why = "a single buffer has no blocks; override transform_kernel"
-            unused = {"build_explicit_blocks": why, "bootstrap_frags": why}
+        if by_interval:
+            why = "this strategy derives its own phases"
+            unused = dict.fromkeys(("transform_kernel", *_OF_BLOCKS), why)
+        elif not deep:
+            unused = dict.fromkeys(
+                _OF_BLOCKS, "a single buffer has no blocks; override transform_kernel"
+            )
         for name, reason in unused.items():
-            if getattr(type(self._schedule), name) is not getattr(PipelineSchedule, name):
-                own = "this strategy derives its own phases" if by_interval else reason
-                warn_no_effect(f"{self._owner}.{name}()", own)
+            hook = getattr(type(self._schedule), name)
+            shipped = by_interval and hook.__module__.startswith(_SHIPPED)  # for its usual order
+            if hook is not getattr(PipelineSchedule, name) and not shipped:
+                warn_no_effect(f"{self._owner}.{name}()", reason)
 
     def config(self) -> PipelineConfig:
         """The pipeline structure; its buffers fit the target's storage."""
@@ -60,7 +69,8 @@ class Hooks:
         instance(config, PipelineConfig, "config()", self._owner)
         if self.machine is not None and self.shape is not None:
             m, n, k = self.shape.tile
-            need = config.depth * (m + n) * k * (1 if self.shape.dtype == "fp8" else 2)
+            bits = (PLAIN | MICROSCALED).get(self.shape.dtype, 16)
+            need = config.depth * (m + n) * k * bits // 8
             self.machine.require_storage(need, f"{config.depth} buffer(s) of {m}x{n}x{k}")
         return config
 
@@ -116,6 +126,12 @@ class Hooks:
         """Fragment loads at the prologue's end."""
         fragments = self._schedule.bootstrap_frags()
         all_of(fragments, OpDesc, "bootstrap_frags()", self._owner)
+        if fragments and not self.schedule_config().partial_prologue_drain:
+            warn_no_effect(
+                f"{self._owner}.bootstrap_frags()",
+                "its fragments are loaded where partial_prologue_drain=True leaves prefetches in "
+                "flight",
+            )
         return list(fragments)
 
     def protocol(self, stagger_index: int) -> Protocol:

@@ -264,9 +264,9 @@ def double_buffer_phases(
 
 # Settings that decide about the layout of blocks and phases, once the order is known.
 _LAYOUT = (
-    "sched_barrier_mask", "drain_lgkm_mask", "lgkm_after_last", "minimal_barriers",
-    "omit_mma_set_prio", "global_before_frag", "barrier_before_pre_ops", "inter_block_lgkm_drain",
-    "partial_prologue_drain", "wrap_waits_with_sched_barrier",
+    "auto_drain", "wait_lgkm_first", "sched_barrier_mask", "drain_lgkm_mask", "lgkm_after_last",
+    "minimal_barriers", "omit_mma_set_prio", "global_before_frag", "barrier_before_pre_ops",
+    "inter_block_lgkm_drain", "partial_prologue_drain", "wrap_waits_with_sched_barrier",
 )  # fmt: skip
 
 

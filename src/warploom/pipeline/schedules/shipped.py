@@ -55,7 +55,7 @@ def _geometry(tile: Triple, dtype: str, mma: Triple | None, *, four: bool) -> Ke
     Without an ``mma`` the 4-wave kernel takes the 32x32 instruction where the tile allows it: its
     accumulators fill half of the register file, and only that form updates them in place.
     """
-    small, wide = _instructions(dtype)
+    small, wide = _instructions(dtype, mma)
     if mma is None and four:
         try:
             return _geometry(tile, dtype, wide, four=four)
@@ -65,19 +65,25 @@ def _geometry(tile: Triple, dtype: str, mma: Triple | None, *, four: bool) -> Ke
         waves = (2, 2) if four else (2, 4)
         return KernelGeometry.microscaled(dtype, tile, mma or small, waves=waves)
     make = KernelGeometry.four_wave if four else KernelGeometry.ping_pong
-    size = PLAIN[dtype] // 8
-    g = make(tile=tile, mma=mma or small, elem_bytes=size, is_fp8=dtype == "fp8")
-    return replace(g, element=dtype)
+    size, fp8 = PLAIN[dtype] // 8, dtype == "fp8"
+    return make(tile, mma or small, elem_bytes=size, is_fp8=fp8, element=dtype)
 
 
-def _instructions(dtype: str) -> tuple[Triple, Triple]:
-    """The 16x16 and the 32x32 matrix instruction of an element type."""
+def _instructions(dtype: str, asked: Triple | None) -> tuple[Triple, Triple]:
+    """The 16x16 and the 32x32 matrix instruction of an element type; what is asked for is one."""
     if dtype not in PLAIN and dtype not in MICROSCALED:
         raise GeometryError(
             f"no element type {dtype!r}", fix=f"one of {', '.join((*PLAIN, *MICROSCALED))}"
         )
     deep = 1 if PLAIN.get(dtype) == 16 else 4
-    return (16, 16, 32 * deep), (32, 32, 16 * deep)
+    found = (16, 16, 32 * deep), (32, 32, 16 * deep)
+    if asked is not None and asked not in found:
+        small, wide = ("x".join(map(str, shape)) for shape in found)
+        raise GeometryError(
+            f"gfx950 has no {dtype} matrix instruction of shape {'x'.join(map(str, asked))}",
+            fix=f"use one of {small}, {wide}",
+        )
+    return found
 
 
 def single_buffer(tile: Triple, dtype: str, mma: Triple | None = None) -> SingleBufferSchedule:
@@ -85,7 +91,7 @@ def single_buffer(tile: Triple, dtype: str, mma: Triple | None = None) -> Single
 
     Without an ``mma`` accumulators that fill a register file are those of the 32x32 instruction.
     """
-    small, wide = _instructions(dtype)
+    small, wide = _instructions(dtype, mma)
     m, n, k = mma or (wide if tile[0] * tile[1] >= 256 * 256 else small)
     for size, unit, name in zip(tile, (2 * m, 2 * n, k), ("BM", "BN", "BK"), strict=True):
         if size < unit or size % unit:
