@@ -65,8 +65,8 @@ def main(names):
     lines = [
         "# Mutants of programs that all threads run",
         "",
-        "`python bench/thread_mutants.py`: a barrier, fence, wait, product, store or load gone,",
-        "an index one further, a predicate dropped, a turn of a loop less or more.",
+        "`python bench/thread_mutants.py`: a barrier, fence, wait, product, store or load left",
+        "out, an index one further, a predicate dropped, a turn of a loop less or more.",
         "",
         "| kernel | mutants | found by every compilation | by all size classes alone |"
         " same on all of them | CPU s |",

@@ -49,7 +49,7 @@ def test_what_is_claimed_for_all_sizes(name):
     }
     open_ = [c.what for c in claims if c.how != "all sizes"]
     lists = ["accesses are in bounds: fulls, counts, full, some"]
-    shared = "between two barriers no thread touches shared memory that another one stores"
+    shared = "what a thread stores to shared memory no other touches before the next barrier"
     shared += ", and products read tiles behind a fence and a barrier"
     assert shared in {c.what for c in claims}
     stores = {
@@ -195,7 +195,7 @@ def test_what_products_need_is_asked_for(name):
     assert said in report.findings[0]
     if name.startswith("no "):
         claims = verify_coverage(make()).claims
-        (claim,) = (c for c in claims if "between two barriers" in c.what)
+        (claim,) = (c for c in claims if "stores to shared memory" in c.what)
         assert (claim.how == "all sizes") == (name == "no fence of accumulators")
 
 

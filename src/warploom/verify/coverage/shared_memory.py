@@ -84,7 +84,7 @@ def verify_shared(program: ThreadProgram, number: Numbers, executed: str) -> Ite
     found = _Followed(number)
     tid = np.arange(program.threads, dtype=np.int64)
     found.body(program.body, _Open(), _Where({}, tid, np.ones_like(tid)))
-    what = "between two barriers no thread touches shared memory that another one stores"
+    what = "what a thread stores to shared memory no other touches before the next barrier"
     if found.tiles:
         what += ", and products read tiles behind a fence and a barrier"
     if found.wrong:
