@@ -201,7 +201,8 @@ def _resumed(journal: Journal, key: str) -> list[Start]:
 def _safely(measure: Callable[..., float], candidate: object) -> float:
     """A measure's number; its own mistakes make a candidate useless, not the search."""
     try:
-        return float(measure(candidate))
+        found = float(measure(candidate))
+        return found if isfinite(found) else inf
     except (WarploomError, ArithmeticError, ValueError, RuntimeError, OSError):
         return inf
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -374,7 +374,8 @@ def _timed(measure: Measure | None, timing: _Timing) -> _Time:
     """Milliseconds, or why there are none; in any process."""
     assert measure is not None
     try:
-        return float(measure(timing[0])), ""
+        took = float(measure(timing[0]))
+        return (took, "") if isfinite(took) else (None, f"measured {took} ms")
     except WarploomError as error:
         return None, error.what
     except Exception as error:
