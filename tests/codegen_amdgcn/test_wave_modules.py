@@ -9,12 +9,15 @@ from tests.codegen_amdgcn import test_pipelined_loops as loops, test_tile_kernel
 from tests.codegen_amdgcn.tile_cases import made_for, random_arrays
 from warploom.codegen.amdgcn.tile_ir.gate import kinds_of
 from warploom.codegen.amdgcn.tile_ir.printer import print_waves
-from warploom.compiler.amd_tiles import expanded
-from warploom.errors import DocumentError, InterpreterError
+from warploom.compiler.amd_tiles import compile_tile_kernel, expanded
+from warploom.compiler.module_source import emit_module, emit_waves
+from warploom.errors import BackendError, DocumentError, InterpreterError, VerificationError
+from warploom.interp.module_report import verify_module
 from warploom.interp.run import run_module
 from warploom.ir import waves as ir
 from warploom.ir.serialize import from_json, to_json
 from warploom.ir.wave_documents import wave_documents
+from warploom.kernels.swiglu import swiglu
 from warploom.passes.amdgcn.kernel import lower_kernel
 from warploom.passes.amdgcn.loop_body import UnscheduledError
 from warploom.passes.amdgcn.loop_schedule import pipelined_plans, schedule_kernel
@@ -22,6 +25,7 @@ from warploom.passes.amdgcn.plan import TilePlan, candidates
 from warploom.passes.amdgcn.wave_module import build_wave_module
 from warploom.targets.amdgcn import MI355X
 from warploom.verify import verify
+from warploom.verify.coverage.report import How
 
 PIPELINED = ["gemm", "swiglu", "gathered", "attention"]
 PLAIN = ["gemm", "softmax", "column_sum", "listed", "scattered", "grouped_gathered", "summed_into"]
@@ -123,7 +127,7 @@ def test_the_document_that_is_verified_is_read_off_the_program():
 
 
 def edited(module, change):
-    """The module with every instruction changed by a function; one that gives None leaves it."""
+    """The module with instructions that a function gives; where it gives None they stay."""
 
     def within(one):
         match one:
@@ -138,7 +142,7 @@ def edited(module, change):
         return one
 
     def over(body):
-        return tuple(within(change(one) or one) for one in body)
+        return tuple(change(one) or within(one) for one in body)
 
     program = module.program
     return replace(module, program=replace(program, body=over(program.body)))
@@ -204,3 +208,98 @@ def test_the_listing_shows_copies_waits_and_products():
     for said in ("pipelined loop", "ring 2:", "copy 16 bytes a lane a", "wait vmcnt(", "mma "):
         assert said in text, said
     assert "store out" in text
+
+
+def test_all_verifications_of_a_module_from_a_file():
+    for module in (pipelined("gemm")[0], plain("softmax")[0], plain("listed")[0]):
+        report = verify_module(from_json(to_json(module)))
+        assert report.verdict == "clean", report.text()
+        assert len(report.dataflow.tried) >= 4
+        said = {c.how for c in report.coverage.claims}
+        assert How.NOT not in said
+
+
+def test_wrong_programs_are_found_by_the_report():
+    """Each is wrong in another way, and well-formed."""
+    module = pipelined("gemm")[0]
+    tile = plain("gemm")[0]
+
+    def other(kind, **fields):
+        return lambda x: replace(x, **fields) if isinstance(x, kind) else None
+
+    def early(one):
+        """The pipelined part leaves out a step."""
+        if isinstance(one, ir.Pipeline):
+            return replace(one, trips=0)
+        return None
+
+    def overlap(one):
+        if isinstance(one, ir.Pipeline):
+            rings = tuple(replace(r, at=0) for r in one.rings)
+            return replace(one, rings=rings)
+        return None
+
+    def ungrouped(one):
+        """A barrier that only some lanes reach."""
+        if one == ir.Barrier(fenced=True):
+            return ir.If(ir.LANE, (one,))
+        return None
+
+    wrong_modules = {
+        "a step left out": edited(module, early),
+        "rings in one place": edited(module, overlap),
+        "unsigned": edited(tile, other(ir.Compare, op=ir.Order.ULT)),
+        "a store of every lane": edited(
+            tile, lambda x: replace(x, condition=True) if is_store_guard(x) else None
+        ),
+        "sums begin anew": edited(tile, other(ir.Mfma, total=0)),
+        "another number": edited(tile, lambda x: replace(x, b=x.b + 1) if steps_on(x) else None),
+        "a barrier of some lanes": edited(tile, ungrouped),
+    }
+    for what, made in wrong_modules.items():
+        assert made != module
+        assert made != tile
+        report = verify_module(made)
+        assert report.verdict in ("wrong", "race") or any(
+            c.how is How.NOT for c in report.coverage.claims
+        ), what
+    assert len(wrong_modules) == 7
+
+
+def is_store_guard(one):
+    return isinstance(one, ir.If) and any(isinstance(x, ir.Store) for x in one.body)
+
+
+def steps_on(one):
+    return isinstance(one, ir.Integer) and one.op is ir.IntOp.UREM and isinstance(one.b, int)
+
+
+def test_code_of_a_module_file_is_that_of_the_compilation():
+    text, types, sizes, constants, without, _, extents = loops.CASES["gemm"]
+    made = compile_tile_kernel(made_for(text, types, sizes, constants, without), extents=extents)
+    code = emit_waves(to_json(made.module))
+    assert code.assembly == made.assembly
+    assert code.sidecar() == made.sidecar()
+    assert code.gate.exact
+    late = edited(
+        made.module, lambda x: ir.Wait(vm=40) if isinstance(x, ir.Wait) and x.vm else None
+    )
+    with pytest.raises(VerificationError, match="race"):
+        emit_waves(to_json(late))
+
+
+def test_programs_of_other_chips_are_refused():
+    module = plain("softmax")[0]
+    with pytest.raises(BackendError, match="program of waves"):
+        emit_module(to_json(module))
+
+
+def test_interpreted_kernels_are_modules():
+    rng = np.random.default_rng(0)
+    x, gate, up = (rng.normal(size=s).astype(np.float32) for s in ((9, 40), (5, 40), (5, 40)))
+    for timing in ("in_order", "adversarial"):
+        got = swiglu.interpret(
+            x, gate, up, types="f16", target="mi355x", timing=timing, config={"m": 64, "n": 32}
+        )
+        want = swiglu.reference(x, gate, up, types="f16", exact=False)
+        assert np.abs(got - want).max() < 0.02

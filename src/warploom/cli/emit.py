@@ -259,7 +259,8 @@ def emit_gfx950_command(
     file.py:kernel) are scheduled by themselves; one that is a product with a pointwise tail takes
     the loop of --schedule instead, where one is named. A loop that cannot be pipelined stays a
     plain one, which the answer says. A folder that `show KERNEL --target mi355x --dump-passes DIR`
-    wrote is a source too: emission goes on from the schedules there, after they are verified.
+    wrote is a source too: emission goes on from the schedules there, after they are verified. So
+    is a `module.json`, whose program of the waves is verified and printed as it is.
 
     Example: warploom emit gfx950 pingpong --tile 256x256x64 --dtype bf16 -o out
     """
@@ -271,6 +272,11 @@ def emit_gfx950_command(
             with working(f"resuming from {source}"):
                 made = CompiledMi355x.resumed(source)
             return _emit_compiled(made, source, str(request.dtype or "bf16"), output)
+    if source is not None and source.endswith(".json"):
+        from warploom.compiler import module_source
+
+        if module_source.is_module(source):
+            return _wave_module(Path(source), output)
     spec = asked = source if source is not None else schedule or "pingpong"
     kind = str(request.dtype or "bf16")
     named = _named(spec, kind, choose)
@@ -368,6 +374,34 @@ def _emit_compiled(made: CompiledMi355x, spec: str, dtype: str, output: Path) ->
     }
     proven = [f"{subject.name}: proven" for subject in subjects]
     lines = [listing, *proven, "wrote " + ", ".join(paths)]
+    return Answer(lambda: "\n".join(lines), lambda: data)
+
+
+def _wave_module(path: Path, output: Path) -> Answer:
+    """Emit a module as it is."""
+    from warploom.codegen.amdgcn.toolchain import find_linker, link_code_object
+    from warploom.compiler import module_source
+    from warploom.ir.wave_documents import wave_documents
+    from warploom.runtime.mi355x import write_code
+
+    with working(f"verifying {path}"):
+        code = module_source.emit_waves(path.read_text())
+    linked = link_code_object(code.object()) if find_linker() is not None else None
+    try:
+        paths = write_code(code, wave_documents(code.module), output, linked)
+    except OSError as error:
+        raise BackendError(f"cannot write to {output}: {error.strerror}") from None
+    files = [str(p) for p in paths]
+    gate = code.gate
+    data = {
+        "files": files,
+        "sidecar": code.sidecar(),
+        "gate": gate.to_json() if gate else None,
+        "not_pipelined": list(code.program.plain),
+    }
+    lines = [f"{code.module.name} for {code.module.target}: {code.schedule}", "verified as it is"]
+    lines += [f"code against steps: {gate.text()}"] if gate else []
+    lines.append("wrote " + ", ".join(files))
     return Answer(lambda: "\n".join(lines), lambda: data)
 
 

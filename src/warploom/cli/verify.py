@@ -165,7 +165,7 @@ def _on_amd(
 ) -> Iterator[tuple[FileVerdict, Document | None]]:
     """The schedules of pipelined loops, and what the machine code computes."""
     from warploom.cli.kernels import tile_extents
-    from warploom.interp.module_report import ModuleReport
+    from warploom.interp.module_report import ModuleReport, verify_module
     from warploom.runtime.mi355x import CompiledMi355x
     from warploom.targets.amdgcn import MACHINES
 
@@ -173,6 +173,8 @@ def _on_amd(
     for n, document in enumerate(made.documents, 1):
         name = f"{source}, loop {n}" if len(made.documents) > 1 else source
         yield FileVerdict(file=name, report=verify_document(document, trips)), document
+    if trips is None:
+        yield FileVerdict(file=f"{source}, module", report=verify_module(made.module)), None
     report = ModuleReport(name=f"{made.kernel.name} on {chip}", dataflow=made.executed)
     yield FileVerdict(file=f"{source}, code", report=report), None
 

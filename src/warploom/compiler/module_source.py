@@ -1,4 +1,6 @@
-"""CUDA of a kernel module in JSON: the code of the kernel that it was made from."""
+"""Code of a kernel module in JSON: for Hopper of the kernel that it was made from; programs of
+threads and of waves are printed as they are, after they were verified.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,12 @@ import json
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
+from warploom.codegen.amdgcn.tile_ir.code import ModuleCode, compile_module
 from warploom.codegen.cuda.threads import emit_threads
 from warploom.compiler.compiled import Compiled
-from warploom.errors import BackendError, WarploomError
+from warploom.errors import BackendError, VerificationError, WarploomError
 from warploom.interp.dataflow import require_computed
+from warploom.interp.module_report import verify_module
 from warploom.ir.module import KernelModule
 from warploom.ir.roles_document import roles_documents
 from warploom.ir.serialize import from_json
@@ -36,6 +40,13 @@ def emit_module(text: str) -> tuple[KernelModule, str]:
     (``BackendError``): what no pass made has no layout to be printed with.
     """
     module, targets = from_json(text), {"h200": h200, "h100": h100}
+    if module.program is not None:
+        raise BackendError(
+            f"the module {module.name} is a program of waves",
+            where=module.name,
+            why=f"it was made for {module.target}",
+            fix="warploom emit gfx950 module.json",
+        )
     if module.threads is not None:
         return module, emit_verified(module)
     asked = module.request
@@ -85,6 +96,26 @@ def emit_verified(module: KernelModule) -> str:
             fix="the module that show KERNEL --dump-passes DIR writes",
         )
     return emit_threads(module).text
+
+
+def emit_waves(text: str) -> ModuleCode:
+    """The machine code of a wave program in JSON, which is printed as it is, after it was verified:
+    synchronisation for every timing, what its loops compute, stores and accesses by execution.
+    """
+    module = from_json(text)
+    report = verify_module(module)
+    if report.verdict not in ("clean", "timing"):
+        raise VerificationError(
+            f"module {module.name}: {report.verdict}",
+            where=module.name,
+            why=report.text().splitlines()[-1].strip(),
+            fix="the module that show KERNEL --target mi355x --dump-passes DIR writes",
+            report=report,
+        )
+    code = compile_module(module)
+    if code.gate is not None:
+        code.gate.require()
+    return code
 
 
 def _is_made(module: KernelModule) -> bool:

@@ -85,6 +85,12 @@ def verify_dataflow(
         from warploom.interp.thread_dataflow import verify_threads  # noqa: PLC0415 (it needs this)
 
         return verify_threads(module, classes=classes, timing=timing, sizes_tried=sizes_tried)
+    if module.program is not None:
+        from warploom.interp.wave_dataflow import verify_wave_program  # noqa: PLC0415 (as above)
+
+        return verify_wave_program(
+            module, classes=classes, timing=timing, seed=seed, sizes_tried=sizes_tried
+        )
     tried: list[tuple[tuple[str, int], ...]] = []
     findings: list[str] = []
     for n, sizes in enumerate(sizes_tried or size_classes(module, classes, seed)):
@@ -111,7 +117,7 @@ def require_computed(module: KernelModule) -> DataflowReport:
     """``VerificationError`` for a module that does not compute the author's kernel; what every
     compilation runs: one size class, on random elements.
     """
-    tried = [] if module.threads is not None else [compile_sizes(module)]
+    tried = [compile_sizes(module)] if module.roles else []
     return require_clean_dataflow(verify_dataflow(module, classes=1, sizes_tried=tried), module)
 
 

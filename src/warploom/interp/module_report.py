@@ -15,6 +15,7 @@ from warploom.ir.operations import StepLoop
 from warploom.ir.roles_document import roles_documents
 from warploom.ir.tile import Kernel, results, walk
 from warploom.ir.types import Access
+from warploom.ir.wave_documents import wave_documents
 from warploom.verify.counter_schedules import verify
 from warploom.verify.coverage import verify_coverage
 from warploom.verify.coverage.report import CoverageReport
@@ -24,6 +25,7 @@ from warploom.verify.roles.capacity import SHARED_BYTES
 from warploom.verify.roles.composition import check_loops
 
 MOST_EXTENT, MOST_NUMBER, MOST_THREADS = 1 << 12, 1 << 32, 1024
+LANES = 64  # of a wave
 BARRIERS = 16  # bytes of a slot's two
 _LOST = (LookupError, RuntimeError, StopIteration)
 _ORDER = ("race", "wrong", "not judged", "timing", "clean")
@@ -106,7 +108,9 @@ def verify_module(module: KernelModule) -> ModuleReport:
 def _verified(module: KernelModule) -> ModuleReport:
     together: tuple[Finding, ...] = ()
     loops: tuple[Report, ...] = ()
-    if module.dialect is Dialect.COUNTER:
+    if module.program is not None:
+        loops = tuple(verify(d) for d in wave_documents(module))
+    elif module.dialect is Dialect.COUNTER:
         loops = (verify(schedule_document(module)),)
     elif module.storage.rings:
         documents = roles_documents(module)
@@ -121,7 +125,7 @@ def _verified(module: KernelModule) -> ModuleReport:
     )
     if covered.findings:
         return made
-    tried = [] if module.threads is not None else [compile_sizes(module)]
+    tried = [compile_sizes(module)] if module.roles else []
     return ModuleReport(
         name=module.name,
         synchronisation=loops,
@@ -133,7 +137,7 @@ def _verified(module: KernelModule) -> ModuleReport:
 
 def _check_numbers(module: KernelModule) -> None:
     """Numbers that no module has; what they would ask for is not even counted."""
-    if module.threads is not None:
+    if module.threads is not None or module.program is not None:
         _check_signature(module)
         return
     if not module.roles:
@@ -185,6 +189,11 @@ def _check_signature(module: KernelModule) -> None:
     if foreign is not None:
         raise DocumentError(f"no tensor has an axis {foreign!r}", path="$.module.kernel.vars")
     _check_values(module.kernel)
+    if module.program is not None and module.launch.block != LANES * module.program.waves:
+        raise DocumentError(
+            f"a block of {module.launch.block} threads for {module.program.waves} waves",
+            path="$.module.launch.block",
+        )
     block = sum(-(-r.threads // 32) * 32 * r.instances for r in module.roles)
     if not block <= module.launch.block <= MOST_THREADS:
         raise DocumentError(

@@ -62,7 +62,7 @@ def verify_threads(
         def observe(stores: Mapping[str, Stores], executed: int) -> None:
             done.append(executed)
             for name, several in once.items():
-                _check_stores(name, stores[name], several=several)
+                check_stores(name, stores[name], several=several)
 
         # Of fixed sizes all classes are the same, and yet differ in where rows begin.
         number = next((n for n, s in enumerate(sizes) if s is lengths), 0)
@@ -173,7 +173,8 @@ def _stores(ops: tuple[Op, ...], around: frozenset[str]) -> Iterator[tuple[Store
             yield from _stores(op.body, around | {op.var})
 
 
-def _check_stores(name: str, made: Stores, *, several: bool) -> None:
+def check_stores(name: str, made: Stores, *, several: bool) -> None:
+    """``InterpreterError`` for an element that is stored more often than the kernel does."""
     wrong = made.shared if several else made.count > 1
     if wrong.any():
         at = tuple(int(x[0]) for x in np.nonzero(wrong))

@@ -35,6 +35,7 @@ class _Checker:
     def __init__(self, module: KernelModule, program: ir.WaveProgram) -> None:
         self.program = program
         self.tensors = {t.name for t in module.tensors}
+        self.grid = module.kernel.grid.vars
         self.written: set[str] = set(START)
         self.pipeline: ir.Pipeline | None = None
 
@@ -46,6 +47,13 @@ class _Checker:
                 self.tensor(a.of, "$.module.program.arguments")
         self.body(self.program.entry, known, "$.module.program.entry")
         self.body(self.program.body, known, "$.module.program.body")
+        self.read([place for _, place in self.program.tile], known, "$.module.program.tile")
+        if [name for name, _ in self.program.tile] != list(self.grid):
+            raise DocumentError(
+                "places of other variables than the grid has",
+                path="$.module.program.tile",
+                fix=", ".join(self.grid),
+            )
 
     def write(self, name: str, known: set[str], path: str) -> None:
         if not name.startswith("%") or name in self.written:

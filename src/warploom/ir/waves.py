@@ -18,9 +18,9 @@ fills is waited for where it is read.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
+from warploom.dataclass import dataclass
 from warploom.ir.counter_dialect import Counters, KernelShape, Protocol
 from warploom.ir.dataflow import Flow
 from warploom.ir.machine_costs import MachineCosts
@@ -688,6 +688,7 @@ class WaveProgram:
     """The program of every wave of a workgroup. ``fixed``: axes it is made for one size of;
     ``extents``: elements of tiles and steps, by variable; ``plain``: why loops have no schedule.
     ``entry``: what depends on lane, wave and arguments alone, before everything else.
+    ``tile``: where the tile of a workgroup begins, by variable of the grid.
     """
 
     waves: int
@@ -698,6 +699,7 @@ class WaveProgram:
     extents: tuple[tuple[str, int], ...]
     entry: tuple[Instruction, ...]
     body: tuple[Instruction, ...]
+    tile: tuple[tuple[str, str | int], ...] = ()
     exchange: bool = False
     prefetched: int = 0
     plain: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import TileKernel, Types
 from warploom.interp import TIMINGS, run_module
 from warploom.ir.module import KernelModule
-from warploom.ir.tile import Access, DType, Kernel, Store, walk
+from warploom.ir.tile import Access, DType, Kernel, Pointwise, Store, walk
 from warploom.kernels.measured import ORDER
 from warploom.kernels.registry import is_shipped
 from warploom.passes.build_module import build_module
@@ -193,7 +193,7 @@ def execute(
     visits: Visits | None = None
     known = dict(lengths)
     if state.target == "mi355x" and not _has_wave_module(kernel, config):
-        return _machine_code(kernel, pins, arrays, scalars, lengths, state, config)
+        return _by_itself(kernel, pins, arrays, scalars, lengths, state, config)
     if state.target == "mi355x":
         module = _wave_module(kernel, config)
         arrays, known = _padded(module, arrays, known)
@@ -307,7 +307,7 @@ def _has_wave_module(kernel: Kernel, config: object) -> bool:
     return True
 
 
-def _machine_code(
+def _by_itself(
     kernel: Kernel,
     pins: Pins,
     arrays: Mapping[str, Named],
@@ -316,21 +316,33 @@ def _machine_code(
     state: Interpreting,
     config: object,
 ) -> dict[str, Named]:
-    """The machine code of the kernel, executed: what it computes under every timing."""
+    """A kernel whose loops MI355X schedules by themselves: its module, executed. Of assembly that
+    its author wrote only the machine knows what it does: there the machine code is.
+    """
     pinned = _pins(config) if config is not None else dict(pins[-1]) if pins else {}
     made = CompiledMi355x(kernel, extents_of(kernel, pinned))
     own = {t.name: tuple(a.name for a in t.axes) for t in kernel.tensors}
     held = {n: np.asarray(x.in_order(own[n])) for n, x in arrays.items() if n in own}
     inputs = {t.name for t in kernel.tensors if t.access is not Access.OUT}
     added = {op.tensor: np.zeros(1) for op in walk(kernel.ops) if isinstance(op, Store) and op.add}
-    done = made.execute(
-        {n: x for n, x in held.items() if n in inputs},
-        {p.name: scalars[p.name] for p in kernel.parameters},
-        sizes=lengths,
-        initial=added | {n: x for n, x in held.items() if n not in inputs},
-        order=_ORDERS[state.timing],
-    )
-    return {n: Named(x, own[n]) for n, x in done.outputs.items()}
+    given = {n: x for n, x in held.items() if n in inputs}
+    numbers = {p.name: scalars[p.name] for p in kernel.parameters}
+    before = added | {n: x for n, x in held.items() if n not in inputs}
+    found: Mapping[str, Any]
+    if any(isinstance(op, Pointwise) and op.code is not None for op in walk(kernel.ops)):
+        order = _ORDERS[state.timing]
+        found = made.execute(given, numbers, sizes=lengths, initial=before, order=order).outputs
+    else:
+        found = run_module(
+            made.module,
+            given,
+            numbers,
+            sizes=lengths,
+            timing=state.timing,
+            seed=state.seed,
+            initial=before,
+        )
+    return {n: Named(x, own[n]) for n, x in found.items()}
 
 
 def _wave_module(kernel: Kernel, config: object) -> KernelModule:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.check.amdgcn import check_amdgcn
-from warploom.codegen.amdgcn.tile_ir.code import grid_of
+from warploom.codegen.amdgcn.tile_ir.code import ModuleCode, grid_of
 from warploom.codegen.amdgcn.tile_ir.execute import (
     Executed,
     NotExecutedError,
@@ -39,10 +39,13 @@ from warploom.compiler.rich import scheduled_html
 from warploom.errors import BackendError, ConfigError, KernelCallError
 from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import TileKernel, Types
-from warploom.interp.dataflow import DataflowReport
+from warploom.interp.dataflow import DataflowReport, require_computed
 from warploom.interp.executed import executed_sizes, require_executed, verify_executed
 from warploom.ir import ScheduleDocument, write_schedule
+from warploom.ir.module import KernelModule
+from warploom.ir.serialize import to_json
 from warploom.ir.tile import Access, DType, Kernel, Store, walk
+from warploom.ir.wave_documents import wave_documents
 from warploom.passes.heuristics import check_pins
 from warploom.report import CodeReport
 from warploom.runtime.hip import HipKernel
@@ -51,6 +54,7 @@ from warploom.targets.amdgcn import MACHINES, MI355X, AmdMachine
 from warploom.targets.h200 import HOPPER
 from warploom.targets.mi355x import Mi355x
 from warploom.verify import Report, verify
+from warploom.verify.coverage import require_covered
 
 SIMDS = 4  # of a CU, and what each of them holds
 MOST_WAVES = 8
@@ -122,8 +126,15 @@ class CompiledMi355x:
         if self.given is not None:
             return self.given
         made = compile_tile_kernel(self.kernel, extents=self.extents, machine=self.machine)
+        require_covered(made.module)
+        require_computed(made.module)
         require_executed(self._executed(made), self.kernel)
         return made
+
+    @property
+    def module(self) -> KernelModule:
+        """What the waves do: what is verified, executed and printed as code."""
+        return self.program.module
 
     @property
     def executed(self) -> DataflowReport:
@@ -175,7 +186,7 @@ class CompiledMi355x:
         """What is verified of the schedules of its pipelined loops: every timing, all trip counts;
         with the axioms each verdict rests on.
         """
-        return tuple(verify(document) for document in self.documents)
+        return tuple(verify(document) for document in wave_documents(self.module))
 
     @cached_property
     def dataflow(self) -> ValuesReport:
@@ -282,22 +293,11 @@ class CompiledMi355x:
 
     def write(self, folder: Path) -> tuple[Path, ...]:
         """A folder that runs without this package: code, arguments and grid, a host program."""
-        folder.mkdir(parents=True, exist_ok=True)
-        parts: dict[str, bytes] = {
-            "kernel.ll": self.llvm_ir.encode(),
-            "kernel.s": self.assembly.encode(),
-            "kernel.o": self.program.object(),
-            "kernel.json": (json.dumps(self.sidecar, indent=2) + "\n").encode(),
-            "host.cpp": host_source(self.sidecar).encode(),
-        }
-        for number, schedule in enumerate(self.program.schedules):
-            more = f".{number}" if number else ""
-            parts[f"kernel.schedule{more}.json"] = write_schedule(schedule.document).encode()
         if find_linker() is not None:
-            parts["kernel.hsaco"] = self.code_object
-        for name, data in parts.items():
-            (folder / name).write_bytes(data)
-        return tuple(folder / name for name in parts)
+            linked: bytes | None = self.code_object
+        else:
+            linked = None
+        return write_code(self.program.code, self.documents, folder, linked, self.sidecar)
 
     # Launches.
 
@@ -399,6 +399,34 @@ class CompiledMi355x:
             where=str(self.kernel.line or ""),
             fix=fix,
         )
+
+
+def write_code(
+    code: ModuleCode,
+    documents: Sequence[ScheduleDocument],
+    folder: Path,
+    linked: bytes | None = None,
+    sidecar: Mapping[str, Any] | None = None,
+) -> tuple[Path, ...]:
+    """The files of a module's code; ``linked``: what the HIP runtime loads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    said = code.sidecar() if sidecar is None else sidecar
+    parts: dict[str, bytes] = {
+        "kernel.ll": code.ir.encode(),
+        "kernel.s": code.assembly.encode(),
+        "kernel.o": code.object(),
+        "kernel.json": (json.dumps(said, indent=2) + "\n").encode(),
+        "host.cpp": host_source(said).encode(),
+        "module.json": (to_json(code.module) + "\n").encode(),
+    }
+    for number, document in enumerate(documents):
+        more = f".{number}" if number else ""
+        parts[f"kernel.schedule{more}.json"] = write_schedule(document).encode()
+    if linked is not None:
+        parts["kernel.hsaco"] = linked
+    for name, data in parts.items():
+        (folder / name).write_bytes(data)
+    return tuple(folder / name for name in parts)
 
 
 def pack(

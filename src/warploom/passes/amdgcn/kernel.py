@@ -47,6 +47,7 @@ def lower_kernel(
     signature = Signature(kernel=plan.kernel)
     low = Lowering(plan, signature, reuse=reuse, prefetch=prefetch, schedules=schedules)
     _place(low)
+    tile = tuple((n, _register(low.spans[n].position)) for n in plan.kernel.grid.vars)
     low.ops(plan.kernel.ops)
     program = WaveProgram(
         waves=plan.waves,
@@ -57,11 +58,17 @@ def lower_kernel(
         extents=tuple(plan.extents.items()),
         entry=finished(low.state.sections[0].text.body),
         body=finished(low.text.body),
+        tile=tile,
         exchange=plan.exchange,
         prefetched=low.prefetched,
         plain=plain,
     )
     return LoweredKernel(plan=plan, program=program, schedules=tuple((schedules or {}).values()))
+
+
+def _register(operand: Operand) -> str | int:
+    assert isinstance(operand, str | int)
+    return operand
 
 
 def _require_fit(plan: TilePlan) -> None:

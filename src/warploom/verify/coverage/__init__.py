@@ -56,6 +56,10 @@ def verify_coverage(module: KernelModule) -> CoverageReport:
         from warploom.verify.coverage.threads import verify_thread_coverage  # noqa: PLC0415
 
         return verify_thread_coverage(module)
+    if module.program is not None:
+        from warploom.verify.coverage.wave_programs import verify_wave_coverage  # noqa: PLC0415
+
+        return verify_wave_coverage(module)
     if module.dialect is Dialect.COUNTER:
         from warploom.verify.coverage.waves import verify_waves  # noqa: PLC0415 (one dialect)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -19,6 +18,7 @@ from warploom.codegen.amdgcn.isa_check.regions import check_regions
 from warploom.codegen.amdgcn.tile_ir.gate import gated_loop, loop_sidecar
 from warploom.codegen.amdgcn.tile_ir.printer import KERNEL_NAME, print_waves
 from warploom.codegen.amdgcn.toolchain import compile_ir, compile_object
+from warploom.dataclass import dataclass
 from warploom.errors import BackendError, ConfigError
 from warploom.ir.module import KernelModule
 from warploom.ir.tile import is_number

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from warploom.dataclass import dataclass
 from warploom.ir import ScheduleDocument
 from warploom.ir.schedule_ops import OpDesc
 from warploom.ir.wave_documents import pipeline_document

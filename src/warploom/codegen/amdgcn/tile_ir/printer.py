@@ -7,13 +7,13 @@ waits, barriers, layouts and masks are the program's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import singledispatchmethod
 
 from warploom.codegen.amdgcn.lower.attributes import METADATA, attributes
 from warploom.codegen.amdgcn.lower.pointwise import IrText
 from warploom.codegen.amdgcn.lower.table import DMA_SCOPE, READ_SCOPE, encode_wait
 from warploom.codegen.amdgcn.tile_ir import numbers
+from warploom.dataclass import dataclass
 from warploom.ir import waves as ir
 from warploom.ir.tile import DType
 from warploom.ir.waves import Instruction, Kind, Operand, WaveProgram, Word

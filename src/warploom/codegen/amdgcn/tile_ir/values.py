@@ -5,8 +5,8 @@ compared with the NumPy meaning of the kernel as it was parsed, and every access
 timings of the launch. Classes differ in what happens at edges: tiles and steps that are full,
 ragged, one short or alone; pipelined loops with all of their phases, exactly as many steps as they
 cover, and too few; rows that are aligned and rows that are not, which take the plain loop and
-narrow stores. There is no kernel module of such code, so this is what stands for its dataflow and
-coverage.
+narrow stores. The module of the same kernel is verified by itself (``interp.wave_dataflow``): this
+judges what LLVM made of it.
 """
 
 from __future__ import annotations
