@@ -255,6 +255,9 @@ def test_wrong_programs_are_found_by_the_report():
         "sums begin anew": edited(tile, other(ir.Mfma, total=0)),
         "another number": edited(tile, lambda x: replace(x, b=x.b + 1) if steps_on(x) else None),
         "a barrier of some lanes": edited(tile, ungrouped),
+        "runs that end between two": edited(
+            tile, lambda x: replace(x, op=ir.IntOp.AND) if is_position_or_limit(x) else None
+        ),
     }
     for what, made in wrong_modules.items():
         assert made != module
@@ -263,11 +266,16 @@ def test_wrong_programs_are_found_by_the_report():
         assert report.verdict in ("wrong", "race") or any(
             c.how is How.NOT for c in report.coverage.claims
         ), what
-    assert len(wrong_modules) == 7
+    assert len(wrong_modules) == 8
 
 
 def is_store_guard(one):
     return isinstance(one, ir.If) and any(isinstance(x, ir.Store) for x in one.body)
+
+
+def is_position_or_limit(one):
+    """Of the test whether a tile begins and ends at whole runs."""
+    return isinstance(one, ir.Integer) and one.op is ir.IntOp.OR and one.bits == 32
 
 
 def steps_on(one):
@@ -303,3 +311,11 @@ def test_interpreted_kernels_are_modules():
         )
         want = swiglu.reference(x, gate, up, types="f16", exact=False)
         assert np.abs(got - want).max() < 0.02
+
+
+def test_a_module_names_no_folder_of_this_machine():
+    for module in (pipelined("gemm")[0], plain("softmax")[0]):
+        text = to_json(module)
+        assert "gemm.py" in text or "tile_kernels.py" in text
+        assert "/src/" not in text
+        assert "/tests/" not in text

@@ -115,6 +115,7 @@ def wave_classes(module: KernelModule, timing: str = "in_order") -> Iterator[Wav
     every = [ragged | phases, one | phases]
     yield WaveClass(every, rows=True, timing=timing)
     yield WaveClass([ragged, one], rows=False, timing=timing)
+    yield WaveClass([ragged, one], rows=True, timing=timing)
     yield WaveClass([whole, one], rows=True, timing=timing)
     yield WaveClass([one], rows=False, timing="adversarial")
     if phases:

@@ -46,7 +46,7 @@ LANES = 64
 BASE = 1 << 20  # between the addresses of tensors
 SEVERAL = -2
 SPARE = 16  # bytes that every tensor has at least
-ODD, EVEN = 3, 16  # elements between rows
+ODD, EVEN = 3, 16  # elements between rows; rows begin at multiples of so many, or nowhere
 FAR = 2**31  # bytes of a buffer
 
 
@@ -85,7 +85,9 @@ class Memory:
 def place_tensors(
     module: KernelModule, arrays: Mapping[str, Array], padding: int
 ) -> dict[str, Memory]:
-    """Tensors in memory; what lies between rows is NaN."""
+    """Tensors in memory; what lies between rows is NaN. ``padding``: elements between rows; where
+    it is ``EVEN``, so many and what is missing to a multiple of it.
+    """
     found = {}
     for n, tensor in enumerate(module.tensors):
         values = arrays[tensor.name]
@@ -93,7 +95,8 @@ def place_tensors(
         for i, length in enumerate(reversed(values.shape)):
             strides.append(step)
             step *= max(1, length)
-            step += padding if i == 0 and values.ndim > 1 else 0
+            if i == 0 and values.ndim > 1:
+                step += padding + (-step % EVEN if padding == EVEN else 0)
         word = np.dtype(stored_word(tensor.dtype))
         count = step if values.size else 0
         memory = Memory(
@@ -499,13 +502,12 @@ class WaveRun:
 
     def function(self, one: ir.Function) -> None:
         """A function of the table."""
-        if one.code is not None:
-            raise TooLongError(
-                f"the function '{one.code.name}' that its author wrote in assembly",
-                why="the interpreter does not know what it does",
-            )
         args = [self.number(a, t) for a, t in zip(one.args, one.types, strict=True)]
-        if one.fn is Fn.CAST:
+        if one.code is not None:
+            wanted = [kind for _, kind in one.code.params]
+            given = [self.converted(a, w) for a, w in zip(args, wanted, strict=True)]
+            made = np.asarray(one.code.meaning(*given))
+        elif one.fn is Fn.CAST:
             made = self.converted(args[0], one.dtype)
         else:
             own = args[1:] if one.fn is Fn.WHERE else args

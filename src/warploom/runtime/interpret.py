@@ -39,7 +39,7 @@ from warploom.frontend.simplify import simplify
 from warploom.frontend.tile_kernel import TileKernel, Types
 from warploom.interp import TIMINGS, run_module
 from warploom.ir.module import KernelModule
-from warploom.ir.tile import Access, DType, Kernel, Pointwise, Store, walk
+from warploom.ir.tile import Access, DType, Kernel, Store, walk
 from warploom.kernels.measured import ORDER
 from warploom.kernels.registry import is_shipped
 from warploom.passes.build_module import build_module
@@ -316,9 +316,7 @@ def _by_itself(
     state: Interpreting,
     config: object,
 ) -> dict[str, Named]:
-    """A kernel whose loops MI355X schedules by themselves: its module, executed. Of assembly that
-    its author wrote only the machine knows what it does: there the machine code is.
-    """
+    """A kernel whose loops MI355X schedules by themselves: its module, executed."""
     pinned = _pins(config) if config is not None else dict(pins[-1]) if pins else {}
     made = CompiledMi355x(kernel, extents_of(kernel, pinned))
     own = {t.name: tuple(a.name for a in t.axes) for t in kernel.tensors}
@@ -328,20 +326,15 @@ def _by_itself(
     given = {n: x for n, x in held.items() if n in inputs}
     numbers = {p.name: scalars[p.name] for p in kernel.parameters}
     before = added | {n: x for n, x in held.items() if n not in inputs}
-    found: Mapping[str, Any]
-    if any(isinstance(op, Pointwise) and op.code is not None for op in walk(kernel.ops)):
-        order = _ORDERS[state.timing]
-        found = made.execute(given, numbers, sizes=lengths, initial=before, order=order).outputs
-    else:
-        found = run_module(
-            made.module,
-            given,
-            numbers,
-            sizes=lengths,
-            timing=state.timing,
-            seed=state.seed,
-            initial=before,
-        )
+    found = run_module(
+        made.module,
+        given,
+        numbers,
+        sizes=lengths,
+        timing=state.timing,
+        seed=state.seed,
+        initial=before,
+    )
     return {n: Named(x, own[n]) for n, x in found.items()}
 
 

@@ -22,7 +22,8 @@ from warploom.ir import tile as ir
 from warploom.ir.dataflow import SETUP, STORE, WAVE, Flow, FlowOp, FlowOperand, Home, When
 from warploom.ir.elementwise import functions
 from warploom.ir.schedule_ops import KOffsetKind, OpDesc, OpRole, OpTag, ResourceKind
-from warploom.ir.tile import DType, Fn, Op, Walk, is_number, operands, results
+from warploom.ir.tile import DType, Fn, Line, Op, Walk, is_number, operands, results
+from warploom.ir.types import short
 from warploom.passes.amdgcn.layout import LANES, MFMA, AxisMap, Layout, count_of
 from warploom.passes.amdgcn.numbers import PAIRED
 from warploom.passes.amdgcn.plan import TilePlan, contracted
@@ -493,7 +494,7 @@ class _Builder:
                             takes=tuple(inputs.takes), taken=tuple(inputs.taken),
                             makes=(value,), made=((dot.result.name, piece),),
                             wants=tuple(inputs.wants), product=p, count=count,
-                            cycles=count * cycles, line=str(dot.result.line or ""),
+                            cycles=count * cycles, line=_line(dot.result.line),
                         )
                     )  # fmt: skip
         assert layout
@@ -556,7 +557,7 @@ class _Builder:
                 taken=tuple(inputs.taken), makes=(value,), made=((name, layout),),
                 wants=tuple(inputs.wants), steps=steps, piece=layout,
                 cycles=sum(self._cost(op, layout) for op in steps),
-                line=str(self.plan.values[name].line or ""),
+                line=_line(self.plan.values[name].line),
             )
         )  # fmt: skip
 
@@ -686,7 +687,7 @@ class _Builder:
             BodyOp(
                 name=f"WRITE_{name}", index=0, role=OpRole.SHARED_STORE, takes=tuple(inputs.takes),
                 taken=tuple(inputs.taken), makes=(_tile(made),), made=((name, ()),),
-                wants=tuple(inputs.wants), transfer=made, line=str(value.line or ""),
+                wants=tuple(inputs.wants), transfer=made, line=_line(value.line),
                 count=sum(count_of(key[1]) // STORED for key in self.by_name[name]),
             )
         )  # fmt: skip
@@ -718,7 +719,7 @@ class _Builder:
                     name=label, index=self._next(label), role=OpRole.VALU_COMPUTE, store=op,
                     takes=tuple(inputs.takes), taken=tuple(inputs.taken),
                     wants=tuple(inputs.wants), count=count_of(key[1]) // run,
-                    line=str(op.line or ""),
+                    line=_line(op.line),
                 )
             )  # fmt: skip
 
@@ -738,7 +739,7 @@ class _Builder:
                 name=f"LOAD_{self._label(made)}", index=0, role=OpRole.GLOBAL_LOAD,
                 takes=tuple(inputs.takes), taken=tuple(inputs.taken), makes=(_tile(made),),
                 made=((name, ()),), transfer=made, count=made.instructions,
-                line=str(op.result.line or ""),
+                line=_line(op.result.line),
             )
         )  # fmt: skip
         return made
@@ -755,7 +756,7 @@ class _Builder:
                     name=f"PICK_{name}", index=0, role=OpRole.VALU_COMPUTE, picks=name,
                     takes=tuple(inputs.takes), taken=tuple(inputs.taken), makes=(value,),
                     made=((name, ()),), wants=tuple(inputs.wants),
-                    line=str(self.plan.values[name].line or ""),
+                    line=_line(self.plan.values[name].line),
                 )
             )  # fmt: skip
         return value
@@ -879,7 +880,7 @@ class _Builder:
                     taken=tuple(inputs.taken), makes=tuple(makes), made=tuple(made),
                     wants=tuple(inputs.wants), steps=tuple(steps), piece=piece,
                     cycles=sum(self._cost(op, piece) for op in steps),
-                    line=str(ops[0].result.line or ""),
+                    line=_line(ops[0].result.line),
                 )
             )  # fmt: skip
 
@@ -1045,6 +1046,10 @@ class _Builder:
         ops.append(FlowOp(name="store", role=STORE, when=When.TAIL, operands=lasts, stores=True))
         homes = tuple(Home(value=v, place=p) for v, p in self.homes.items())
         return Flow(ops=tuple(ops), homes=homes)
+
+
+def _line(line: Line | None) -> str:
+    return str(short(line) or "")
 
 
 class _Inputs:

@@ -323,6 +323,9 @@ class _Shared:
             case ir.Barrier():
                 if around and not groups:
                     self.why = "a barrier stands under a condition that may differ between lanes"
+            case ir.AllIndices():  # lanes look at them in turn
+                told = self.of(one.first, one.stride, one.count, one.limit)
+                self.put([one.to], (around | told) & BY_WAVE)
             case ir.FirstLane() | ir.NoLane():  # one number for every wave
                 self.put([one.to], (around | self.of(one.value)) & BY_WAVE)
             case ir.Anew() if one.value in self.threads:
