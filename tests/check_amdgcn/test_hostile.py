@@ -10,7 +10,7 @@ from warploom.check.amdgcn import check, check_amdgcn
 from warploom.check.launch import Launch
 from warploom.report import Verdict
 
-from .small import assembled, small_launch
+from .small import assembled, small_launch, verdict_of
 
 FOLDER = Path(__file__).parents[2] / "bench" / "syncbench" / "amd"
 CASES = [c["name"] for c in json.loads((FOLDER / "cases.json").read_text())]
@@ -107,3 +107,11 @@ def test_endless_loops_are_given_up(loop, monkeypatch):
     report = check_amdgcn(text, small_launch(), max_steps=10_000)
     assert report.verdict in (Verdict.UNSUPPORTED, Verdict.DEADLOCK)
     assert report.figures["instructions"] < 50_000
+
+
+@pytest.mark.parametrize("number", ["18446744073709551616", "-99999999999999999999"])
+def test_modifiers_beyond_reason(number):
+    line = f"\tv_mov_b32_dpp v4, v4 row_shr:{number} row_mask:0xf bank_mask:0xf\n"
+    report = verdict_of(line)
+    assert report.verdict is Verdict.MALFORMED
+    assert "is no number" in report.error

@@ -340,7 +340,7 @@ class Machine:
             return self._effect(instruction, at)
         except UnsupportedError as error:
             raise self._located(error, instruction) from None
-        except (IndexError, KeyError, ValueError, TypeError) as error:
+        except (IndexError, KeyError, ValueError, TypeError, OverflowError) as error:
             raise UnsupportedError(
                 f"the operands of {instruction.mnemonic} are not understood: {error}",
                 line=instruction.line,

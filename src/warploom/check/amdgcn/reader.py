@@ -18,6 +18,7 @@ LGKM_CAPACITY = 15
 EXP_CAPACITY = 7
 MAX_LINES = 2_000_000
 MAX_EXPANSION = 400_000
+MOST_NUMBER = 1 << 32  # no modifier has more bits
 
 _BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _COMMENT = re.compile(r"(;|//).*")
@@ -81,11 +82,14 @@ class Instruction:
         if value is None:
             return usual
         try:
-            return int(value, 0)
+            found = int(value, 0)
         except ValueError:
+            found = MOST_NUMBER
+        if abs(found) >= MOST_NUMBER:
             raise AssemblyError(
-                f"{name}:{value} is no number", where=f"line {self.line}: {self.text}"
-            ) from None
+                f"{name}:{value[:40]} is no number", where=f"line {self.line}: {self.text}"
+            )
+        return found
 
     def number_operand(self) -> int:
         """The first operand as a number (``s_nop``); 0 where there is none."""
