@@ -329,7 +329,7 @@ def _as_json(done: Repair) -> dict[str, Any]:
                 "index": c.index,
                 "before": c.before,
                 "after": c.after,
-                "why": c.text.partition(": ")[2],
+                "why": c.because,
             }
             for c in done.changes
         ],

@@ -66,7 +66,7 @@ from warploom.passes.smem_layout import (
 )
 from warploom.passes.smem_ops import by_columns, early_array, early_vectors, puts, sees, share_of
 from warploom.passes.split_k import MEET, inbox_bytes, meeting_of
-from warploom.passes.split_mma import FIRST, REST
+from warploom.passes.split_mma import FIRST, REST, part_of
 from warploom.passes.unroll import adds_products
 from warploom.passes.warp_specialize import (
     LEAVE,
@@ -564,8 +564,9 @@ class _Builder:
         raise refuse(f"the part {part!r}", self.loop.line)
 
     def _mma(self, e: roles.Mma, iteration: IntExpr) -> Iterator[Operation]:
-        name, _, part = e.op.rpartition(".")
-        op = self.dots.get(e.op) or self.dots.get(name)
+        parts = {part_of(n, part): (n, part) for n in self.dots for part in (FIRST, REST)}
+        name, part = parts.get(e.op, (e.op, ""))
+        op = self.dots.get(name)
         if op is None:
             raise refuse(f"the product {e.op!r}", self.loop.line)
         array = self.layout.array_of(op.result.name)
@@ -613,7 +614,7 @@ class _Builder:
             shape=(rows, array.cols, inner),
             line=short(op.result.line),
             reason=e.reason,
-            inner=self._inner(part, inner, dtype) if self.dots.get(e.op) is None else None,
+            inner=self._inner(part, inner, dtype) if part else None,
         )
 
     def _inner(self, part: str, inner: int, dtype: DType) -> tuple[int, int]:
@@ -628,11 +629,7 @@ class _Builder:
                 fix=f"0 to {steps - 1}",
             )
         cut = inner - self.config.deferred_mmas * each
-        if part == FIRST:
-            return 0, cut
-        if part == REST:
-            return cut, inner
-        raise refuse(f"the part {part!r} of a product", self.loop.line)
+        return (0, cut) if part == FIRST else (cut, inner)
 
     # Vector work and stores.
 

@@ -32,12 +32,15 @@ class StallKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One program in the run: a wave (with its group) or a role."""
+    """One program in the run: a wave (with its group) or an instance of a role, which runs
+    ``program``.
+    """
 
     name: str
     group: int = 0
     wave: int = 0
     role: str = ""
+    program: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

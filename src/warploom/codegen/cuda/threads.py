@@ -448,7 +448,9 @@ class _Printer:
             return f"({args[0]} / {args[1]})"
         if t.fn in (Fn.MIN, Fn.MAX, Fn.ABS):
             types = [DType.I32 if x in INTEGERS else x for x in types]
-        return pointwise(t.fn, args, t.dtype, types)
+        last = t.args[-1]
+        by = last.value if isinstance(last, ir.Number) else None
+        return pointwise(t.fn, args, t.dtype, types, by=by)
 
     def aligned(self, t: ir.Aligned) -> str:
         """Vectors lie at multiples of their bytes if the address and all strides do."""

@@ -62,7 +62,7 @@ def recurrence_limit(problem: ModuloProblem, cycle: Sequence[Arc]) -> Limit:
     """The sentence for a recurrence: its ops, latency and distance."""
     names = [problem.ops[a.src].name for a in cycle]
     latency, distance = sum(a.latency for a in cycle), sum(a.distance for a in cycle)
-    rings = sorted({a.why for a in cycle if a.why.startswith("ring ")})
+    rings = sorted({a.why for a in cycle if a.ring})
     through = f", through {', '.join(rings)}" if rings else ""
     return Limit(
         kind=LimitKind.RECURRENCE,

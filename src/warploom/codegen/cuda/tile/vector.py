@@ -108,6 +108,11 @@ class Vector(Loads):
             case _:
                 raise self.work.refused(f"the value {name}")
 
+    def _constant(self, name: str) -> float | None:
+        """The number a value is, if it is a constant."""
+        op = self.work.makers.get(name)
+        return op.value if isinstance(op, ops.VectorConst) else None
+
     # Numbers of the tile or step.
 
     def _uniform(self, name: str) -> str:
@@ -116,7 +121,8 @@ class Vector(Loads):
             return self._index(op.value)
         if isinstance(op, ops.VectorPointwise) and self.work.is_heavy(name):
             args = [self.value(a) for a in op.args]
-            text = pointwise(op.fn, args, op.dtype, [self.work.dtype(a) for a in op.args])
+            types = [self.work.dtype(a) for a in op.args]
+            text = pointwise(op.fn, args, op.dtype, types, by=self._constant(op.args[-1]))
         else:
             known = {x.result: self.ahead(x) for x in self._moving(name)}
             text = self._written(name, known)
@@ -153,7 +159,8 @@ class Vector(Loads):
             case ops.VectorPointwise():
                 args = [self._written(a, known) for a in op.args]
                 types = [self.work.dtype(a) for a in op.args]
-                return pointwise(op.fn, args, op.dtype, types, once=True)
+                by = self._constant(op.args[-1])
+                return pointwise(op.fn, args, op.dtype, types, once=True, by=by)
             case _:  # what lies in registers or slots has a name of its own
                 return self.value(name)
 
@@ -240,7 +247,8 @@ class Vector(Loads):
         whole = op.dtype is DType.I32 and op.fn in (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
         if whole and work.wraps(op.result):
             return wrapped(op.fn, args)
-        return pointwise(op.fn, args, op.dtype, [work.dtype(a) for a in op.args])
+        types = [work.dtype(a) for a in op.args]
+        return pointwise(op.fn, args, op.dtype, types, by=self._constant(op.args[-1]))
 
     def _condition(self, name: str) -> str:
         """A condition along the loop; limits of a row are computed once for the row.
