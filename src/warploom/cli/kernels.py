@@ -21,8 +21,8 @@ from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.tile import Access, DType, Walk, is_number
 from warploom.kernels.declaration import Shipped
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
-from warploom.pipeline.amd_target.geometry import MICROSCALED
 from warploom.targets.h200 import HopperTarget, h200
+from warploom.targets.mi355x import MICROSCALED
 
 if TYPE_CHECKING:
     from warploom.compiler.compiled import Compiled
