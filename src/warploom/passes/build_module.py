@@ -36,12 +36,12 @@ from warploom.ir.module import (
     PartShape,
     RegisterArray,
     Role,
-    ScalarArg,
     StageShape,
     Storage,
-    TensorArg,
     TensorMap,
     TileLoop,
+    scalar_args,
+    tensor_args,
 )
 from warploom.ir.operations import Operation, Statement, StepLoop, VectorKind
 from warploom.ir.rings import NamedBarrier, Side
@@ -115,18 +115,8 @@ def _assembled(source: Kernel, lowered: Lowered, builders: list[_Builder]) -> Ke
         config=lowered.config.name,
         dialect=Dialect.MBARRIER,
         kernel=relative(source),
-        tensors=tuple(
-            TensorArg(
-                name=t.name,
-                axes=t.axes,
-                dtype=t.dtype,
-                access=t.access.value,
-                alignment=ALIGNMENT,
-                blocked=t.blocked,
-            )
-            for t in kernel.tensors
-        ),
-        scalars=tuple(ScalarArg(name=p.name, dtype=p.dtype) for p in kernel.parameters),
+        tensors=tensor_args(kernel, ALIGNMENT),
+        scalars=scalar_args(kernel),
         maps=tuple({n: m for b in builders for n, m in b.maps.items()}.values()),
         launch=Launch(
             grid=grid_of(last.numbers.schedule, lowered.config.ctas_per_sm),

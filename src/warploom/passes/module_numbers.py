@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from warploom.errors import KernelError
+from warploom.ir.affine import Affine
 from warploom.ir.expr import (
     Apply,
     Binary,
@@ -59,7 +60,7 @@ from warploom.passes.driver import Lowered
 from warploom.passes.fuse import Step
 from warploom.passes.heuristics import SIDE
 from warploom.passes.layout import Layout
-from warploom.passes.loop_bounds import Affine, begins_at, cut_of, fewest_trips, moves
+from warploom.passes.loop_bounds import begins_at, cut_of, fewest_trips, moves
 from warploom.passes.smem_layout import grouped_vars, list_of
 from warploom.passes.tile_order import differ, starts_early
 

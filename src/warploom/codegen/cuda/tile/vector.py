@@ -18,8 +18,9 @@ from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.expressions import BINARY, number, pointwise, wrapped
 from warploom.codegen.cuda.tile.loads import Loads, called, kind_of
-from warploom.codegen.cuda.tile.work import COL, T_STEP, Affine, first_of
+from warploom.codegen.cuda.tile.work import COL, T_STEP, first_of
 from warploom.ir import operations as ops
+from warploom.ir.affine import Affine
 from warploom.ir.expr import (
     CALLS,
     Apply,
