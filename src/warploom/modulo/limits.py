@@ -19,7 +19,7 @@ def explain_energy(system: System, ii: int) -> Limit:
             return Limit(
                 kind=LimitKind.ENERGY,
                 text=f"recurrences through unit {unit.name!r} (energetic bound): II {ii} leaves "
-                "no room for its ops between their predecessors and successors",
+                "no cycles for its ops between their predecessors and successors",
                 culprits=(unit.name,),
             )
     return Limit(

@@ -310,8 +310,8 @@ class Numbers:
             above = most(self._solved(bound, widest=False) - first + (extent - 1), 0) // extent
             start = least(most(start, above), TRIPS)
         for bound in seen.above if seen is not None else ():
-            room = self._solved(bound, widest=False) + 1 - first
-            end = least(end, floor_div(lift(room), extent))
+            before = self._solved(bound, widest=False) + 1 - first
+            end = least(end, floor_div(lift(before), extent))
         end = least(most(end, 0), TRIPS)
         if self.config.serpentine:
             start, end = (

@@ -1,9 +1,9 @@
 """Products in two parts: the last instructions of one are issued after vector work that waits.
 
-A warp stands still while it issues instructions the tensor cores have no room for, and so it comes
-late to the vector work that follows. With a product into a sum before work on a fresh product,
-``KernelConfig.deferred_mmas`` of its instructions can be issued after the first step of that work:
-what is before them keeps the tensor cores busy so long.
+A warp stands still while it issues instructions that the queue of the tensor cores cannot take,
+and comes late to the vector work that follows. With a product into a sum before work on a fresh
+product, ``KernelConfig.deferred_mmas`` of its instructions can be issued after the first step of
+that work: what is before them keeps the tensor cores busy so long.
 
 Work that reads the sum, or writes over what the product reads, has to wait for all of it, and so
 has whatever follows a wait for the product's group: such products stay whole.

@@ -27,7 +27,7 @@ class StallKind(StrEnum):
     SIGNAL = "signal"  # a signal (a lap of an mbarrier) had not been given
     REGISTER = "register"  # a result this op reads was not there yet
     UNIT = "unit"  # the unit was busy
-    CAPACITY = "capacity"  # the counter had no room for more operations in flight
+    CAPACITY = "capacity"  # the counter could not count more operations in flight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -250,5 +250,5 @@ def never(problem: ModuloProblem, why: Limit) -> InfeasibleError:
         why=why.text,
         fix="raise the budget, or allow fewer copies to be demanded (min_depth)"
         if budget
-        else "give the ops named room: another unit, a larger capacity, or an edge less",
+        else "relax the ops named: another unit, a larger capacity, or an edge less",
     )

@@ -302,9 +302,9 @@ def _together(context: Context, arrays: Sequence[RegisterArray], apart: int) -> 
 
 def _parts_at_once(arrays: Sequence[RegisterArray], split: int) -> int:
     """Parts whose quads are on their way at once: the loop's own registers are free by now."""
-    room = (MOST_REGISTERS - sum(a.registers for a in arrays)) // 4
+    free = (MOST_REGISTERS - sum(a.registers for a in arrays)) // 4
     each = sum(quads_of(a) for a in arrays)
-    return max(n for n in range(1, split + 1) if split % n == 0 and (n == 1 or n * each <= room))
+    return max(n for n in range(1, split + 1) if split % n == 0 and (n == 1 or n * each <= free))
 
 
 def _cleared(array: RegisterArray) -> list[str]:
