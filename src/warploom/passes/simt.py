@@ -13,21 +13,18 @@ from dataclasses import field, replace
 from warploom.dataclass import dataclass
 from warploom.ir import threads as ir
 from warploom.ir.elementwise import REDUCTIONS
-from warploom.ir.expr import Op as Int
+from warploom.ir.expr import Op as Int, binary, conjunction, const, element_of, lift, select, size
 from warploom.ir.threads import (
     Argument,
     ArgumentKind,
     Assign,
-    Choose,
     Convert,
     Declare,
     Decode,
     Encode,
     For,
     If,
-    Memory,
     Number,
-    Place,
     Put,
     Reg,
     Scope,
@@ -38,9 +35,6 @@ from warploom.ir.threads import (
     View,
     Within,
     Write,
-    every,
-    lift,
-    whole,
 )
 from warploom.ir.tile import (
     Access,
@@ -74,6 +68,7 @@ from warploom.ir.tile import (
     results,
     walk,
 )
+from warploom.ir.tile_schedule import CTA, CTAS
 from warploom.ir.types import short
 from warploom.passes.body import refusal
 from warploom.passes.simt_layout import (
@@ -96,7 +91,7 @@ LEAST_SHIFTED = 64  # elements of a row; of shorter ones most vectors touch an e
 PAD = 1  # words between the lines of a transposed tile: other banks
 WORD = 4
 
-THREAD, CTA, CTAS = Place(ir.Here.THREAD), Place(ir.Here.CTA), Place(ir.Here.CTAS)
+THREAD = ir.TID
 LANE, GROUP = Reg("lane"), Reg("group")
 U, E, J, K = Reg("u"), Reg("e"), Reg("j"), Reg("k")
 MEET = "meet"
@@ -219,7 +214,7 @@ class _Writer:
         tile: Term = Reg("tile")
         if grid.order:
             self.add(ArgumentKind.POINTER, grid.order)
-            tile = unsigned(Decode(Memory(grid.order, (tile,)), DType.I32))
+            tile = unsigned(Decode(element_of(grid.order, (tile,)), DType.I32))
         return total, [Declare(name="rest", dtype=DType.U32, value=tile), *places]
 
     def group_lines(self, group: str, rows: str) -> Body:
@@ -231,15 +226,15 @@ class _Writer:
         pos, at, more = Reg(f"pos_{group}"), Reg(f"at_{rows}"), Reg("more")
 
         def start(n: Term) -> Term:
-            return Decode(Memory(starts.name, (n,)), DType.I32)
+            return Decode(element_of(starts.name, (n,)), DType.I32)
 
         return [
-            number(pos.name, whole(0)),
+            number(pos.name, const(0)),
             For(
                 counter=pos.name,
                 first=None,
                 end=count,
-                step=whole(1),
+                step=const(1),
                 body=(
                     number(more.name, (start(pos + 1) - start(pos) + (extent - 1)) // extent),
                     If(condition=at < more, body=(ir.Break(),)),
@@ -269,7 +264,7 @@ class _Writer:
         """Where the elements of a tile or step end."""
         share = self.layout.lanes if axis.columns else self.layout.groups
         if axis.extent < share * axis.elements:
-            last = ir.arith(Int.MIN, pos(axis.var) + axis.extent, last)
+            last = binary(Int.MIN, pos(axis.var) + axis.extent, last)
         return number(f"end_{axis.var}", last)
 
     def first_line(self, axis: ThreadAxis) -> Statement:
@@ -278,10 +273,10 @@ class _Writer:
 
     def whole_lines(self, var: Var) -> Body:
         axis = self.layout.axes[var.name]
-        end = number(f"end_{var.name}", whole(var.extent or 0))
+        end = number(f"end_{var.name}", const(var.extent or 0))
         if axis.chunked:
             return [end]
-        return [end, number(f"pos_{var.name}", whole(0)), self.first_line(axis)]
+        return [end, number(f"pos_{var.name}", const(0)), self.first_line(axis)]
 
     # ---- scopes: ops in order, or in passes over an axis that is too long ---------------------
 
@@ -402,9 +397,9 @@ class _Writer:
         after = [line for op in sums for line in self.meet(op)]
         loop = For(
             counter=f"pos_{chunked}",
-            first=whole(0),
+            first=const(0),
             end=Reg(f"end_{chunked}"),
-            step=whole(axis.extent),
+            step=const(axis.extent),
             body=tuple(inside),
         )
         return [*before, loop, *after]
@@ -437,7 +432,7 @@ class _Writer:
             case Scalar():
                 dtype = next(p.dtype for p in self.kernel.parameters if p.name == op.parameter)
                 self.add(ArgumentKind.SCALAR, op.parameter)
-                return [self.scalar(op.result, ir.Given(op.parameter, dtype))]
+                return [self.scalar(op.result, ir.Scalar(op.parameter, dtype))]
             case Size():
                 per = self.kernel.tensor(op.tensor).axis(op.axis).per
                 return [self.scalar(op.result, self.blocks(op.axis, per))]
@@ -520,7 +515,7 @@ class _Writer:
         if not value.dims:
             return Reg(name)
         if row is None and column is None:
-            return Reg(name, whole(0))
+            return Reg(name, const(0))
         if row is None:
             return Reg(name, E)
         if column is None:
@@ -593,7 +588,7 @@ class _Writer:
         terms = [] if self.is_full(axis) else [self.exists(op.over)]
         if per > 1:
             terms.append((self.index(op.over) % per).eq(0))
-        return every(terms)
+        return conjunction(terms)
 
     def is_full(self, axis: ThreadAxis) -> bool:
         """Whether all elements of all threads exist."""
@@ -618,7 +613,7 @@ class _Writer:
         first, end = (1, min(lanes, WARP)) if axis.columns else (lanes, WARP)
         shuffles: Body = []
         while first < end:
-            other = ir.Shuffle(ir.Exchange.XOR, place, whole(first))
+            other = ir.Shuffle(ir.Exchange.XOR, place, const(first))
             shuffles.append(self.put(made, joined(place, other)))
             first *= 2
         lines = self.over(made.vars, shuffles) if shuffles else []
@@ -662,13 +657,13 @@ class _Writer:
                         [
                             here,
                             Declare(
-                                name="sum", dtype=made.dtype, value=Shared(MEET, again(whole(0)))
+                                name="sum", dtype=made.dtype, value=Shared(MEET, again(const(0)))
                             ),
                             For(
                                 counter="part",
-                                first=whole(1),
-                                end=whole(parts),
-                                step=whole(1),
+                                first=const(1),
+                                end=const(parts),
+                                step=const(1),
                                 body=(
                                     Assign(
                                         name="sum",
@@ -716,7 +711,7 @@ class _Writer:
         step_, part = Reg("step"), Reg("part") if op.reverse else Reg("step")
         j = (vector - 1) - J if op.reverse else J
         there = None if self.is_full(axis) else self.exists(op.over)
-        element = Choose(there, self.at(op.arg), empty) if there is not None else self.at(op.arg)
+        element = select(there, self.at(op.arg), empty) if there is not None else self.at(op.arg)
         move = ir.Exchange.DOWN if op.reverse else ir.Exchange.UP
         total, running, first, other = Reg("sum"), Reg("whole"), Reg("first"), Reg("other")
 
@@ -746,12 +741,12 @@ class _Writer:
         step = 1
         while step < near:
             more = Assign(name="whole", value=joined(other, running))
-            shuffled = ir.Shuffle(move, running, whole(step * apart))
+            shuffled = ir.Shuffle(move, running, const(step * apart))
             asked = If(condition=order >= step, body=(more,))
             lines.append(Scope(body=(register("other", shuffled), asked)))
             step *= 2
         if near > 1:
-            lines.append(register("first", ir.Shuffle(move, running, whole(apart))))
+            lines.append(register("first", ir.Shuffle(move, running, const(apart))))
             start = Assign(name="first", value=empty)
             lines.append(If(condition=order.eq(0), body=(start,)))
         else:
@@ -811,9 +806,9 @@ class _Writer:
                     Assign(name="whole", value=empty),
                     For(
                         counter="warp",
-                        first=whole(0),
-                        end=whole(parts),
-                        step=whole(1),
+                        first=const(0),
+                        end=const(parts),
+                        step=const(1),
                         body=(
                             If(condition=warp.eq(mine), body=(mine_first,)),
                             Assign(
@@ -840,7 +835,7 @@ class _Writer:
         row, column = self.row_axis(value.vars), self.column_axis(value.vars)
         if row and column:
             return U * column.elements + E
-        return U if row else E if column else whole(0)
+        return U if row else E if column else const(0)
 
     # ---- memory --------------------------------------------------------------------------------
 
@@ -849,7 +844,7 @@ class _Writer:
 
     def length(self, axis: str) -> Term:
         self.add(ArgumentKind.SIZE, axis)
-        return ir.Length(axis)
+        return size(axis)
 
     def blocks(self, axis: str, per: int) -> Term:
         size = self.length(axis)
@@ -954,10 +949,10 @@ class _Writer:
     def load(self, op: Load) -> Body:
         tensor, value = self.kernel.tensor(op.tensor), op.result
         if not value.dims:
-            conditions = every(self.inside(tensor, op.at))
-            element: Term = decoded(tensor, Memory(op.tensor, self.coordinates(tensor, op.at)))
+            conditions = conjunction(self.inside(tensor, op.at))
+            element: Term = decoded(tensor, element_of(op.tensor, self.coordinates(tensor, op.at)))
             if conditions is not None:
-                element = Choose(conditions, element, zero(value.dtype))
+                element = select(conditions, element, zero(value.dtype))
             return [self.scalar(value, element)]
         array = self.array(value)
         if self.is_transposed(tensor, op.at):
@@ -1008,12 +1003,12 @@ class _Writer:
         ends += [g >= 0, g + run.window <= length]
         ends += [] if run.aligned else [(g % run.window).eq(0)]
         start = U * axis.elements + K * axis.vector if row else K * axis.vector
-        single: Term = Memory(op.tensor, self.coordinates(tensor, op.at))
-        some = every(terms)
-        single = single if some is None else Choose(some, single, raw_zero(tensor))
+        single: Term = element_of(op.tensor, self.coordinates(tensor, op.at))
+        some = conjunction(terms)
+        single = single if some is None else select(some, single, raw_zero(tensor))
         vector = axis.vector
         picked: Body = [
-            Assign(name=label, index=start + j, value=Reg("raw", whole(o)))
+            Assign(name=label, index=start + j, value=Reg("raw", const(o)))
             for j, o in enumerate(run.offsets)
         ]
         wide = self.aligned(tensor, rank, replace(axis, vector=run.window))
@@ -1024,13 +1019,13 @@ class _Writer:
                 body=(
                     number("e", K * vector),
                     number("g", index - run.offsets[0]),
-                    Assign(name="near", value=conjunction([near, *ends])),
+                    Assign(name="near", value=all_of([near, *ends])),
                     If(
                         condition=near,
                         body=(
                             ir.Fetch(
                                 into="raw",
-                                index=whole(0),
+                                index=const(0),
                                 tensor=tensor.name,
                                 at=moved,
                                 width=run.window,
@@ -1067,10 +1062,10 @@ class _Writer:
     def load_element(self, op: Load, tensor: Tensor) -> Statement:
         terms = [self.exists(n) for n in self.vars_of(op.at)] + self.inside(tensor, op.at)
         terms += self.row_there(op.result.vars)
-        element = decoded(tensor, Memory(op.tensor, self.coordinates(tensor, op.at)))
-        some = every(terms)
+        element = decoded(tensor, element_of(op.tensor, self.coordinates(tensor, op.at)))
+        some = conjunction(terms)
         if some is not None:
-            element = Choose(some, element, zero(op.result.dtype))
+            element = select(some, element, zero(op.result.dtype))
         return self.put(op.result, element)
 
     def load_vectors(self, op: Load, tensor: Tensor, axis: ThreadAxis) -> Body:
@@ -1087,12 +1082,12 @@ class _Writer:
         there = [c + axis.vector <= end, *terms]
         self.strides(tensor, rank - 1)
         moved = self.coordinates(tensor, op.at, c)
-        single = Memory(op.tensor, self.coordinates(tensor, op.at, c + J))
-        some = conjunction([c + J < end, *terms])
+        single = element_of(op.tensor, self.coordinates(tensor, op.at, c + J))
+        some = all_of([c + J < end, *terms])
         wide = self.aligned(tensor, rank, axis)
         start = U * axis.elements + K * axis.vector if row else K * axis.vector
         fetch = ir.Fetch(into=label, index=start, tensor=tensor.name, at=moved, width=axis.vector)
-        element = Assign(name=label, index=start + J, value=Choose(some, single, raw_zero(tensor)))
+        element = Assign(name=label, index=start + J, value=select(some, single, raw_zero(tensor)))
         elements: Body = [unrolled("j", axis.vector, [element])]
         declared: Body = []
         after: Body = []
@@ -1102,7 +1097,7 @@ class _Writer:
             late = self.count(value.vars) <= MOST_SHIFTED
             cover = f"{COVER}_{value.name}"
             chunks = self.count(value.vars) // axis.vector if late else 1
-            chunk = start // axis.vector if late else whole(0)
+            chunk = start // axis.vector if late else const(0)
             made = ir.Covers(name=cover, dtype=tensor.dtype, width=axis.vector, count=chunks)
             around = ir.FetchCover(into=cover, index=chunk, tensor=tensor.name, at=moved)
             taken = ir.TakeCovered(
@@ -1110,18 +1105,16 @@ class _Writer:
             )
             if late:
                 declared = [made]
-                after = [number("c", first), If(condition=conjunction(near), body=(taken,))]
+                after = [number("c", first), If(condition=all_of(near), body=(taken,))]
             inside: Body = [around] if late else [made, around, taken]
-            elements = [
-                If(condition=conjunction(near), body=tuple(inside), otherwise=tuple(elements))
-            ]
+            elements = [If(condition=all_of(near), body=tuple(inside), otherwise=tuple(elements))]
 
         def repeated(part: Body) -> Body:
             lines = [unrolled("k", axis.repeat, part)]
             return [unrolled("u", row.elements, lines)] if row is not None else lines
 
         choice = If(
-            condition=conjunction([Reg(f"wide_{value.name}"), *there]),
+            condition=all_of([Reg(f"wide_{value.name}"), *there]),
             body=(fetch,),
             otherwise=tuple(elements),
         )
@@ -1202,7 +1195,7 @@ class _Writer:
         view = self.shared(kind_of(value.dtype), column.extent * (row.extent + PAD))
         i, r, c, first, near = Reg("i"), Reg("r"), Reg("c"), Reg("first"), Reg("whole")
         inside = [Reg("wide"), pos(row.var) + first + vector <= Reg(f"end_{row.var}"), *there]
-        single = Choose(conjunction(there), Memory(tensor.name, at), raw_zero(tensor))
+        single = select(all_of(there), element_of(tensor.name, at), raw_zero(tensor))
         return [
             Scope(
                 body=(
@@ -1212,20 +1205,20 @@ class _Writer:
                     For(
                         counter="i",
                         first=THREAD,
-                        end=whole(pieces * column.extent),
-                        step=whole(threads),
+                        end=const(pieces * column.extent),
+                        step=const(threads),
                         body=(
                             number("first", i % pieces * vector),
                             number("c", i // pieces),
                             Declare(name="raw", dtype=tensor.dtype, count=vector, raw=True),
                             number("r", first),
-                            Declare(name="whole", dtype=DType.BOOL, value=conjunction(inside)),
+                            Declare(name="whole", dtype=DType.BOOL, value=all_of(inside)),
                             If(
                                 condition=near,
                                 body=(
                                     ir.Fetch(
                                         into="raw",
-                                        index=whole(0),
+                                        index=const(0),
                                         tensor=tensor.name,
                                         at=at,
                                         width=vector,
@@ -1256,7 +1249,7 @@ class _Writer:
                         [
                             self.put(
                                 value,
-                                Choose(
+                                select(
                                     self.in_extent(row, column),
                                     Shared(MEET, self.tile_place(row, column)),
                                     zero(value.dtype),
@@ -1292,7 +1285,7 @@ class _Writer:
             terms.append(GROUP.eq(0))
         if self.column_axis(names) is None and self.layout.lanes > 1:
             terms.append(LANE.eq(0))
-        return [If(condition=conjunction(terms), body=tuple(lines))] if terms else lines
+        return [If(condition=all_of(terms), body=tuple(lines))] if terms else lines
 
     def store_element(self, op: Store, tensor: Tensor) -> Statement:
         terms = [self.exists(n) for n in self.vars_of(op.at)] + self.inside(tensor, op.at)
@@ -1300,7 +1293,7 @@ class _Writer:
         line: Statement = Write(tensor=tensor.name, at=at, value=Encode(value, tensor.dtype))
         if op.add:
             line = ir.Merge(fn=op.fn, tensor=tensor.name, at=at, value=value)
-        condition = every(terms)
+        condition = conjunction(terms)
         return line if condition is None else If(condition=condition, body=(line,))
 
     def stored(self, op: Store, tensor: Tensor) -> Term:
@@ -1322,7 +1315,7 @@ class _Writer:
         c, end = Reg("c"), Reg(f"end_{axis.var}")
         terms = [self.exists(n) for n in others] + self.inside(tensor, op.at)
         there = [c + axis.vector <= end, *terms]
-        some = conjunction([c + J < end, *terms])
+        some = all_of([c + J < end, *terms])
         self.strides(tensor, rank)
         moved = self.coordinates(tensor, op.at, c)
         label, wide = f"s_{op.tensor}", f"even_{op.tensor}_{value.name}"
@@ -1341,9 +1334,9 @@ class _Writer:
         written = Write(tensor=tensor.name, at=single, value=Reg(label, J))
         elements = unrolled("j", axis.vector, [If(condition=some, body=(written,))])
         send = ir.Send(
-            tensor=tensor.name, at=moved, source=label, index=whole(0), width=axis.vector
+            tensor=tensor.name, at=moved, source=label, index=const(0), width=axis.vector
         )
-        choice = If(condition=conjunction([Reg(wide), *there]), body=(send,), otherwise=(elements,))
+        choice = If(condition=all_of([Reg(wide), *there]), body=(send,), otherwise=(elements,))
         lanes = self.layout.lanes
         everyone = self.guarded(names, [ir.Barrier()]) == [ir.Barrier()]
         if everyone and lanes > 1 and self.rows_are_shifted(tensor, axis):
@@ -1353,18 +1346,18 @@ class _Writer:
                 at=moved,
                 source=label,
                 width=axis.vector,
-                here=conjunction(there),
-                before=ir.arith(Int.NE, THREAD % WARP, 0) & ir.arith(Int.NE, LANE, 0),
-                after=conjunction(
+                here=all_of(there),
+                before=binary(Int.NE, THREAD % WARP, 0) & binary(Int.NE, LANE, 0),
+                after=all_of(
                     [
-                        ir.arith(Int.NE, THREAD % WARP, WARP - 1),
-                        ir.arith(Int.NE, LANE, lanes - 1),
+                        binary(Int.NE, THREAD % WARP, WARP - 1),
+                        binary(Int.NE, LANE, lanes - 1),
                         c + 2 * axis.vector <= end,
                         *terms,
                     ]
                 ),
             )
-            left = If(condition=ir.Not(conjunction(there)), body=(elements,))
+            left = If(condition=ir.Not(all_of(there)), body=(elements,))
             choice = If(
                 condition=ir.Not(Reg(wide)) & ir.Contiguous(tensor.name),
                 body=(shifted, left),
@@ -1413,8 +1406,8 @@ class _Writer:
                     For(
                         counter="i",
                         first=THREAD,
-                        end=whole(pieces * column.extent),
-                        step=whole(threads),
+                        end=const(pieces * column.extent),
+                        step=const(threads),
                         body=(
                             number("first", i % pieces * vector),
                             number("c", i // pieces),
@@ -1425,7 +1418,7 @@ class _Writer:
                                 [Assign(name="raw", index=J, value=Encode(made, tensor.dtype))],
                             ),
                             number("r", first),
-                            Declare(name="whole", dtype=DType.BOOL, value=conjunction(inside)),
+                            Declare(name="whole", dtype=DType.BOOL, value=all_of(inside)),
                             If(
                                 condition=near,
                                 body=(
@@ -1433,7 +1426,7 @@ class _Writer:
                                         tensor=tensor.name,
                                         at=at,
                                         source="raw",
-                                        index=whole(0),
+                                        index=const(0),
                                         width=vector,
                                     ),
                                 ),
@@ -1444,7 +1437,7 @@ class _Writer:
                                 [
                                     Assign(name="r", value=first + J),
                                     If(
-                                        condition=conjunction([ir.Not(near), *there]),
+                                        condition=all_of([ir.Not(near), *there]),
                                         body=(
                                             Write(tensor=tensor.name, at=at, value=Reg("raw", J)),
                                         ),
@@ -1490,17 +1483,17 @@ class _Writer:
         if op.lists:
             walked = self.listed(op, step, [*places, *body])
         else:
-            zero_ = whole(0)
-            first = ir.arith(Int.MAX, zero_, Reg(f"v_{op.start}")) if op.start else zero_
+            zero_ = const(0)
+            first = binary(Int.MAX, zero_, Reg(f"v_{op.start}")) if op.start else zero_
             end = self.length(var.axis)
-            end = ir.arith(Int.MIN, end, Reg(f"v_{op.until}")) if op.until else end
+            end = binary(Int.MIN, end, Reg(f"v_{op.until}")) if op.until else end
             walked = [
                 number(f"last_{op.var}", end),
                 For(
                     counter=f"pos_{op.var}",
                     first=first,
                     end=Reg(f"last_{op.var}"),
-                    step=whole(step),
+                    step=const(step),
                     body=(*places, *body),
                 ),
             ]
@@ -1590,18 +1583,18 @@ class _Writer:
             at = (*places, *more)
             self.strides(tensor, len(at))
             self.add(ArgumentKind.POINTER, tensor.name)
-            return Decode(Memory(tensor.name, at), tensor.dtype)
+            return Decode(element_of(tensor.name, at), tensor.dtype)
 
         axis = self.length(self.kernel.var(op.var).axis)
         entry, here = Reg(f"entry_{op.var}"), pos(op.var)
-        end = number(f"last_{op.var}", ir.arith(Int.MIN, here + step, axis))
-        first: Term = whole(0)
+        end = number(f"last_{op.var}", binary(Int.MIN, here + step, axis))
+        first: Term = const(0)
         last = element(counts)
         if op.share is not None:
             part, parts = (Reg(f"v_{name}") for name in op.share)
-            each = (ir.arith(Int.MAX, whole(0), last) + parts - 1) // parts
-            first = ir.arith(Int.MUL, part, each)
-            last = ir.arith(Int.MIN, last, (part + 1) * each)
+            each = (binary(Int.MAX, const(0), last) + parts - 1) // parts
+            first = binary(Int.MUL, part, each)
+            last = binary(Int.MIN, last, (part + 1) * each)
         outside = (here < 0) | (here >= axis)
         running = ir.Not(Reg(f"stopped_{op.var}")) if op.stop is not None else None
         return [
@@ -1609,7 +1602,7 @@ class _Writer:
                 counter=entry.name,
                 first=first,
                 end=last,
-                step=whole(1),
+                step=const(1),
                 running=running,
                 body=(
                     number(here.name, element(numbers, entry) * step),
@@ -1650,17 +1643,17 @@ def unrolled(index: str, count: int, lines: Body) -> Statement:
     """Statements for every number below a count, written out one after the other."""
     return For(
         counter=index,
-        first=whole(0),
-        end=whole(count),
-        step=whole(1),
+        first=const(0),
+        end=const(count),
+        step=const(1),
         body=tuple(lines),
         unroll=True,
     )
 
 
-def conjunction(terms: Sequence[Term]) -> Term:
+def all_of(terms: Sequence[Term]) -> Term:
     """All of some conditions."""
-    made = every(list(terms))
+    made = conjunction(terms)
     assert made is not None
     return made
 
@@ -1670,11 +1663,11 @@ def renamed(value: Value, name: str | None) -> Value:
     return Value(name=name or value.name, dims=value.dims, dtype=value.dtype)
 
 
-def identity(fn: Fn, dtype: DType) -> Number:
+def identity(fn: Fn, dtype: DType) -> Term:
     """What joins without effect."""
     row = REDUCTIONS[fn]
     if dtype in INTEGERS:
-        return Number(row.identity_int, DType.I32)
+        return const(row.identity_int)
     return Number(row.identity, DType.F32)
 
 
@@ -1683,22 +1676,22 @@ def kind_of(dtype: DType) -> DType:
     return DType.I32 if dtype in INTEGERS else DType.BOOL if dtype is DType.BOOL else DType.F32
 
 
-def constant(op: Const) -> Number:
+def constant(op: Const) -> Term:
     """A number of the source; whole ones wrap at 32 bits."""
     dtype = op.result.dtype
     value = (int(op.value) + 2**31) % 2**32 - 2**31 if dtype is DType.I32 else op.value
-    return Number(value, dtype)
+    return ir.constant(value, dtype)
 
 
-def zero(dtype: DType) -> Number:
+def zero(dtype: DType) -> Term:
     """What an element outside of its tensor reads as."""
     kind = kind_of(dtype)
-    return Number(False, kind) if kind is DType.BOOL else Number(0, kind)
+    return Number(False, kind) if kind is DType.BOOL else ir.constant(0, kind)
 
 
 def raw_zero(tensor: Tensor) -> Term:
     """The same as it lies in memory."""
-    return Encode(Number(0, tensor.dtype), tensor.dtype)
+    return Encode(ir.constant(0, tensor.dtype), tensor.dtype)
 
 
 def decoded(tensor: Tensor, raw: Term) -> Term:
