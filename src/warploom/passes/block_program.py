@@ -67,7 +67,7 @@ from warploom.ir.tile import (
 from warploom.ir.tile_schedule import CTA, CTAS
 from warploom.ir.types import short
 from warploom.passes.block_plan import BLOCK_ROWS, K_BYTES, AxisLayout, BlockPlan, OperandTile
-from warploom.passes.simt import (
+from warploom.passes.simt_terms import (
     INTEGERS,
     THREAD,
     E,
