@@ -35,7 +35,6 @@ class SymKind(StrEnum):
     ELEMENT = "element"  # row, col: where a fragment element lies in its tile
     SCALAR = "scalar"  # an integer scalar of the call
     VALUE = "value"  # an integer that vector work computed before, by its name
-    ROW_PITCH = "row_pitch"  # elements between rows of a tensor, by its name
 
 
 class Op(StrEnum):
