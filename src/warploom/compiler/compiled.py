@@ -61,9 +61,10 @@ from warploom.kernels.measured import ORDER, Pins
 from warploom.kernels.registry import is_shipped
 from warploom.modulo import ModuloOptions, ModuloResult
 from warploom.passes.build_module import build_module
+from warploom.passes.candidate_layout import CHOICES
 from warploom.passes.driver import Lowered, Observer, lower
 from warploom.passes.expand_products import split_f32_products
-from warploom.passes.heuristics import Choice, check_pins, choose
+from warploom.passes.heuristics import Choice, check_pins, choose, unknown_pin
 from warploom.passes.kernel_config import KernelConfig, config_of
 from warploom.passes.rewrites import rewrite
 from warploom.passes.row_module import build_row_module, rows_at_a_time
