@@ -212,7 +212,7 @@ def test_a_barrier_under_a_threads_condition_is_found():
 
     module = _changed(MODULES["sums"](), alone)
     assert "does not reach" in _wrong(module)
-    (claim,) = (c for c in verify_coverage(module).claims if "barriers" in c.what)
+    (claim,) = (c for c in verify_coverage(module).claims if "reach each" in c.what)
     assert claim.how == "not followed"
     with pytest.raises(VerificationError, match="does not reach"):
         require_computed(module)
