@@ -78,6 +78,6 @@ def test_blocks_are_read_as_the_lanes_of_a_warp_wrote_them():
 
 def test_room_for_blocks_is_whole():
     problem = make_problem(kernel_named("attention_grad"), "s=100,t=70,d=64", [], timed=False)
-    assert problem.room("dq")[-2:] == (112, 64)
+    assert problem.allocated("dq")[-2:] == (112, 64)
     assert problem.shape("dq")[-2:] == (100, 64)
-    assert problem.room("dk") == problem.shape("dk")
+    assert problem.allocated("dk") == problem.shape("dk")

@@ -17,6 +17,7 @@ from warploom.interp.dataflow import verify_dataflow
 from warploom.interp.module_report import verify_module
 from warploom.interp.turns import Turns
 from warploom.ir import from_json, threads as ir, to_json
+from warploom.ir.expr import const
 from warploom.verify.coverage import verify_coverage
 
 GOLDEN = Path(__file__).parents[1] / "ir" / "golden" / "integer_gemm_threads.txt"
@@ -167,11 +168,11 @@ WRONG = {
     "no fence of accumulators": (lambda: _without(ir.MmaFence), "without a fence"),
     "no wait": (lambda: _without(ir.MmaWait), "while a product"),
     "no commit": (lambda: _without(ir.MmaCommit), "while a product"),
-    "rows that no pattern begins with": (lambda: _moved(first=ir.whole(4)), "can take them"),
-    "rows outside of the tile": (lambda: _moved(first=ir.whole(72)), "can take them"),
-    "a part outside of the tile": (lambda: _moved(step=ir.whole(4)), "can take them"),
+    "rows that no pattern begins with": (lambda: _moved(first=const(4)), "can take them"),
+    "rows outside of the tile": (lambda: _moved(first=const(72)), "can take them"),
+    "a part outside of the tile": (lambda: _moved(step=const(4)), "can take them"),
     "rows of each thread": (
-        lambda: _moved(first=ir.Place(ir.Here.THREAD)),
+        lambda: _moved(first=ir.TID),
         "differ between threads",
     ),
     "half a warpgroup": (
@@ -183,7 +184,7 @@ WRONG = {
 
 def _some_threads(node):
     if isinstance(node, ir.Mma):
-        return (ir.If(condition=ir.Place(ir.Here.THREAD) < 32, body=(node,)),)
+        return (ir.If(condition=ir.TID < 32, body=(node,)),)
     return None
 
 
@@ -212,7 +213,7 @@ def test_what_is_claimed_of_all_sizes_is_not_claimed_of_wrong_programs():
 
     def alone(node):
         if isinstance(node, ir.MmaWait):
-            return (ir.If(condition=ir.Place(ir.Here.THREAD) < 128, body=(node,)),)
+            return (ir.If(condition=ir.TID < 128, body=(node,)),)
         return None
 
     for change, kind in ((further, "bounds: a"), (moved, "stored once"), (alone, "barriers")):

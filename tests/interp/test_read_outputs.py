@@ -11,6 +11,7 @@ from warploom.errors import KernelMemoryError
 from warploom.interp.dataflow import verify_dataflow
 from warploom.interp.module_report import verify_module
 from warploom.ir import threads as ir
+from warploom.ir.expr import Element, const
 from warploom.ir.tile import Access
 from warploom.verify.coverage import verify_coverage
 
@@ -47,7 +48,7 @@ def _reading(change):
                 name="seen",
                 dtype=made.tensor(write.tensor).dtype,
                 value=ir.Decode(
-                    ir.Memory(write.tensor, change(write.at)), made.tensor(write.tensor).dtype
+                    Element(write.tensor, change(write.at)), made.tensor(write.tensor).dtype
                 ),
             )
             return (replace(node, body=(write, seen)),)
@@ -61,7 +62,7 @@ def test_a_thread_may_read_what_it_stored_itself():
 
 
 def test_what_another_thread_stores_is_not_read():
-    report = verify_dataflow(_reading(lambda at: (ir.whole(0), ir.whole(0))), classes=1)
+    report = verify_dataflow(_reading(lambda at: (const(0), const(0))), classes=1)
     assert report.verdict == "wrong"
     assert "is stored by one thread and read by another" in report.findings[0]
 

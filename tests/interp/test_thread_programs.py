@@ -17,6 +17,8 @@ from warploom.frontend.simplify import simplify
 from warploom.interp.dataflow import require_computed, verify_dataflow
 from warploom.interp.module_report import verify_module
 from warploom.ir import from_json, threads as ir, to_json
+from warploom.ir.expr import const
+from warploom.ir.tile_schedule import CTA
 from warploom.ir.types import DType
 from warploom.passes.thread_module import build_thread_module
 from warploom.verify.coverage import verify_coverage
@@ -204,13 +206,13 @@ def test_a_predicate_of_a_store_is_asked_for():
 def test_a_barrier_under_a_threads_condition_is_found():
     def alone(node):
         if isinstance(node, ir.Barrier):
-            lane = ir.arith(ir.Op.EQ, ir.Reg("lane"), 0)
+            lane = ir.Reg("lane").eq(0)
             return (ir.If(condition=lane, body=(node,)),)
         return None
 
     module = _changed(MODULES["sums"](), alone)
     assert "does not reach" in _wrong(module)
-    (claim,) = (c for c in verify_coverage(module).claims if "barriers" in c.what)
+    (claim,) = (c for c in verify_coverage(module).claims if "reach each" in c.what)
     assert claim.how == "not followed"
     with pytest.raises(VerificationError, match="does not reach"):
         require_computed(module)
@@ -293,7 +295,7 @@ def _first(threads, kind):
 
 
 def _deep(threads, _):
-    term = ["Place", "tid"]
+    term = ["thread", "tid"]
     for _ in range(400):
         term = ["Not", term]
     _first(threads, "Declare")["value"] = term
@@ -319,7 +321,9 @@ HOSTILE = {
     "a view past the end": lambda t, m: _first(t, "View").update(count=1 << 20),
     "half a warp": lambda t, m: t.update(threads=48),
     "another block": lambda t, m: m["launch"].update(block=64),
-    "a loop that stands": lambda t, m: _first(t, "For").update(step=["Number", 0, "i32"]),
+    "a loop that stands": lambda t, m: _first(t, "For").update(step=0),
+    "a whole number with a type": lambda t, m: _first(t, "For").update(step=["Number", 1, "i32"]),
+    "a symbol of tile loops": lambda t, m: _first(t, "For").update(step=["let", "tile"]),
     "a jump from nowhere": lambda t, m: t["body"].append({"is": "Break"}),
     "no argument": lambda t, m: t.update(arguments=[]),
     "an argument of nothing": lambda t, m: t["arguments"].append({"kind": "size", "name": "no"}),
@@ -338,7 +342,7 @@ def test_a_program_without_a_meaning_is_refused(name):
 def test_a_loop_that_does_not_go_on_is_found():
     def still(node):
         if isinstance(node, ir.For) and node.counter == "tile":
-            return (replace(node, step=ir.Place(ir.Here.CTA)),)
+            return (replace(node, step=CTA),)
         return None
 
     assert "does not go on" in _wrong(_changed(MODULES["sums"](), still))
@@ -348,7 +352,7 @@ def test_a_loop_that_does_not_go_on_is_found():
 def test_a_loop_that_is_too_long_is_not_judged():
     def long(node):
         if isinstance(node, ir.For) and node.counter == "part":
-            return (replace(node, end=ir.whole(1 << 30), step=ir.whole(1), body=()),)
+            return (replace(node, end=const(1 << 30), step=const(1), body=()),)
         return None
 
     module = _changed(MODULES["sums"](), long)

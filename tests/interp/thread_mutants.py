@@ -3,7 +3,7 @@
 from dataclasses import fields, is_dataclass, replace
 
 from warploom.ir import threads as ir
-from warploom.ir.expr import Op
+from warploom.ir.expr import Binary, Const, Element, Op, Select
 from warploom.ir.types import DType
 
 
@@ -79,7 +79,7 @@ def _changes(node, path):
             yield "load dropped", ()
         case ir.Nearby():
             yield "load one further", ir.Nearby(node.address, node.axis, node.by + 1)
-        case ir.Choose():
+        case Select():
             yield "choice without its condition", node.then
         case ir.Write() | ir.Send():
             yield "store dropped", ()
@@ -96,19 +96,19 @@ def _changes(node, path):
         case ir.Fetch():
             yield "load dropped", ()
             yield "load one register further", replace(node, index=node.index + 1)
-        case ir.Memory() if inside is not None:
+        case Element() if inside is not None:
             for n, x in enumerate(node.at):
                 at = (*node.at[:n], x + 1, *node.at[n + 1 :])
-                yield f"load one further along axis {n}", ir.Memory(node.tensor, at)
+                yield f"load one further along axis {n}", Element(node.tensor, at)
         case ir.Shared():
             yield "shared load one further", ir.Shared(node.view, node.index + 1)
         case ir.Shuffle(how=ir.Exchange.XOR):
-            yield "shuffle with another lane", ir.Shuffle(node.how, node.value, ir.whole(0))
-        case ir.Arith(op=Op.LT):
-            yield "< made <=", ir.Arith(Op.LE, node.a, node.b)
-            yield "condition dropped", ir.Arith(Op.EQ, ir.whole(0), ir.whole(0))
-        case ir.Arith(op=Op.EQ):
-            yield "condition dropped", ir.Arith(Op.EQ, ir.whole(0), ir.whole(0))
+            yield "shuffle with another lane", ir.Shuffle(node.how, node.value, Const(0))
+        case Binary(op=Op.LT):
+            yield "< made <=", Binary(Op.LE, node.a, node.b)
+            yield "condition dropped", Binary(Op.EQ, Const(0), Const(0))
+        case Binary(op=Op.EQ):
+            yield "condition dropped", Binary(Op.EQ, Const(0), Const(0))
         case ir.If():
             yield (
                 "branch taken by all",
@@ -117,14 +117,14 @@ def _changes(node, path):
             yield "branch taken by none", replace(node, condition=ir.Number(False, DType.BOOL))
         case ir.Assign():
             yield "assignment dropped", ()
-        case ir.For() if not node.unroll and isinstance(node.step, ir.Number):
-            yield "one turn less", replace(node, end=node.end - int(node.step.value))
-            yield "one turn more", replace(node, end=node.end + int(node.step.value))
+        case ir.For() if not node.unroll and isinstance(node.step, Const):
+            yield "one turn less", replace(node, end=node.end - node.step.value)
+            yield "one turn more", replace(node, end=node.end + node.step.value)
             if node.first is not None:
-                first = node.first + int(node.step.value)
+                first = node.first + node.step.value
                 yield "first turn left out", replace(node, first=first)
-        case ir.For() if node.unroll and isinstance(node.end, ir.Number) and node.end.value > 1:
-            yield "one turn less", replace(node, end=ir.whole(int(node.end.value) - 1))
+        case ir.For() if node.unroll and isinstance(node.end, Const) and node.end.value > 1:
+            yield "one turn less", replace(node, end=Const(node.end.value - 1))
 
 
 def _moved(x):

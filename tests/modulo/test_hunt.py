@@ -11,7 +11,7 @@ from tests.modulo.random_bodies import RandomShape, random_body
 from warploom.errors import ConfigError, SchedulingError
 from warploom.modulo import ModuloEdge, ModuloOp, ModuloOptions, ModuloProblem, Role, solve_modulo
 from warploom.modulo.check import check_result
-from warploom.modulo.learn import features, under
+from warploom.modulo.learn import OP, features, under
 from warploom.modulo.local_search import Hunt, HuntOptions
 from warploom.modulo.sequence import Program, as_result, downhill, moved, neighbours, program_of
 from warploom.search_engine import Objective
@@ -80,7 +80,7 @@ def hidden_family(seed):
     issues = [max(1, min(o.occupancy, rng.choice((1, 2, o.occupancy)))) for o in body.ops]
     ops = tuple(replace(o, issue=i) for o, i in zip(body.ops, issues, strict=True))
     body = replace(body, ops=ops, roles=(Role(name="wave"),))
-    spread = {f: 0.2 if f.startswith("op") else 0.6 for f in features(body)}
+    spread = {f: 0.2 if f[0] == OP else 0.6 for f in features(body)}
     return body, under(body, {f: rng.gauss(0.0, s) for f, s in spread.items()}, 2)
 
 

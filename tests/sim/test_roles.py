@@ -12,6 +12,7 @@ from warploom.sim import (
     Program,
     Row,
     Signal,
+    Slot,
     StallKind,
     Unit,
     WaitQueue,
@@ -40,7 +41,7 @@ def ring(depth, trips, *, load=100, mma=40):
                 unit="tma",
                 timing=OpTiming(issue=1, occupancy=1, latency=load),
                 signals=(f"full[{slot}]",),
-                writes=f"smem {slot}",
+                writes=Slot(f"smem {slot}", shared=True),
             )
         )
         consumer += [

@@ -98,7 +98,7 @@ def test_names_are_escaped():
     ("options", "message"),
     [
         ({"window": (10, 5)}, "ends at 5"),
-        ({"width": 10}, "has no room"),
+        ({"width": 10}, "is too narrow"),
     ],
 )
 @pytest.mark.parametrize("view", [timeline_text, timeline_svg])

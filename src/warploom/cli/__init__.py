@@ -20,7 +20,7 @@ from warploom.cli.screen import coloured, say, spoken
 from warploom.errors import VerificationError, WarploomError
 from warploom.garbage import few_collections
 
-COMMANDS = {  # each with what it does, in the room that 60 columns leave
+COMMANDS = {  # each with what it does, in 60 columns
     "demo": "What warploom does, on one screen",
     "compile": "Compile, verify, write a document",
     "show": "Every entry with its reason",

@@ -271,7 +271,7 @@ def _check_problem(problem: Problem, name: str, axioms: Mapping[str, bool]) -> C
             contents[tensor] = encode(values, "i32")
     launch = launch_of(made, problem.sizes, scalars=problem.scalars, contents=contents)
     zeros = {
-        t: replace(launch.tensors[t], shape=problem.room(t), role="inout", init="zero")
+        t: replace(launch.tensors[t], shape=problem.allocated(t), role="inout", init="zero")
         for t in problem.added
     }
     launch = replace(launch, tensors={**launch.tensors, **zeros})

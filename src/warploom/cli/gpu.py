@@ -186,7 +186,7 @@ class Bound:
             kind = getattr(self.torch, torch_name(self.problem.types[name]))
             make = self.torch.zeros if name in self.problem.added else self.torch.empty
             shape = self.problem.shape(name)
-            whole = make(self.problem.room(name), dtype=kind, device="cuda")
+            whole = make(self.problem.allocated(name), dtype=kind, device="cuda")
             made[name] = whole[..., : shape[-2], :] if name in self.problem.blocked else whole
         return made
 
@@ -255,7 +255,7 @@ class Bound:
     def _cut(self, name: str, tensor: Any, part: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """A part of a tensor as an array; fp8 cannot be indexed, so it is converted first."""
         if name in self.problem.blocked:
-            blocks = tensor.as_strided(self.problem.room(name), tensor.stride()).cpu().numpy()
+            blocks = tensor.as_strided(self.problem.allocated(name), tensor.stride()).cpu().numpy()
             rows = in_rows(blocks)[..., : tensor.shape[-2], :]
             return self.problem.cut(name, rows, part)
         places = {a: self.torch.from_numpy(i).to(tensor.device) for a, i in part.items()}

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from warploom.cli.author import user_object
@@ -21,8 +22,8 @@ from warploom.ir.mbarrier_dialect import RolesDocument
 from warploom.ir.tile import Access, DType, Walk, is_number
 from warploom.kernels.declaration import Shipped
 from warploom.passes.kernel_config import KernelConfig, pins_of_name
-from warploom.pipeline.amd_target.geometry import MICROSCALED
 from warploom.targets.h200 import HopperTarget, h200
+from warploom.targets.mi355x import MICROSCALED
 
 if TYPE_CHECKING:
     from warploom.compiler.compiled import Compiled
@@ -92,6 +93,21 @@ def hopper_kernels() -> Mapping[str, Shipped]:
     return {name: one for name, one in listed().items() if one.target == "h200"}
 
 
+def words_of(code: CodeType) -> set[str]:
+    """The strings that a function compares with or passes on."""
+    found: set[str] = set()
+    waiting: list[object] = [code]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            found.add(one)
+        elif isinstance(one, CodeType):
+            waiting += one.co_consts
+        elif isinstance(one, tuple | frozenset):
+            waiting += one
+    return found
+
+
 @dataclass(frozen=True)
 class NamedKernel:
     """A kernel with types and pinned choices, as a command names it. ``free``: nothing else is
@@ -109,9 +125,7 @@ class NamedKernel:
     def __post_init__(self) -> None:
         """A choice that is a word must be one that its source knows."""
         for name, value in self.choices:
-            if isinstance(value, str) and not re.search(
-                rf"[\"']{re.escape(value)}[\"']", inspect.getsource(self.tile_kernel.function)
-            ):
+            if isinstance(value, str) and value not in words_of(self.tile_kernel.function.__code__):
                 raise ConfigError(
                     f"{self.tile_kernel.name} knows no {name} {value!r}",
                     where=f"{name}={value}",

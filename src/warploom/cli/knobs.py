@@ -1,6 +1,6 @@
 """The options that say what a command works on, the same for all commands: a ``Request``.
 
-Knobs are made from ``ScheduleConfig``, so that none can be forgotten; they take no room in a
+Knobs are made from ``ScheduleConfig``, so that none can be forgotten; they do not lengthen a
 command's help: ``--help-knobs`` lists them.
 """
 

@@ -97,7 +97,7 @@ class Problem:
         """Outputs that lie in blocks, for a kernel after this one."""
         return frozenset(t.name for t in self.kernel.tile_kernel.signature.outputs if t.blocked)
 
-    def room(self, tensor: str) -> tuple[int, ...]:
+    def allocated(self, tensor: str) -> tuple[int, ...]:
         """The shape of the memory a tensor lies in: blocks have all their rows."""
         shape = self.shape(tensor)
         if tensor not in self.blocked:

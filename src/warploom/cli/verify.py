@@ -33,6 +33,7 @@ from warploom.errors import (
 from warploom.ir import read_schedule
 from warploom.ir.format1 import MAX_TEXT
 from warploom.ir.mbarrier_dialect import RolesDocument
+from warploom.targets import AMD
 from warploom.verify import Report, witness
 from warploom.verify.report import (
     FileVerdict,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from warploom.sync.counters import Repair
 
 MODULE = re.compile(rb'\s*\{\s*"format"\s*:')  # documents of format 1 begin otherwise
-AMD = ("mi355x", "mi300x")
 LONGEST = 24  # iterations of a run that a witness is looked for in
 
 
@@ -329,7 +329,7 @@ def _as_json(done: Repair) -> dict[str, Any]:
                 "index": c.index,
                 "before": c.before,
                 "after": c.after,
-                "why": c.text.partition(": ")[2],
+                "why": c.because,
             }
             for c in done.changes
         ],

@@ -70,7 +70,6 @@ from warploom.passes.rewrites import rewrite
 from warploom.passes.row_module import build_row_module, rows_at_a_time
 from warploom.passes.simt_layout import has_products
 from warploom.passes.stated_module import stated_module
-from warploom.passes.thread_module import build_thread_module
 from warploom.passes.unroll import unrolled
 from warploom.report import CodeReport
 from warploom.targets.h200 import HOPPER, HopperTarget, h200
@@ -294,6 +293,10 @@ class Compiled:
     @cached_property
     def thread_module(self) -> KernelModule:
         """The module of a kernel without matrix products, whose threads run one program."""
+        from warploom.passes.thread_module import (  # noqa: PLC0415 (pipelined kernels do not)
+            build_thread_module,
+        )
+
         return build_thread_module(self.kernel, self.simplified, self.sizes, self.pins)
 
     @cached_property

@@ -25,6 +25,7 @@ from warploom.ir.serialize import from_json, to_json
 from warploom.passes.driver import LOOP_PASSES, LoopPass, LoopState, Lowered
 from warploom.passes.kernel_config import KernelConfig
 from warploom.passes.simt_layout import has_products
+from warploom.targets import AMD
 from warploom.verify.roles import require_clean
 from warploom.verify.roles.composition import require_composed
 from warploom.viz.listing import listing_text, sections
@@ -104,7 +105,7 @@ class Row(NamedTuple):
 
 def passes_of(target: str) -> tuple[Row, ...]:
     """The list of a target: ``h200`` (and ``h100``), ``mi355x`` (and ``mi300x``)."""
-    if target.startswith("mi3"):
+    if target in AMD:
         from warploom.compiler import amd_pass_list  # noqa: PLC0415 (Hopper loads nothing of it)
 
         return tuple(Row(*row) for row in amd_pass_list.rows())

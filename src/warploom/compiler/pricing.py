@@ -17,7 +17,9 @@ from warploom.passes.fuse import Step
 from warploom.passes.loop_ops import LoopOp, loop_ops
 from warploom.passes.op_cost import Cost, beside_products, usual_cost
 from warploom.passes.smem_budget import STAGING_BYTES
-from warploom.passes.split_mma import FIRST, REST
+from warploom.passes.smem_layout import SlotRing
+from warploom.passes.split_mma import FIRST, REST, part_of
+from warploom.passes.warp_specialize import part_name
 from warploom.targets.described import differences
 from warploom.targets.h200 import HopperTarget, h200
 
@@ -32,17 +34,17 @@ def role_costs(lowered: Lowered, target: HopperTarget | None = None) -> RoleCost
     """
     target = target or h200()
     prices: dict[str, RoleOpCost] = {}
-    of_loop = {op.name: _usual(lowered, op, target) for op in loop_ops(lowered.layout, target, 1)}
+    ops = loop_ops(lowered.layout, target, 1)
     for program in lowered.document.programs:
         listed = [e for _, entries in program.phases() for e in entries]
         names = {e.op for e in listed if hasattr(e, "op")}
         prices |= dict(_once(program, target))
-        for name in names:
-            whole = name.partition(".")[0]
-            if whole in of_loop:
-                parts = len({n for n in names if n.partition(".")[0] == whole})
-                share = _part_of(of_loop[whole], name, lowered) or parts
-                prices[name] = _priced(of_loop[whole], share, target)
+        for op in ops:
+            here = [(name, part) for name, part in _entries(op) if name in names]
+            cost = _usual(lowered, op, target)
+            for name, part in here:
+                share = _part_of(cost, part, lowered) or len(here)
+                prices[name] = _priced(cost, share, target)
     units = {p.unit for p in prices.values()}
     return RoleCosts(
         name=target.name,
@@ -74,11 +76,20 @@ def priced(lowered: Lowered, target: HopperTarget) -> Lowered:
     )
 
 
-def _part_of(cost: Cost, name: str, lowered: Lowered) -> float:
+def _entries(op: LoopOp) -> Iterator[tuple[str, str]]:
+    """What entries of an op are called that run all or a part of it; of a product which part."""
+    yield op.name, ""
+    if isinstance(op.work, SlotRing):
+        yield from ((f"{op.name}.{part_name(t.value)}", "") for t in op.work.tiles)
+    elif op.cost.pieces:
+        yield from ((part_of(op.name, part), part) for part in (FIRST, REST))
+
+
+def _part_of(cost: Cost, part: str, lowered: Lowered) -> float:
     """How many times a part of a product goes into it; 0 for other ops."""
     rest = lowered.layout.config.deferred_mmas * lowered.layout.blocks
-    part = {FIRST: cost.pieces - rest, REST: rest}.get(name.rpartition(".")[2], 0)
-    return cost.pieces / part if part > 0 else 0.0
+    pieces = {FIRST: cost.pieces - rest, REST: rest}.get(part, 0)
+    return cost.pieces / pieces if pieces > 0 else 0.0
 
 
 def _priced(cost: Cost, share: float, target: HopperTarget) -> RoleOpCost:

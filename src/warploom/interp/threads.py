@@ -32,10 +32,11 @@ from warploom.interp.timing import TooLongError
 from warploom.interp.turns import Turns
 from warploom.interp.vector import FOLDS
 from warploom.ir import threads as ir
-from warploom.ir.expr import Op
+from warploom.ir.expr import Binary, Const, Element, Op, Select, Sym, SymKind
 from warploom.ir.module import KernelModule
 from warploom.ir.thread_checks import check_threads
 from warploom.ir.threads import Statement, Term
+from warploom.ir.tile_schedule import CTA, CTAS
 from warploom.ir.types import DType, Fn, Line
 
 WARP, GROUP = 32, 128  # threads
@@ -868,17 +869,19 @@ class _Threads:
             case ir.Reg():
                 assert t.index is not None
                 return self.register(t.name, self.term(t.index, mask), mask)
-            case ir.Arith():
+            case Binary():
                 return self.arith(t, mask)
+            case Const():
+                return t.value
             case ir.Number():
                 return float(t.value) if t.dtype.is_float else (
                     bool(t.value) if t.dtype is DType.BOOL else int(t.value)
                 )  # fmt: skip
-            case ir.Place():
-                return {ir.Here.THREAD: self.tid, ir.Here.CTA: self.cta}.get(t.of, self.grid)
-            case ir.Length():
-                return self.lengths[t.axis]
-            case ir.Given():
+            case Sym(kind=SymKind.SIZE):
+                return self.lengths[t.name]
+            case Sym():
+                return {ir.TID: self.tid, CTA: self.cta, CTAS: self.grid}[t]
+            case ir.Scalar():
                 value = self.scalars[t.name]
                 return float(round_to(np.asarray(value), t.dtype)) if t.dtype.is_float else int(
                     value
@@ -888,7 +891,7 @@ class _Threads:
             case ir.Within():
                 index, length = self.term(t.index, mask), self.term(t.length, mask)
                 return (index >= 0) & (index < length)
-            case ir.Choose():
+            case Select():
                 return self.choose(t, mask)
             case ir.Function():
                 args = [self.term(a, mask) for a in t.args]
@@ -917,7 +920,7 @@ class _Threads:
                 places = list(self.registers[t.address])
                 places[t.axis] = places[t.axis] + self.term(t.by, mask)
                 return self.load(self.addresses[t.address].tensor, places, mask)
-            case ir.Memory():
+            case Element():
                 return self.load(t.tensor, [self.term(x, mask) for x in t.at], mask)
             case ir.Shared():
                 return self.shared_at(t, mask)
@@ -932,7 +935,7 @@ class _Threads:
             case _:
                 raise AssertionError(t)
 
-    def arith(self, t: ir.Arith, mask: Array) -> Any:  # noqa: ANN401
+    def arith(self, t: Binary, mask: Array) -> Any:  # noqa: ANN401
         """Integer arithmetic; of threads and counters alone, what was computed before."""
         key = self.turns.key_of(t)
         if key is None:
@@ -943,7 +946,7 @@ class _Threads:
                 self.bounds[id(made)] = made, int(made.min()), int(made.max())
         return self.numbers_known[key]
 
-    def computed(self, t: ir.Arith, mask: Array) -> Any:  # noqa: ANN401, C901, PLR0911
+    def computed(self, t: Binary, mask: Array) -> Any:  # noqa: ANN401, C901, PLR0911
         a = self.term(t.a, mask)
         if t.op in (Op.AND, Op.OR):
             if _one(a):
@@ -973,7 +976,7 @@ class _Threads:
                 quotient = quotient * np.where((np.asarray(a) < 0) != (np.asarray(b) < 0), -1, 1)
         return quotient if t.op is Op.DIV else a - b * quotient
 
-    def choose(self, t: ir.Choose, mask: Array) -> Any:  # noqa: ANN401
+    def choose(self, t: Select, mask: Array) -> Any:  # noqa: ANN401
         taken = self.term(t.condition, mask)
         if _one(taken):
             return self.term(t.then if taken else t.otherwise, mask)

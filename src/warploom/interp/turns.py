@@ -17,7 +17,7 @@ import numpy as np
 from warploom.dataclass import dataclass
 from warploom.interp.arithmetic import Array
 from warploom.ir import threads as ir
-from warploom.ir.expr import Op
+from warploom.ir.expr import Binary, Const, Element, Op, nodes
 from warploom.ir.threads import Statement, Term
 
 _ALONE = (
@@ -84,7 +84,7 @@ class Turns:
         """A loop is at a turn."""
         self.states[counter] = None if np.ndim(value) else int(value)
 
-    def key_of(self, t: ir.Arith) -> object | None:
+    def key_of(self, t: Binary) -> object | None:
         """What the number of a term hangs on, if that is the thread and counters alone."""
         if id(t) not in self.names:
             self.names[id(t)] = self.counters_of(t)
@@ -94,21 +94,19 @@ class Turns:
         states = [self.states.get(n) for n in names]
         return None if None in states else (id(t), *states)
 
-    def counters_of(self, t: ir.Arith) -> tuple[str, ...] | None:
+    def counters_of(self, t: Binary) -> tuple[str, ...] | None:
         """The counters that a term names; None where it names something else."""
         found: dict[str, None] = {}
-        for n in ir.nodes(t):
+        for n in nodes(t):
             match n:
-                case ir.Number() | ir.Place(of=ir.Here.THREAD):
+                case Const() | ir.Number() | ir.TID:
                     pass
                 case ir.Reg(index=None) if n.name in self.fixed:
                     pass
                 case ir.Reg(index=None) if n.name in self.counters:
                     found[n.name] = None
-                case ir.Arith() if n.op in _NUMBERS:
-                    if n.op in (Op.DIV, Op.MOD) and not (
-                        isinstance(n.b, ir.Number) and n.b.value > 0
-                    ):
+                case Binary() if n.op in _NUMBERS:
+                    if n.op in (Op.DIV, Op.MOD) and not (isinstance(n.b, Const) and n.b.value > 0):
                         return None
                 case _:
                     return None
@@ -142,7 +140,7 @@ class Turns:
                     written.setdefault(name, set()).add(place)
         if self.shares_memory(inside):
             return None
-        ends = {x.name for t in (s.end, s.step) for x in ir.nodes(t) if isinstance(x, ir.Reg)}
+        ends = {x.name for t in (s.end, s.step) for x in nodes(t) if isinstance(x, ir.Reg)}
         for name, place in chain.from_iterable(map(_reads, inside)):
             if name in written:
                 written[name].add(place)
@@ -162,12 +160,12 @@ class Turns:
     def shares_memory(self, inside: list[Statement]) -> bool:
         """Whether a turn may read what another writes, or both write the same."""
         puts = [x for x in inside if isinstance(x, ir.Put | ir.PutTile | ir.PutChunk)]
-        nodes = [n for x in inside for t in ir.terms_of(x) for n in ir.nodes(t)]
-        if puts and (len(puts) > 1 or any(isinstance(n, ir.Shared) for n in nodes)):
+        every = [n for x in inside for t in ir.terms_of(x) for n in nodes(t)]
+        if puts and (len(puts) > 1 or any(isinstance(n, ir.Shared) for n in every)):
             return True
         stores = [x.tensor for x in inside if isinstance(x, ir.Write | ir.Send | ir.Merge)]
-        read = {n.tensor for n in nodes if isinstance(n, ir.Memory)}
-        read |= {self.tensors[n.address] for n in nodes if isinstance(n, ir.Nearby)}
+        read = {n.tensor for n in every if isinstance(n, Element)}
+        read |= {self.tensors[n.address] for n in every if isinstance(n, ir.Nearby)}
         read |= {x.tensor for x in inside if isinstance(x, ir.Fetch)}
         read |= {self.tensors[x.address] for x in inside if isinstance(x, ir.FetchNearby)}
         return len(set(stores)) < len(stores) or bool(read & set(stores))
@@ -181,7 +179,7 @@ class Turns:
         if (id(s), id(index)) not in self.loops_in:
             loops = {x.counter: x for x in ir.statements(s.body) if isinstance(x, ir.For)}
             loops[s.counter] = s
-            found = {n.name for n in ir.nodes(index) if isinstance(n, ir.Reg)}
+            found = {n.name for n in nodes(index) if isinstance(n, ir.Reg)}
             self.loops_in[id(s), id(index)] = loops, sorted(found)
         loops, names = self.loops_in[id(s), id(index)]
         for name in names:
@@ -238,19 +236,19 @@ def _distinct(
 def _range(s: ir.For) -> Array | None:
     """The numbers of a loop that are written in it."""
     ends = (s.first, s.end, s.step)
-    if not all(isinstance(t, ir.Number) for t in ends):
+    if not all(isinstance(t, Const) for t in ends):
         return None
-    first, end, step = (int(t.value) for t in ends if isinstance(t, ir.Number))
+    first, end, step = (t.value for t in ends if isinstance(t, Const))
     return np.arange(first, end, step) if step > 0 and end - first <= MOST * step else None
 
 
 def _number(t: Term, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 (numbers or arrays)
     match t:
-        case ir.Number():
+        case Const() | ir.Number():
             return int(t.value)
         case ir.Reg(index=None):
             return values.get(t.name)
-        case ir.Arith() if t.op in _NUMBERS:
+        case Binary() if t.op in _NUMBERS:
             a, b = _number(t.a, values), _number(t.b, values)
             if a is None or b is None:
                 return None
@@ -280,14 +278,14 @@ def _writes(x: Statement) -> Iterator[tuple[str, Places]]:
         case ir.Fetch():
             yield x.into, (x.index, x.width)
         case ir.FetchNearby():
-            yield x.into, (ir.whole(0), x.width)
+            yield x.into, (Const(0), x.width)
 
 
 def _reads(x: Statement) -> Iterator[tuple[str, Places]]:
     if isinstance(x, ir.Send):
         yield x.source, (x.index, x.width)
     if isinstance(x, ir.PutChunk):
-        yield x.source, (ir.whole(0), 1)
-    for n in (n for t in ir.terms_of(x) for n in ir.nodes(t)):
+        yield x.source, (Const(0), 1)
+    for n in (n for t in ir.terms_of(x) for n in nodes(t)):
         if isinstance(n, ir.Reg) and n.index is not None:
             yield n.name, (n.index, 1)

@@ -1,16 +1,21 @@
-"""Integer expressions of a kernel module: indices, bounds, predicates and trip counts.
+"""Expressions of a kernel module: indices, bounds, predicates and trip counts.
 
 An expression is a frozen tree. ``/`` and ``%`` truncate toward zero, because that is what the
 machine code of both targets does; readers must not assume floor division. Symbols have a *kind*
 beside their name, so an axis called ``t`` and an iteration called ``t`` are two symbols.
+
+The kinds of this file (``IntExpr``) are whole numbers of 32 bits. Thread programs have further
+kinds, of any type (``warploom.ir.threads``); all are built, compared and walked alike.
 
     Sym(SymKind.SIZE, "m") + 127  ->  Binary(ADD, Sym(SIZE, m), Const(127))
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from enum import StrEnum
+from typing import Any, ClassVar
 
 from warploom.dataclass import dataclass
 from warploom.errors import DocumentError
@@ -25,12 +30,11 @@ class SymKind(StrEnum):
     VISIT = "visit"  # how many tiles this CTA has begun before
     LET = "let"  # bound by a ``Let`` of the tile loop
     STEP = "step"  # iteration of a step loop
-    THREAD = "thread"  # warp, lane, instance, wave, rank
+    THREAD = "thread"  # tid (number in the CTA), warp, lane, instance, wave, rank
     FRAGMENT = "fragment"  # an index of a fragment layout
     ELEMENT = "element"  # row, col: where a fragment element lies in its tile
     SCALAR = "scalar"  # an integer scalar of the call
     VALUE = "value"  # an integer that vector work computed before, by its name
-    ROW_PITCH = "row_pitch"  # elements between rows of a tensor, by its name
 
 
 class Op(StrEnum):
@@ -67,61 +71,65 @@ TERNARY = 0  # binds weaker than every operator
 
 
 class Expr:
-    """Base of all expressions; Python's operators build new ones."""
+    """Base of all expressions; Python's operators build new ones.
+
+    ``operands``: the fields that hold expressions, or tuples of them.
+    """
 
     __slots__ = ()
+    operands: ClassVar[tuple[str, ...]] = ()
 
     def __add__(self, other: Expr | int) -> Expr:
-        return _made(Op.ADD, self, other)
+        return binary(Op.ADD, self, other)
 
     def __radd__(self, other: int) -> Expr:
-        return _made(Op.ADD, const(other), self)
+        return binary(Op.ADD, const(other), self)
 
     def __sub__(self, other: Expr | int) -> Expr:
-        return _made(Op.SUB, self, other)
+        return binary(Op.SUB, self, other)
 
     def __rsub__(self, other: int) -> Expr:
-        return _made(Op.SUB, const(other), self)
+        return binary(Op.SUB, const(other), self)
 
     def __mul__(self, other: Expr | int) -> Expr:
-        return _made(Op.MUL, self, other)
+        return binary(Op.MUL, self, other)
 
     def __rmul__(self, other: int) -> Expr:
-        return _made(Op.MUL, const(other), self)
+        return binary(Op.MUL, const(other), self)
 
     def __floordiv__(self, other: Expr | int) -> Expr:
         """Truncating division (the operator is Python's, the meaning the machine's)."""
-        return _made(Op.DIV, self, other)
+        return binary(Op.DIV, self, other)
 
     def __mod__(self, other: Expr | int) -> Expr:
         """Truncating remainder."""
-        return _made(Op.MOD, self, other)
+        return binary(Op.MOD, self, other)
 
     def __xor__(self, other: Expr | int) -> Expr:
-        return _made(Op.XOR, self, other)
+        return binary(Op.XOR, self, other)
 
     def __lt__(self, other: Expr | int) -> Expr:
-        return _made(Op.LT, self, other)
+        return binary(Op.LT, self, other)
 
     def __le__(self, other: Expr | int) -> Expr:
-        return _made(Op.LE, self, other)
+        return binary(Op.LE, self, other)
 
     def __ge__(self, other: Expr | int) -> Expr:
-        return _made(Op.GE, self, other)
+        return binary(Op.GE, self, other)
 
     def eq(self, other: Expr | int) -> Expr:
         """1 where both are equal (``==`` compares the trees)."""
-        return _made(Op.EQ, self, other)
+        return binary(Op.EQ, self, other)
 
     def ne(self, other: Expr | int) -> Expr:
         """1 where they differ."""
-        return _made(Op.NE, self, other)
+        return binary(Op.NE, self, other)
 
     def __and__(self, other: Expr) -> Expr:
-        return _made(Op.AND, self, other)
+        return binary(Op.AND, self, other)
 
     def __or__(self, other: Expr) -> Expr:
-        return _made(Op.OR, self, other)
+        return binary(Op.OR, self, other)
 
     def __str__(self) -> str:
         return show(lift(self))
@@ -149,6 +157,7 @@ class Sym(Expr):
 class Binary(Expr):
     """An operation on two expressions."""
 
+    operands: ClassVar[tuple[str, ...]] = ("a", "b")
     op: Op
     a: IntExpr
     b: IntExpr
@@ -156,8 +165,9 @@ class Binary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Select(Expr):
-    """``then`` where the condition is not 0, else ``otherwise``."""
+    """``then`` where the condition is not 0, else ``otherwise``, which alone is evaluated then."""
 
+    operands: ClassVar[tuple[str, ...]] = ("condition", "then", "otherwise")
     condition: IntExpr
     then: IntExpr
     otherwise: IntExpr
@@ -167,14 +177,18 @@ class Select(Expr):
 class Apply(Expr):
     """A function of the tile loop (``Function``) at an argument, such as a step's position."""
 
+    operands: ClassVar[tuple[str, ...]] = ("argument",)
     function: str
     argument: IntExpr
 
 
 @dataclass(frozen=True, slots=True)
 class Element(Expr):
-    """An element of a tensor of integers in global memory: offsets, lengths, page tables, lists."""
+    """An element of a tensor in global memory: of integers (offsets, lengths, page tables, lists),
+    in thread programs of any type, as it lies there.
+    """
 
+    operands: ClassVar[tuple[str, ...]] = ("at",)
     tensor: str
     at: tuple[IntExpr, ...]
 
@@ -189,8 +203,18 @@ def const(value: int) -> Const:
 
 
 def lift(value: Expr | int) -> IntExpr:
-    """An expression of a number, or the expression itself."""
+    """An expression of a number, or the expression itself (of thread programs of any kind)."""
     return const(value) if isinstance(value, int) else value  # type: ignore[return-value]
+
+
+def select(condition: Expr, then: Expr | int, otherwise: Expr | int) -> Select:
+    """``then`` where the condition holds, else ``otherwise``."""
+    return Select(lift(condition), lift(then), lift(otherwise))
+
+
+def element_of(tensor: str, at: Iterable[Expr | int]) -> Element:
+    """An element of a tensor in global memory."""
+    return Element(tensor, tuple(lift(x) for x in at))
 
 
 def size(axis: str) -> Sym:
@@ -200,17 +224,17 @@ def size(axis: str) -> Sym:
 
 def least(a: Expr | int, b: Expr | int) -> IntExpr:
     """``min``."""
-    return _made(Op.MIN, a, b)
+    return binary(Op.MIN, a, b)
 
 
 def most(a: Expr | int, b: Expr | int) -> IntExpr:
     """``max``."""
-    return _made(Op.MAX, a, b)
+    return binary(Op.MAX, a, b)
 
 
 def floor_div(a: Expr | int, b: Expr | int) -> IntExpr:
     """``a / b`` rounded down, where ``/`` truncates."""
-    return _made(Op.FLOOR_DIV, a, b)
+    return binary(Op.FLOOR_DIV, a, b)
 
 
 def ceil_div(a: Expr, b: int) -> IntExpr:
@@ -226,7 +250,7 @@ def product(factors: list[IntExpr]) -> IntExpr:
     return lift(made)
 
 
-def conjunction(conditions: list[IntExpr]) -> IntExpr | None:
+def conjunction(conditions: Iterable[Expr]) -> IntExpr | None:
     """All of them; None of none."""
     made: Expr | None = None
     for condition in conditions:
@@ -241,7 +265,7 @@ def conjuncts(expr: IntExpr | None) -> list[IntExpr]:
     return [] if expr is None else [expr]
 
 
-def _made(op: Op, a: Expr | int, b: Expr | int) -> IntExpr:
+def binary(op: Op, a: Expr | int, b: Expr | int) -> IntExpr:
     """An operation; sums with 0 and products with 1 are their other operand."""
     left, right = lift(a), lift(b)
     if isinstance(left, Const) and isinstance(right, Const):
@@ -366,71 +390,50 @@ def rewrite(expr: IntExpr, change: Callable[[IntExpr], IntExpr | None]) -> IntEx
     match expr:
         case Binary():
             a, b = rewrite(expr.a, change), rewrite(expr.b, change)
-            return expr if a is expr.a and b is expr.b else _made(expr.op, a, b)
-        case Select():
-            parts = [rewrite(e, change) for e in (expr.condition, expr.then, expr.otherwise)]
-            return Select(*parts)
-        case Apply():
-            return Apply(expr.function, rewrite(expr.argument, change))
-        case Element():
-            return Element(expr.tensor, tuple(rewrite(x, change) for x in expr.at))
+            return expr if a is expr.a and b is expr.b else binary(expr.op, a, b)
         case _:
-            return expr
+            inner = {
+                name: tuple(rewrite(x, change) for x in value)
+                if isinstance(value, tuple)
+                else rewrite(value, change)
+                for name in expr.operands
+                if (value := getattr(expr, name)) is not None
+            }
+            return replace(expr, **inner) if inner else expr  # type: ignore[arg-type]
 
 
-def nodes(expr: IntExpr) -> Iterator[IntExpr]:
-    """The expression and all that it is made of."""
-    yield expr
-    match expr:
-        case Binary():
-            inner: tuple[IntExpr, ...] = (expr.a, expr.b)
-        case Select():
-            inner = (expr.condition, expr.then, expr.otherwise)
-        case Apply():
-            inner = (expr.argument,)
-        case Element():
-            inner = expr.at
-        case _:
-            inner = ()
-    for part in inner:
-        yield from nodes(part)
+def parts(expr: Expr) -> tuple[Any, ...]:
+    """The expressions that one is made of."""
+    found: list[Any] = []
+    for name in expr.operands:
+        value = getattr(expr, name)
+        if isinstance(value, tuple):
+            found += value
+        elif value is not None:
+            found.append(value)
+    return tuple(found)
 
 
-def symbols(expr: IntExpr) -> Iterator[Sym]:
+def nodes(expr: Expr) -> Iterator[Any]:
+    """The expression and all that it is made of, each before its parts."""
+    waiting = [expr]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += reversed(parts(one))
+
+
+def symbols(expr: Expr) -> Iterator[Sym]:
     """The symbols of an expression, in order, with repetitions."""
-    match expr:
-        case Sym():
-            yield expr
-        case Binary():
-            yield from symbols(expr.a)
-            yield from symbols(expr.b)
-        case Select():
-            for part in (expr.condition, expr.then, expr.otherwise):
-                yield from symbols(part)
-        case Apply():
-            yield from symbols(expr.argument)
-        case Element():
-            for part in expr.at:
-                yield from symbols(part)
-        case Const():
-            return
+    return (node for node in nodes(expr) if isinstance(node, Sym))
 
 
-def elements(expr: IntExpr) -> Iterator[Element]:
-    """The elements of memory that an expression reads, in order."""
-    match expr:
-        case Binary():
-            yield from elements(expr.a)
-            yield from elements(expr.b)
-        case Select():
-            for part in (expr.condition, expr.then, expr.otherwise):
-                yield from elements(part)
-        case Apply():
-            yield from elements(expr.argument)
-        case Element():
-            for part in expr.at:
-                yield from elements(part)
-            yield expr
+def elements(expr: Expr) -> Iterator[Element]:
+    """The elements of memory that an expression reads, those of an index before its element."""
+    for part in parts(expr):
+        yield from elements(part)
+    if isinstance(expr, Element):
+        yield expr
 
 
 Spelling = Callable[["IntExpr"], str | None]

@@ -61,6 +61,26 @@ class ScalarArg:
     dtype: DType
 
 
+def tensor_args(kernel: Kernel, alignment: int | None = None) -> tuple[TensorArg, ...]:
+    """The tensors of a kernel; without an ``alignment`` they may lie at any element."""
+    return tuple(
+        TensorArg(
+            name=t.name,
+            axes=t.axes,
+            dtype=t.dtype,
+            access=t.access.value,
+            alignment=alignment or max(1, t.dtype.bits // 8),
+            blocked=t.blocked,
+        )
+        for t in kernel.tensors
+    )
+
+
+def scalar_args(kernel: Kernel) -> tuple[ScalarArg, ...]:
+    """The scalars of a kernel."""
+    return tuple(ScalarArg(name=p.name, dtype=p.dtype) for p in kernel.parameters)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorMap:
     """How copies see a tensor: box by axis (outermost first), swizzle span in bytes.

@@ -3,8 +3,9 @@
 Readers follow the type hints of the frozen dataclasses, so a field is described once. A value of a
 union carries its class under ``is``. Expressions are short lists: ``["+", a, b]``,
 ``["?", condition, a, b]``, ``["call", function, a]``, ``["at", tensor, i, j]``, ``["size", "m"]``;
-a number is itself. Terms of thread programs, and instructions of waves, are lists of their class
-and fields. Every error is a ``DocumentError`` that names the path of what is wrong.
+a number is itself. Kinds that only thread programs have, and instructions of waves, are lists of
+their class and fields: ``["Reg", name, index]``. Every error is a ``DocumentError`` that names the
+path of what is wrong.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from warploom.errors import DocumentError
-from warploom.ir.expr import Apply, Binary, Const, Element, IntExpr, Op, Select, Sym, SymKind
+from warploom.ir.expr import Apply, Binary, Const, Element, Expr, Op, Select, Sym, SymKind
 from warploom.ir.module import KernelModule
 from warploom.ir.records import MAX_INT, MAX_LIST, kind_of, mapping
 from warploom.ir.thread_checks import check_threads
-from warploom.ir.threads import TERMS, Term
+from warploom.ir.threads import TERMS
 from warploom.ir.tile import Kernel
 from warploom.ir.wave_checks import check_waves
 from warploom.ir.waves import INSTRUCTIONS, Instruction
@@ -34,7 +35,7 @@ FORMAT = 2
 DEEPEST_TERM = 300  # a chain of elementwise functions that is one term
 DEEPEST = 200  # nested expressions; deeper ones are refused instead of overflowing the stack
 _EXPRESSIONS = (Const, Sym, Binary, Select, Apply, Element)
-_TERMS: dict[str, type[Term]] = {cls.__name__: cls for cls in TERMS}
+_TERMS: dict[str, type[Expr]] = {cls.__name__: cls for cls in TERMS}
 _INSTRUCTIONS: dict[str, Any] = {cls.__name__: cls for cls in INSTRUCTIONS}
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -86,9 +87,9 @@ def kernel_from_json(text: str | bytes) -> Kernel:
 
 
 def _plain(value: Any) -> Any:  # noqa: PLR0911 (one line a kind of value)
-    if isinstance(value, _EXPRESSIONS):
+    if isinstance(value, Expr):
         return _plain_expression(value)
-    if isinstance(value, Term | Instruction):
+    if isinstance(value, Instruction):
         own = [_plain(getattr(value, f.name)) for f in fields(value)]  # type: ignore[arg-type]
         return [type(value).__name__, *own]
     if isinstance(value, Enum):
@@ -107,7 +108,7 @@ def _plain(value: Any) -> Any:  # noqa: PLR0911 (one line a kind of value)
     return found
 
 
-def _plain_expression(value: IntExpr) -> Any:
+def _plain_expression(value: Expr) -> Any:  # noqa: PLR0911 (one line a kind)
     match value:
         case Const():
             return value.value
@@ -122,6 +123,9 @@ def _plain_expression(value: IntExpr) -> Any:
             return ["call", value.function, _plain_expression(value.argument)]
         case Element():
             return ["at", value.tensor, *(_plain_expression(p) for p in value.at)]
+        case _:
+            own = [_plain(getattr(value, f.name)) for f in fields(value)]  # type: ignore[arg-type]
+            return [type(value).__name__, *own]
 
 
 @cache
@@ -166,8 +170,8 @@ def _reader(kind: Any) -> Reader:  # noqa: C901, PLR0911 (one line a kind of typ
         return _tuple_reader(get_args(kind))
     if origin in (Union, UnionType):
         return _union_reader(get_args(kind))
-    if kind is Term:
-        return _term
+    if kind is Expr:
+        return lambda data, path: _expression(data, path, 0, typed=True)
     if kind is Instruction:
         return _instruction
     if kind in _EXPRESSIONS:
@@ -201,20 +205,18 @@ def _record(cls: Any, data: Any, path: str) -> Any:
     return cls(**{n: r(found[n], f"{path}.{n}") for n, r in readers.items() if n in found})
 
 
-def _union_reader(options: tuple[Any, ...]) -> Reader:  # noqa: C901 (one line a kind)
+def _union_reader(options: tuple[Any, ...]) -> Reader:
     records: list[Any] = [o for o in options if is_dataclass(o) and o not in _EXPRESSIONS]
     classes = {o.__name__: o for o in records}
     expressions = any(o in _EXPRESSIONS for o in options)
-    plain = [o for o in options if not is_dataclass(o) and o not in (NoneType, Term)]
-    terms = Term in options
+    plain = [o for o in options if not is_dataclass(o) and o not in (NoneType, Expr)]
+    typed = Expr in options
 
     def read(data: Any, path: str) -> Any:  # noqa: PLR0911 (one line a kind of option)
         if data is None and NoneType in options:
             return None
-        if expressions:
-            return _expression(data, path, 0)
-        if terms:
-            return _term(data, path)
+        if expressions or typed:
+            return _expression(data, path, 0, typed=typed)
         if len(classes) == 1 and not plain:
             return _record(next(iter(classes.values())), data, path)
         if classes and isinstance(data, dict):
@@ -253,8 +255,11 @@ def _tuple_reader(kinds: tuple[Any, ...]) -> Reader:
     return read
 
 
-def _expression(data: Any, path: str, depth: int) -> IntExpr:
-    if depth > DEEPEST:
+def _expression(  # noqa: C901, PLR0911 (one line a kind)
+    data: Any, path: str, depth: int, *, typed: bool = False
+) -> Any:
+    """An expression; ``typed``: of a thread program, which has more kinds."""
+    if depth > (DEEPEST_TERM if typed else DEEPEST):
         raise DocumentError("an expression nested too deeply", path=path)
     if isinstance(data, int) and not isinstance(data, bool):
         return Const(_int(data, path))
@@ -264,8 +269,8 @@ def _expression(data: Any, path: str, depth: int) -> IntExpr:
         )
     head, *rest = data
 
-    def part(i: int) -> IntExpr:
-        return _expression(rest[i], f"{path}[{i + 1}]", depth + 1)
+    def part(i: int) -> Any:
+        return _expression(rest[i], f"{path}[{i + 1}]", depth + 1, typed=typed)
 
     if head == "call" and len(rest) == 2:
         return Apply(_str(rest[0], f"{path}[1]"), part(1))
@@ -277,56 +282,30 @@ def _expression(data: Any, path: str, depth: int) -> IntExpr:
         return Binary(Op(head), part(0), part(1))
     if head in {k.value for k in SymKind} and len(rest) == 1:
         return Sym(SymKind(head), _str(rest[0], f"{path}[1]"))
+    if typed and head in _TERMS:
+        return _term(_TERMS[head], rest, path, depth)
     raise DocumentError(f"no expression {head[:20]!r} of {len(rest)} operand(s)", path=path)
 
 
-def _term(data: Any, path: str, depth: int = 0) -> Term:
-    """A term of a thread program: its class and fields in a list."""
-    if depth > DEEPEST_TERM:
-        raise DocumentError("a term nested too deeply", path=path)
-    if not isinstance(data, list) or not data or not isinstance(data[0], str):
-        raise DocumentError(
-            f"expected a term, found {kind_of(data)}", path=path, fix='["Reg", name, null]'
-        )
-    cls: Any = _TERMS.get(data[0])
-    if cls is None:
-        raise DocumentError(f"no term {data[0][:20]!r}", path=path, fix=", ".join(_TERMS))
+def _term(cls: Any, rest: list[Any], path: str, depth: int) -> Any:
+    """A kind of thread programs: its fields one after the other."""
     readers = _term_fields(cls)
-    if len(readers) != len(data) - 1:
+    if len(readers) != len(rest):
         raise DocumentError(
-            f"{data[0]} of {len(data) - 1} fields", path=path, fix=f"{len(readers)}"
+            f"{cls.__name__} of {len(rest)} fields", path=path, fix=f"{len(readers)}"
         )
-    made: list[Any] = []
-    for i, (reader, value) in enumerate(zip(readers, data[1:], strict=True)):
-        at = f"{path}[{i + 1}]"
-        if reader is None:
-            made.append(_term(value, at, depth + 1))
-        elif reader is _optional:
-            made.append(None if value is None else _term(value, at, depth + 1))
-        elif reader is _several:
-            if not isinstance(value, list) or len(value) > MAX_LIST:
-                raise DocumentError(f"expected a list, found {kind_of(value)}", path=at)
-            made.append(tuple([_term(v, at, depth + 1) for v in value]))
-        else:
-            made.append(reader(value, at))
-    found: Term = cls(*made)
-    return found
+    made = [
+        reader(value, f"{path}[{i}]", depth + 1)
+        for i, (reader, value) in enumerate(zip(readers, rest, strict=True), 1)
+    ]
+    return cls(*made)
 
 
 @cache
-def _term_fields(cls: Any) -> tuple[Reader | None, ...]:
-    """How each field of a term is read; None: it is a term."""
-    found: list[Reader | None] = []
+def _term_fields(cls: Any) -> tuple[Callable[[Any, str, int], Any], ...]:
+    """How each field of a kind is read, at a depth."""
     hints = get_type_hints(cls)
-    for f in fields(cls):
-        kind = hints[f.name]
-        if kind is Term:
-            found.append(None)
-        elif Term in get_args(kind):
-            found.append(_several if get_origin(kind) is tuple else _optional)
-        else:
-            found.append(_reader(kind))
-    return tuple(found)
+    return tuple(_deeper(hints[f.name]) for f in fields(cls))
 
 
 def _instruction(data: Any, path: str) -> Instruction:
@@ -345,12 +324,26 @@ def _instruction(data: Any, path: str) -> Instruction:
     return found
 
 
-def _optional(data: Any, path: str) -> Any:
-    return None if data is None else _term(data, path)
+def _deeper(kind: Any) -> Callable[[Any, str, int], Any]:
+    """The reader of a field of an expression: expressions in it are nested more deeply."""
 
+    def one(data: Any, path: str, depth: int) -> Any:
+        return _expression(data, path, depth, typed=True)
 
-def _several(data: Any, path: str) -> Any:
-    return tuple(_term(v, path) for v in data)
+    def optional(data: Any, path: str, depth: int) -> Any:
+        return None if data is None else one(data, path, depth)
+
+    def several(data: Any, path: str, depth: int) -> Any:
+        if not isinstance(data, list) or len(data) > MAX_LIST:
+            raise DocumentError(f"expected a list, found {kind_of(data)}", path=path)
+        return tuple([one(v, f"{path}[{i}]", depth) for i, v in enumerate(data)])
+
+    if kind is Expr:
+        return one
+    if Expr in get_args(kind):
+        return several if get_origin(kind) is tuple else optional
+    plain = _reader(kind)
+    return lambda data, path, _: plain(data, path)
 
 
 def _int(data: Any, path: str) -> int:

@@ -14,8 +14,10 @@ from warploom.dataclass import dataclass
 from warploom.errors import DocumentError
 from warploom.ir import threads as ir
 from warploom.ir.elementwise import ELEMENTWISE, REDUCTIONS
+from warploom.ir.expr import COMPARISONS, Binary, Const, Element, Select, Sym, SymKind, nodes, parts
 from warploom.ir.module import KernelModule
 from warploom.ir.threads import ArgumentKind, Statement, Term
+from warploom.ir.tile_schedule import CTA, CTAS
 from warploom.ir.types import DType, Fn
 
 MAX_THREADS = 1024
@@ -185,7 +187,7 @@ class _Checker:
                 self.declare(s.name, made, path)
             case ir.FetchNearby():
                 address = self.address(s.address, path)
-                self.vector(s.into, ir.whole(0), address.tensor, address.at, s.width, path)
+                self.vector(s.into, Const(0), address.tensor, address.at, s.width, path)
             case ir.OperandTile() | ir.PutTile() | ir.PutChunk() | ir.ClearTile():
                 self.tile(s, path)
             case ir.MmaFence():
@@ -203,7 +205,7 @@ class _Checker:
             case ir.Covers() | ir.FetchCover() | ir.TakeCovered():
                 self.covers(s, path)
             case ir.SendShifted():
-                self.vector(s.source, ir.whole(0), s.tensor, s.at, s.width, path)
+                self.vector(s.source, Const(0), s.tensor, s.at, s.width, path)
                 self.written(s.tensor, path)
                 self.whole_vectors(s.width, self.tensors[s.tensor].dtype, path)
                 for x in (s.here, s.before, s.after):
@@ -233,7 +235,7 @@ class _Checker:
     def declaration(self, s: ir.Declare, path: str) -> None:
         known = MEMORY if s.raw else NUMBERS
         wrong = s.dtype not in known or not 0 <= s.count <= MAX_REGISTERS
-        zeros = s.raw and s.value == ir.Encode(ir.Number(0, s.dtype), s.dtype)
+        zeros = s.raw and s.value == ir.Encode(ir.constant(0, s.dtype), s.dtype)
         wrong = wrong or (s.raw and s.count == 0)
         wrong = wrong or ((s.raw or s.count > 0) and s.value is not None and not zeros)
         _refuse(wrong, f"{s.count} registers of {s.dtype}", path)
@@ -251,7 +253,7 @@ class _Checker:
             self.declare(s.counter, _Name(dtype, raw=False, count=0, counter=True), path)
         self.whole(s.end, f"{path}.end")
         self.whole(s.step, f"{path}.step")
-        forward = not isinstance(s.step, ir.Number) or int(s.step.value) > 0
+        forward = not isinstance(s.step, Const) or s.step.value > 0
         _refuse(not forward, "a loop that does not go on", f"{path}.step", "a number above 0")
         if s.running is not None:
             self.boolean(s.running, f"{path}.running")
@@ -353,8 +355,8 @@ class _Checker:
         _refuse(array != (index is not None), f"{name!r} is {'an' if array else 'no'} array", path)
         if index is not None:
             self.whole(index, path)
-            if isinstance(index, ir.Number):
-                wrong = not 0 <= int(index.value) < found.count
+            if isinstance(index, Const):
+                wrong = not 0 <= index.value < found.count
                 _refuse(wrong, f"register {index.value} of {found.count}", path)
         return found
 
@@ -420,10 +422,10 @@ class _Checker:
     def typed(self, root: Term, path: str) -> tuple[DType, bool]:
         """The type of a term, and whether it is an element of memory; checks all it is made of."""
         found: dict[int, tuple[DType, bool]] = {}
-        order = list(ir.nodes(root))
+        order = list(nodes(root))
         _refuse(len(order) > MAX_STATEMENTS, "a term too large", path)
         for term in reversed(order):
-            found[id(term)] = self.own(term, [found[id(p)] for p in ir.parts(term)], path)
+            found[id(term)] = self.own(term, [found[id(p)] for p in parts(term)], path)
         return found[id(root)]
 
     def own(  # noqa: C901, PLR0911, PLR0912, PLR0915 (one case a kind)
@@ -434,38 +436,44 @@ class _Checker:
         integers = all(not d.is_float for d in types) and not raws
         match t:
             case ir.Number():
-                _refuse(t.dtype not in NUMBERS, f"a number of {t.dtype}", path)
+                wrong = t.dtype not in NUMBERS or t.dtype is DType.I32
+                _refuse(wrong, f"a number of {t.dtype}", path, "i32: the number itself")
                 held = t.dtype.is_float or (t.value == t.value // 1 and abs(t.value) < 1 << 32)
                 _refuse(not held, f"{t.value} as {t.dtype}", path)
                 return t.dtype, False
-            case ir.Length():
-                self.used.add(ir.Argument(kind=ArgumentKind.SIZE, name=t.axis))
+            case Const():
+                _refuse(not -(1 << 32) < t.value < 1 << 32, f"{t.value} as i32", path)
                 return DType.I32, False
-            case ir.Given():
+            case Sym(kind=SymKind.SIZE):
+                self.used.add(ir.Argument(kind=ArgumentKind.SIZE, name=t.name))
+                return DType.I32, False
+            case Sym():
+                known = (ir.TID, CTA, CTAS)
+                _refuse(t not in known, f"no {t.kind} {t.name[:40]!r} here", path)
+                return DType.U32, False
+            case ir.Scalar():
                 _refuse(self.scalars.get(t.name) is not t.dtype, f"no {t.dtype} {t.name!r}", path)
                 self.used.add(ir.Argument(kind=ArgumentKind.SCALAR, name=t.name))
                 return t.dtype, False
-            case ir.Place():
-                return DType.U32, False
             case ir.Reg():
                 made = self.names.get(t.name)
                 if made is None or not made.holds:
                     raise DocumentError(f"no register {t.name[:40]!r} here", path=path)
                 array = made.count > 0
                 _refuse(array != (t.index is not None) or not integers, f"{t.name!r} here", path)
-                if isinstance(t.index, ir.Number):
-                    wrong = not 0 <= int(t.index.value) < made.count
+                if isinstance(t.index, Const):
+                    wrong = not 0 <= t.index.value < made.count
                     _refuse(wrong, f"register {t.index.value} of {made.count}", path)
                 return made.dtype, made.raw
-            case ir.Arith():
+            case Binary():
                 _refuse(not integers, f"{t.op} of {', '.join(types)}", path)
-                if t.op in ir.CONDITIONS:
+                if t.op in COMPARISONS:
                     return DType.BOOL, False
                 return (DType.U32 if DType.U32 in types else DType.I32), False
             case ir.Not() | ir.Within():
                 _refuse(not integers, f"{type(t).__name__} of {', '.join(types)}", path)
                 return DType.BOOL, False
-            case ir.Choose():
+            case Select():
                 one, two = of[1:]
                 wrong = types[0] is not DType.BOOL or of[0][1] or one[1] != two[1]
                 wrong = wrong or (one[1] and one[0] is not two[0])
@@ -489,7 +497,7 @@ class _Checker:
             case ir.Encode():
                 _refuse(raws or t.dtype not in MEMORY, f"an element of {t.dtype}", path)
                 return t.dtype, True
-            case ir.Memory():
+            case Element():
                 _refuse(not integers, "coordinates are whole numbers", path)
                 tensor = self.tensors.get(t.tensor)
                 wrong = tensor is None or len(tensor.axes) != len(t.at) or not t.at

@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from warploom.ir import threads as ir
 from warploom.ir.elementwise import ELEMENTWISE, REDUCTIONS
-from warploom.ir.expr import CALLS, PRECEDENCE, Op
+from warploom.ir.expr import (
+    CALLS,
+    PRECEDENCE,
+    Binary,
+    Const,
+    Element,
+    Op,
+    Select,
+    Sym,
+)
 from warploom.ir.module import KernelModule
 from warploom.ir.threads import Statement, Term
 from warploom.ir.types import DType, Fn
@@ -145,7 +154,7 @@ class _Listing:
 
     def head(self, s: ir.For) -> str:
         first = self.name(s.counter) if s.first is None else self.term(s.first)
-        step = "" if s.step == ir.whole(1) else f" by {self.term(s.step)}"
+        step = "" if s.step == Const(1) else f" by {self.term(s.step)}"
         while_ = "" if s.running is None else f" while {self.term(s.running)}"
         how = f"unrolled {f'by {s.times} ' if s.times else ''}" if s.unroll else ""
         return f"{how}for {self.name(s.counter)} in {first} .. {self.term(s.end)}{step}{while_}:"
@@ -160,15 +169,13 @@ class _Listing:
                 text = str(t.value) if t.dtype is DType.BOOL else f"{t.value:g}"
                 text = str(int(t.value)) if not t.dtype.is_float and text not in _WORDS else text
                 return text.lower(), ATOM if not text.startswith("-") else UNARY
-            case ir.Length():
-                return t.axis, ATOM
-            case ir.Given():
+            case Const():
+                return str(t.value), ATOM if t.value >= 0 else UNARY
+            case Sym() | ir.Scalar():
                 return t.name, ATOM
-            case ir.Place():
-                return t.of, ATOM
             case ir.Reg():
                 return self.place(t.name, t.index), ATOM
-            case ir.Arith():
+            case Binary():
                 if t.op in CALLS:
                     return f"{t.op}({self.term(t.a)}, {self.term(t.b)})", ATOM
                 own = PRECEDENCE[t.op]
@@ -178,7 +185,7 @@ class _Listing:
             case ir.Within():
                 own = PRECEDENCE[Op.LT]
                 return f"0 <= {self.term(t.index, own + 1)} < {self.term(t.length, own + 1)}", own
-            case ir.Choose():
+            case Select():
                 parts = [self.term(x, CHOICE + 1) for x in (t.condition, t.then, t.otherwise)]
                 return "{} ? {} : {}".format(*parts), CHOICE
             case ir.Function():
@@ -192,7 +199,7 @@ class _Listing:
                 return f"{t.dtype}({self.term(t.arg)})", ATOM
             case ir.Decode():
                 return self.shown(t.arg)
-            case ir.Memory():
+            case Element():
                 return self.element(t.tensor, t.at), ATOM
             case ir.Nearby():
                 return f"{t.address}[+ {self.term(t.by)} along {t.axis}]", ATOM

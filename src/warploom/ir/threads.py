@@ -4,7 +4,7 @@ Kernels that have no pipeline are written so: there are no roles, rings or copie
 block run one program. Registers are declared with their type (``raw``: elements as they lie in
 memory), memory is named by tensor and coordinates, shared memory by declared views of it. A term
 has no effect; what it reads of memory it reads when it is evaluated, and only by threads for which
-the condition in front of it (``Choose``, ``&&``) holds.
+the condition in front of it (``Select``, ``&&``) holds.
 
 Whole numbers have 32 bits and wrap; ``/`` and ``%`` truncate as the machine's. All threads of a
 block meet at a ``Barrier``; between two of them shared memory must not be written by one thread and
@@ -20,69 +20,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import ClassVar
 
 from warploom.dataclass import dataclass
-from warploom.ir.expr import DIVISIONS, Op, apply_op
+from warploom.ir.expr import COMPARISONS, Binary, Const, Expr, Select, Sym, SymKind, const
 from warploom.ir.tile import Inline
 from warploom.ir.types import DType, Fn, Line
 
-# Terms.
+# Terms: the expressions of ``ir.expr``, and these kinds. Operands of theirs may be any term.
 
-
-class Term:
-    """Base of all terms; Python's operators build those of whole numbers."""
-
-    __slots__ = ()
-
-    def __add__(self, other: Term | int) -> Term:
-        return arith(Op.ADD, self, other)
-
-    def __radd__(self, other: int) -> Term:
-        return arith(Op.ADD, whole(other), self)
-
-    def __sub__(self, other: Term | int) -> Term:
-        return arith(Op.SUB, self, other)
-
-    def __rsub__(self, other: int) -> Term:
-        return arith(Op.SUB, whole(other), self)
-
-    def __mul__(self, other: Term | int) -> Term:
-        return arith(Op.MUL, self, other)
-
-    def __floordiv__(self, other: Term | int) -> Term:
-        """Truncating division (the operator is Python's, the meaning the machine's)."""
-        return arith(Op.DIV, self, other)
-
-    def __mod__(self, other: Term | int) -> Term:
-        """Truncating remainder."""
-        return arith(Op.MOD, self, other)
-
-    def __lt__(self, other: Term | int) -> Term:
-        return arith(Op.LT, self, other)
-
-    def __le__(self, other: Term | int) -> Term:
-        return arith(Op.LE, self, other)
-
-    def __ge__(self, other: Term | int) -> Term:
-        return arith(Op.GE, self, other)
-
-    def eq(self, other: Term | int) -> Term:
-        """Whether both are equal (``==`` compares the trees)."""
-        return arith(Op.EQ, self, other)
-
-    def __and__(self, other: Term) -> Term:
-        return Arith(Op.AND, self, other)
-
-    def __or__(self, other: Term) -> Term:
-        return Arith(Op.OR, self, other)
-
-
-class Here(StrEnum):
-    """Numbers that a thread has from its launch."""
-
-    THREAD = "tid"
-    CTA = "cta"
-    CTAS = "ctas"
+Term = Expr
+TID = Sym(SymKind.THREAD, "tid")
+"""The number of a thread in its CTA; ``CTA`` and ``CTAS`` are those of tile loops."""
 
 
 class Exchange(StrEnum):
@@ -96,21 +45,14 @@ class Exchange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Number(Term):
-    """A constant."""
+    """A constant of another type than the whole numbers of ``Const``."""
 
     value: float | int | bool
     dtype: DType
 
 
 @dataclass(frozen=True, slots=True)
-class Length(Term):
-    """The size of a named axis."""
-
-    axis: str
-
-
-@dataclass(frozen=True, slots=True)
-class Given(Term):
+class Scalar(Term):
     """A scalar of the call."""
 
     name: str
@@ -118,35 +60,19 @@ class Given(Term):
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Term):
-    """The number of this thread, of its CTA, or how many CTAs there are."""
-
-    of: Here
-
-
-@dataclass(frozen=True, slots=True)
 class Reg(Term):
     """A register, or an element of a register array."""
 
+    operands: ClassVar[tuple[str, ...]] = ("index",)
     name: str
     index: Term | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Arith(Term):
-    """Whole numbers and conditions: indices, bounds, predicates. ``&&`` and ``||`` evaluate their
-    right side only where the left one does not decide.
-    """
-
-    op: Op
-    a: Term
-    b: Term
 
 
 @dataclass(frozen=True, slots=True)
 class Not(Term):
     """A condition that does not hold."""
 
+    operands: ClassVar[tuple[str, ...]] = ("arg",)
     arg: Term
 
 
@@ -154,23 +80,16 @@ class Not(Term):
 class Within(Term):
     """``0 <= index < length``."""
 
+    operands: ClassVar[tuple[str, ...]] = ("index", "length")
     index: Term
     length: Term
-
-
-@dataclass(frozen=True, slots=True)
-class Choose(Term):
-    """``then`` where the condition holds, else ``otherwise``; the other one is not evaluated."""
-
-    condition: Term
-    then: Term
-    otherwise: Term
 
 
 @dataclass(frozen=True, slots=True)
 class Function(Term):
     """A function of the table of elementwise functions; ``code``: of ``Fn.INLINE``, what it is."""
 
+    operands: ClassVar[tuple[str, ...]] = ("args",)
     fn: Fn
     args: tuple[Term, ...]
     dtype: DType
@@ -181,6 +100,7 @@ class Function(Term):
 class Join(Term):
     """Two elements of a reduction joined."""
 
+    operands: ClassVar[tuple[str, ...]] = ("a", "b")
     fn: Fn
     a: Term
     b: Term
@@ -191,6 +111,7 @@ class Join(Term):
 class Convert(Term):
     """A number as one of another type, held in a register."""
 
+    operands: ClassVar[tuple[str, ...]] = ("arg",)
     arg: Term
     dtype: DType
 
@@ -199,6 +120,7 @@ class Convert(Term):
 class Decode(Term):
     """An element as it lies in memory, as a number."""
 
+    operands: ClassVar[tuple[str, ...]] = ("arg",)
     arg: Term
     dtype: DType
 
@@ -207,22 +129,16 @@ class Decode(Term):
 class Encode(Term):
     """A number as an element of memory: rounded to nearest."""
 
+    operands: ClassVar[tuple[str, ...]] = ("arg",)
     arg: Term
     dtype: DType
-
-
-@dataclass(frozen=True, slots=True)
-class Memory(Term):
-    """An element of a tensor, as it lies in memory."""
-
-    tensor: str
-    at: tuple[Term, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Nearby(Term):
     """The element ``by`` further along an axis than an ``Address``, as it lies in memory."""
 
+    operands: ClassVar[tuple[str, ...]] = ("by",)
     address: str
     axis: int
     by: Term
@@ -232,6 +148,7 @@ class Nearby(Term):
 class Shared(Term):
     """An element of shared memory, by a declared view."""
 
+    operands: ClassVar[tuple[str, ...]] = ("index",)
     view: str
     index: Term
 
@@ -240,6 +157,7 @@ class Shared(Term):
 class Shuffle(Term):
     """What another thread of the warp has; all 32 take part."""
 
+    operands: ClassVar[tuple[str, ...]] = ("value", "by")
     how: Exchange
     value: Term
     by: Term
@@ -266,6 +184,7 @@ class Covered(Term):
     whose elements ``end`` ends.
     """
 
+    operands: ClassVar[tuple[str, ...]] = ("at", "end")
     tensor: str
     at: tuple[Term, ...]
     width: int
@@ -273,48 +192,14 @@ class Covered(Term):
 
 
 TERMS: tuple[type[Term], ...] = (
-    Number, Length, Given, Place, Reg, Arith, Not, Within, Choose, Function, Join, Convert, Decode,
-    Encode, Memory, Nearby, Shared, Shuffle, Aligned, Contiguous, Covered,
+    Number, Scalar, Reg, Not, Within, Function, Join, Convert, Decode, Encode, Nearby, Shared,
+    Shuffle, Aligned, Contiguous, Covered,
 )  # fmt: skip
 
 
-def whole(value: int) -> Number:
-    """A whole number."""
-    return Number(value, DType.I32)
-
-
-def lift(value: Term | int) -> Term:
-    """A term of a number, or the term itself."""
-    return whole(value) if isinstance(value, int) else value
-
-
-def arith(op: Op, a: Term | int, b: Term | int) -> Term:
-    """An operation; sums with 0 and products with 1 are their other operand."""
-    left, right = lift(a), lift(b)
-    if isinstance(left, Number) and isinstance(right, Number):
-        one, two = int(left.value), int(right.value)
-        if (two or op not in DIVISIONS) and op not in CONDITIONS:
-            return whole(apply_op(op, one, two))
-    if op in (Op.ADD, Op.SUB) and right == whole(0):
-        return left
-    if op is Op.ADD and left == whole(0):
-        return right
-    if op in (Op.MUL, Op.DIV) and right == whole(1):
-        return left
-    if op is Op.MUL and left == whole(1):
-        return right
-    return Arith(op, left, right)
-
-
-CONDITIONS = frozenset({Op.LT, Op.LE, Op.GE, Op.EQ, Op.NE, Op.AND, Op.OR})
-
-
-def every(conditions: list[Term]) -> Term | None:
-    """All of them; None of none."""
-    made: Term | None = None
-    for condition in conditions:
-        made = condition if made is None else made & condition
-    return made
+def constant(value: float | int | bool, dtype: DType) -> Term:
+    """A number of a type."""
+    return const(int(value)) if dtype is DType.I32 else Number(value, dtype)
 
 
 # Statements.
@@ -723,44 +608,6 @@ def _some(term: Term | None) -> tuple[Term, ...]:
     return () if term is None else (term,)
 
 
-def parts(term: Term) -> tuple[Term, ...]:  # noqa: C901, PLR0911 (one line a kind)
-    """The terms that a term is made of."""
-    match term:
-        case Arith() | Join():
-            return (term.a, term.b)
-        case Not() | Convert() | Decode() | Encode():
-            return (term.arg,)
-        case Reg():
-            return _some(term.index)
-        case Within():
-            return (term.index, term.length)
-        case Choose():
-            return (term.condition, term.then, term.otherwise)
-        case Function():
-            return term.args
-        case Memory():
-            return term.at
-        case Covered():
-            return (*term.at, term.end)
-        case Shared():
-            return (term.index,)
-        case Nearby():
-            return (term.by,)
-        case Shuffle():
-            return (term.value, term.by)
-        case _:
-            return ()
-
-
-def nodes(term: Term) -> Iterator[Term]:
-    """A term and all that it is made of."""
-    waiting = [term]
-    while waiting:
-        one = waiting.pop()
-        yield one
-        waiting += reversed(parts(one))
-
-
 def assigned(body: tuple[Statement, ...]) -> frozenset[int]:
     """The declarations (by ``id``) of registers that take another value later."""
     found: set[int] = set()
@@ -797,25 +644,25 @@ Types = dict[str, tuple[DType, bool]]
 def type_of(term: Term, registers: Types) -> DType:  # noqa: C901, PLR0911 (one line a kind)
     """The type of a number; ``registers``: what names were declared as."""
     match term:
-        case Number() | Given() | Function() | Join() | Convert() | Decode() | Encode():
-            return term.dtype
-        case Length():
+        case Const():
             return DType.I32
-        case Place():
-            return DType.U32
+        case Number() | Scalar() | Function() | Join() | Convert() | Decode() | Encode():
+            return term.dtype
+        case Sym():
+            return DType.I32 if term.kind is SymKind.SIZE else DType.U32
         case Reg():
             return registers[term.name][0]
         case Shared():
             return registers[term.view][0]
-        case Arith() if term.op in CONDITIONS:
+        case Binary() if term.op in COMPARISONS:
             return DType.BOOL
-        case Arith():
+        case Binary():
             # As in C: with a number that has no sign the other one loses its own.
             types = (type_of(term.a, registers), type_of(term.b, registers))
             return DType.U32 if DType.U32 in types else DType.I32
         case Not() | Within() | Aligned() | Contiguous() | Covered():
             return DType.BOOL
-        case Choose():
+        case Select():
             return type_of(term.then, registers)
         case Shuffle():
             return type_of(term.value, registers)

@@ -26,6 +26,7 @@ Kinds, by their fields:
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import lru_cache
 
 from warploom.dataclass import dataclass
@@ -112,12 +113,24 @@ class TileSchedule:
         return (*grouped, *self.units, *self.tiled)
 
 
+class Bound(StrEnum):
+    """What a name says of a loop or a group: its first element, the one after the last (of what is
+    walked, or of the axis as a condition of the loop cuts it), how many elements are a part's own.
+    """
+
+    FIRST = "first"
+    END = "end"
+    UNTIL = "until"
+    OWN = "own"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Let:
-    """A name for an expression, in the scope that follows it."""
+    """A name for an expression, in the scope that follows it; ``bound``: what it bounds."""
 
     name: Sym
     value: IntExpr
+    bound: Bound | None = None
 
 
 def let(name: str) -> Sym:

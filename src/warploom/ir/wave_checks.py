@@ -15,7 +15,7 @@ from warploom.ir.module import KernelModule
 from warploom.ir.waves import Instruction, Operand
 
 START = frozenset({ir.TID, ir.LANE, ir.WAVE, ir.GROUP})
-LEAST_LDS, MOST_WAVES = 16, 16
+MOST_WAVES = 16
 _OUTER = (ir.If, ir.While, ir.Step, ir.Pipeline)
 
 

@@ -183,7 +183,7 @@ def _most_at_once(claims: Sequence[_Claim], ii: int) -> tuple[int, int]:
 
 
 def _stream_time(r: _Replay, v: int) -> int:
-    """Replays the issue of an op's pieces on a free unit: one is taken while the queue has room."""
+    """Replays the issue of an op's pieces on a free unit: one while the queue is not full."""
     op = r.problem.ops[v]
     queues = {u.name: u.queue for u in r.problem.capacities}
     depth = queues.get(op.unit or "")

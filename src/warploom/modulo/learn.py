@@ -16,7 +16,8 @@ from warploom.modulo.bounds.paths import Cycle
 from warploom.modulo.model import ModuloOp, ModuloProblem, Read
 from warploom.modulo.sequence import Orders, Program, downhill, program_of
 
-WIDTHS = {"unit": 0.5, "latency": 0.5, "op": 0.1}
+UNIT, LATENCY, OP = "unit", "latency", "op"
+WIDTHS = {UNIT: 0.5, LATENCY: 0.5, OP: 0.1}
 FEW = 16  # ops up to which a measurement is dearer than learning from it
 NOISE = 0.02  # how far scores are off, as a share
 STEPS = 40  # of the walk between two proposals
@@ -25,19 +26,21 @@ WALK = 200  # orders looked at under new costs, from each of the best
 ALIKE = 0.02  # how much worse than the best under some costs an order may be
 FINE = 8  # small whole numbers are made larger first, so that factors show
 
-Factors = Mapping[str, float]
+Feature = tuple[str, str]
+"""What may cost more or less: a unit, its latency or an op, by name."""
+Factors = Mapping[Feature, float]
 
 
-def features(problem: ModuloProblem) -> tuple[str, ...]:
-    """Names of all that may cost more or less than the body says."""
+def features(problem: ModuloProblem) -> tuple[Feature, ...]:
+    """All that may cost more or less than the body says."""
     units = problem.units()
-    ops = [f"op {op.name}" for op in problem.ops]
-    return (*(f"unit {u}" for u in units), *(f"latency {u}" for u in units), *ops)
+    ops = [(OP, op.name) for op in problem.ops]
+    return (*((UNIT, u) for u in units), *((LATENCY, u) for u in units), *ops)
 
 
-def far(feature: str) -> float:
+def far(feature: Feature) -> float:
     """How far off a cost is thought to be, as a share."""
-    return WIDTHS[feature.partition(" ")[0]]
+    return WIDTHS[feature[0]]
 
 
 def under(problem: ModuloProblem, factors: Factors, fine: int = 1) -> ModuloProblem:
@@ -46,24 +49,24 @@ def under(problem: ModuloProblem, factors: Factors, fine: int = 1) -> ModuloProb
     An op that holds its role's stream as long as its unit goes on doing so.
     """
 
-    def scaled(cycles: int, *names: str) -> int:
+    def scaled(cycles: int, *of: Feature) -> int:
         if not cycles:
             return 0
-        return max(1, round(cycles * fine * exp(sum(factors.get(n, 0.0) for n in names))))
+        return max(1, round(cycles * fine * exp(sum(factors.get(f, 0.0) for f in of))))
 
     def op(own: ModuloOp) -> ModuloOp:
-        names = (f"unit {own.unit}", f"op {own.name}")
+        of = ((UNIT, own.unit or ""), (OP, own.name))
         blocks = own.issue >= own.occupancy
         return replace(
             own,
-            occupancy=scaled(own.occupancy, *names),
-            issue=scaled(own.issue, *names) if blocks else own.issue * fine,
-            also=tuple(replace(h, cycles=scaled(h.cycles, f"unit {h.unit}")) for h in own.also),
+            occupancy=scaled(own.occupancy, *of),
+            issue=scaled(own.issue, *of) if blocks else own.issue * fine,
+            also=tuple(replace(h, cycles=scaled(h.cycles, (UNIT, h.unit))) for h in own.also),
         )
 
     def late(cycles: int, src: int) -> int:
         own = problem.ops[src]
-        return scaled(cycles, f"latency {own.unit}", f"op {own.name}")
+        return scaled(cycles, (LATENCY, own.unit or ""), (OP, own.name))
 
     def read(u: Read) -> Read:
         return replace(u, hold=late(u.hold, u.op))
@@ -98,7 +101,7 @@ class Learner:
     def __init__(self, problem: ModuloProblem, rng: random.Random) -> None:
         self.problem, self.rng = problem, rng
         self.features = features(problem)
-        self.factors: dict[str, float] = {}
+        self.factors: dict[Feature, float] = {}
         self.lags: dict[Program, list[int] | None] = {}
         longest = max([1, *(e.latency for e in problem.edges)])
         self.fine = max(1, FINE * FINE // longest) if longest < FINE * FINE else 1

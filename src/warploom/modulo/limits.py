@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from warploom.modulo.attempt import Attempter
 from warploom.modulo.bounds.energy import closure
-from warploom.modulo.bounds.system import STREAM, System, build_system
+from warploom.modulo.bounds.system import System, build_system
 from warploom.modulo.exact.request import Incumbent
 from warploom.modulo.model import ModuloProblem
 from warploom.modulo.options import ModuloOptions
@@ -19,7 +19,7 @@ def explain_energy(system: System, ii: int) -> Limit:
             return Limit(
                 kind=LimitKind.ENERGY,
                 text=f"recurrences through unit {unit.name!r} (energetic bound): II {ii} leaves "
-                "no room for its ops between their predecessors and successors",
+                "no cycles for its ops between their predecessors and successors",
                 culprits=(unit.name,),
             )
     return Limit(
@@ -56,7 +56,7 @@ def explain_refusal(attempter: Attempter, ii: int) -> Limit:
 def _needed(attempter: Attempter, unit: str, ii: int) -> bool:
     """True when II is feasible as soon as one unit is taken away."""
     problem = attempter.system.problem
-    uses = [u for u in attempter.system.units if u.name == unit and unit.startswith(STREAM)]
+    uses = [u for u in attempter.system.units if u.name == unit and u.stream]
     streamed = {v for u in uses for v, _ in u.ops}
     ops = tuple(
         replace(

@@ -123,6 +123,7 @@ class Hunt:
             progress=self._tell,
         )
         self._origins: dict[Program, str] = {}
+        self._roots: dict[Program, str] = {}  # of those that were made of others
         self._rng = random.Random(options.seed)
         stopped = self._engine.run(self._walk)
         ranked = self._ranking()
@@ -239,7 +240,9 @@ class Hunt:
         at, level, dry = start, self._cheap(start), 0
         while dry < PATIENCE:
             near = islice(neighbours(self.problem, at, self._rng), self.options.batch)
-            batch = [(f"{origin} from {self._root(at)}", p) for p, _ in near]
+            root = self._root(at)
+            batch = [(f"{origin} from {root}", p) for p, _ in near]
+            self._roots |= {p: root for _, p in batch if p not in self._origins}
             if not batch:
                 return
             self._score(batch)
@@ -251,7 +254,8 @@ class Hunt:
                 at, level = best, score
 
     def _root(self, program: Program) -> str:
-        return self._origins.get(program, "").rpartition(" from ")[2] or "start"
+        """Where the first order came from of which a program was made step by step."""
+        return self._roots.get(program) or self._origins.get(program) or "start"
 
     def _score(self, batch: Sequence[Start]) -> None:
         """Score at the lowest effort, then whatever is near the best at the next ones."""

@@ -62,7 +62,7 @@ class Unit:
     """A unit of other capacity than 1, one with a queue, or one declared for clarity.
 
     ``queue``: an op is made of pieces, the unit takes at most so many unfinished ones, and whoever
-    issues more stands still until there is room.
+    issues more stands still until the queue has space.
     """
 
     name: str

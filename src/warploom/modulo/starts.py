@@ -17,7 +17,7 @@ from warploom.modulo.bounds.paths import distances
 from warploom.modulo.bounds.plain import depth_bounds
 from warploom.modulo.bounds.system import build_system
 from warploom.modulo.kbest import k_best
-from warploom.modulo.learn import far, features, under
+from warploom.modulo.learn import LATENCY, far, features, under
 from warploom.modulo.model import ModuloProblem
 from warploom.modulo.options import ModuloOptions
 from warploom.modulo.placement.heuristic import find_schedule
@@ -67,7 +67,7 @@ def solver_starts(
         for k, near in enumerate(k_best(best, 6, slack=0.1, options=options, quiet=True)[1:]):
             yield f"k best {k + 1}", program_of(near)
     for share in MARGINS:
-        late = under(problem, {f: log(1 + share) for f in features(problem) if "latency" in f})
+        late = under(problem, {f: log(1 + share) for f in features(problem) if f[0] == LATENCY})
         yield from _placed(late, int(bound * 1.05), 0, f"margin {share:g}")
         yield from _placed(late, int(bound * 1.3), 1, f"margin {share:g}")
     yield from _perturbed_starts(problem, rng, options)

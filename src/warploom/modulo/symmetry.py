@@ -88,7 +88,7 @@ def _apart(
 ) -> ModuloResult | None:
     """The best schedule with roles a share of the interval's ``parts`` apart, if any was found."""
     quick, bound = replace(options, goals=()), free.lower_bound
-    ii = max(free.ii, len(roles) * problem.handoff)  # less has no room to hand over
+    ii = max(free.ii, len(roles) * problem.handoff)  # a shorter one cannot hold all handoffs
     for _ in range(TRIES):
         there = tied(problem, roles, names, ii, parts)
         result = solve_modulo(there, _left(quick, clock))

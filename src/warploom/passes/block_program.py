@@ -13,19 +13,17 @@ from dataclasses import field, replace
 
 from warploom.dataclass import dataclass
 from warploom.ir import threads as ir
-from warploom.ir.expr import Op as Int
+from warploom.ir.expr import Op as Int, binary, conjunction, const, element_of, select, size
 from warploom.ir.threads import (
     Argument,
     ArgumentKind,
     Assign,
-    Choose,
     Convert,
     Declare,
     Decode,
     Encode,
     For,
     If,
-    Memory,
     Number,
     Put,
     Reg,
@@ -37,8 +35,6 @@ from warploom.ir.threads import (
     View,
     Within,
     Write,
-    every,
-    whole,
 )
 from warploom.ir.tile import (
     At,
@@ -68,11 +64,10 @@ from warploom.ir.tile import (
     Whole,
     is_number,
 )
+from warploom.ir.tile_schedule import CTA, CTAS
 from warploom.ir.types import short
 from warploom.passes.block_plan import BLOCK_ROWS, K_BYTES, AxisLayout, BlockPlan, OperandTile
-from warploom.passes.simt import (
-    CTA,
-    CTAS,
+from warploom.passes.simt_terms import (
     INTEGERS,
     THREAD,
     E,
@@ -199,20 +194,20 @@ class _Writer:
                 last = Reg(f"last_{name}") if name == grouped else self.length(var.axis)
                 places.append(self.left_line(var, last))
         places += [
-            number(f"left_{v.name}", whole(v.extent or 0))
+            number(f"left_{v.name}", const(v.extent or 0))
             for v in self.kernel.vars
             if v.walk is Walk.WHOLE
         ]
         tile: Term = Reg("tile")
         if grid.order:
             self.add(ArgumentKind.POINTER, grid.order)
-            tile = unsigned(Decode(Memory(grid.order, (tile,)), DType.I32))
+            tile = unsigned(Decode(element_of(grid.order, (tile,)), DType.I32))
         return total, [Declare(name="rest", dtype=DType.U32, value=tile), *places]
 
     def left_line(self, var: Var, last: Term) -> Statement:
         """How many elements of a tile or step exist."""
-        rest = ir.arith(Int.SUB, last, pos(var.name))
-        return number(f"left_{var.name}", ir.arith(Int.MIN, self.plan.extents[var.name], rest))
+        rest = binary(Int.SUB, last, pos(var.name))
+        return number(f"left_{var.name}", binary(Int.MIN, self.plan.extents[var.name], rest))
 
     def group_lines(self, group: str, rows: str) -> Body:
         """The group a tile belongs to: their sizes are known on the device alone."""
@@ -223,16 +218,16 @@ class _Writer:
         at, more = Reg(f"at_{rows}"), Reg("more")
 
         def start(n: Term) -> Term:
-            return Decode(Memory(starts, (n,)), DType.I32)
+            return Decode(element_of(starts, (n,)), DType.I32)
 
         own = pos(group)
         return [
-            number(own.name, whole(0)),
+            number(own.name, const(0)),
             For(
                 counter=own.name,
                 first=None,
                 end=count,
-                step=whole(1),
+                step=const(1),
                 body=(
                     number(more.name, (start(own + 1) - start(own) + (extent - 1)) // extent),
                     If(condition=at < more, body=(ir.Break(),)),
@@ -283,7 +278,7 @@ class _Writer:
             case Scalar():
                 dtype = next(p.dtype for p in self.kernel.parameters if p.name == op.parameter)
                 self.add(ArgumentKind.SCALAR, op.parameter)
-                self.scalar(op.result, ir.Given(op.parameter, dtype))
+                self.scalar(op.result, ir.Scalar(op.parameter, dtype))
             case Size():
                 per = self.kernel.tensor(op.tensor).axis(op.axis).per
                 self.scalar(op.result, self.blocks(op.axis, per))
@@ -358,7 +353,7 @@ class _Writer:
             self.before_read()
             found: Term = Shared(view, self.local(layout))
             if layout.padded > home.padded:
-                found = Choose(self.local(layout) < home.padded, found, zero(value.dtype))
+                found = select(self.local(layout) < home.padded, found, zero(value.dtype))
             self.each({var: layout}, [self.put(value, {var: layout}, found)])
             self.reads_open = True
 
@@ -374,7 +369,7 @@ class _Writer:
         """Statements for every element, by one of the threads that hold it."""
         conditions = [*([] if asked is None else [asked]), *self.owners(context)]
         body = self.repeated(context, lines)
-        condition = every(conditions)
+        condition = conjunction(conditions)
         self.lines += body if condition is None else [If(condition=condition, body=tuple(body))]
 
     # ---- elements ------------------------------------------------------------------------------
@@ -453,7 +448,7 @@ class _Writer:
 
     def first(self, var: str) -> Term:
         """Where a tile or step begins on its axis."""
-        return whole(0) if self.kernel.var(var).walk is Walk.WHOLE else pos(var)
+        return const(0) if self.kernel.var(var).walk is Walk.WHOLE else pos(var)
 
     def exists(self, var: str, context: Context) -> Term:
         """Whether the element is there."""
@@ -499,7 +494,7 @@ class _Writer:
                 products.append(
                     ir.Mma(
                         into=acc,
-                        index=whole(block * piece // 2 + first // 2),
+                        index=const(block * piece // 2 + first // 2),
                         columns=min(MOST_COLUMNS, piece - first),
                         a=operand(left, row, step, k),
                         b=operand(right, column, step, k),
@@ -534,12 +529,12 @@ class _Writer:
             first = self.local(over).eq(0)
             terms.append(first | (self.index(op.over, context) % per).eq(0))
         joined = self.put(value, left, ir.Join(op.fn, place, self.at(op.arg, context), value.dtype))
-        condition = every(terms)
+        condition = conjunction(terms)
         assert condition is not None
         self.each(context, [If(condition=condition, body=(joined,))])
         shuffles: Body = []
         for n in (4, 8, 16) if over.rows else (1, 2):
-            other = ir.Shuffle(ir.Exchange.XOR, place, whole(n))
+            other = ir.Shuffle(ir.Exchange.XOR, place, const(n))
             shuffles.append(self.put(value, left, ir.Join(op.fn, place, other, value.dtype)))
         self.each(left, shuffles)
         self.meet(op, over, left, place)
@@ -563,11 +558,11 @@ class _Writer:
                 writes.append((GROUP // over.split).eq(0) if over.rows else (GROUP % along).eq(0))
         held = next(iter(left.values())) if left else None
         pitch = held.padded if held else 1
-        own: Term = self.local(held) if held else whole(0)
+        own: Term = self.local(held) if held else const(0)
         view, dtype = self.view(op.result.dtype), op.result.dtype
         self.before_write()
         body = self.repeated(left, [Put(view=view, index=mine * pitch + own, value=place)])
-        condition = every(writes)
+        condition = conjunction(writes)
         assert condition is not None
         self.lines.append(If(condition=condition, body=tuple(body)))
         self.writes_open = True
@@ -578,9 +573,9 @@ class _Writer:
             Declare(name="sum", dtype=dtype, value=Shared(view, own)),
             For(
                 counter="part",
-                first=whole(1),
-                end=whole(parts),
-                step=whole(1),
+                first=const(1),
+                end=const(parts),
+                step=const(1),
                 body=(Assign(name="sum", value=more),),
             ),
             self.put(op.result, left, total),
@@ -595,7 +590,7 @@ class _Writer:
         over = context[op.over]
         across = next((c for v, c in context.items() if v != op.over), None)
         lines, pitch = (across.padded, over.padded + 1) if across else (1, over.padded)
-        line = self.local(across) * pitch if across else whole(0)
+        line = self.local(across) * pitch if across else const(0)
         view = self.view(value.dtype)
         place = line + self.local(over)
         self.before_write()
@@ -608,15 +603,15 @@ class _Writer:
             For(
                 counter="line",
                 first=THREAD,
-                end=whole(lines),
-                step=whole(self.plan.threads),
+                end=const(lines),
+                step=const(self.plan.threads),
                 body=(
                     Declare(name="sum", dtype=value.dtype, value=identity(op.fn, value.dtype)),
                     For(
                         counter="i",
-                        first=whole(0),
+                        first=const(0),
                         end=left,
-                        step=whole(1),
+                        step=const(1),
                         body=(
                             Assign(name="sum", value=joined),
                             Put(view=view, index=at, value=total),
@@ -641,7 +636,7 @@ class _Writer:
     def length(self, axis: str) -> Term:
         """The size of an axis."""
         self.add(ArgumentKind.SIZE, axis)
-        return ir.Length(axis)
+        return size(axis)
 
     def blocks(self, axis: str, per: int) -> Term:
         """The size of an axis of blocks."""
@@ -690,10 +685,10 @@ class _Writer:
             if op.end is not None:
                 terms.append(self.index(value.vars[0], context) < Reg(f"v_{op.end}"))
             self.add(ArgumentKind.POINTER, tensor.name)
-            raw = Memory(tensor.name, self.places(tensor, op.at, context))
-            condition = every(terms)
+            raw = element_of(tensor.name, self.places(tensor, op.at, context))
+            condition = conjunction(terms)
             found = Decode(raw, tensor.dtype)
-            return found if condition is None else Choose(condition, found, zero(value.dtype))
+            return found if condition is None else select(condition, found, zero(value.dtype))
 
         self.compute(value, element)
         if not direct:
@@ -717,7 +712,7 @@ class _Writer:
             else:
                 at.append(self.number_at(tensor, n, index, {}))
             self.add(ArgumentKind.STRIDE, tensor.name, n)
-        there = every([o < Reg(f"left_{other}"), *self.inside(tensor, op.at, {})])
+        there = conjunction([o < Reg(f"left_{other}"), *self.inside(tensor, op.at, {})])
         assert there is not None
         self.add(ArgumentKind.POINTER, tensor.name)
         self.before_write()
@@ -749,8 +744,8 @@ class _Writer:
         loop = For(
             counter="i",
             first=THREAD,
-            end=whole(lengths[other] * chunks),
-            step=whole(self.plan.threads),
+            end=const(lengths[other] * chunks),
+            step=const(self.plan.threads),
             body=tuple(body),
             unroll=True,
             times=AT_ONCE,
@@ -776,14 +771,14 @@ class _Writer:
                 guards.append(self.local(column) < tile.columns)
             if row.padded > tile.rows:
                 guards.append(self.local(row) < tile.rows)
-            held = every(there)
+            held = conjunction(there)
             assert held is not None
-            zero_ = Encode(Number(0, value.dtype), value.dtype)
-            element = Choose(held, Encode(self.at(name, context), value.dtype), zero_)
+            zero_ = Encode(ir.constant(0, value.dtype), value.dtype)
+            element = select(held, Encode(self.at(name, context), value.dtype), zero_)
             put: Statement = ir.PutTile(
                 tile=name_of(tile), row=self.local(row), column=self.local(column), value=element
             )
-            guard = every(guards)
+            guard = conjunction(guards)
             self.each(context, [put if guard is None else If(condition=guard, body=(put,))])
             self.tiles_open = True
 
@@ -802,7 +797,7 @@ class _Writer:
             line: Statement = ir.Merge(fn=op.fn, tensor=op.tensor, at=at, value=value)
         else:
             line = Write(tensor=op.tensor, at=at, value=Encode(value, tensor.dtype))
-        condition = every(terms)
+        condition = conjunction(terms)
         if condition is not None:
             line = If(condition=condition, body=(line,))
         self.owned(context, [line], None if op.when is None else Reg(f"v_{op.when}"))
@@ -852,11 +847,11 @@ class _Writer:
 
     def walked(self, op: Loop, step: int, axis: Term) -> tuple[Body, Body, For]:
         """What stands before a loop, at the start of a turn, and the loop."""
-        first = ir.arith(Int.MAX, whole(0), Reg(f"v_{op.start}")) if op.start else whole(0)
-        last = ir.arith(Int.MIN, axis, Reg(f"v_{op.until}")) if op.until else axis
+        first = binary(Int.MAX, const(0), Reg(f"v_{op.start}")) if op.start else const(0)
+        last = binary(Int.MIN, axis, Reg(f"v_{op.until}")) if op.until else axis
         end = number(f"last_{op.var}", last)
         counter = pos(op.var).name
-        loop = For(counter=counter, first=first, end=Reg(end.name), step=whole(step), body=())
+        loop = For(counter=counter, first=first, end=Reg(end.name), step=const(step), body=())
         return [end], [], loop
 
     def listed(self, op: Loop, step: int, axis: Term) -> tuple[Body, Body, For]:
@@ -867,7 +862,7 @@ class _Writer:
         for i, tiles in enumerate(op.lists):
             held = self.kernel.tensor(tiles.counts)
             places = [pos(walked[a.name]) // a.per for a in held.axes]
-            count = ir.arith(Int.MAX, whole(0), self.listed_at(tiles, places, counts=True))
+            count = binary(Int.MAX, const(0), self.listed_at(tiles, places, counts=True))
             here: Term = entry
             for j in range(i):
                 here = here - Reg(f"count_{op.var}_{j}")
@@ -876,17 +871,17 @@ class _Writer:
                 each, first = Reg(f"each_{op.var}_{i}"), Reg(f"first_{op.var}_{i}")
                 before += [
                     number(each.name, (count + parts - 1) // parts),
-                    number(first.name, ir.arith(Int.MUL, part, each)),
+                    number(first.name, binary(Int.MUL, part, each)),
                 ]
                 here = here + first
-                rest = ir.arith(Int.MIN, each, ir.arith(Int.SUB, count, first))
-                count = ir.arith(Int.MAX, whole(0), rest)
+                rest = binary(Int.MIN, each, binary(Int.SUB, count, first))
+                count = binary(Int.MAX, const(0), rest)
             before.append(number(f"count_{op.var}_{i}", count))
             numbers.append(self.listed_at(tiles, [*places, here]))
         chosen = numbers[-1]
         total: Term = Reg(f"count_{op.var}_0")
         for i in reversed(range(len(op.lists) - 1)):
-            chosen = Choose(entry < Reg(f"count_{op.var}_{i}"), numbers[i], chosen)
+            chosen = select(entry < Reg(f"count_{op.var}_{i}"), numbers[i], chosen)
         for i in range(1, len(op.lists)):
             total = total + Reg(f"count_{op.var}_{i}")
         own = pos(op.var)
@@ -896,10 +891,10 @@ class _Writer:
         turn: Body = [
             number(own.name, chosen * step),
             If(condition=(own < 0) | (own >= axis), body=(ir.Continue(),)),
-            number(f"last_{op.var}", ir.arith(Int.MIN, own + step, axis)),
+            number(f"last_{op.var}", binary(Int.MIN, own + step, axis)),
             Declare(name=f"whole_{op.var}", dtype=DType.BOOL, value=is_whole),
         ]
-        loop = For(counter=entry.name, first=whole(0), end=total, step=whole(1), body=())
+        loop = For(counter=entry.name, first=const(0), end=total, step=const(1), body=())
         return before, turn, loop
 
     def listed_at(self, tiles: Tiles, at: Sequence[Term], *, counts: bool = False) -> Term:
@@ -908,7 +903,7 @@ class _Writer:
         for n in range(len(at)):
             self.add(ArgumentKind.STRIDE, tensor.name, n)
         self.add(ArgumentKind.POINTER, tensor.name)
-        return Decode(Memory(tensor.name, tuple(at)), tensor.dtype)
+        return Decode(element_of(tensor.name, tuple(at)), tensor.dtype)
 
     def renew(self, carried: Sequence[Carried]) -> None:
         """All carried values at once: one may be another of before."""

@@ -36,12 +36,12 @@ from warploom.ir.module import (
     PartShape,
     RegisterArray,
     Role,
-    ScalarArg,
     StageShape,
     Storage,
-    TensorArg,
     TensorMap,
     TileLoop,
+    scalar_args,
+    tensor_args,
 )
 from warploom.ir.operations import Operation, Statement, StepLoop, VectorKind
 from warploom.ir.rings import NamedBarrier, Side
@@ -66,7 +66,7 @@ from warploom.passes.smem_layout import (
 )
 from warploom.passes.smem_ops import by_columns, early_array, early_vectors, puts, sees, share_of
 from warploom.passes.split_k import MEET, inbox_bytes, meeting_of
-from warploom.passes.split_mma import FIRST, REST
+from warploom.passes.split_mma import FIRST, REST, part_of
 from warploom.passes.unroll import adds_products
 from warploom.passes.warp_specialize import (
     LEAVE,
@@ -115,18 +115,8 @@ def _assembled(source: Kernel, lowered: Lowered, builders: list[_Builder]) -> Ke
         config=lowered.config.name,
         dialect=Dialect.MBARRIER,
         kernel=relative(source),
-        tensors=tuple(
-            TensorArg(
-                name=t.name,
-                axes=t.axes,
-                dtype=t.dtype,
-                access=t.access.value,
-                alignment=ALIGNMENT,
-                blocked=t.blocked,
-            )
-            for t in kernel.tensors
-        ),
-        scalars=tuple(ScalarArg(name=p.name, dtype=p.dtype) for p in kernel.parameters),
+        tensors=tensor_args(kernel, ALIGNMENT),
+        scalars=scalar_args(kernel),
         maps=tuple({n: m for b in builders for n, m in b.maps.items()}.values()),
         launch=Launch(
             grid=grid_of(last.numbers.schedule, lowered.config.ctas_per_sm),
@@ -564,8 +554,9 @@ class _Builder:
         raise refuse(f"the part {part!r}", self.loop.line)
 
     def _mma(self, e: roles.Mma, iteration: IntExpr) -> Iterator[Operation]:
-        name, _, part = e.op.rpartition(".")
-        op = self.dots.get(e.op) or self.dots.get(name)
+        parts = {part_of(n, part): (n, part) for n in self.dots for part in (FIRST, REST)}
+        name, part = parts.get(e.op, (e.op, ""))
+        op = self.dots.get(name)
         if op is None:
             raise refuse(f"the product {e.op!r}", self.loop.line)
         array = self.layout.array_of(op.result.name)
@@ -613,7 +604,7 @@ class _Builder:
             shape=(rows, array.cols, inner),
             line=short(op.result.line),
             reason=e.reason,
-            inner=self._inner(part, inner, dtype) if self.dots.get(e.op) is None else None,
+            inner=self._inner(part, inner, dtype) if part else None,
         )
 
     def _inner(self, part: str, inner: int, dtype: DType) -> tuple[int, int]:
@@ -628,11 +619,7 @@ class _Builder:
                 fix=f"0 to {steps - 1}",
             )
         cut = inner - self.config.deferred_mmas * each
-        if part == FIRST:
-            return 0, cut
-        if part == REST:
-            return cut, inner
-        raise refuse(f"the part {part!r} of a product", self.loop.line)
+        return (0, cut) if part == FIRST else (cut, inner)
 
     # Vector work and stores.
 

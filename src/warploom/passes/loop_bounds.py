@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warploom.dataclass import dataclass
+from warploom.ir.affine import Affine, apply_affine
 from warploom.ir.dataflow import When
 from warploom.ir.tile import (
     Access,
@@ -33,29 +34,6 @@ from warploom.passes.layout import Layout
 from warploom.passes.predication import leaves_no_trace
 
 BEGIN = 4  # elements: copies of vectors begin at whole 16 bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """``loop`` * t + ``rows`` * s + the sum of ``rest`` (factor, scalar value) + ``constant``."""
-
-    loop: int = 0
-    rows: int = 0
-    rest: tuple[tuple[int, str], ...] = ()
-    constant: int = 0
-
-    def plus(self, other: Affine, sign: int = 1) -> Affine:
-        """The sum with ``sign`` times another one."""
-        return Affine(
-            self.loop + sign * other.loop,
-            self.rows + sign * other.rows,
-            (*self.rest, *((sign * f, v) for f, v in other.rest)),
-            self.constant + sign * other.constant,
-        )
-
-    def times(self, factor: int) -> Affine:
-        """A multiple."""
-        return Affine().plus(self, factor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,21 +192,7 @@ def _affine(body: Body, name: str, rows: str | None) -> Affine | None:  # noqa: 
     if any(a is None for a in args):
         return None
     known = [a for a in args if a is not None]
-    return _combined(op.fn, known)
-
-
-def _combined(fn: Fn, args: list[Affine]) -> Affine | None:
-    if fn is Fn.ADD:
-        return args[0].plus(args[1])
-    if fn is Fn.SUB:
-        return args[0].plus(args[1], -1)
-    if fn is Fn.NEG:
-        return args[0].times(-1)
-    if fn is Fn.MUL:
-        for a, b in (args, args[::-1]):
-            if a == Affine(constant=a.constant):
-                return b.times(a.constant)
-    return None
+    return apply_affine(op.fn, known)
 
 
 def fewest_trips(layout: Layout) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from warploom.errors import KernelError
+from warploom.ir.affine import Affine
 from warploom.ir.expr import (
     Apply,
     Binary,
@@ -44,6 +45,7 @@ from warploom.ir.tile import (
 from warploom.ir.tile_schedule import (
     PART,
     VISIT,
+    Bound,
     Groups,
     Let,
     TileAxis,
@@ -58,7 +60,7 @@ from warploom.passes.driver import Lowered
 from warploom.passes.fuse import Step
 from warploom.passes.heuristics import SIDE
 from warploom.passes.layout import Layout
-from warploom.passes.loop_bounds import Affine, begins_at, cut_of, fewest_trips, moves
+from warploom.passes.loop_bounds import begins_at, cut_of, fewest_trips, moves
 from warploom.passes.smem_layout import grouped_vars, list_of
 from warploom.passes.tile_order import differ, starts_early
 
@@ -163,7 +165,7 @@ class Numbers:
             number = let(f"pos_{group.var}")
             lets.append(Let(name=number, value=tile_index(group.var)))
             first, last = (Element(schedule.groups.starts, (lift(number + n),)) for n in (0, 1))
-            lets.append(Let(name=let(f"end_{rows.var}"), value=last))
+            lets.append(Let(name=let(f"end_{rows.var}"), value=last, bound=Bound.END))
             begin = first + tile_index(rows.var) * rows.extent
             lets.append(Let(name=let(f"pos_{rows.var}"), value=lift(begin)))
         for axis in (*schedule.tiled, *reversed(schedule.units)):
@@ -243,36 +245,36 @@ class Numbers:
             return self._list_bounds()
         first, end = let(f"first_{var}"), let(f"end_{var}")
         start = most(0, self.number(loop.start, None)) if loop.start else const(0)
-        made = [Let(name=first, value=lift(start))]
+        made = [Let(name=first, value=lift(start), bound=Bound.FIRST)]
         stop: Expr = self._length
         least_trips = self.lowered.document.minimum_trips
         single = self.step_extent == 1 and bool(loop.until)
         several = single and (least_trips > 1 or (least_trips == 1 and self.config.split_k > 1))
         if loop.until:
-            stop = let(f"until_{var}")
+            named = stop = let(f"until_{var}")
             until = least(self._length, self.number(loop.until, None))
-            made.append(Let(name=let(f"until_{var}"), value=until))
+            made.append(Let(name=named, value=until, bound=Bound.UNTIL))
         if single and least_trips and not several:  # no step at hand: one of zeros past the end
             moved = Select(lift(first >= stop), self._length, first)
-            made.append(Let(name=first, value=moved))
+            made.append(Let(name=first, value=moved, bound=Bound.FIRST))
         for bound in self.cut.below if self.cut is not None else ():
             begin = begins_at(self.body, self.step_extent)
             skip = most(self._solved(bound, widest=True) - first, 0) // begin * begin
-            made.append(Let(name=first, value=lift(first + skip)))
+            made.append(Let(name=first, value=lift(first + skip), bound=Bound.FIRST))
         for bound in self.cut.above if self.cut is not None else ():
             stop = least(stop, self._solved(bound, widest=True) + 1)
-        made.append(Let(name=end, value=lift(stop)))
+        made.append(Let(name=end, value=lift(stop), bound=Bound.END))
         if self.config.split_k > 1:
             every, share = let("trips_of_all"), let("trips_of_part")
             made.append(Let(name=every, value=ceil_div(end - first, self.step_extent)))
             each = most(ceil_div(every, self.config.split_k), self.fewest)
             made.append(Let(name=share, value=each))
             mine = first + PART * share * self.step_extent  # where the part begins
-            made.append(Let(name=first, value=lift(mine)))
+            made.append(Let(name=first, value=lift(mine), bound=Bound.FIRST))
         if several:
             own: Expr = end - first
             own = least(own, let("trips_of_part")) if self.config.split_k > 1 else own
-            made.append(Let(name=let(f"own_{var}"), value=lift(own)))
+            made.append(Let(name=let(f"own_{var}"), value=lift(own), bound=Bound.OWN))
         return tuple(made)
 
     def trips(self) -> IntExpr:
@@ -308,8 +310,8 @@ class Numbers:
             above = most(self._solved(bound, widest=False) - first + (extent - 1), 0) // extent
             start = least(most(start, above), TRIPS)
         for bound in seen.above if seen is not None else ():
-            room = self._solved(bound, widest=False) + 1 - first
-            end = least(end, floor_div(lift(room), extent))
+            before = self._solved(bound, widest=False) + 1 - first
+            end = least(end, floor_div(lift(before), extent))
         end = least(most(end, 0), TRIPS)
         if self.config.serpentine:
             start, end = (
@@ -347,9 +349,9 @@ class Numbers:
             if self.config.serpentine:
                 along = Select(BACKWARDS, lift(TRIPS - 1 - T_STEP), T_STEP)
             value = let(f"first_{var}") + extent * along
-            bounds = {x.name.name for x in self.bounds()}
-            if f"own_{var}" in bounds:
-                mine = extent * along < let(f"own_{var}")
+            own = next((x.name for x in self.bounds() if x.bound is Bound.OWN), None)
+            if own is not None:
+                mine = extent * along < own
                 value = Select(lift(mine), lift(value), self._length)
         return (Function(name=f"step_{var}", parameter=T_STEP, value=lift(value)),)
 

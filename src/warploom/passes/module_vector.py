@@ -500,10 +500,10 @@ class VectorWork:
         last: Expr = (size(numbers.kernel.var(tile).axis) - 1) // extent
         for bound in numbers.cut.below if numbers.cut is not None else ():
             if bound.rows:
-                room = end - 1 + bound.constant
+                rest = end - 1 + bound.constant
                 for factor, name in bound.rest:
-                    room = room + factor * numbers.number(name, None)
-                last = least(last, room // (-bound.rows * extent))
+                    rest = rest + factor * numbers.number(name, None)
+                last = least(last, rest // (-bound.rows * extent))
         return lift(last - let(f"pos_{tile}") // extent)
 
     def _whole_blocks(self, op: Store, rows: str, iteration: IntExpr | None) -> list[IntExpr]:

@@ -61,13 +61,14 @@ def homes_of(
             for name in [n for n in spare if n in free][:1]:
                 taken.add(classes.find(name))
                 classes.join(name, result)
-    return {n: _short(classes.find(n)) for n in kept}
+    inside = {c.inside.name for c in body.loop.carried}
+    return {n: _array_name(classes.find(n), carried=classes.find(n) in inside) for n in kept}
 
 
-def _short(name: str) -> str:
+def _array_name(value: str, *, carried: bool) -> str:
     """The array's name: no word that the emitted source has a meaning for (``new``, ``h``)."""
-    short = name.replace(".", "_")
-    return short if short.endswith("_in") else f"kept_{short}"
+    name = value.replace(".", "_")
+    return name if carried else f"kept_{name}"
 
 
 def _spare(

@@ -18,10 +18,10 @@ from warploom.ir.module import (
     KernelModule,
     Launch,
     Role,
-    ScalarArg,
     Storage,
-    TensorArg,
     TileLoop,
+    scalar_args,
+    tensor_args,
 )
 from warploom.ir.operations import VectorKind, VectorOp
 from warploom.ir.rows import (
@@ -181,18 +181,8 @@ class _RowBuilder:
             config=f"{schedule.rows} rows of {self.lanes * EACH}",
             dialect=Dialect.MBARRIER,
             kernel=relative(self.source),
-            tensors=tuple(
-                TensorArg(
-                    name=t.name,
-                    axes=t.axes,
-                    dtype=t.dtype,
-                    access=t.access.value,
-                    alignment=ALIGNMENT,
-                    blocked=t.blocked,
-                )
-                for t in kernel.tensors
-            ),
-            scalars=tuple(ScalarArg(name=p.name, dtype=p.dtype) for p in kernel.parameters),
+            tensors=tensor_args(self.kernel, ALIGNMENT),
+            scalars=scalar_args(self.kernel),
             maps=(),
             launch=Launch(grid=grid_of(schedule), block=THREADS, cluster=1, shared_bytes=0),
             storage=Storage(),

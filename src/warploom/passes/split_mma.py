@@ -1,9 +1,9 @@
 """Products in two parts: the last instructions of one are issued after vector work that waits.
 
-A warp stands still while it issues instructions the tensor cores have no room for, and so it comes
-late to the vector work that follows. With a product into a sum before work on a fresh product,
-``KernelConfig.deferred_mmas`` of its instructions can be issued after the first step of that work:
-what is before them keeps the tensor cores busy so long.
+A warp stands still while it issues instructions that the queue of the tensor cores cannot take,
+and comes late to the vector work that follows. With a product into a sum before work on a fresh
+product, ``KernelConfig.deferred_mmas`` of its instructions can be issued after the first step of
+that work: what is before them keeps the tensor cores busy so long.
 
 Work that reads the sum, or writes over what the product reads, has to wait for all of it, and so
 has whatever follows a wait for the product's group: such products stay whole.
@@ -30,6 +30,11 @@ from warploom.ir.mbarrier_dialect import (
 FIRST, REST = "first", "rest"
 
 
+def part_of(op: str, part: str) -> str:
+    """What a part of a product is called."""
+    return f"{op}.{part}"
+
+
 def parted(document: RolesDocument, role: str) -> RolesDocument:
     """The same programs, with a product into a sum in two parts, where work follows it."""
     program = document.program(role)
@@ -50,16 +55,16 @@ def parted_flow(flow: Flow, document: RolesDocument) -> Flow:
     ops: list[FlowOp] = []
     more: list[Home] = []
     for x in flow.ops:
-        place = sums.get(f"{x.name}.{FIRST}")
+        place = sums.get(part_of(x.name, FIRST))
         if place is None:
             ops.append(x)
             continue
         (result,) = x.results
-        so_far = f"{result}.{FIRST}"
+        so_far = part_of(result, FIRST)
         factors = tuple(o for o in x.operands if homes[o.value] != place)
-        ops.append(replace(x, name=f"{x.name}.{FIRST}", results=(so_far,)))
+        ops.append(replace(x, name=part_of(x.name, FIRST), results=(so_far,)))
         rest = (*factors, FlowOperand(value=so_far))
-        ops.append(replace(x, name=f"{x.name}.{REST}", operands=rest))
+        ops.append(replace(x, name=part_of(x.name, REST), operands=rest))
         more.append(Home(value=so_far, place=place))
     return replace(flow, ops=tuple(ops), homes=(*flow.homes, *more))
 
@@ -106,7 +111,7 @@ def _next(
 
 
 def _parts(e: Mma) -> tuple[Mma, Mma]:
-    return replace(e, op=f"{e.op}.{FIRST}"), replace(e, op=f"{e.op}.{REST}", accumulate=True)
+    return replace(e, op=part_of(e.op, FIRST)), replace(e, op=part_of(e.op, REST), accumulate=True)
 
 
 def _program(program: RoleProgram, product: int, work: int) -> RoleProgram:

@@ -10,10 +10,10 @@ from warploom.ir.module import (
     Dialect,
     KernelModule,
     Launch,
-    ScalarArg,
     Storage,
-    TensorArg,
     knob,
+    scalar_args,
+    tensor_args,
 )
 from warploom.ir.threads import ThreadProgram
 from warploom.ir.tile import Kernel, Walk
@@ -53,18 +53,8 @@ def program_module(
         config=config,
         dialect=Dialect.MBARRIER,
         kernel=relative(source),
-        tensors=tuple(
-            TensorArg(
-                name=t.name,
-                axes=t.axes,
-                dtype=t.dtype,
-                access=t.access.value,
-                alignment=max(1, t.dtype.bits // 8),
-                blocked=t.blocked,
-            )
-            for t in kernel.tensors
-        ),
-        scalars=tuple(ScalarArg(name=p.name, dtype=p.dtype) for p in kernel.parameters),
+        tensors=tensor_args(kernel),
+        scalars=scalar_args(kernel),
         maps=(),
         launch=Launch(
             grid=lift(least(tile_count(kernel, program), SMS)),

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from heapq import heapify, heapreplace
 from math import prod
 
+from warploom.ir.affine import Affine
 from warploom.ir.tile import (
     Access,
     Broadcast,
@@ -33,7 +34,7 @@ from warploom.ir.tile import (
 from warploom.passes.body import Body, body_of
 from warploom.passes.fuse import fuse
 from warploom.passes.kernel_config import KernelConfig, TileTerms, count_tiles
-from warploom.passes.loop_bounds import Affine, Cut, begins_at, cut_of
+from warploom.passes.loop_bounds import Cut, begins_at, cut_of
 from warploom.passes.multicast import row_variable
 from warploom.passes.smem_layout import grouped_vars
 from warploom.targets.h200 import HopperTarget, h200

@@ -176,7 +176,7 @@ def kernels_of(
 
 
 def _sums(q: Any, stream: int | None) -> Any:  # noqa: ANN401
-    """Room for the sums of ``dq``, in whole blocks of rows."""
+    """Memory for the sums of ``dq``, in whole blocks of rows."""
     batch, heads, length, size = q.shape
     rows = -(-length // BLOCK_ROWS) * BLOCK_ROWS
     with on_stream(q, stream):

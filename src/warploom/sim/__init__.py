@@ -9,7 +9,17 @@ from warploom.ir.machine_costs import MachineCosts, OpTiming, RoleCosts, RoleOpC
 from warploom.sim.costs import TargetCosts, mi355x_costs
 from warploom.sim.events import Place, Row, StallKind
 from warploom.sim.pace import Pace, steady_interval
-from warploom.sim.program import Await, Issue, Priority, Program, Signal, Unit, WaitQueue, Workload
+from warploom.sim.program import (
+    Await,
+    Issue,
+    Priority,
+    Program,
+    Signal,
+    Slot,
+    Unit,
+    WaitQueue,
+    Workload,
+)
 from warploom.sim.simulation import (
     Simulation,
     interval_cost,

@@ -202,8 +202,8 @@ class _Engine:
         if unit.unit.blocking and unit.free().time > due.time:
             due = unit.free()
         limit = row.limits.get(step.queue)
-        if limit is not None and (room := row.queue(step.queue).room(step.count, limit)):
-            due, kind = (room, StallKind.CAPACITY) if room.time > due.time else (due, kind)
+        if limit is not None and (free := row.queue(step.queue).when_free(step.count, limit)):
+            due, kind = (free, StallKind.CAPACITY) if free.time > due.time else (due, kind)
         for register in step.needs:
             ready = row.registers.get(register)
             if ready is not None and ready.time > due.time:

@@ -27,17 +27,20 @@ class StallKind(StrEnum):
     SIGNAL = "signal"  # a signal (a lap of an mbarrier) had not been given
     REGISTER = "register"  # a result this op reads was not there yet
     UNIT = "unit"  # the unit was busy
-    CAPACITY = "capacity"  # the counter had no room for more operations in flight
+    CAPACITY = "capacity"  # the counter could not count more operations in flight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One program in the run: a wave (with its group) or a role."""
+    """One program in the run: a wave (with its group) or an instance of a role, which runs
+    ``program``.
+    """
 
     name: str
     group: int = 0
     wave: int = 0
     role: str = ""
+    program: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ scheduler emit no instruction and become no step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from warploom.dataclass import dataclass
@@ -31,6 +31,7 @@ from warploom.sim.program import (
     Meet,
     Priority,
     Program,
+    Slot,
     Step,
     Unit,
     WaitQueue,
@@ -101,18 +102,22 @@ def lower(
     return Workload(
         name=document.name,
         programs=programs,
-        units=_units(programs, costs),
+        units=_units(programs, writer.lanes, costs),
         barriers=(BarrierSpec(name=BARRIER, rows=len(programs), cost=costs.barrier),),
     )
 
 
-def _units(programs: Iterable[Program], costs: MachineCosts) -> tuple[Unit, ...]:
+def _units(
+    programs: Iterable[Program], lanes: Mapping[str, ResourceKind], costs: MachineCosts
+) -> tuple[Unit, ...]:
     names = sorted({s.unit for p in programs for s in p.steps if isinstance(s, Issue)})
     units = []
     for name in names:
-        lane = name.split("/")[0]
-        spec = costs.unit(ResourceKind[lane])
-        units.append(Unit(name=name, lane=lane, capacity=spec.capacity, blocking=spec.blocking))
+        kind = lanes[name]
+        spec = costs.unit(kind)
+        units.append(
+            Unit(name=name, lane=kind.name, capacity=spec.capacity, blocking=spec.blocking)
+        )
     return tuple(units)
 
 
@@ -136,6 +141,7 @@ class _Writer:
         self.trips = trips
         self.stands_for = stands_for
         self.steps: dict[tuple[OpDesc, int], Issue] = {}
+        self.lanes: dict[str, ResourceKind] = {}  # what kind a unit is
         self.alike: dict[int, tuple[tuple[Step, ...], ...]] = {}
         self.places: dict[tuple[str, int, int | None], Place] = {}
         entries = (*document.kernel, *document.epilogue, *document.prologue)
@@ -277,6 +283,7 @@ class _Writer:
             timing = replace(timing, occupancy=timing.occupancy * self.stands_for)
         else:
             unit = f"{kind.name}/simd{simd}"
+        self.lanes[unit] = kind
         queue = _QUEUES.get(op.role, "")
         count = self._count(op, queue)
         needs, gives = self._registers(op)
@@ -355,25 +362,26 @@ class _Writer:
             return (f"frag A[{op.subtile}]",)
         return (f"frag A[{op.stage}]", f"frag B[{op.subtile}]")
 
-    def _storage(self, op: OpDesc) -> tuple[str, tuple[str, ...]]:
+    def _storage(self, op: OpDesc) -> tuple[Slot | None, tuple[Slot, ...]]:
         """The storage slot an op writes, and those it reads; LDS slots are shared by all rows."""
         channel = self.letter(op)
         touch = self.touches.get(op.key) if self.touches else None
         staged = self.channel(op) in self.stored
         whole = staged and touch is None  # a staging buffer, stored whole, is read in slices
         part = "" if whole else f",{touch.part if touch else op.subtile}"
-        lds, staging = f"LDS {channel}[{op.stage}{part}]", self._staging(op) if staged else ""
+        lds = Slot(f"LDS {channel}[{op.stage}{part}]", shared=True)
+        staging = Slot(self._staging(op)) if staged else None
         match op.role:
             case OpRole.GLOBAL_LOAD:
                 return (staging or lds), ()
             case OpRole.SHARED_STORE:
-                return lds, (staging,) if self.channel(op) in self.fetched else ()
+                return lds, (staging,) if staging and self.channel(op) in self.fetched else ()
             case OpRole.FRAGMENT_LOAD:
-                return self.fragment(op), (lds,)
+                return Slot(self.fragment(op)), (lds,)
             case OpRole.COMPUTE:
-                return "", self.operands(op)
+                return None, tuple(Slot(name) for name in self.operands(op))
             case _:
-                return "", ()
+                return None, ()
 
     def _detail(self, op: OpDesc) -> tuple[tuple[str, str], ...]:
         facts = [("role", op.role.name)]

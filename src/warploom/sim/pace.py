@@ -110,6 +110,6 @@ def pace_of(sim: Simulation, tiles: int = 1) -> Pace | None:
         tiles=max(1, tiles),
         exact=sim.steady,
         bound=float(bound.bound) if bound else 0.0,
-        unit=bound.unit.partition("/")[0] if bound else "nothing",
+        unit=next(u.lane for u in sim.units if u.unit == bound.unit) if bound else "nothing",
         matrix=matrix[0].steady_utilisation if matrix else None,
     )

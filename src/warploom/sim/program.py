@@ -16,12 +16,25 @@ Example, a consumer of a ring of two buffers::
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from warploom.dataclass import dataclass
 from warploom.errors import SimulationError
 from warploom.ir.machine_costs import OpTiming
 from warploom.sim.events import Place, Row
 
 MAX_STEPS = 2_000_000
+
+
+class Slot(NamedTuple):
+    """Storage that ops write and read: of a row, or ``shared`` by all of them.
+
+    ``use``: which use of it the program means; None: the one that is under way.
+    """
+
+    name: str
+    shared: bool = False
+    use: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +59,8 @@ class Issue:
     gives: tuple[str, ...] = ()
     signals: tuple[str, ...] = ()
     handoff: int = 0
-    writes: str = ""
-    reads: tuple[str, ...] = ()
+    writes: Slot | None = None
+    reads: tuple[Slot, ...] = ()
     content: str = ""
     detail: tuple[tuple[str, str], ...] = ()
 

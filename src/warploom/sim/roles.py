@@ -47,6 +47,7 @@ from warploom.sim.program import (
     Issue,
     Program,
     Signal,
+    Slot,
     Spend,
     Step,
     Turn,
@@ -56,7 +57,6 @@ from warploom.sim.program import (
     check_length,
 )
 
-SHARED = "smem "
 EXPONENTIALS = "mufu"
 GROUPS, STORES = "wgmma", "bulk store"
 
@@ -86,7 +86,7 @@ def lower_roles(document: RolesDocument, costs: RoleCosts, trips: int, tiles: in
 
 def _row(group: int, role: RoleProgram, instance: int) -> Row:
     name = role.name if role.instances == 1 else f"{role.name} {instance}"
-    return Row(name=name, group=group, wave=instance, role=name)
+    return Row(name=name, group=group, wave=instance, role=name, program=role.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +230,9 @@ class _Reader:
         needs: tuple[str, ...] = ()
         gives: tuple[str, ...] = ()
         signals: tuple[str, ...] = ()
-        reads: tuple[str, ...] = ()
-        writes, content = "", ""
+        reads: tuple[Slot, ...] = ()
+        writes: Slot | None = None
+        content = ""
         match entry:
             case Load():
                 ring, use = self._use(entry.ring, entry.k, run)
@@ -262,10 +263,11 @@ class _Reader:
             detail=(("iteration of the tile", str(run.first)),) if run.phase == "kernel" else (),
         )
 
-    def _slot(self, ring: str, part: str, use: int) -> str:
-        return f"{SHARED}{ring}[{use % self.document.ring(ring).depth}].{part}#{use}"
+    def _slot(self, ring: str, part: str, use: int) -> Slot:
+        name = f"smem {ring}[{use % self.document.ring(ring).depth}].{part}"
+        return Slot(name, shared=True, use=use)
 
-    def _slots_read(self, entry: Mma | Compute, run: _Run) -> tuple[str, ...]:
+    def _slots_read(self, entry: Mma | Compute, run: _Run) -> tuple[Slot, ...]:
         uses = ((slot, self._use(slot.ring, entry.k, run)[1]) for slot in entry.slots)
         return tuple(self._slot(slot.ring, slot.part, use) for slot, use in uses)
 

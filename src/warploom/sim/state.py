@@ -78,7 +78,7 @@ class InOrderQueue:
                 return _later(item.before, Due(item.unit_time(inside), item.op))
         return NOTHING
 
-    def room(self, count: int, limit: int) -> Due:
+    def when_free(self, count: int, limit: int) -> Due:
         """When ``count`` more units fit; an op larger than the limit needs the queue empty."""
         return self.due(max(0, limit - count))
 

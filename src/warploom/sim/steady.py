@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from warploom.dataclass import dataclass
 from warploom.sim.events import Link, PhaseSpan, SlotEvent
-from warploom.sim.program import Issue, Workload
+from warploom.sim.program import Issue, Slot, Workload
 from warploom.sim.state import StepTime, Trace
 
 MAX_PERIOD = 8
@@ -173,15 +173,11 @@ def phase_spans(steps: tuple[tuple[StepTime, ...], ...]) -> tuple[PhaseSpan, ...
     return tuple(spans)
 
 
-USE = "#"
-SHARED_PREFIXES = ("LDS ", "smem ")
-
-
 @dataclass(slots=True)
 class _Life:
     """A content of a slot: the ops that wrote it and those that read it."""
 
-    slot: str
+    slot: Slot
     row: int | None
     content: str
     writers: list[int] = field(default_factory=list)
@@ -190,8 +186,8 @@ class _Life:
 
 def storage_events(trace: Trace) -> tuple[tuple[SlotEvent, ...], tuple[Link, ...]]:
     """All lives of all slots in order of their start, and all links from writer to reader."""
-    lives: dict[tuple[str, int | None, int], _Life] = {}
-    writes: Counter[tuple[int, str]] = Counter()
+    lives: dict[_Key, _Life] = {}
+    writes: Counter[tuple[int, Slot]] = Counter()
     contents: dict[int, str] = {}
     for number, (event, step) in enumerate(zip(trace.ops, trace.issues, strict=True)):
         contents[number] = step.content
@@ -200,7 +196,7 @@ def storage_events(trace: Trace) -> tuple[tuple[SlotEvent, ...], tuple[Link, ...
             if life is not None:
                 life.readers.append(number)
                 contents[number] = contents[number] or life.content
-        if step.writes:
+        if step.writes is not None:
             writes[event.row, step.writes] += 1
             key = _key(step.writes, event.row, writes[event.row, step.writes])
             life = lives.setdefault(key, _Life(step.writes, key[1], contents[number]))
@@ -213,16 +209,19 @@ def storage_events(trace: Trace) -> tuple[tuple[SlotEvent, ...], tuple[Link, ...
     return tuple(events), links
 
 
-def _key(slot: str, row: int, ordinal: int) -> tuple[str, int | None, int]:
-    if USE in slot:  # the program says which use it means: writer and reader need not be one row
+_Key = tuple[Slot, int | None, int]
+
+
+def _key(slot: Slot, row: int, ordinal: int) -> _Key:
+    if slot.use is not None:  # which use, the program says: writer and reader need not be one row
         return slot, None, 0
-    return slot, (None if slot.startswith(SHARED_PREFIXES) else row), ordinal
+    return slot, (None if slot.shared else row), ordinal
 
 
 def _event(trace: Trace, life: _Life) -> SlotEvent:
     ready = max(trace.ops[i].done for i in life.writers)
     return SlotEvent(
-        slot=life.slot.split(USE, maxsplit=1)[0],
+        slot=life.slot.name,
         row=life.row,
         content=life.content,
         start=min(trace.ops[i].issue for i in life.writers),
@@ -236,7 +235,7 @@ def _event(trace: Trace, life: _Life) -> SlotEvent:
 def _links(trace: Trace, life: _Life) -> list[Link]:
     """From each row's own write to its reads; the other rows' shares look the same."""
     links = []
-    slot = life.slot.split(USE, maxsplit=1)[0]
+    slot = life.slot.name
     for reader in life.readers:
         row = trace.ops[reader].row
         own = [i for i in life.writers if trace.ops[i].row == row]

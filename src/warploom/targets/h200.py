@@ -226,7 +226,10 @@ class HopperTarget:
     )
     tensor_drain: int = figure(62, "cycles", Origin.MEASURED, "after a group's last product")
     issue_part: float = figure(
-        4.75, "times", Origin.MEASURED, "a product's cycles over its issue while the queue has room"
+        4.75,
+        "times",
+        Origin.MEASURED,
+        "a product's cycles over its issue while the queue is not full",
     )
     least_issue: int = figure(10, "cycles", Origin.MEASURED, "of a product, at the least")
     smem_rate: int = figure(128, "bytes a cycle", Origin.MEASURED, "loads, stores and operands")
@@ -251,7 +254,7 @@ class HopperTarget:
         return max(n // 2, -(-rows * 32 // self.smem_rate))
 
     def product_issue(self, piece: int) -> int:
-        """Cycles a warpgroup takes to issue a product of so many while the queue has room."""
+        """Cycles a warpgroup takes to issue a product of so many while the queue is not full."""
         return max(self.least_issue, round(piece / self.issue_part))
 
     def load_latency(self, box_bytes: int, *, from_dram: bool = False) -> int:

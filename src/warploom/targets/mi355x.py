@@ -12,6 +12,8 @@ from warploom.dataclass import dataclass
 from warploom.targets.figures import Origin, figure
 
 LANES = 64
+MICROSCALED = {"mxfp8": 8, "mxfp8_e5m2": 8, "mxfp6": 6, "mxfp6_e3m2": 6, "mxfp4": 4}
+"""Bits of an element of OCP's microscaling types; 32 elements along K share a scale of a byte."""
 WAVE_BYTES = 1024  # what one memory instruction of a wave moves: 64 lanes of 16 bytes
 
 
@@ -55,13 +57,12 @@ class Mi355x:
 
     def flops(self, dtype: str) -> int:
         """FLOP a cycle and SIMD of an element type."""
-        if dtype.startswith(("mxfp6", "mxfp4")):
-            return self.flop_fp4
-        return self.flop_fp8 if "fp8" in dtype else self.flop_bf16
+        bits = 8 if dtype == "fp8" else MICROSCALED.get(dtype, 16)
+        return {4: self.flop_fp4, 6: self.flop_fp4, 8: self.flop_fp8}.get(bits, self.flop_bf16)
 
     def usual_mfma(self, dtype: str) -> tuple[int, int, int]:
         """The matrix instruction of a kernel that does not say which one it takes."""
-        return (16, 16, 128) if dtype == "fp8" or dtype.startswith("mx") else (16, 16, 32)
+        return (16, 16, 128) if dtype == "fp8" or dtype in MICROSCALED else (16, 16, 32)
 
 
 def mi355x() -> Mi355x:

@@ -115,8 +115,7 @@ def _data(scene: Scene) -> dict[str, Any]:
         "steadyWindow": steady_window(sim, pace=scene.pace),
         "defs": "".join(hatch(kind, "h") for kind in StallKind) + _ARROW,
         "rows": [
-            {"name": row.name, "group": row.group, "program": row.role.partition(" ")[0]}
-            for row in sim.rows
+            {"name": row.name, "group": row.group, "program": row.program} for row in sim.rows
         ],
         "ops": _ops(sim.ops),
         "stalls": [_stall(stall, stall.row in ahead) for stall in sim.stalls],

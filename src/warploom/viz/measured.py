@@ -122,7 +122,7 @@ def measured_lanes(
     shift = _shift(sim, stamps, pace)
     lanes: dict[int, tuple[Stamped, ...]] = {}
     for role in stamps.roles:
-        mine = [i for i, row in enumerate(sim.rows) if row.role.partition(" ")[0] == role.role]
+        mine = [i for i, row in enumerate(sim.rows) if row.program == role.role]
         for row, instance in zip(mine, role.cycles, strict=False):
             lanes[row] = _bars(role.labels, instance, shift)
     return lanes

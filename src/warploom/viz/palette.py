@@ -89,7 +89,7 @@ def slot_text(life: SlotEvent) -> str:
 
 
 def short_labels(label: str) -> tuple[str, ...]:
-    """Ever shorter forms of an op's label, for bars with little room."""
+    """Ever shorter forms of an op's label, for narrow bars."""
     if "[" not in label:
         return (label, label.replace(" ", ""))
     plain = label.split(" ", maxsplit=1)[0]

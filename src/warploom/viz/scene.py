@@ -107,7 +107,7 @@ def steady_window(
     if pace is not None and kept:
         inside = {row: _loops(sim, row) for row in range(len(sim.rows))}
         late = {s.row for s in loop}
-        alike = {r for r, row in enumerate(sim.rows) if row.role.partition(" ")[0] == _role(sim)}
+        alike = {r for r, row in enumerate(sim.rows) if row.program == _role(sim)}
         wanted = ((set(inside), iterations), (alike | late, iterations), (late, iterations))
         for rows, count in (*wanted, (late, 1)):
             length = round(count * pace.interval)
@@ -126,7 +126,7 @@ def steady_window(
 
 def _role(sim: Simulation) -> str:
     """The program of the row that sets the pace; empty where all rows run one."""
-    return sim.rows[-1].role.partition(" ")[0] if sim.rows else ""
+    return sim.rows[-1].program if sim.rows else ""
 
 
 def _loops(sim: Simulation, row: int) -> list[tuple[int, int]]:

@@ -121,7 +121,7 @@ def timeline_svg(
 ) -> str:
     """The picture as text of an SVG file, ``width`` pixels wide."""
     if width < MIN_WIDTH:
-        raise ConfigError(f"a timeline of {width} pixels has no room", where="width")
+        raise ConfigError(f"a timeline of {width} pixels is too narrow", where="width")
     return _Painter(build_scene(sim, window=window, pace=pace), float(width)).paint()
 
 
@@ -222,10 +222,10 @@ class _Painter:
             self.out.rect(b, y + 1, c - b, height - 2, "tail", fill=colour, title=title)
         if bar.end > bar.start:
             self.out.rect(a, y, max(b - a, 1), height, "bar", fill=colour, title=title)
-        room = (b - a) if labelled else (c - a)
+        free = (b - a) if labelled else (c - a)
         for text in palette.short_labels(op.place.label):
-            if room > CHAR * len(text) + 4 and height >= 10:
-                self.out.text(a + room / 2, y + height / 2 + 3.5, text, "in")
+            if free > CHAR * len(text) + 4 and height >= 10:
+                self.out.text(a + free / 2, y + height / 2 + 3.5, text, "in")
                 break
 
     def _waits(self, waits: tuple[int, ...], y: float) -> None:

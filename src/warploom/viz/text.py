@@ -61,7 +61,7 @@ def timeline_text(
     """
     if width < LABEL + 20:
         raise ConfigError(
-            f"a timeline of {width} columns has no room",
+            f"a timeline of {width} columns is too narrow",
             where="width",
             fix=f"{LABEL + 20} or more",
         )

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from warploom.errors import GeometryError
-from warploom.pipeline.amd_target.geometry import MICROSCALED, KernelGeometry
-from warploom.targets.mi355x import LANES, mi355x
+from warploom.pipeline.amd_target.geometry import KernelGeometry
+from warploom.targets.mi355x import LANES, MICROSCALED, mi355x
 
 
 class ElementType(Enum):

@@ -23,7 +23,7 @@ class Layout:
 
     @property
     def bytes(self) -> int:
-        """What the launch asks for: everything, and room to align the start."""
+        """What the launch asks for: everything, and bytes to align the start."""
         return self.end + ATOM
 
 

@@ -44,11 +44,15 @@ from warploom.ir.rings import Per, Scope, Side
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """Where an entry is emitted: its program, the list, and the text of the running iteration."""
+    """Where an entry is emitted: its program, the list, and the text of the running iteration.
+
+    ``amid``: lines that are executed within its work.
+    """
 
     document: RolesDocument
     program: RoleProgram
     phase: str
+    amid: tuple[str, ...] = ()
 
     def cursor(self, ring: str, k: int) -> str:
         """The ring position of iteration ``k``, as an expression."""

@@ -20,11 +20,22 @@ from warploom.codegen.cuda.tile.signature import (
 )
 from warploom.codegen.cuda.tile.source import ENTRY, SMEM_START, Source
 from warploom.ir import threads as ir
-from warploom.ir.expr import CALLS, PRECEDENCE, Op
+from warploom.ir.expr import (
+    CALLS,
+    PRECEDENCE,
+    Binary,
+    Const,
+    Element,
+    Op,
+    Select,
+    Sym,
+    SymKind,
+)
 from warploom.ir.module import KernelModule, TensorArg
 from warploom.ir.thread_checks import check_threads, scalar_declared
 from warploom.ir.threads import ArgumentKind, Statement, Term, ThreadProgram, type_of
 from warploom.ir.tile import Inline
+from warploom.ir.tile_schedule import CTA, CTAS
 from warploom.ir.types import DType, Fn, Line
 
 WRAPPED = (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
@@ -35,11 +46,7 @@ SHUFFLES = {
     ir.Exchange.DOWN: "__shfl_down_sync",
     ir.Exchange.LANE: "__shfl_sync",
 }
-HERE = {
-    ir.Here.THREAD: "threadIdx.x",
-    ir.Here.CTA: "blockIdx.x",
-    ir.Here.CTAS: "gridDim.x",
-}
+HERE = {ir.TID: "threadIdx.x", CTA: "blockIdx.x", CTAS: "gridDim.x"}
 
 CHOICE, UNARY, ATOM = 0, 8, 9  # how strongly terms bind that are no operators
 SUM = PRECEDENCE[Op.ADD] + 1
@@ -153,12 +160,12 @@ class _Printer:
             case ir.Put():
                 return [f"{s.view}[{self.term(s.index)}] = {self.term(s.value)};"]
             case ir.Fetch():
-                into = s.into if s.index == ir.whole(0) else f"&{s.into}[{self.term(s.index)}]"
+                into = s.into if s.index == Const(0) else f"&{s.into}[{self.term(s.index)}]"
                 moved = f"(const void*)({self.address(s.tensor, s.at)})"
                 return [f"{device.load_bytes}<{self.bytes(s.tensor, s.width)}>({into}, {moved});"]
             case ir.Send():
                 source = s.source
-                source = source if s.index == ir.whole(0) else f"&{source}[{self.term(s.index)}]"
+                source = source if s.index == Const(0) else f"&{source}[{self.term(s.index)}]"
                 moved = f"(void*)({self.address(s.tensor, s.at)})"
                 return [
                     f"{device.store_bytes}<{self.bytes(s.tensor, s.width)}>({moved}, {source});"
@@ -225,7 +232,7 @@ class _Printer:
         many = f"[{s.count}]" if s.count else ""
         value = "" if s.value is None else f" = {self.term(s.value)}"
         kept = "" if s.value is None or id(s) in self.assigned else "const "
-        if kept and isinstance(s.value, ir.Number) and not s.holds:
+        if kept and isinstance(s.value, Const | ir.Number) and not s.holds:
             kept = "constexpr "
         return f"{kept}{register_type(s.dtype)} {s.name}{many}{value};"
 
@@ -249,7 +256,7 @@ class _Printer:
         if s.running is not None:
             end = f"{self.term(s.running, PRECEDENCE[Op.AND])} && {end}"
         step = self.term(s.step)
-        more = f"++{s.counter}" if s.step == ir.whole(1) else f"{s.counter} += {step}"
+        more = f"++{s.counter}" if s.step == Const(1) else f"{s.counter} += {step}"
         head = f"for ({first}; {end}; {more}) {{"
         return [
             *([f"#pragma unroll{f' {s.times}' if s.times else ''}"] if s.unroll else []),
@@ -366,25 +373,27 @@ class _Printer:
     def shown(self, t: Term) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 (a case a kind)
         """A term without brackets, and how strongly it binds."""
         match t:
+            case Const():
+                return number(t.value, DType.I32), ATOM if t.value >= 0 else UNARY
             case ir.Number():
-                text = number(t.value, t.dtype)
-                return text, ATOM if text[0] != "-" else UNARY
-            case ir.Length():
-                return length(t.axis), ATOM
-            case ir.Given():
+                negative = t.dtype is not DType.BOOL and t.value < 0
+                return number(t.value, t.dtype), UNARY if negative else ATOM
+            case Sym(kind=SymKind.SIZE):
+                return length(t.name), ATOM
+            case Sym():
+                return HERE[t], ATOM
+            case ir.Scalar():
                 return scalar(t.name), ATOM
-            case ir.Place():
-                return HERE[t.of], ATOM
             case ir.Reg():
                 return (t.name if t.index is None else f"{t.name}[{self.term(t.index)}]"), ATOM
-            case ir.Arith():
+            case Binary():
                 return self.arith(t)
             case ir.Not():
                 return f"!{self.term(t.arg, UNARY)}", UNARY
             case ir.Within():
                 index, end = self.term(t.index), self.term(t.length, ATOM)
                 return f"(unsigned)({index}) < (unsigned){end}", PRECEDENCE[Op.LT]
-            case ir.Choose():
+            case Select():
                 parts = [self.term(x, CHOICE + 1) for x in (t.condition, t.then, t.otherwise)]
                 return "{} ? {} : {}".format(*parts), CHOICE
             case ir.Function():
@@ -396,11 +405,11 @@ class _Printer:
                 return self.converted(t), UNARY
             case ir.Decode():
                 return read(t.dtype, self.term(t.arg, ATOM)), ATOM
-            case ir.Encode() if isinstance(t.arg, ir.Number) and not t.arg.value:
+            case ir.Encode(arg=Const(value=0) | ir.Number(value=0)):
                 return f"({C_TYPES[t.dtype]})0", UNARY
             case ir.Encode():
                 return written(t.dtype, self.term(t.arg, UNARY)), UNARY
-            case ir.Memory():
+            case Element():
                 return self.element(t.tensor, t.at), ATOM
             case ir.Nearby():
                 by = self.term(t.by, PRECEDENCE[Op.MUL])
@@ -423,7 +432,7 @@ class _Printer:
             case _:
                 raise AssertionError(t)
 
-    def arith(self, t: ir.Arith) -> tuple[str, int]:
+    def arith(self, t: Binary) -> tuple[str, int]:
         if t.op in CALLS:
             name = device.divided_down if t.op is Op.FLOOR_DIV else str(t.op)
             return f"{name}({self.term(t.a)}, {self.term(t.b)})", ATOM
@@ -448,7 +457,9 @@ class _Printer:
             return f"({args[0]} / {args[1]})"
         if t.fn in (Fn.MIN, Fn.MAX, Fn.ABS):
             types = [DType.I32 if x in INTEGERS else x for x in types]
-        return pointwise(t.fn, args, t.dtype, types)
+        last = t.args[-1]
+        by = last.value if isinstance(last, Const) else None
+        return pointwise(t.fn, args, t.dtype, types, by=by)
 
     def aligned(self, t: ir.Aligned) -> str:
         """Vectors lie at multiples of their bytes if the address and all strides do."""

@@ -62,7 +62,7 @@ def recurrence_limit(problem: ModuloProblem, cycle: Sequence[Arc]) -> Limit:
     """The sentence for a recurrence: its ops, latency and distance."""
     names = [problem.ops[a.src].name for a in cycle]
     latency, distance = sum(a.latency for a in cycle), sum(a.distance for a in cycle)
-    rings = sorted({a.why for a in cycle if a.why.startswith("ring ")})
+    rings = sorted({a.why for a in cycle if a.ring})
     through = f", through {', '.join(rings)}" if rings else ""
     return Limit(
         kind=LimitKind.RECURRENCE,
@@ -250,5 +250,5 @@ def never(problem: ModuloProblem, why: Limit) -> InfeasibleError:
         why=why.text,
         fix="raise the budget, or allow fewer copies to be demanded (min_depth)"
         if budget
-        else "give the ops named room: another unit, a larger capacity, or an edge less",
+        else "relax the ops named: another unit, a larger capacity, or an edge less",
     )

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from warploom.dataclass import dataclass
 from warploom.modulo.model import ModuloProblem, RingKind
 
-STREAM = "stream "
 """Names of units that are role streams begin like this."""
 
 
@@ -24,14 +23,16 @@ class Arc(NamedTuple):
     latency: int
     distance: int
     why: str
+    ring: str = ""  # whose slot is used anew
 
 
 class UnitUse(NamedTuple):
-    """A unit with the ops that hold it, as (op, cycles)."""
+    """A unit with the ops that hold it, as (op, cycles); ``stream``: of roles, which issue."""
 
     name: str
     capacity: int
     ops: tuple[tuple[int, int], ...]
+    stream: bool = False
 
     def load(self) -> int:
         """Cycles demanded per iteration."""
@@ -78,7 +79,14 @@ class System:
             later, index = divmod(k + depth, writers)
             for use in self.reuses[ring][k][index]:
                 out.append(
-                    Arc(use.op, r.writers[index], use.hold, later - use.distance, f"ring {r.name}")
+                    Arc(
+                        use.op,
+                        r.writers[index],
+                        use.hold,
+                        later - use.distance,
+                        f"ring {r.name}",
+                        r.name,
+                    )
                 )
         return out
 
@@ -141,7 +149,7 @@ def _streams(problem: ModuloProblem) -> list[UnitUse]:
     out = []
     for roles in sorted(set(allowed.values()), key=lambda s: (len(s), sorted(s))):
         ops = tuple((v, problem.stream_cycles(v)) for v in issuing if allowed[v] <= roles)
-        out.append(UnitUse(STREAM + "+".join(sorted(roles)), len(roles), ops))
+        out.append(UnitUse(f"stream {'+'.join(sorted(roles))}", len(roles), ops, stream=True))
     return out
 
 

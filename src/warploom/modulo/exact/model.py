@@ -171,7 +171,6 @@ class CoreModel:
         for v in range(self.system.n):
             self.m.add(first <= self.time[v])
             self.m.add(last >= self.time[v] + self.up(op_span(self.system, v)))
-        self.first_last = (first, last)
         return last - first
 
     def limits(self) -> dict[Goal, int]:

@@ -123,7 +123,7 @@ class _Run:
     def _pack(self) -> None:
         """List-schedule the busiest unit; an op waits for those that must issue before it.
 
-        The list starts one interval late, so that what feeds it has room to spread out before it.
+        The list starts one interval late, so that what feeds it can spread out before it.
         """
         left = list(self.critical)
         self.last = self.last + self.ii

@@ -14,12 +14,11 @@ from warploom.ir.counter_dialect import KernelShape
 from warploom.ir.validation import boolean, check_fields, instance, integer
 from warploom.pipeline.amd_target.cost import mi355x_target
 from warploom.pipeline.config.target import TargetProfile
+from warploom.targets.mi355x import MICROSCALED
 
 _STATED_ELSEWHERE = dict.fromkeys(("lgkm_per_load_a", "lgkm_per_load_b"), (0, None))
 WAVE_LANES = 64
 LDS_BYTES = 160 * 1024
-MICROSCALED = {"mxfp8": 8, "mxfp8_e5m2": 8, "mxfp6": 6, "mxfp6_e3m2": 6, "mxfp4": 4}
-"""Bits of an element of OCP's microscaling types; 32 elements along K share a scale of a byte."""
 PLAIN = {"bf16": 16, "fp16": 16, "fp8": 8}
 """Bits of an element of the types without scales."""
 _SCALED = 128  # elements whose scales one lane loads at once, four bytes

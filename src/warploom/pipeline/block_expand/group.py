@@ -112,10 +112,10 @@ def balance_loads(
     config: PipelineConfig,
     edges: Sequence[DepEdge] = (),
 ) -> list[OpGroup]:
-    """Move surplus global loads to blocks with room, at most ``max_globals`` a block.
+    """Move surplus global loads to blocks below the limit, at most ``max_globals`` a block.
 
-    A surplus load goes to the first block with room that keeps every same-iteration edge, in its
-    own partition if possible. If that leads nowhere, all loads are dealt out anew, in their own
+    A surplus load goes to the first block below the limit that keeps every same-iteration edge, in
+    its own partition if possible. If that leads nowhere, all loads are dealt out anew, in their own
     partitions if possible; reads and MMAs stay. If no way exists, that is an error.
     """
     cap = config.block_sizing.max_globals
@@ -148,19 +148,19 @@ def keeps_reads(groups: Sequence[OpGroup], edges: Sequence[DepEdge]) -> bool:
 def _first_fit(
     groups: Sequence[OpGroup], body: Sequence[OpDesc], cap: int, size: int, edges: Sequence[DepEdge]
 ) -> list[OpGroup] | None:
-    """Each surplus load in the first block with room, as the reference does it."""
+    """Each surplus load in the first block below the limit, as the reference does it."""
     surplus = [(i, b // size) for b, g in enumerate(groups) for i in reversed(g.loads[cap:])]
     out = [replace(g, loads=g.loads[:cap]) for g in groups]
     for load, partition in surplus:
         own = range(partition * size, (partition + 1) * size)
-        room = [
+        below = [
             b
             for b in (*own, *(b for b in range(len(out)) if b not in own))
             if len(out[b].loads) < cap and _keeps_edges(load, b, out, body, edges)
         ]
-        if not room:
+        if not below:
             return None
-        out[room[0]] = replace(out[room[0]], loads=(*out[room[0]].loads, load))
+        out[below[0]] = replace(out[below[0]], loads=(*out[below[0]].loads, load))
     return out
 
 

@@ -7,18 +7,14 @@ from typing import Any
 from warploom.errors import GeometryError
 from warploom.ir.counter_dialect import KernelShape
 from warploom.pipeline.amd_target.cost import AMDScheduleHints, mi355x_target
-from warploom.pipeline.amd_target.geometry import (
-    MICROSCALED,
-    PLAIN,
-    WAVE_LANES,
-    KernelGeometry,
-)
+from warploom.pipeline.amd_target.geometry import PLAIN, WAVE_LANES, KernelGeometry
 from warploom.pipeline.config.pipeline import SchedulingStrategy
 from warploom.pipeline.config.schedule import ScheduleConfig
 from warploom.pipeline.schedule import PipelineSchedule
 from warploom.pipeline.schedules.fourwave import Pipeline4Wave
 from warploom.pipeline.schedules.pingpong import DeclarativeSchedule
 from warploom.pipeline.schedules.single_buffer import SingleBufferSchedule
+from warploom.targets.mi355x import MICROSCALED
 
 SCHEDULES = ("pingpong", "fourwave", "single_buffer")
 Triple = tuple[int, int, int]

@@ -167,8 +167,12 @@ class Reason:
     @property
     def text(self) -> str:
         """One line: what completes, for whom, what may stay in flight, which trip count binds."""
-        head = f"{LETTER[self.phase]}[{self.index}] {self.what}: {self.binding.text}"
-        parts = [head]
+        return f"{LETTER[self.phase]}[{self.index}] {self.what}: {self.why}"
+
+    @property
+    def why(self) -> str:
+        """The same without the entry and its place."""
+        parts = [self.binding.text]
         if self.queue is None:
             parts.append("no other barrier lies where it would do")
         else:

@@ -53,8 +53,12 @@ class Change:
             else f"{LETTER[self.phase]}[{self.index}]"
         )
         change = f"+ {self.after}" if not self.before else f"{self.before} -> {self.after}"
-        why = self.reason.text.partition(": ")[2] if self.reason is not None else self.why
-        return f"{at} {change}: {why}"
+        return f"{at} {change}: {self.because}"
+
+    @property
+    def because(self) -> str:
+        """Why it was made."""
+        return self.reason.why if self.reason is not None else self.why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

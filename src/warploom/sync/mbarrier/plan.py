@@ -11,7 +11,7 @@ what it cannot place so; of a product in flight it cannot even be copied.
 
 The scheduler counts the registers of a value until its last use is over. A product reads its
 operands until it has retired, which only a wait makes known; so an op that starts a value waits for
-the products whose operands' room the scheduler took for free by then.
+the products whose operands' slots the scheduler took as free by then.
 """
 
 from collections.abc import Iterator, Mapping

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from warploom.dataclass import dataclass
 from warploom.ir import threads as ir
-from warploom.ir.expr import Op
+from warploom.ir.expr import Binary, Op, Select, parts
 from warploom.ir.threads import Statement, Term, ThreadProgram
 from warploom.verify.coverage.report import Claim, How
 
@@ -111,12 +111,12 @@ class _Followed:
 
     def reads(self, t: Term, now: _Open, where: _Where) -> None:
         """What a term reads of shared memory, by the threads for which it is evaluated."""
-        if isinstance(t, ir.Choose):
+        if isinstance(t, Select):
             self.reads(t.condition, now, where)
             self.reads(t.then, now, self.some(t.condition, where))
             self.reads(t.otherwise, now, where)
             return
-        for part in ir.parts(t):
+        for part in parts(t):
             self.reads(part, now, where)
         if isinstance(t, ir.Shared):
             if not self.inside((t.index,), (self.counts[t.view],), where):
@@ -307,6 +307,6 @@ class _Followed:
 
 
 def _conjuncts(term: Term) -> list[Term]:
-    if isinstance(term, ir.Arith) and term.op is Op.AND:
+    if isinstance(term, Binary) and term.op is Op.AND:
         return [*_conjuncts(term.a), *_conjuncts(term.b)]
     return [term]

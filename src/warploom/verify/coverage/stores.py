@@ -39,9 +39,9 @@ from warploom.ir.expr import (
     substitute,
     symbols,
 )
-from warploom.ir.module import KernelModule, Outside, Role
+from warploom.ir.module import KernelModule, LoopPhase, Outside, Role, TileLoop
 from warploom.ir.operations import Operation, StepLoop
-from warploom.ir.tile_schedule import expand, let, tile_index
+from warploom.ir.tile_schedule import Bound, expand, let, tile_index
 from warploom.ir.types import Axis, Walk
 from warploom.verify.coverage.induction import covers_axis
 from warploom.verify.coverage.report import Claim, Finding, How
@@ -114,7 +114,7 @@ def _group_position(module: KernelModule, var: str, value: IntExpr) -> Made:
     else:
         first = Element(groups.starts, (number,))
         right = lift(first + tile_index(var) * groups.rows.extent)
-        end = next((x.value for x in tiles.lets if x.name == let(f"end_{var}")), None)
+        end = next((x.value for x in tiles.lets if x.bound is Bound.END), None)
         if end != Element(groups.starts, (lift(number + 1),)):
             yield Finding(what=f"a group that ends at {end}", where=f"end_{var}")
             return
@@ -240,8 +240,8 @@ def _limits(module: KernelModule, tensor: str, axis: Axis) -> set[IntExpr]:
     more = {lift(length + 1)} if arg.access == "starts" else set()
     tiles = module.roles[0].tiles
     loops = [p.bounds for p in module.roles[0].earlier] + [tiles.bounds]
-    names = {x.name for bounds in (tiles.lets, *loops) for x in bounds}
-    ends = {n for n in names if n.name.startswith(("end_", "until_"))}
+    every = (x for bounds in (tiles.lets, *loops) for x in bounds)
+    ends = {x.name for x in every if x.bound in (Bound.END, Bound.UNTIL)}
     return {length, *more, *ends}
 
 
@@ -275,12 +275,13 @@ def _box(
 def _step_extent(module: KernelModule, at: IntExpr) -> int:
     """Elements of a step, where an index walks with the loop; 0 elsewhere, or where data says."""
     role = module.roles[0]
-    every = [f for loop in role.earlier for f in loop.functions] + [*role.tiles.functions]
-    named = {f.name: f for f in every}
+    loops: list[LoopPhase | TileLoop] = [*role.earlier, role.tiles]
+    named = {f.name: f for loop in loops for f in loop.functions}
+    own = frozenset(x.name for loop in loops for x in loop.bounds if x.bound is Bound.OWN)
     for node in nodes(at):
         if isinstance(node, Apply) and node.function in named:
             function = named[node.function]
-            return step_of(function.value, function.parameter)[0]
+            return step_of(function.value, function.parameter, own)[0]
     return 0
 
 

@@ -27,10 +27,23 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.ir import threads as ir
-from warploom.ir.expr import Op
+from warploom.ir.expr import (
+    Binary,
+    Const,
+    Element,
+    Op,
+    Select,
+    Sym,
+    SymKind,
+    binary,
+    nodes,
+    parts,
+    size,
+)
 from warploom.ir.module import KernelModule, TensorArg
 from warploom.ir.thread_checks import check_threads
 from warploom.ir.threads import Statement, Term, ThreadProgram
+from warploom.ir.tile_schedule import CTA, CTAS
 from warploom.ir.types import Axis, DType, Walk
 from warploom.verify.coverage.reads import kernel_reads
 from warploom.verify.coverage.report import Claim, CoverageReport, How
@@ -50,7 +63,7 @@ def verify_thread_coverage(module: KernelModule) -> CoverageReport:
     program = module.threads
     assert program is not None
     claims = [_barriers(module, program), *_bounds(module, program), *_stores(module, program)]
-    claims += verify_shared(program, _Places(module, program).number, EXECUTED)
+    claims += verify_shared(program, _Places(module, program, {}).number, EXECUTED)
     found = tuple(kernel_reads(module.kernel))
     return CoverageReport(module=module.name, claims=tuple(claims), findings=found)
 
@@ -87,13 +100,13 @@ class _Shared:
         return self.good
 
     def differs(self, term: Term) -> bool:
-        for node in ir.nodes(term):
+        for node in nodes(term):
             match node:
-                case ir.Place(of=ir.Here.THREAD) | ir.Shuffle():
+                case Sym(kind=SymKind.THREAD) | ir.Shuffle():
                     return True
                 case ir.Reg() if node.name in self.own:
                     return True
-                case ir.Memory() if node.tensor not in self.inputs:
+                case Element() if node.tensor not in self.inputs:
                     return True
                 case ir.Nearby() if node.address in self.own | self.written:
                     return True
@@ -109,7 +122,7 @@ class _Shared:
 
     def statement(self, s: Statement, *, own: bool) -> bool:  # noqa: C901, PLR0912 (a case a kind)
         meets = isinstance(s, _TOGETHER) or any(
-            isinstance(n, ir.Shuffle) for t in ir.terms_of(s) for n in ir.nodes(t)
+            isinstance(n, ir.Shuffle) for t in ir.terms_of(s) for n in nodes(t)
         )
         if meets and own:
             self.good, self.why = False, "a barrier or shuffle stands under a thread's condition"
@@ -281,7 +294,7 @@ class _Bounds:
                 known.addresses[s.name] = s
                 self.tensor_of[s.name] = s.tensor
             case ir.FetchNearby():
-                self.nearby(s.address, None, ir.whole(0), s.width, known)
+                self.nearby(s.address, None, Const(0), s.width, known)
                 known.forget({s.into})
             case ir.FetchCover() | ir.TakeCovered():
                 self.around(s, known)
@@ -309,7 +322,7 @@ class _Bounds:
                 if s.first is not None and forward and self.natural(s.first, known):
                     inside.natural.add(s.counter)
                 if not {s.counter} & _assigned(s.body):
-                    inside.conditions.append(ir.Arith(Op.LT, ir.Reg(s.counter), s.end))
+                    inside.conditions.append(binary(Op.LT, ir.Reg(s.counter), s.end))
                 self.body(s.body, inside)
 
     def learn(self, name: str, value: Term, known: _Known) -> None:
@@ -319,7 +332,7 @@ class _Bounds:
             known.natural.add(name)
         known.most[name] = [own, *_least_of(own)]
         bare = own.arg if isinstance(own, ir.Convert) else own
-        if isinstance(bare, ir.Arith) and bare.op is Op.MOD:
+        if isinstance(bare, Binary) and bare.op is Op.MOD:
             count = bare.b.arg if isinstance(bare.b, ir.Convert) else bare.b
             known.below[name] = [count]
         if isinstance(own, ir.Reg) and own.index is None:
@@ -330,39 +343,39 @@ class _Bounds:
         match term:
             case ir.Reg() if term.index is None:
                 return known.same.get(term.name, term)
-            case ir.Arith():
+            case Binary():
                 a, b = self.resolved(term.a, known), self.resolved(term.b, known)
-                return ir.Arith(term.op, a, b)
+                return binary(term.op, a, b)
             case _:
                 return term
 
     def natural(self, term: Term, known: _Known) -> bool:  # noqa: PLR0911 (a case a kind)
         """Whether a number is not negative."""
         match term:
-            case ir.Number():
+            case Const() | ir.Number():
                 return bool(term.value >= 0)
-            case ir.Length() | ir.Place():
+            case Sym():
                 return True
             case ir.Reg() if term.index is None and term.name in known.natural:
                 return True
-            case ir.Arith(op=Op.ADD | Op.MUL | Op.DIV | Op.MIN):
+            case Binary(op=Op.ADD | Op.MUL | Op.DIV | Op.MIN):
                 return self.natural(term.a, known) and self.natural(term.b, known)
-            case ir.Arith(op=Op.MOD):
+            case Binary(op=Op.MOD):
                 return self.natural(term.a, known)
-            case ir.Arith(op=Op.MAX):
+            case Binary(op=Op.MAX):
                 return self.natural(term.a, known) or self.natural(term.b, known)
             case ir.Convert(dtype=DType.U32):
                 return True
-            case ir.Convert(dtype=DType.I32, arg=ir.Arith(op=Op.MOD, b=ir.Convert()) as rest):
+            case ir.Convert(dtype=DType.I32, arg=Binary(op=Op.MOD, b=ir.Convert()) as rest):
                 assert isinstance(rest.b, ir.Convert)
                 return self.natural(rest.b.arg, known)  # below a number that has a sign
         said = self.resolved(term, known)
         return any(
             (isinstance(c, ir.Within) and self.resolved(c.index, known) == said)
             or (
-                isinstance(c, ir.Arith)
+                isinstance(c, Binary)
                 and c.op is Op.GE
-                and c.b == ir.whole(0)
+                and c.b == Const(0)
                 and self.resolved(c.a, known) == said
             )
             for c in known.conditions
@@ -371,21 +384,21 @@ class _Bounds:
     def reads(self, term: Term, known: _Known) -> None:
         """The accesses of a term, under the conditions in front of each."""
         match term:
-            case ir.Choose():
+            case Select():
                 self.reads(term.condition, known)
                 inside = known.copy()
                 inside.conditions += _conjuncts(term.condition)
                 self.reads(term.then, inside)
                 self.reads(term.otherwise, known)
-            case ir.Arith(op=Op.AND):
+            case Binary(op=Op.AND):
                 self.reads(term.a, known)
                 inside = known.copy()
                 inside.conditions += _conjuncts(term.a)
                 self.reads(term.b, inside)
             case _:
-                for part in ir.parts(term):
+                for part in parts(term):
                     self.reads(part, known)
-                if isinstance(term, ir.Memory):
+                if isinstance(term, Element):
                     self.access(term.tensor, term.at, 1, known)
                 if isinstance(term, ir.Nearby):
                     self.nearby(term.address, term.axis, term.by, 1, known)
@@ -424,32 +437,32 @@ class _Bounds:
         """Whether a term is the same number whenever it is asked for, until a register changes."""
         return not any(
             isinstance(n, ir.Shared | ir.Shuffle)
-            or (isinstance(n, ir.Memory) and self.tensors[n.tensor].access == "out")
-            for n in ir.nodes(x)
+            or (isinstance(n, Element) and self.tensors[n.tensor].access == "out")
+            for n in nodes(x)
         )
 
     def inside(self, x: Term, width: int, tensor: TensorArg, n: int, known: _Known) -> bool:
         """Whether a coordinate, and those next to it, lie below the end of an axis."""
         axis = tensor.axes[n]
-        end: Term = ir.Length(axis.name)
+        end: Term = size(axis.name)
         if axis.per > 1:
-            if isinstance(x, ir.Arith) and x.op is Op.DIV and x.b == ir.whole(axis.per):
+            if isinstance(x, Binary) and x.op is Op.DIV and x.b == Const(axis.per):
                 return width == 1 and self.less(x.a, 1, end, known)
             end = (end + (axis.per - 1)) // axis.per
         if tensor.access == "starts":
             end = end + 1
-            if isinstance(x, ir.Arith) and x.op is Op.ADD and x.b == ir.whole(1):
-                if self.less(x.a, width, ir.Length(axis.name), known):
+            if isinstance(x, Binary) and x.op is Op.ADD and x.b == Const(1):
+                if self.less(x.a, width, size(axis.name), known):
                     return True
-            elif self.less(x, width, ir.Length(axis.name), known):
+            elif self.less(x, width, size(axis.name), known):
                 return True
         return self.less(x, width, end, known)
 
     def less(self, x: Term, width: int, end: Term, known: _Known) -> bool:
         said = self.resolved(x, known)
-        if isinstance(said, ir.Number) and isinstance(end, ir.Length):
-            whole = self.whole.get(end.axis)
-            return whole is not None and int(said.value) + width <= whole
+        if isinstance(said, Const) and isinstance(end, Sym):
+            whole = self.whole.get(end.name)
+            return whole is not None and said.value + width <= whole
         if isinstance(said, ir.Reg) and width == 1:
             bounds = known.below.get(said.name, [])
             if any(self.no_more(b, end, known) for b in bounds):
@@ -467,12 +480,10 @@ class _Bounds:
             case ir.Within() if width == 1:
                 same = self.resolved(c.index, known) == x
                 return same and self.no_more(c.length, end, known)
-            case ir.Arith(op=Op.LT) if width == 1:
+            case Binary(op=Op.LT) if width == 1:
                 return self.resolved(c.a, known) == x and self.no_more(c.b, end, known)
-            case ir.Arith(op=Op.LE, a=ir.Arith(op=Op.ADD, b=ir.Number())):
-                assert isinstance(c.a, ir.Arith)
-                assert isinstance(c.a.b, ir.Number)
-                same = self.resolved(c.a.a, known) == x and int(c.a.b.value) >= width
+            case Binary(op=Op.LE, a=Binary(op=Op.ADD, a=first, b=Const(value=more))):
+                same = self.resolved(first, known) == x and more >= width
                 return same and self.no_more(c.b, end, known)
         return False
 
@@ -480,11 +491,11 @@ class _Bounds:
         """Whether ``x`` is ``p + t``, and a condition says that ``t + width`` is no more than what
         is left from ``p`` on.
         """
-        if not isinstance(c, ir.Arith) or c.op not in (Op.LT, Op.LE):
+        if not isinstance(c, Binary) or c.op not in (Op.LT, Op.LE):
             return False
         own, asked = _summands(x), _summands(c.a)
         if c.op is Op.LE:
-            counts = [t for t in asked if isinstance(t, ir.Number)]
+            counts = [t for t in asked if isinstance(t, Const)]
             if len(counts) != 1 or int(counts[0].value) < width:
                 return False
             asked.remove(counts[0])
@@ -496,7 +507,7 @@ class _Bounds:
             own.remove(t)
         rests = known.most.get(c.b.name, []) if isinstance(c.b, ir.Reg) else [c.b]
         return any(
-            isinstance(m, ir.Arith)
+            isinstance(m, Binary)
             and m.op is Op.SUB
             and _summands(m.b) == own
             and self.no_more(m.a, end, known)
@@ -507,9 +518,9 @@ class _Bounds:
         """Whether ``e`` is at most ``end``."""
         if e == end:
             return True
-        if isinstance(e, ir.Number) and isinstance(end, ir.Length):
-            whole = self.whole.get(end.axis)
-            return whole is not None and int(e.value) <= whole
+        if isinstance(e, Const) and isinstance(end, Sym):
+            whole = self.whole.get(end.name)
+            return whole is not None and e.value <= whole
         if isinstance(e, ir.Reg) and e.index is None and depth < 8:
             return any(
                 m != e and self.no_more(m, end, known, depth + 1)
@@ -522,30 +533,30 @@ class _Bounds:
 
 def _summands(term: Term) -> list[Term]:
     """What a sum is made of."""
-    if isinstance(term, ir.Arith) and term.op is Op.ADD:
+    if isinstance(term, Binary) and term.op is Op.ADD:
         return [*_summands(term.a), *_summands(term.b)]
     return [term]
 
 
 def _least_of(term: Term) -> list[Term]:
     """What a least number is no more than."""
-    return [term.a, term.b] if isinstance(term, ir.Arith) and term.op is Op.MIN else []
+    return [term.a, term.b] if isinstance(term, Binary) and term.op is Op.MIN else []
 
 
 def _conjuncts(term: Term) -> list[Term]:
-    if isinstance(term, ir.Arith) and term.op is Op.AND:
+    if isinstance(term, Binary) and term.op is Op.AND:
         return [*_conjuncts(term.a), *_conjuncts(term.b)]
     return [term]
 
 
 def _refuted(term: Term) -> list[Term]:
     """What holds where a condition does not, of those that end a turn."""
-    if isinstance(term, ir.Arith) and term.op is Op.OR:
+    if isinstance(term, Binary) and term.op is Op.OR:
         return [*_refuted(term.a), *_refuted(term.b)]
-    if isinstance(term, ir.Arith) and term.op is Op.LT:
-        return [ir.Arith(Op.GE, term.a, term.b)]
-    if isinstance(term, ir.Arith) and term.op is Op.GE:
-        return [ir.Arith(Op.LT, term.a, term.b)]
+    if isinstance(term, Binary) and term.op is Op.LT:
+        return [binary(Op.GE, term.a, term.b)]
+    if isinstance(term, Binary) and term.op is Op.GE:
+        return [binary(Op.LT, term.a, term.b)]
     return []
 
 
@@ -554,7 +565,7 @@ def _leaves(body: Sequence[Statement]) -> bool:
 
 
 def _registers(term: Term) -> Iterator[str]:
-    return (n.name for n in ir.nodes(term) if isinstance(n, ir.Reg))
+    return (n.name for n in nodes(term) if isinstance(n, ir.Reg))
 
 
 def _names(term: Term, name: str) -> bool:
@@ -583,12 +594,13 @@ def _assigned(body: Sequence[Statement]) -> set[str]:
 def _stores(module: KernelModule, program: ThreadProgram) -> Iterator[Claim]:
     loop = _tile_loop(program)
     what = "every tile of the grid is taken once"
-    if loop is None or not _takes_every_tile(module, program, loop):
+    places = None if loop is None else _tile_places(module, program, loop)
+    if loop is None or places is None:
         yield Claim(what=what, how=How.NOT, argument=EXECUTED)
         return
     yield Claim(what=what, how=How.ALL, argument="its number is divided by one count after another")
     proven: dict[str, bool] = {}
-    for tensor, full in _Places(module, program).sites(loop.body):
+    for tensor, full in _Places(module, program, places).sites(loop.body):
         proven[tensor] = proven.get(tensor, True) and full
     for tensor in _stored_again(loop.body):
         proven[tensor] = False
@@ -613,16 +625,17 @@ def _tile_loop(program: ThreadProgram) -> ir.For | None:
     if len(loops) != 1:
         return None
     (loop,) = loops
-    own = (ir.Place(ir.Here.CTA), ir.Place(ir.Here.CTAS))
-    return loop if (loop.first, loop.step) == own and loop.running is None else None
+    return loop if (loop.first, loop.step) == (CTA, CTAS) and loop.running is None else None
 
 
-def _takes_every_tile(  # noqa: C901 (one statement after the other)
+def _tile_places(  # noqa: C901, PLR0911 (one statement after the other)
     module: KernelModule, program: ThreadProgram, loop: ir.For
-) -> bool:
-    """Whether the number of a tile is taken apart by the counts whose product ends the loop."""
+) -> Mapping[str, tuple[str, int]] | None:
+    """The register of a tile's first element along each variable, and the tile's extent; None
+    unless the number of a tile is taken apart by the counts whose product ends the loop.
+    """
     if module.kernel.grid.order or module.kernel.grid.kind != "tiles":
-        return False
+        return None
     ends = {s.name: s.value for s in program.body if isinstance(s, ir.Declare)}
     total = ends.get(loop.end.name) if isinstance(loop.end, ir.Reg) else None
     counts: list[Term] = []
@@ -632,47 +645,50 @@ def _takes_every_tile(  # noqa: C901 (one statement after the other)
         match s:
             case ir.Declare(value=ir.Reg(name=loop.counter), dtype=DType.U32):
                 rest = s.name
-            case ir.Declare(value=ir.Term() as value) if rest and _names(value, rest):
+            case ir.Declare(value=Term() as value) if rest and _names(value, rest):
                 place = _place_of(value, rest)
                 if place is None or not divided:
-                    return False
+                    return None
                 count, extent = place
                 divided = False
                 counts.append(count)
                 taken[s.name] = extent
             case ir.Assign() if s.name == rest:
                 divided = not divided
-                if not divided or s.value != ir.Arith(Op.DIV, ir.Reg(rest), counts[-1]):
-                    return False
-    if total is None or len(counts) != len(module.kernel.grid.vars):
-        return False
+                if not divided or s.value != binary(Op.DIV, ir.Reg(rest), counts[-1]):
+                    return None
+    variables = module.kernel.grid.vars[::-1]
+    if total is None or len(counts) != len(variables) or len(taken) != len(variables):
+        return None
     made: Term = counts[0] if counts else ir.Number(1, DType.U32)
     for count in counts[1:]:
         made = made * count
     if made != total:
-        return False
-    return all(_covers(module, c, e) for c, e in zip(counts, taken.values(), strict=True))
+        return None
+    found = dict(zip(variables, taken.items(), strict=True))
+    for name, count in zip(variables, counts, strict=True):
+        if not _covers(size(module.kernel.var(name).axis), count, found[name][1]):
+            return None
+    return found
 
 
 def _place_of(value: Term, rest: str) -> tuple[Term, int] | None:
     """``(int)(rest % count) * extent``."""
     extent = 1
-    if isinstance(value, ir.Arith) and value.op is Op.MUL and isinstance(value.b, ir.Number):
-        extent = int(value.b.value)
+    if isinstance(value, Binary) and value.op is Op.MUL and isinstance(value.b, Const):
+        extent = value.b.value
         value = value.a
     inner: Term = value.arg if isinstance(value, ir.Convert) else value
-    if not isinstance(inner, ir.Arith) or inner.op is not Op.MOD:
+    if not isinstance(inner, Binary) or inner.op is not Op.MOD:
         return None
-    return (inner.b, extent) if inner.a == ir.Reg(rest) else None
+    first: Term = inner.a
+    return (inner.b, extent) if first == ir.Reg(rest) else None
 
 
-def _covers(module: KernelModule, count: Term, extent: int) -> bool:
-    """Whether so many tiles of an extent cover an axis."""
+def _covers(length: Term, count: Term, extent: int) -> bool:
+    """Whether so many tiles of an extent cover an axis of that length."""
     inner = count.arg if isinstance(count, ir.Convert) else count
-    return any(
-        inner == ((length + (extent - 1)) // extent if extent > 1 else length)
-        for length in (ir.Length(module.kernel.var(n).axis) for n in module.kernel.grid.vars)
-    )
+    return inner == ((length + (extent - 1)) // extent if extent > 1 else length)
 
 
 def _stored_again(body: Sequence[Statement]) -> set[str]:
@@ -719,13 +735,18 @@ class _Places:
     another. ``asked``: conditions in front of a store that must say no more than where axes end.
     """
 
-    def __init__(self, module: KernelModule, program: ThreadProgram) -> None:
-        self.module, self.program = module, program
+    def __init__(
+        self,
+        module: KernelModule,
+        program: ThreadProgram,
+        places: Mapping[str, tuple[str, int]],
+    ) -> None:
+        self.module, self.program, self.places = module, program, places
         self.tiles: dict[str, tuple[int, int]] = {}  # first element and extent, by register
-        extents = dict(program.extents)
         for n, name in enumerate(module.kernel.grid.vars):
-            extent = extents.get(name, module.kernel.var(name).extent or 1)
-            self.tiles[f"pos_{name}"] = (n + 1) * FAR, extent
+            if name in places:
+                register, extent = places[name]
+                self.tiles[register] = (n + 1) * FAR, extent
         self.ends: dict[str, Term] = {}
 
     def sites(self, body: Sequence[Statement]) -> Iterator[tuple[str, bool]]:
@@ -768,7 +789,7 @@ class _Places:
         assert s.value is not None
         site.values.pop(s.name, None)
         self.ends[s.name] = s.value
-        if s.name in self.tiles and any(isinstance(n, ir.Convert) for n in ir.nodes(s.value)):
+        if s.name in self.tiles and any(isinstance(n, ir.Convert) for n in nodes(s.value)):
             site.values[s.name] = np.full(1, self.tiles[s.name][0], np.int64)
             return
         found = self.number(s.value, site.values, site.tid)
@@ -851,16 +872,16 @@ class _Places:
         axis, and leaves out no element that exists.
         """
         for c in site.asked:
-            if not isinstance(c, ir.Arith):
+            if not isinstance(c, Binary):
                 return False
-            wide = isinstance(c.a, ir.Arith) and c.op is Op.LE and c.a.op is Op.ADD
+            wide = isinstance(c.a, Binary) and c.op is Op.LE and c.a.op is Op.ADD
             if wide:
-                assert isinstance(c.a, ir.Arith)
-                if c.a.b != ir.whole(width):
+                assert isinstance(c.a, Binary)
+                if c.a.b != Const(width):
                     return False
             elif c.op is not Op.LT:
                 return False
-            place = c.a.a if wide and isinstance(c.a, ir.Arith) else c.a
+            place = c.a.a if wide and isinstance(c.a, Binary) else c.a
             if not any(
                 (place == x and self.is_end(c.b, axis)) or self.is_rest(place, x, c.b, axis)
                 for x, axis in zip(at, axes, strict=True)
@@ -877,28 +898,28 @@ class _Places:
         if span is None or name is None or x != ir.Reg(name) + place:
             return False
         value = self.ends.get(rest.name) if isinstance(rest, ir.Reg) else rest
-        left = ir.arith(Op.SUB, ir.Length(axis.name), ir.Reg(name))
-        return value == ir.arith(Op.MIN, span[1], left)
+        left = binary(Op.SUB, size(axis.name), ir.Reg(name))
+        return value == binary(Op.MIN, span[1], left)
 
     def is_end(self, end: Term, axis: Axis) -> bool:
         """Whether a number is where an axis, or the tile at hand, ends."""
         value = self.ends.get(end.name) if isinstance(end, ir.Reg) else end
-        if value == ir.Length(axis.name):
+        if value == size(axis.name):
             return True
         span = self.span(axis.name)
         if span is None:
             return False
-        if span[0] == 0 and value == ir.whole(span[1]):
+        if span[0] == 0 and value == Const(span[1]):
             return True
         name = next((n for n, found in self.tiles.items() if found == span), "")
         tile = ir.Reg(name) + span[1]
-        return value == ir.Arith(Op.MIN, tile, ir.Length(axis.name))
+        return value == binary(Op.MIN, tile, size(axis.name))
 
     def span(self, axis: str) -> tuple[int, int] | None:
         """The first element of an axis in a tile, and how many there are."""
         for v in self.module.kernel.vars:
             if v.axis == axis and v.name in self.module.kernel.grid.vars:
-                return self.tiles[f"pos_{v.name}"]
+                return self.tiles[self.places[v.name][0]]
             if v.axis == axis and v.walk is Walk.WHOLE and v.extent:
                 return 0, v.extent
         return None
@@ -908,13 +929,15 @@ class _Places:
     ) -> Array | None:
         """A number of the thread and of loops; None for any other."""
         match t:
+            case Const():
+                return np.full(1, t.value, np.int64)
             case ir.Number() if not t.dtype.is_float:
                 return np.full(1, int(t.value), np.int64)
-            case ir.Place(of=ir.Here.THREAD):
+            case ir.TID:
                 return tid
             case ir.Reg() if t.index is None:
                 return values.get(t.name)
-            case ir.Arith() if t.op in _NUMBERS:
+            case Binary() if t.op in _NUMBERS:
                 a, b = self.number(t.a, values, tid), self.number(t.b, values, tid)
                 if a is None or b is None or (t.op in (Op.DIV, Op.MOD) and (b <= 0).any()):
                     return None

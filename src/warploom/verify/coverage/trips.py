@@ -26,7 +26,7 @@ from warploom.ir.expr import (
     symbols,
 )
 from warploom.ir.module import KernelModule, LoopPhase, TileLoop
-from warploom.ir.tile_schedule import PART, let
+from warploom.ir.tile_schedule import PART, Bound, let
 from warploom.verify.coverage.report import Claim, Finding, How
 
 TRIPS, BACKWARDS = let("trips"), let("backwards")
@@ -55,16 +55,16 @@ def _loop(loop: TileLoop | LoopPhase, split: int) -> Made:
                 argument="data of the call decides it; executed by verify_dataflow",
             )
             continue
-        extent, wrong = step_of(function.value, function.parameter)
+        own = frozenset(x.name for x in loop.bounds if x.bound is Bound.OWN)
+        extent, wrong = step_of(function.value, function.parameter, own)
         if wrong:
             yield Finding(what=wrong, where=f"{function.name} = {function.value}")
             return
-        first = next((s for s in symbols(function.value) if s.name.startswith("first_")), None)
-        end = None if first is None else let("end_" + first.name.removeprefix("first_"))
-        if first is None or not any(x.name == end for x in loop.bounds):
+        named = {x.bound: x.name for x in loop.bounds}
+        first, end = named.get(Bound.FIRST), named.get(Bound.END)
+        if first is None or end is None or first not in symbols(function.value):
             yield Finding(what="a loop without bounds", where=function.name)
             return
-        assert end is not None
         wrong = (
             _counted(loop, first, end, extent)
             if split == 1
@@ -81,12 +81,12 @@ def _loop(loop: TileLoop | LoopPhase, split: int) -> Made:
         )
 
 
-def step_of(value: IntExpr, parameter: Sym) -> tuple[int, str]:
-    """The extent of a step; what is wrong with it."""
-    own = _own_steps(value)
+def step_of(value: IntExpr, parameter: Sym, own: frozenset[Sym] = frozenset()) -> tuple[int, str]:
+    """The extent of a step; what is wrong with it. ``own``: how many elements a part has."""
+    value = _own_steps(value, own)
     extents = set()
     for backwards in (0, 1):
-        fixed = _decided(substitute(own, {BACKWARDS: Const(backwards)}))
+        fixed = _decided(substitute(value, {BACKWARDS: Const(backwards)}))
         form = linear(fixed)
         if form is None:
             return 0, "not an even step"
@@ -104,12 +104,11 @@ def step_of(value: IntExpr, parameter: Sym) -> tuple[int, str]:
     return extents.pop(), ""
 
 
-def _own_steps(value: IntExpr) -> IntExpr:
+def _own_steps(value: IntExpr, own: frozenset[Sym]) -> IntExpr:
     """Of single steps the one that exists: others lie past the end of all."""
     if not isinstance(value, Select):
         return value
-    own = any(s.name.startswith("own_") for s in symbols(value.condition))
-    return value.then if own else value
+    return value if own.isdisjoint(symbols(value.condition)) else value.then
 
 
 def _decided(expr: IntExpr) -> IntExpr:

@@ -44,16 +44,15 @@ class Context:
         self.params.setdefault(param.name, param)
         return param.name
 
-    def size(self, axis: str) -> str:
-        """The size of a named axis; of ``k/128``, of its blocks."""
-        name, _, per = axis.partition("/")
-        whole = self._add(SizeParam(name=f"len_{name}", axis=name))
-        return f"(({whole} + {int(per) - 1}) / {per})" if per else whole
+    def size(self, axis: str, per: int = 1) -> str:
+        """The size of a named axis; ``per``: of its blocks of so many elements."""
+        whole = self._add(SizeParam(name=f"len_{axis}", axis=axis))
+        return f"(({whole} + {per - 1}) / {per})" if per > 1 else whole
 
     def size_of(self, tensor: str, axis: str) -> str:
         """The size of a tensor's axis."""
         found = next(a for a in self.module.tensor(tensor).axes if a.name == axis)
-        return self.size(axis if found.per == 1 else f"{axis}/{found.per}")
+        return self.size(axis, found.per)
 
     def scalar(self, parameter: str) -> str:
         """A scalar of the call."""

@@ -83,10 +83,10 @@ def near_lines(context: Context, site: Site) -> list[str]:
             raise unfaithful_step(exchange, step or mine)
     near = loop.schedule.split
     every = [
-        [word.replace("[b]", f"[{b}]") for word in quad]
+        quad
         for array in met_arrays(loop)
         for b in range(array.blocks)
-        for quad in quads_text(array)
+        for quad in quads_text(array, b)
     ]
     step = GROUP_THREADS * QUAD_BYTES
     each = len(every) * step

@@ -50,14 +50,24 @@ COMBINE = {
 
 
 def pointwise(
-    fn: Fn, args: list[str], dtype: DType, types: list[DType], *, once: bool = False
+    fn: Fn,
+    args: list[str],
+    dtype: DType,
+    types: list[DType],
+    *,
+    once: bool = False,
+    by: float | None = None,
 ) -> str:
-    """A function of expressions; ``once``: of a number, which may be computed outside a loop."""
+    """A function of expressions; ``once``: of a number, which may be computed outside a loop.
+
+    ``by``: the second argument, where it is a constant.
+    """
+    by = by if by is not None and by >= 0 else None
     whole = all(t in (DType.I32, DType.BOOL) for t in types)
-    if fn is Fn.SHR and not args[1].isdecimal():
+    if fn is Fn.SHR and by is None:
         return f"{device.shifted_right}({args[0]}, {args[1]})"
     if fn in (Fn.FLOORDIV, Fn.MOD):
-        return _rounded_down(fn, *args)
+        return _rounded_down(fn, args[0], args[1], int(by or 0))
     if fn in BINARY:
         return f"({args[0]} {BINARY[fn]} {args[1]})"
     if fn is Fn.CAST:
@@ -79,9 +89,8 @@ def wrapped(fn: Fn, args: list[str]) -> str:
     return f"(int)((unsigned)({args[0]}) {BINARY[fn]} (unsigned)({args[1]}))"
 
 
-def _rounded_down(fn: Fn, a: str, b: str) -> str:
+def _rounded_down(fn: Fn, a: str, b: str, by: int) -> str:
     """Quotients of whole numbers are rounded down, remainders have the sign of the divisor."""
-    by = int(b) if b.isdecimal() else 0
     if by and not by & (by - 1):
         return f"({a} >> {by.bit_length() - 1})" if fn is Fn.FLOORDIV else f"({a} & {by - 1})"
     call = device.divided_down if fn is Fn.FLOORDIV else device.remainder_of

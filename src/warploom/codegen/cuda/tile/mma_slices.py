@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.legality import refuse_conditional, refuse_unfaithful
 from warploom.codegen.cuda.lowering import LoweringTable, Site
@@ -229,7 +231,6 @@ class Part:
         final = retired_at(program)
         early, asked = asked_before(self.context, self.document, program, phase) or (None, [])
         lines: list[str] = []
-        between: list[str] = []
         entries, listed = getattr(program, phase), self.printer.entries(site)
         for i, e in list(enumerate(entries))[start:end]:
             op = listed[i]
@@ -250,10 +251,11 @@ class Part:
                 lines += asked if i == early else []
                 lines += [f"// {e.reason}", wait.call] if e.reason else [wait.call]
             elif isinstance(op, ops.Wait) and op.amid:
-                between = table.lower(e, site)
+                amid = tuple(table.lower(replace(e, reason=""), site))
+                site = replace(site, amid=amid)
             else:
-                lines += _with_between(table.lower(e, site), between)
-                between = []
+                lines += table.lower(e, site)
+                site = replace(site, amid=())
                 looped = phase == "kernel" and isinstance(e, NamedArrive)
                 if looped and not self.loop.deferred and drawn_after(program.kernel, i):
                     lines.append(f"{device.turn_given}({number(program)});")
@@ -349,12 +351,3 @@ def array_declaration(array: RegisterArray) -> str:
         return f"uint32_t {array.name}[{array.blocks}][{array.cols // 16}][4];"
     count = array.cols // 2 if array.form == "tile" else 2
     return f"{kind_of(array.dtype)} {array.name}[{array.blocks}][{count}];"
-
-
-def _with_between(lines: list[str], between: list[str]) -> list[str]:
-    """The call of a step, with what is done in its middle."""
-    if not between:
-        return lines
-    *first, call = lines
-    inner = [x for x in between if not x.startswith("//")]
-    return [*first, f"{call.removesuffix(');')}, [&] {{ {' '.join(inner)} }});"]

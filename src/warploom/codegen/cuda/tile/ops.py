@@ -138,13 +138,13 @@ class Ops:
             f", {site.part(x.ring, x.part, e.k)}{made.past_start(x)}"
             for x in made.one(op, here=True).slots
         ]
-        call = f"{op.op}({{}}, {at}{''.join(places)});"
+        rest = "".join(places) + (f", [&] {{ {' '.join(site.amid)} }}" if site.amid else "")
         fixed = site.phase == "kernel" and not self.loop.crowded
         if op.op not in self.masked or fixed:
-            return [call.format(masked)]
+            return [f"{op.op}({masked}, {at}{rest});"]
         return [
-            f"if ({at} >= whole_from && {at} < whole_to) {call.format('No{}')}",
-            f"else {call.format('Yes{}')}",
+            f"if ({at} >= whole_from && {at} < whole_to) {op.op}(No{{}}, {at}{rest});",
+            f"else {op.op}(Yes{{}}, {at}{rest});",
         ]
 
     def fetch_lines(self, entry: Compute, site: Site) -> list[str]:

@@ -161,16 +161,16 @@ def _at(array: RegisterArray, places: dict[str, int], number: int) -> str:
     return f"({places[array.name] + number} + b * {each}) * 128"
 
 
-def quads_text(array: RegisterArray) -> list[list[str]]:
-    """Four neighbours of a thread each: of a tile, in one row of 16 columns (of 8 that are left, in
-    both); of rows, both.
+def quads_text(array: RegisterArray, block: str | int = "b") -> list[list[str]]:
+    """Four neighbours of a thread each, in a block: of a tile, in one row of 16 columns (of 8 that
+    are left, in both); of rows, both.
     """
     if array.form != "tile":
-        return [[f"{array.name}[b][0]", f"{array.name}[b][1]", "0.0f", "0.0f"]]
+        return [[f"{array.name}[{block}][0]", f"{array.name}[{block}][1]", "0.0f", "0.0f"]]
     groups = array.cols // 16
     found = [[8 * g + 2 * i + e for e in (0, 1, 4, 5)] for g in range(groups) for i in (0, 1)]
     found += [[8 * groups + e for e in range(4)]] if array.cols % 16 else []
-    return [[f"{array.name}[b][{n}]" for n in quad] for quad in found]
+    return [[f"{array.name}[{block}][{n}]" for n in quad] for quad in found]
 
 
 def _blocks(context: Context, array: RegisterArray) -> list[str]:
@@ -302,9 +302,9 @@ def _together(context: Context, arrays: Sequence[RegisterArray], apart: int) -> 
 
 def _parts_at_once(arrays: Sequence[RegisterArray], split: int) -> int:
     """Parts whose quads are on their way at once: the loop's own registers are free by now."""
-    room = (MOST_REGISTERS - sum(a.registers for a in arrays)) // 4
+    free = (MOST_REGISTERS - sum(a.registers for a in arrays)) // 4
     each = sum(quads_of(a) for a in arrays)
-    return max(n for n in range(1, split + 1) if split % n == 0 and (n == 1 or n * each <= room))
+    return max(n for n in range(1, split + 1) if split % n == 0 and (n == 1 or n * each <= free))
 
 
 def _cleared(array: RegisterArray) -> list[str]:

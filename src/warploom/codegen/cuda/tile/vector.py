@@ -18,8 +18,9 @@ from warploom.codegen.cuda.device import device
 from warploom.codegen.cuda.roles import indent
 from warploom.codegen.cuda.tile.expressions import BINARY, number, pointwise, wrapped
 from warploom.codegen.cuda.tile.loads import Loads, called, kind_of
-from warploom.codegen.cuda.tile.work import COL, T_STEP, Affine, first_of
+from warploom.codegen.cuda.tile.work import COL, T_STEP, first_of
 from warploom.ir import operations as ops
+from warploom.ir.affine import Affine
 from warploom.ir.expr import (
     CALLS,
     Apply,
@@ -108,6 +109,11 @@ class Vector(Loads):
             case _:
                 raise self.work.refused(f"the value {name}")
 
+    def _constant(self, name: str) -> float | None:
+        """The number a value is, if it is a constant."""
+        op = self.work.makers.get(name)
+        return op.value if isinstance(op, ops.VectorConst) else None
+
     # Numbers of the tile or step.
 
     def _uniform(self, name: str) -> str:
@@ -116,7 +122,8 @@ class Vector(Loads):
             return self._index(op.value)
         if isinstance(op, ops.VectorPointwise) and self.work.is_heavy(name):
             args = [self.value(a) for a in op.args]
-            text = pointwise(op.fn, args, op.dtype, [self.work.dtype(a) for a in op.args])
+            types = [self.work.dtype(a) for a in op.args]
+            text = pointwise(op.fn, args, op.dtype, types, by=self._constant(op.args[-1]))
         else:
             known = {x.result: self.ahead(x) for x in self._moving(name)}
             text = self._written(name, known)
@@ -153,7 +160,8 @@ class Vector(Loads):
             case ops.VectorPointwise():
                 args = [self._written(a, known) for a in op.args]
                 types = [self.work.dtype(a) for a in op.args]
-                return pointwise(op.fn, args, op.dtype, types, once=True)
+                by = self._constant(op.args[-1])
+                return pointwise(op.fn, args, op.dtype, types, once=True, by=by)
             case _:  # what lies in registers or slots has a name of its own
                 return self.value(name)
 
@@ -240,7 +248,8 @@ class Vector(Loads):
         whole = op.dtype is DType.I32 and op.fn in (Fn.ADD, Fn.SUB, Fn.MUL, Fn.NEG)
         if whole and work.wraps(op.result):
             return wrapped(op.fn, args)
-        return pointwise(op.fn, args, op.dtype, [work.dtype(a) for a in op.args])
+        types = [work.dtype(a) for a in op.args]
+        return pointwise(op.fn, args, op.dtype, types, by=self._constant(op.args[-1]))
 
     def _condition(self, name: str) -> str:
         """A condition along the loop; limits of a row are computed once for the row.

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from warploom.dataclass import dataclass
 from warploom.errors import BackendError
 from warploom.ir import operations as ops
+from warploom.ir.affine import Affine, apply_affine
 from warploom.ir.expr import (
     COMPARISONS,
     Apply,
@@ -351,7 +352,7 @@ class Work:
             return None
         args = [self._affine(a) for a in op.args]
         known = [a for a in args if a is not None]
-        return _combined(op.fn, known) if len(known) == len(args) else None
+        return apply_affine(op.fn, known) if len(known) == len(args) else None
 
     @cached_property
     def first_column(self) -> IntExpr | None:
@@ -382,43 +383,6 @@ _MAKERS = (
     ops.VectorLoad, ops.VectorReduce, ops.VectorPointwise,
 )  # fmt: skip
 _ORDERS = (Fn.LT, Fn.LE, Fn.GT, Fn.GE)
-
-
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """``loop`` * column + ``rows`` * row + the sum of ``rest`` (factor, value) + ``constant``."""
-
-    loop: int = 0
-    rows: int = 0
-    rest: tuple[tuple[int, str], ...] = ()
-    constant: int = 0
-
-    def plus(self, other: Affine, sign: int = 1) -> Affine:
-        """The sum with ``sign`` times another one."""
-        return Affine(
-            self.loop + sign * other.loop,
-            self.rows + sign * other.rows,
-            (*self.rest, *((sign * f, v) for f, v in other.rest)),
-            self.constant + sign * other.constant,
-        )
-
-    def times(self, factor: int) -> Affine:
-        """A multiple."""
-        return Affine().plus(self, factor)
-
-
-def _combined(fn: Fn, args: list[Affine]) -> Affine | None:
-    if fn is Fn.ADD:
-        return args[0].plus(args[1])
-    if fn is Fn.SUB:
-        return args[0].plus(args[1], -1)
-    if fn is Fn.NEG:
-        return args[0].times(-1)
-    if fn is Fn.MUL:
-        for a, b in (args, args[::-1]):
-            if a == Affine(constant=a.constant):
-                return b.times(a.constant)
-    return None
 
 
 def _rises(op: ops.VectorPointwise, args: list[Fact]) -> bool:

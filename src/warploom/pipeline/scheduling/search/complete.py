@@ -144,14 +144,14 @@ class Completer:
         p = self.problem
         part = self._partition_of(state)
         full = p.max_loads > 0 and state.loads >= p.max_loads
-        room = self.budget - state.live
+        free = self.budget - state.live
         placed = state.placed
         return [
             i
             for i in range(p.bounds[part], p.bounds[part + 1])
             if not placed >> i & 1
             and not p.preds[i] & ~placed
-            and self._need(i, placed) <= room
+            and self._need(i, placed) <= free
             and not (full and p.is_load[i])
             and (p.twin[i] < 0 or placed >> p.twin[i] & 1)
             and not (p.closed and self._strands(placed, i))
@@ -229,13 +229,13 @@ class Completer:
         return in_time and not self._failed_before(state)
 
     def _loads_fit(self, part: int, placed: int, loads: int) -> bool:
-        """Whether the blocks left in the partition have room for the loads left."""
+        """Whether the blocks left in the partition have slots for the loads left."""
         p = self.problem
         members = self._members[part]
         computes = (members.computes & ~placed).bit_count()
         tail_block = not p.closed or not members.computes  # loads after the last compute
-        room = p.max_loads * (computes + tail_block) - loads
-        return (members.loads & ~placed).bit_count() <= room
+        free = p.max_loads * (computes + tail_block) - loads
+        return (members.loads & ~placed).bit_count() <= free
 
     def _failed_before(self, state: State) -> bool:
         known = self._failed.get(state.placed)
