@@ -7,6 +7,7 @@ from examples.gallery import (
     attention,
     contexts,
     further,
+    fused,
     layers,
     matmul,
     mixed,
@@ -42,6 +43,7 @@ CASES: tuple[Case, ...] = (
     *layers.CASES,
     *mixers.CASES,
     *steps.CASES,
+    *fused.CASES,
 )
 
 __all__ = ["CASES", "Case"]

@@ -652,10 +652,10 @@ CASES = (
         kernel=int8_kv_attention,
         make=lambda r: {
             "q": normal(r, 1, 2, 33, 64),
-            "k": r.integers(-127, 128, (1, 2, 70, 64)),
-            "ks": r.uniform(0.005, 0.02, (1, 2, 70)),
-            "v": r.integers(-127, 128, (1, 2, 70, 64)),
-            "vs": r.uniform(0.005, 0.02, (1, 2, 70)),
+            "k": r.integers(-127, 128, (1, 2, 72, 64)),
+            "ks": r.uniform(0.005, 0.02, (1, 2, 72)),
+            "v": r.integers(-127, 128, (1, 2, 72, 64)),
+            "vs": r.uniform(0.005, 0.02, (1, 2, 72)),
         },
         wanted=lambda q, k, ks, v, vs, scale: (
             sm(q @ (k * ks[..., None]).swapaxes(-1, -2) * scale) @ (v * vs[..., None])
@@ -675,10 +675,10 @@ CASES = (
     Case(
         kernel=fp8_block_gemm,
         make=lambda r: {
-            "x": normal(r, 100, 384),
-            "xs": r.uniform(0.1, 1, (100, 3)),
-            "w": normal(r, 200, 384),
-            "ws": r.uniform(0.1, 1, (2, 3)),
+            "x": normal(r, 100, 512),
+            "xs": r.uniform(0.1, 1, (100, 4)),
+            "w": normal(r, 200, 512),
+            "ws": r.uniform(0.1, 1, (2, 4)),
         },
         wanted=fp8_block_gemm_wanted,
         tolerance=0.04,

@@ -26,7 +26,12 @@ def swiglu(
         a = x[m, k]
         g += a @ gate[n, k].T
         u += a @ up[n, k].T
-    out[m, n] = wl.silu(g) * u
+
+    def scaled(v, by=2.0):
+        return v * by
+
+    rows = wl.sum(g, axis=1) + wl.logsumexp(u) + g.mean(axis=1, keepdims=True)
+    out[m, n] = wl.silu(g) * u + scaled(round(g)) + rows * float(x.k) ** 0.5
 
 
 def choose(word: Literal["a", "b"]) -> None: ...

@@ -210,6 +210,33 @@ def test_the_tiles_of_an_input():
     np.testing.assert_allclose(most.interpret(x, to, **given), want)
 
 
+def test_forms_of_indices_and_assignments():
+    @wl.kernel
+    def kernel(x: wl.In["m", "n"], y: wl.In["b", "m", "n"], out: wl.Out["m", "n"]):
+        mn = wl.tile(out)
+        a = b = x[mn] + y[0, *mn] * 2
+        b += y[(y.b - 1, *mn)]
+        out[mn] = a + b
+
+    @wl.kernel
+    def rows(y: wl.In["b", "m", "n"], out: wl.Out["m", "n"]):
+        m = wl.tile(out, whole="n")
+        out[m, ...] = y[1, m, ...] + y[..., 0, m, :]
+
+    @wl.kernel
+    def product(x: wl.In["m", "k"], w: wl.In["k", "n"], out: wl.Out["m", "n"]):
+        m, n = wl.tile(out)
+        acc = wl.zeros(m, n)
+        for k in wl.steps(x.k):
+            acc += np.dot(x[m, k], w[k, n])
+        out[m, n] = acc
+
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(18.0).reshape(3, 2, 3)
+    np.testing.assert_allclose(kernel.reference(x, y), 2 * (x + 2 * y[0]) + y[2])
+    np.testing.assert_allclose(rows.reference(y), y[0] + y[1])
+    np.testing.assert_allclose(product.reference(x, x.T), x @ x.T)
+
+
 def test_one_type_for_all_tensors():
     @wl.kernel
     def copied(x: wl.In["m", "n"], out: wl.Out["m", "n"]):

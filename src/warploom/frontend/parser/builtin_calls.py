@@ -16,7 +16,8 @@ LIBRARIES = ("torch", "numpy", "math")
 ALIKE = {
     "absolute": "abs", "fabs": "abs", "logical_and": "&", "logical_or": "|", "logical_not": "~",
     "bitwise_and": "&", "bitwise_or": "|", "amax": "max", "amin": "min", "rint": "round",
-    "around": "round", "power": "pow", "float_power": "pow", "fix": "trunc",
+    "around": "round", "dot": "@", "matmul": "@", "power": "pow",
+    "float_power": "pow", "fix": "trunc",
 }  # fmt: skip
 NOT_ALIKE = ("tile", "steps", "zeros", "full", "index", "is_whole", "uniform", "philox", "topk")
 LOGIC = {"&": Fn.AND, "|": Fn.OR, "~": Fn.NOT}
@@ -266,7 +267,7 @@ def alike(function: object) -> str | None:
 def meant(name: str) -> str | None:
     """The builtin, the condition or the source that a name of a library stands for."""
     name = ALIKE.get(name, name)
-    own = name in LOGIC or name in MEANT or (name in WORDS and name not in NOT_ALIKE)
+    own = name == "@" or name in LOGIC or name in MEANT or (name in WORDS and name not in NOT_ALIKE)
     return name if own else None
 
 

@@ -22,6 +22,7 @@ from warploom.frontend.parser.arith import (
     known,
     number_of,
     pointwise,
+    product,
     reduce,
     spread,
     value_of,
@@ -225,6 +226,10 @@ def _alike_or_inlined(call: Call, function: Symbol) -> Symbol:
         function = function.func
     if not hasattr(function, "__code__"):
         name = getattr(function, "__name__", str(function))
+        if function is range:
+            what = "range of a number that is not known while the kernel is read"
+            why = "a plain for is written out; of known numbers there are few"
+            call.fail(what, why, "for i in wl.steps(x.n, 1), a loop on the GPU")
         call.fail(
             f"'{name}' cannot be applied to values of a kernel",
             "it has no Python text that could be read into the kernel",
@@ -243,6 +248,8 @@ def _named(call: Call, name: str) -> Symbol:
     """A function of a library, by the builtin or the source that it stands for."""
     if name in LOGIC:
         return call.op(LOGIC[name], *call.args)
+    if name == "@" and len(call.args) == 2:
+        return product(call.frame, call.node, *call.args)
     if name not in MEANT:
         return _word(call, WORDS[name])
     if "dim" in call.kwargs:
@@ -284,6 +291,11 @@ def _word(call: Call, word: Word) -> Symbol:
 
 def _fold(fn: Fn) -> Handler:
     def handler(call: Call, word: Word) -> Symbol:
+        if len(call.args) == 1:
+            name = "max" if fn is Fn.MAX else "min"
+            why = "it takes values that are compared element by element"
+            fix = f"{word.usage}, or x.{name}(axis=1) along an axis"
+            call.fail(f"wl.{word.name} of one value", why, fix)
         call.arity(word, 2, 99)
         args = [known(call.frame, a) for a in call.args]
         if is_static(args):

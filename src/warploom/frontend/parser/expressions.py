@@ -87,7 +87,7 @@ def _constant(frame: Frame, node: ast.Constant) -> Symbol:
     return node.value
 
 
-def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> Symbol:
+def _tuple(frame: Frame, node: ast.Tuple | ast.List) -> tuple[Symbol, ...]:
     found: list[Symbol] = []
     for e in node.elts:
         if not isinstance(e, ast.Starred):
@@ -449,8 +449,11 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Symbol:
 
 def indices_of(frame: Frame, node: ast.Subscript) -> tuple[Symbol, ...]:
     """The indices in the brackets, ``:`` as a slice."""
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return tuple(evaluate(frame, p) for p in parts)
+    return (
+        _tuple(frame, node.slice)
+        if isinstance(node.slice, ast.Tuple)
+        else (evaluate(frame, node.slice),)
+    )
 
 
 def _slice(frame: Frame, node: ast.Slice) -> Symbol:

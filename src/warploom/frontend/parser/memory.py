@@ -1,6 +1,7 @@
 """Loads and stores: what an index may be, and which stores can be meant."""
 
 import ast
+from collections.abc import Sequence
 from typing import NoReturn, cast as typed
 
 from warploom.errors import KernelCallError
@@ -40,11 +41,29 @@ def load(
     return made
 
 
+def _written_out(
+    rank: int, indices: tuple[Symbol, ...], nodes: Sequence[ast.expr]
+) -> tuple[tuple[Symbol, ...], list[ast.expr]]:
+    """Indices one by one: ``x[mn]`` of a tuple is ``x[m, n]``, ``...`` the axes between."""
+    found = list(indices)
+    where = [nodes[min(i, len(nodes) - 1)] for i in range(len(found))]
+    if len(found) == 1 and isinstance(found[0], tuple):
+        found, where = list(found[0]), where * len(found[0])
+    at = next((i for i, index in enumerate(found) if index is Ellipsis), None)
+    if at is not None:
+        count = max(0, rank - len(found) + 1)
+        found[at : at + 1] = [slice(None)] * count
+        where[at : at + 1] = [where[at]] * count
+    return tuple(found), where
+
+
 def places(
     frame: Frame, node: ast.Subscript, tensor: ir.Tensor, indices: tuple[Symbol, ...]
 ) -> tuple[tuple[ir.At, ...], tuple[ir.Dim, ...]]:
     """The places of an access and the shape it has. Trailing whole axes may be left out."""
     axes = tensor.axes
+    nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    indices, nodes = _written_out(len(axes), indices, nodes)
     if len(indices) > len(axes):
         named = ", ".join(a.name for a in axes)
         frame.wrong_shape(
@@ -54,7 +73,6 @@ def places(
             fix=f"{tensor.name}[{named}]",
         )
     rest: tuple[Symbol, ...] = tuple(slice(None) for _ in axes[len(indices) :])
-    nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     at: list[ir.At] = []
     dims: list[ir.Dim] = []
     for i, (axis, index) in enumerate(zip(axes, (*indices, *rest), strict=True)):
@@ -103,6 +121,13 @@ def _place(
             f"axis '{axis.name}' of '{tensor.name}' is indexed by a float",
             why="indices count elements",
             fix="use // for whole quotients, or .to(wl.i32)",
+        )
+    if type(index) is int and index < 0 and not tensor.captured:
+        frame.wrong_memory(
+            node,
+            f"axis '{axis.name}' of '{tensor.name}' is indexed by {index}",
+            why="places count from the beginning; what lies before it reads as 0",
+            fix=f"{tensor.name}.{axis.name} - {-index}, which counts from the end",
         )
     value = value_of(frame, node, index)
     if value.dtype is not DType.I32:

@@ -2,7 +2,7 @@
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,8 +44,8 @@ def run(frame: Frame, body: list[ast.stmt]) -> Returned | None:
 
 def _statement(frame: Frame, node: ast.stmt) -> Returned | None:  # noqa: C901 (one case a kind)
     match node:
-        case ast.Assign(targets=[target], value=value):
-            _assign(frame, target, value)
+        case ast.Assign(targets=[target, *more], value=value):
+            _assign(frame, target, value, more)
         case ast.AnnAssign(target=target, value=ast.expr() as value):
             _assign(frame, target, value)
         case ast.AugAssign():
@@ -190,10 +190,7 @@ _REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
 
 
 def _refuse(frame: Frame, node: ast.stmt) -> None:
-    if isinstance(node, ast.Assign):
-        name, fix = "an assignment to several targets at once", "one assignment a line"
-    else:
-        name, fix = _REFUSED.get(type(node), (type(node).__name__, "remove it"))
+    name, fix = _REFUSED.get(type(node), (type(node).__name__, "remove it"))
     frame.wrong_syntax(
         node,
         f"{name} is not part of the tile language",
@@ -243,7 +240,8 @@ def _atomic(frame: Frame, node: ast.expr) -> bool:
     return True
 
 
-def _assign(frame: Frame, target: ast.expr, value: ast.expr) -> None:
+def _assign(frame: Frame, target: ast.expr, value: ast.expr, more: Sequence[ast.expr] = ()) -> None:
+    """``a, b = value``; with ``more`` targets ``a = b = value``."""
     match target:
         case ast.Name():
             frame.hints = (target.id,)
@@ -253,6 +251,7 @@ def _assign(frame: Frame, target: ast.expr, value: ast.expr) -> None:
         isinstance(target, ast.Tuple)
         and isinstance(value, ast.Tuple)
         and len(target.elts) == len(value.elts)
+        and not more
     ):
         symbols = [evaluate(frame, v) for v in value.elts]
         frame.hints = ()
@@ -261,7 +260,8 @@ def _assign(frame: Frame, target: ast.expr, value: ast.expr) -> None:
         return
     symbol = evaluate(frame, value)
     frame.hints = ()
-    _bind(frame, target, symbol)
+    for one in (target, *more):
+        _bind(frame, one, symbol)
 
 
 def _bind(frame: Frame, target: ast.expr, symbol: Symbol) -> None:
