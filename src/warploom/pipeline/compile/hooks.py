@@ -12,7 +12,7 @@ from warploom.ir.counter_dialect import Counters, KernelShape, Protocol
 from warploom.ir.machine_costs import MachineCosts
 from warploom.ir.schedule_ops import DepEdge, OpDesc, OpRole, ScheduleEntry
 from warploom.ir.validation import all_of, instance, member
-from warploom.pipeline.amd_target.geometry import MICROSCALED, PLAIN
+from warploom.pipeline.amd_target.geometry import PLAIN
 from warploom.pipeline.block_expand.program import PipelineProgram
 from warploom.pipeline.compile.result import counters
 from warploom.pipeline.config.pipeline import PipelineConfig
@@ -20,7 +20,7 @@ from warploom.pipeline.config.schedule import ScheduleConfig, warn_no_effect
 from warploom.pipeline.schedule import PipelineSchedule
 from warploom.pipeline.sync.marks import SyncPolicy
 from warploom.sim.chip import body_costs, is_chip
-from warploom.targets.mi355x import WAVE_BYTES
+from warploom.targets.mi355x import MICROSCALED, WAVE_BYTES
 from warploom.targets.occupancy import OccupancyModel
 from warploom.targets.seed_model import NAME as SEED
 
