@@ -7,7 +7,7 @@ operands may still be read, and its accumulators written, at any time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from functools import lru_cache
 
@@ -120,6 +120,7 @@ class Products:
                 "the product may take what they held before",
                 "a fence of products before it in the module",
             )
+        together: dict[tuple[int, ...], tuple[list[Array], list[int]]] = {}
         for slot, group in np.argwhere(there):
             index, *own = (int(p[slot, group]) for p in places)
             if not 0 <= index <= len(array) - s.columns // 2:
@@ -144,15 +145,36 @@ class Products:
             self.under_way.append(work)
             self.busy[s.into] = self.busy.get(s.into, 0) + 1
             self.queues.setdefault((int(slot), int(group)), _Queue()).open.append(work)
-            a, b = (self.shared.values[slot][cells] for _, cells in operands)
-            made = (a @ b.T)[self.row[: s.columns // 2], self.column[: s.columns // 2]]
-            lanes = int(slot) * self.threads + int(group) * GROUP
-            part = array[index : index + s.columns // 2, lanes : lanes + GROUP]
-            total = part + made
-            part[:] = (
-                round_to(total, DType.F32) if dtype.is_float else wrapped(total.astype(np.int64))
-            )
+            key = int(group), index, *own
+            made = together.setdefault(key, ([cells for _, cells in operands], []))
+            made[1].append(int(slot))
+        for (group, index, *_), (both, slots) in together.items():
+            self.multiply(s, array, (group, index), both, np.asarray(slots), dtype)
         return None
+
+    def multiply(
+        self,
+        s: ir.Mma,
+        array: Array,
+        at: tuple[int, int],
+        operands: Sequence[Array],
+        slots: Array,
+        dtype: DType,
+    ) -> None:
+        """The product of a warpgroup, in all CTAs whose operands lie at the same places."""
+        group, index = at
+        for x, cells in zip((s.a, s.b), operands, strict=True):
+            self.seen(slots[:, None, None], x.tile, cells)
+        a, b = (self.shared.values[slots[:, None, None], cells] for cells in operands)
+        half = s.columns // 2
+        made = (a @ b.transpose(0, 2, 1))[:, self.row[:half], self.column[:half]]
+        ctas = len(self.shared.epoch)
+        registers = array.reshape(len(array), ctas, self.threads)
+        lanes = slice(group * GROUP, group * GROUP + GROUP)
+        total = registers[index : index + half, slots, lanes] + made.transpose(1, 0, 2)
+        registers[index : index + half, slots, lanes] = (
+            round_to(total, DType.F32) if dtype.is_float else wrapped(total.astype(np.int64))
+        )
 
     def cells(self, x: ir.Operand, many: int, first: int, step: int) -> Array | None:
         """The cells of an operand, rows of M or N by columns of K; None where it is no part of its
@@ -172,7 +194,6 @@ class Products:
         wrong = None
         if not region[1][cells - self.tiles[x.tile].offset // self.shared.unit].all():
             wrong = self.unreadable(slot, x.tile, cells)
-        self.seen(slot, x.tile, cells)
         return wrong
 
     def readable(self, slot: int, name: str) -> Array:
@@ -212,12 +233,12 @@ class Products:
             "a proxy fence between the stores and the barrier in the module",
         )
 
-    def seen(self, slot: int, name: str, cells: Array) -> None:
+    def seen(self, slots: Array, name: str, cells: Array) -> None:
         """Products read these elements between the last barrier and the next."""
         shared = self.shared
         shared.loaded = True
         for n in range(self.tiles[name].dtype.bits // 8 // shared.unit):
-            shared.read[slot, cells + n if n else cells] = shared.epoch[slot] * EPOCH + SEVERAL
+            shared.read[slots, cells + n if n else cells] = shared.epoch[slots] * EPOCH + SEVERAL
 
     def commit(self, there: Array) -> None:
         """What each warpgroup issued is one group."""
@@ -234,7 +255,7 @@ class Products:
                 for work in queue.groups.pop(0):
                     if work.epoch != self.shared.epoch[slot]:
                         for name, cells in work.operands:
-                            self.seen(work.slot, name, cells)
+                            self.seen(np.asarray(work.slot), name, cells)
                     self.busy[work.into] -= 1
                     self.under_way.remove(work)
 
