@@ -1,4 +1,4 @@
-"""Kernels without products on the command line: their module is emitted, verified and listed."""
+"""Kernels whose threads run one program on the command line: emitted, verified and listed."""
 
 import pytest
 
@@ -52,3 +52,45 @@ def test_a_wrong_module_is_found_and_not_emitted(source, tmp_path):
 def test_verify_and_show_speak_of_the_module(source):
     assert "every tile of the grid is taken once: all sizes" in warploom("verify", source).stdout
     assert "threads  " in warploom("show", source, "--after", "module").stdout
+
+
+PRODUCTS = """
+import warploom as wl
+
+
+@wl.kernel
+def chain(x: wl.In["m", "d"], up: wl.In["f", "d"], down: wl.In["n", "f"], out: wl.Out["m", "n"]):
+    m, n = wl.tile(out, rows=64, cols=64)
+    acc = wl.zeros(m, n)
+    for f in wl.steps(up.f, 64):
+        h = wl.zeros(m, f)
+        for d in wl.steps(x.d, 64):
+            h += x[m, d] @ up[f, d].T
+        acc += h.to(x.dtype) @ down[n, f].T
+    out[m, n] = acc
+"""
+
+
+def test_products_that_no_pipeline_takes(tmp_path):
+    path = tmp_path / "own.py"
+    path.write_text(PRODUCTS)
+    source, folder, second = f"{path}:chain", tmp_path / "dump", tmp_path / "second"
+    said = warploom("show", source)
+    assert said.returncode == 2
+    assert "has no pipelined loop" in said.stderr
+    assert "--after module" in said.stderr
+    assert "mma commit" in warploom("show", source, "--after", "module").stdout
+    assert warploom("show", source, "--dump-passes", str(folder)).returncode == 0
+    module = folder / "module.json"
+    shown = warploom("verify", str(module))
+    assert shown.returncode == 0
+    words = " ".join(shown.stdout.split())
+    assert "and products read tiles behind a fence and a barrier" in words
+    assert warploom("emit", "h200", str(module), "--no-build", "-o", str(second)).returncode == 0
+    text = module.read_text()
+    wrong = text.replace('"is": "ProxyFence"', '"is": "MmaCommit"')
+    assert wrong != text
+    module.write_text(wrong)
+    said = warploom("verify", str(module))
+    assert said.returncode == 1
+    assert "is stored without a proxy fence" in " ".join(said.stdout.split())
