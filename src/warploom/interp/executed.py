@@ -31,6 +31,7 @@ from warploom.ir.tile import (
     Const,
     Kernel,
     Load,
+    Loop,
     Pointwise,
     Reduce,
     Scalar,
@@ -49,6 +50,7 @@ HUGE = 2.0**100  # from here on sums may overflow on the way
 COMPARED = frozenset({Fn.LT, Fn.LE, Fn.GT, Fn.GE, Fn.EQ, Fn.NE})
 LARGER = 1000.0, 12.0  # than all numbers, and than most
 STEPS = 3  # of one element
+VECTOR = 16.0  # elements, of any type
 FEW = 0.01  # of elements, where a comparison of rounded numbers decides
 MOST_ELEMENTS = 1 << 19
 SEEDS = (0, 1)
@@ -213,9 +215,10 @@ def _difference(
 
 def deciding(kernel: Kernel, way: int = 1) -> dict[str, float]:
     """What scalars that are compared are multiplied by to decide the other way: one that is
-    compared with a constant changes its sign, one that numbers are compared with becomes larger.
-    ``way``: the first or second of them.
+    compared with a constant changes its sign, one that numbers are compared with becomes larger,
+    as does one that a loop ends with. ``way``: the first or second of them.
     """
+    larger = LARGER[(way - 1) % len(LARGER)]
     names = {op.result.name: op.parameter for op in walk(kernel.ops) if isinstance(op, Scalar)}
     constants = {op.result.name for op in walk(kernel.ops) if isinstance(op, Const)}
     found: dict[str, float] = {}
@@ -223,9 +226,27 @@ def deciding(kernel: Kernel, way: int = 1) -> dict[str, float]:
         if isinstance(op, Pointwise) and op.fn in COMPARED and len(op.args) == 2:
             for one, other in (op.args, op.args[::-1]):
                 if one in names:
-                    found[names[one]] = (
-                        -1 if other in constants else LARGER[(way - 1) % len(LARGER)]
-                    )
+                    found[names[one]] = -1 if other in constants else larger
+    return found | _bounds(kernel, names, way)
+
+
+def _bounds(kernel: Kernel, names: Mapping[str, str], way: int) -> dict[str, float]:
+    """The same of whole scalars that say where loops end: of several the first says where they
+    begin, the second time at a whole vector.
+    """
+    made = {v.name: op for op in walk(kernel.ops) for v in results(op)}
+    waiting = [op.until for op in walk(kernel.ops) if isinstance(op, Loop) and op.until]
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in reached and name in made:
+            reached.add(name)
+            waiting += operands(made[name])
+    bounds = {names[n] for n in reached if n in names}
+    ordered = [p.name for p in kernel.parameters if p.name in bounds and not p.dtype.is_float]
+    found = dict.fromkeys(ordered, LARGER[way % len(LARGER)])
+    if len(ordered) > 1:
+        found[ordered[0]] = 1 if way == 1 else VECTOR
     return found
 
 
@@ -249,7 +270,7 @@ def _inputs(
     """Drawn inputs and scalars, of values that their types have."""
     arrays, scalars = drawn_inputs(kernel, sizes, rng, mild=mild)
     factors = deciding(kernel, others) if others else {}
-    scalars = {n: x * factors.get(n, 1) for n, x in scalars.items()}
+    scalars = {n: type(x)(x * factors.get(n, 1)) for n, x in scalars.items()}
     types = {t.name: t.dtype for t in kernel.tensors}
     held = _some_negative if exact else rounded
     return (
