@@ -125,4 +125,9 @@ def test_the_checker_imports_no_solver():
     tree = ast.parse(Path(module.__file__).read_text())
     names = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     ours = {n for n in names if n and n.startswith("warploom")}
-    assert ours == {"warploom.errors", "warploom.modulo.model", "warploom.modulo.result"}
+    assert ours == {
+        "warploom.dataclass",
+        "warploom.errors",
+        "warploom.modulo.model",
+        "warploom.modulo.result",
+    }
