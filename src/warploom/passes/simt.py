@@ -79,6 +79,8 @@ from warploom.passes.simt_terms import (
     unsigned,
 )
 
+MOST_NESTED = 100  # functions of one expression: readers and compilers recurse into it
+
 
 def build_thread_program(
     kernel: Kernel, sizes: Mapping[str, int], pins: Mapping[str, object] | None = None
@@ -248,8 +250,11 @@ class _Writer(Reductions, Loads, Stores):
         return [*made, *self.passes(rest, chunked)]
 
     def single_uses(self, ops: Iterable[Op]) -> set[str]:
-        """Elementwise values that one elementwise op reads: written into its expression."""
+        """Elementwise values that one elementwise op reads: written into its expression, unless
+        that is nested too deep.
+        """
         found = set()
+        nested: dict[str, int] = {}
         last = {c.last for op in walk(self.kernel.ops) if isinstance(op, Loop) for c in op.carried}
         here = [op for op in ops if not isinstance(op, Loop)]
         defined = {op.result.name: op for op in here if not isinstance(op, Store)}
@@ -262,8 +267,11 @@ class _Writer(Reductions, Loads, Stores):
                 if not isinstance(made, Pointwise) or not made.result.dims:
                     continue
                 same = not isinstance(op, Pointwise) or made.result.dims == op.result.dims
-                if same and self.uses.get(name) == 1 and name not in last:
+                shallow = nested.get(name, 0) < MOST_NESTED
+                if same and shallow and self.uses.get(name) == 1 and name not in last:
                     found.add(name)
+            if not isinstance(op, Store):
+                nested[op.result.name] = 1 + max((nested[n] for n in read if n in found), default=0)
         return found
 
     def passes(self, ops: Sequence[Op], chunked: str) -> Body:  # noqa: C901 (kinds of op)
