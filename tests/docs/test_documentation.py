@@ -64,7 +64,7 @@ def test_the_results_page_has_every_file_and_what_made_it():
     for path in (ROOT / "bench" / "results").iterdir():
         assert f"`{path.name}`" in text or f"results/{path.name}`" in text, path.name
     for section in re.split(r"^### ", text, flags=re.M)[1:]:
-        assert re.search(r"`bench/\w+\.py|scripts/|tests/\w+|`warploom ", section), section[:200]
+        assert re.search(r"`bench/[\w/]+\.py|scripts/|tests/\w+|`warploom ", section), section[:200]
 
 
 @pytest.mark.slow
