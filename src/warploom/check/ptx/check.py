@@ -189,7 +189,7 @@ def _both(
 
 
 def _resting_on(axiom: str, finding: CodeFinding) -> CodeFinding:
-    """The finding with the axiom that makes it one; how it is mended, where that follows."""
+    """The finding with the axiom that makes it one; how to fix it, where that follows."""
     if axiom == "late_waiters" and finding.kind is Verdict.DEADLOCK:
         why = f"{finding.why}: a waiter came so late that its phase had passed (see LAPPED)"
         fix = "let the waiter signal after its wait before the next phase completes, or not wait"

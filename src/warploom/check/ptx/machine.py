@@ -395,7 +395,8 @@ class MachineBase:
             held = bytearray(v.init.ljust(v.size, b"\0"))
             if max(len(held), *(offset + 8 for offset, _, _ in v.refs), 0) > v.size:
                 raise CheckError(
-                    f"the variable {v.name[:40]} has more initial values than room", where="file"
+                    f"the variable {v.name[:40]} has more initial values than elements",
+                    where="file",
                 )
             for offset, name, more in v.refs:
                 where = self.names.get(name, ("", 0))
@@ -420,9 +421,11 @@ class MachineBase:
         for i, (v, p) in enumerate(zip(formal, given, strict=True)):
             self._fill(p, self.names[v.name][1], v.size, f"params[{i}]")
 
-    def _fill(self, p: Param, at: int, room: int, where: str) -> None:
-        if p.nbytes > room and not (p.kind in ("i32", "u32", "i64", "u64") and room >= 4):
-            raise CheckError(f"{p.kind} of {p.nbytes} bytes in a parameter of {room}", where=where)
+    def _fill(self, p: Param, at: int, capacity: int, where: str) -> None:
+        if p.nbytes > capacity and not (p.kind in ("i32", "u32", "i64", "u64") and capacity >= 4):
+            raise CheckError(
+                f"{p.kind} of {p.nbytes} bytes in a parameter of {capacity}", where=where
+            )
         if p.kind == "pointer":
             raw = (GLOBAL_AT + self.tensor_at[p.tensor] + p.offset).to_bytes(8, "little")
         elif p.map is not None:
@@ -432,7 +435,9 @@ class MachineBase:
                 self._fill(f, at + f.at, p.bytes - f.at, f"{where}.fields[{k}]")
             return
         elif p.kind[0] in "ui":
-            raw = (int(p.value) % (1 << 64)).to_bytes(8, "little")[: min(max(p.nbytes, 1), room)]
+            raw = (int(p.value) % (1 << 64)).to_bytes(8, "little")[
+                : min(max(p.nbytes, 1), capacity)
+            ]
         else:
             from warploom.check.formats import encode  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
 """Tiles between memory and LDS: where lanes load from, where they read, and what must hold.
 
-A DMA writes 64 lanes one after the other, so rows have no room between them; their chunks are
+A DMA writes 64 lanes one after the other, so rows lie without gaps; their chunks are
 exchanged by XOR with the row instead, so that lanes that read neighbouring rows find different
 banks. Rows past the end of a tile are its last row again, and columns its last chunk: nothing that
 is computed from them is stored.
