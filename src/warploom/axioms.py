@@ -203,7 +203,7 @@ _BY_NAME = {a.name: a for a in AXIOMS}
 
 def resolve(given: Mapping[str, bool] | None = None) -> dict[str, bool]:
     """Every axiom's setting: the defaults, and what is given."""
-    found = {a.name: a.default for a in AXIOMS}
+    result = {a.name: a.default for a in AXIOMS}
     for name, value in (given or {}).items():
         axiom = _BY_NAME.get(name)
         if axiom is None:
@@ -212,8 +212,8 @@ def resolve(given: Mapping[str, bool] | None = None) -> dict[str, bool]:
             )
         if not axiom.switch and bool(value) != axiom.default:
             raise CheckError(f"the axiom {name} has no switch", where="axioms", why=axiom.doubt)
-        found[name] = bool(value)
-    return found
+        result[name] = bool(value)
+    return result
 
 
 def parse_axiom(text: str) -> tuple[str, bool]:

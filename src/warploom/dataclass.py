@@ -131,10 +131,10 @@ def _later(cls: Any, fields: Fields, *, frozen: bool, slots: bool) -> Callable[.
     """An ``__init__`` that compiles the real one, puts it in its place and calls it."""
 
     def real() -> Any:  # noqa: ANN401
-        made = _compiled(cls, fields, frozen=frozen, slots=slots)
+        result = _compiled(cls, fields, frozen=frozen, slots=slots)
         if cls.__dict__["__init__"] is __init__:
-            cls.__init__ = made
-        return made
+            cls.__init__ = result
+        return result
 
     def __init__(self: object, /, *args: object, **kwargs: object) -> None:  # noqa: N807
         real()(self, *args, **kwargs)
@@ -183,10 +183,10 @@ def _compiled(cls: Any, fields: Fields, *, frozen: bool, slots: bool) -> Any:  #
     text = f"def make({', '.join(known)}):\n  def __init__({parameters}):\n    {body}\n"
     space: dict[str, Any] = {}
     exec(f"{text}  return __init__", space)  # names of fields are identifiers
-    made = space["make"](**known)
-    made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-    made.__annotations__ = {f.name: f.type for f in fields if f.init} | {"return": None}
-    return made
+    result = space["make"](**known)
+    result.__qualname__, result.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    result.__annotations__ = {f.name: f.type for f in fields if f.init} | {"return": None}
+    return result
 
 
 def _parameter(f: standard.Field[Any]) -> str:

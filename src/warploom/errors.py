@@ -23,9 +23,9 @@ class WarploomError(Exception):
 
     def anew(self) -> Self:
         """The same error, raised nowhere yet: one that is kept must not keep callers' values."""
-        made = type(self).__new__(type(self), *self.args)
-        made.__dict__.update(self.__dict__)
-        return made
+        result = type(self).__new__(type(self), *self.args)
+        result.__dict__.update(self.__dict__)
+        return result
 
 
 def cannot_read(path: object, error: OSError | UnicodeError) -> str:

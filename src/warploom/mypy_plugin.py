@@ -33,8 +33,8 @@ def _tensor(context: AnalyzeTypeContext) -> Type:
     found = context.type
     if isinstance(found, UnboundType) and found.name.rpartition(".")[2] in ANNOTATIONS:
         return AnyType(TypeOfAny.explicit)
-    made: Type = context.api.analyze_literal_type(found)  # type: ignore[attr-defined]
-    return made
+    result: Type = context.api.analyze_literal_type(found)  # type: ignore[attr-defined]
+    return result
 
 
 def plugin(_: str) -> type[Plugin]:

@@ -69,12 +69,12 @@ class AddressRange:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready values."""
-        found: dict[str, Any] = {"space": self.space, "start": self.start, "stop": self.stop}
+        result: dict[str, Any] = {"space": self.space, "start": self.start, "stop": self.stop}
         if self.name:
-            found["name"] = self.name
+            result["name"] = self.name
         if self.cta is not None:
-            found["cta"] = self.cta
-        return found
+            result["cta"] = self.cta
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class CodeEvent:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready values."""
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             "line": self.line,
             "instruction": self.instruction,
             "cta": self.cta,
@@ -116,14 +116,14 @@ class CodeEvent:
             "iteration": self.iteration,
         }
         if self.source:
-            found["source"] = self.source
+            result["source"] = self.source
         if self.thread is not None:
-            found["thread"] = self.thread
+            result["thread"] = self.thread
         if self.lanes:
-            found["lanes"] = list(self.lanes)
+            result["lanes"] = list(self.lanes)
         if self.what:
-            found["what"] = self.what
-        return found
+            result["what"] = self.what
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +164,7 @@ class CodeFinding:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready values."""
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             "code": self.code,
             "kind": self.kind.value,
             "events": [e.to_json() for e in self.events],
@@ -175,10 +175,10 @@ class CodeFinding:
             "count": self.count,
         }
         if self.axiom:
-            found["axiom"] = self.axiom
+            result["axiom"] = self.axiom
         if self.launch:
-            found["launch"] = self.launch
-        return found
+            result["launch"] = self.launch
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +271,7 @@ class CodeReport:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready values: one object a file."""
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             "file": self.file,
             "entry": self.entry,
             "verdict": self.verdict.value,
@@ -281,16 +281,16 @@ class CodeReport:
             "never_run": list(self.never_run),
         }
         if self.without:
-            found["without"] = dict(self.without)
+            result["without"] = dict(self.without)
         if self.unsupported:
-            found["unsupported"] = self.unsupported
+            result["unsupported"] = self.unsupported
         if self.error:
-            found["error"] = self.error
+            result["error"] = self.error
         if self.not_judged:
-            found["not_judged"] = list(self.not_judged)
+            result["not_judged"] = list(self.not_judged)
         if self.figures:
-            found["figures"] = dict(self.figures)
-        return found
+            result["figures"] = dict(self.figures)
+        return result
 
 
 def exit_code(reports: Iterable[CodeReport]) -> int:

@@ -233,9 +233,9 @@ class Engine(Generic[C, V]):
             yield candidate, self._value(work(candidate, key))
 
     def _value(self, kept: Any) -> V:  # noqa: ANN401 (JSON)
-        found = self.objective.decode(kept)
-        assert found is not None
-        return found
+        result = self.objective.decode(kept)
+        assert result is not None
+        return result
 
 
 def _once(
@@ -249,10 +249,10 @@ def _once(
     known = None if shared is None else shared.get(key)
     if known is not None:
         return known
-    found = encode(each(candidate))
+    result = encode(each(candidate))
     if shared is not None:
-        shared.put(key, found)
-    return found
+        shared.put(key, result)
+    return result
 
 
 def _completed(futures: Sequence[Future[Any]]) -> Iterable[Future[Any]]:
@@ -272,8 +272,8 @@ def executor_for(jobs: int, dask: str | None = None) -> AbstractContextManager[E
         raise MissingExtraError("distributed", "explore", "A Dask sweep") from None
     here = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
     cluster = distributed.LocalCluster(**here) if dask == "local" else dask
-    found: AbstractContextManager[Executor] = distributed.Client(cluster).get_executor()
-    return found
+    result: AbstractContextManager[Executor] = distributed.Client(cluster).get_executor()
+    return result
 
 
 def worker_pool(workers: int) -> ProcessPoolExecutor:

@@ -399,13 +399,13 @@ class _ScheduleSearch:
             executor=self.executor,
         )
         try:
-            found = hunt.run()
+            result = hunt.run()
         except SchedulingError:
             if share == 1.0 and not self.hunts and self.best_built == inf:
                 raise
             return None  # too short a look, or nothing better than the schedule's own
-        self.hunts.append((subject, found))
-        return found
+        self.hunts.append((subject, result))
+        return result
 
     def _allowed(self, share: float) -> int:
         """Evaluations of a share of the limit; the last share is what is left."""

@@ -192,7 +192,7 @@ def _tilelang_map(values: Sequence[Any]) -> dict[str, Any]:
     numbers = [int(v) for v in values[5:]]
     rows = [numbers[i * rank : (i + 1) * rank] for i in range(4)]
     interleave, swizzle, _, fill = numbers[4 * rank : 4 * rank + 4]
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "kind": "tensormap",
         "tensor": tensor,
         "dims": rows[0],
@@ -204,8 +204,8 @@ def _tilelang_map(values: Sequence[Any]) -> dict[str, Any]:
         "oob": "nan" if fill else "zero",
     }
     if any(s != 1 for s in rows[3]):
-        found["element_strides"] = rows[3]
-    return found
+        result["element_strides"] = rows[3]
+    return result
 
 
 _CUTE_SPANS = {0: "none", 1: "32B", 2: "64B", 3: "128B"}
@@ -247,10 +247,10 @@ def cute_launch(
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(compiled.artifacts.MLIR)
         text = module.operation.get_asm(print_generic_op_form=True)
-    found = _CuteHost(text, arguments).launch(grid)
+    result = _CuteHost(text, arguments).launch(grid)
     lowered = compiled.ir_module.operation.get_asm(print_generic_op_form=True)
-    found["shared_bytes"] = _cute_shared(list(_operations(lowered, {})))
-    return found
+    result["shared_bytes"] = _cute_shared(list(_operations(lowered, {})))
+    return result
 
 
 class _Operation(NamedTuple):

@@ -32,7 +32,7 @@ def expected(
                 fix=f"return a dict with {', '.join(outputs)}",
             )
         found = {next(iter(outputs)): found}
-    made: dict[str, Array] = {}
+    result: dict[str, Array] = {}
     for name, value in found.items():
         if name not in outputs:
             raise CheckError(
@@ -40,10 +40,10 @@ def expected(
                 where="against",
                 fix=f"outputs are {', '.join(outputs)}",
             )
-        made[name] = _array(name, value, outputs[name])
-    if not made:
+        result[name] = _array(name, value, outputs[name])
+    if not result:
         raise CheckError("against returned no output", where="against")
-    return made
+    return result
 
 
 def _called(against: Against, given: Mapping[str, Array]) -> Any:  # noqa: ANN401
@@ -59,23 +59,23 @@ def _called(against: Against, given: Mapping[str, Array]) -> Any:  # noqa: ANN40
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> Array:  # noqa: ANN401
     try:
-        found = np.asarray(value)
+        result = np.asarray(value)
     except Exception:  # objects of other libraries raise what they like
-        found = np.empty(0, object)
-    if found.dtype.kind not in "biuf":
+        result = np.empty(0, object)
+    if result.dtype.kind not in "biuf":
         raise CheckError(
             f"against returned {_described(value)} for {name}",
             where="against",
             fix=f"an array of numbers of shape {shape}",
         )
-    if found.ndim == 0 and math.prod(shape) == 1:  # a number for an output of one element
-        found = found.reshape(shape)
-    if found.shape != shape:
+    if result.ndim == 0 and math.prod(shape) == 1:  # a number for an output of one element
+        result = result.reshape(shape)
+    if result.shape != shape:
         raise CheckError(
-            f"against returned {name} of shape {found.shape}, the launch has {shape}",
+            f"against returned {name} of shape {result.shape}, the launch has {shape}",
             where="against",
         )
-    return found
+    return result
 
 
 def _described(value: Any) -> str:  # noqa: ANN401

@@ -122,9 +122,9 @@ def read_launch(launch: Launch | Mapping[str, Any] | str | Path | None) -> Launc
 
 def kind_of(text: str, name: str) -> str:
     """``ptx`` or ``amdgcn``: by the name of the file, else by what the text begins with."""
-    found = KINDS.get(Path(name).suffix.lower())
-    if found is not None:
-        return found
+    result = KINDS.get(Path(name).suffix.lower())
+    if result is not None:
+        return result
     if ".amdgcn_target" in text or ".amdhsa_kernel" in text:
         return "amdgcn"
     if ".version" in text[:65536] and ".target" in text:

@@ -204,7 +204,7 @@ class Launch:
 
     def to_json(self) -> dict[str, Any]:
         """The launch as JSON values; what ``from_json`` reads."""
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             "entry": self.entry,
             "grid": list(self.grid),
             "block": list(self.block),
@@ -214,23 +214,23 @@ class Launch:
             "tensors": {n: _tensor_json(t) for n, t in self.tensors.items()},
         }
         if self.registers is not None:
-            found["registers"] = self.registers
+            result["registers"] = self.registers
         if self.name:
-            found["name"] = self.name
-        return found
+            result["name"] = self.name
+        return result
 
 
 def _param_json(param: Param, *, inside: bool = False) -> dict[str, Any]:
-    found: dict[str, Any] = {"kind": param.kind}
+    result: dict[str, Any] = {"kind": param.kind}
     if inside:
-        found["offset"] = param.at
+        result["offset"] = param.at
     if param.kind == "pointer":
-        found["tensor"] = param.tensor
+        result["tensor"] = param.tensor
         if param.offset:
-            found["byte_offset"] = param.offset
+            result["byte_offset"] = param.offset
     elif param.map is not None:
         m = param.map
-        found |= {
+        result |= {
             "tensor": m.tensor,
             "dims": list(m.dims),
             "strides": list(m.strides),
@@ -241,30 +241,30 @@ def _param_json(param: Param, *, inside: bool = False) -> dict[str, Any]:
             "oob": m.oob,
         }
         if m.element_strides:
-            found["element_strides"] = list(m.element_strides)
+            result["element_strides"] = list(m.element_strides)
         if m.offset:
-            found["byte_offset"] = m.offset
+            result["byte_offset"] = m.offset
     elif param.kind == "struct":
-        found["bytes"] = param.bytes
-        found["fields"] = [_param_json(f, inside=True) for f in param.fields]
+        result["bytes"] = param.bytes
+        result["fields"] = [_param_json(f, inside=True) for f in param.fields]
     else:
-        found["value"] = param.value
-    return found
+        result["value"] = param.value
+    return result
 
 
 def _tensor_json(tensor: Tensor) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "shape": list(tensor.shape),
         "dtype": tensor.dtype,
         "role": tensor.role,
     }
     if tensor.init:
-        found["init"] = tensor.init
+        result["init"] = tensor.init
     if tensor.values is not None:
-        found["values"] = list(tensor.values)
+        result["values"] = list(tensor.values)
     if tensor.high:
-        found["range"] = [tensor.low, tensor.high]
-    return found
+        result["range"] = [tensor.low, tensor.high]
+    return result
 
 
 class _Reader:

@@ -137,16 +137,16 @@ def find_target(spec: str) -> Target | None:
             where="--target",
             fix=f"{', '.join((*HOPPER, CHIP))}, or file.py:object",
         )
-    found = user_object(spec)
-    if not isinstance(found, Target):
-        found = called(found, spec) if callable(found) else found
-    if not isinstance(found, Target):
+    result = user_object(spec)
+    if not isinstance(result, Target):
+        result = called(result, spec) if callable(result) else result
+    if not isinstance(result, Target):
         raise ConfigError(
-            f"{spec} is a {type(found).__name__}",
+            f"{spec} is a {type(result).__name__}",
             where="--target",
             fix="a HopperTarget, a TargetProfile or MachineCosts, or a function that returns one",
         )
-    return found
+    return result
 
 
 def hopper(spec: str, target: Target | None) -> HopperTarget:

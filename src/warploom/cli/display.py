@@ -194,12 +194,12 @@ def _entry_text(entry: Any) -> str:  # noqa: ANN401 (an entry of either dialect)
 
 def _lines_at(keys: list[str], folder: Path) -> list[SourceLine]:
     """Lines of functions that the kernel calls, from files beside its own."""
-    found = []
+    result = []
     for key in keys:
         name, _, number = key.rpartition(":")
         try:
             text = (folder / name).read_text(encoding="utf-8").splitlines()[int(number) - 1]
         except (OSError, ValueError, IndexError):
             continue
-        found.append(SourceLine(key=key, number=int(number), text=text))
-    return found
+        result.append(SourceLine(key=key, number=int(number), text=text))
+    return result

@@ -65,8 +65,8 @@ def doctor_command(
 def _measured() -> Sequence[Any]:
     """Kernels on the GPU at hand: Hopper's through torch, an AMD GPU's through HIP."""
     if why_no_rocm():
-        found: Sequence[Any] = import_module("warploom.torch.self_benchmark").standing()
-        return found
+        result: Sequence[Any] = import_module("warploom.torch.self_benchmark").standing()
+        return result
     return self_benchmark()
 
 

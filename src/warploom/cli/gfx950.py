@@ -163,13 +163,13 @@ def emulate_command(
 
 
 def _sizes(said: Sequence[str]) -> dict[str, int]:
-    found = {}
+    result = {}
     for word in said:
         name, equals, number = word.partition("=")
         if not (name and equals and number.isascii() and number.isdigit()):
             raise ConfigError(f"{word!r} is no size", where="--size", fix="AXIS=N")
-        found[name] = int(number)
-    return found
+        result[name] = int(number)
+    return result
 
 
 def _execute(
@@ -264,11 +264,11 @@ def _words(run: dict[str, Any]) -> str:
 
 
 def _timing(name: str) -> Timing:
-    found = timing_named(name)
-    if found is None:
+    result = timing_named(name)
+    if result is None:
         raise ConfigError(
             f"no timing {name!r}",
             where="--timing",
             fix="late, early, starved, trampled, random or random-SEED",
         )
-    return found
+    return result

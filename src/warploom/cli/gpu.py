@@ -181,14 +181,14 @@ class Bound:
 
     def empty(self) -> dict[str, Any]:
         """New outputs; those that are added to begin as zeros, blocks of rows are whole."""
-        made = {}
+        result = {}
         for name in self.outputs:
             kind = getattr(self.torch, torch_name(self.problem.types[name]))
             make = self.torch.zeros if name in self.problem.added else self.torch.empty
             shape = self.problem.shape(name)
             whole = make(self.problem.allocated(name), dtype=kind, device="cuda")
-            made[name] = whole[..., : shape[-2], :] if name in self.problem.blocked else whole
-        return made
+            result[name] = whole[..., : shape[-2], :] if name in self.problem.blocked else whole
+        return result
 
     def launcher(self, outputs: Mapping[str, Any]) -> Callable[[], Any]:
         """What launches the kernel into these outputs."""

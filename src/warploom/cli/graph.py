@@ -187,13 +187,13 @@ def diff_command(
 
 def _runs(sides: list[Loops], model: bool) -> list[tuple[Simulation, Pace | None]]:
     """The runs of both sides that can be simulated, each at the pace that the table has."""
-    found: list[tuple[Simulation, Pace | None]] = []
+    result: list[tuple[Simulation, Pace | None]] = []
     for part in (part for side in sides for part in side):
         with suppress(WarploomError):
             trips = max(PICTURE_TRIPS, part.least_trips)
             run = part.simulate(trips, model=model, tiles=ROLE_TILES)
-            found.append((run, part.pace(model=model)))
-    return found
+            result.append((run, part.pace(model=model)))
+    return result
 
 
 def _paired(left: Loops, right: Loops) -> tuple[Loops, Loops]:

@@ -95,17 +95,17 @@ def hopper_kernels() -> Mapping[str, Shipped]:
 
 def words_of(code: CodeType) -> set[str]:
     """The strings that a function compares with or passes on."""
-    found: set[str] = set()
+    result: set[str] = set()
     waiting: list[object] = [code]
     while waiting:
         one = waiting.pop()
         if isinstance(one, str):
-            found.add(one)
+            result.add(one)
         elif isinstance(one, CodeType):
             waiting += one.co_consts
         elif isinstance(one, tuple | frozenset):
             waiting += one
-    return found
+    return result
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class NamedKernel:
             tile_kernel = tile_kernel.with_config(
                 **dict(tuned_pins(tile_kernel, kernel, chosen, known))
             )
-        found = compile_kernel(
+        result = compile_kernel(
             tile_kernel,
             self.types,
             sizes=sizes,
@@ -218,8 +218,8 @@ class NamedKernel:
             target=self.target,
             free=True,
         )
-        assert isinstance(found, Compiled)
-        return found
+        assert isinstance(result, Compiled)
+        return result
 
     @property
     def pinned(self) -> TileKernel:
@@ -297,13 +297,13 @@ def split_spec(spec: str) -> tuple[str, dict[str, object]]:
 
 def assignments(said: Iterable[str], where: str) -> dict[str, object]:
     """``name=value`` pairs: numbers, true, false and none, functions as file.py:object, words."""
-    found: dict[str, object] = {}
+    result: dict[str, object] = {}
     for part in said:
         name, equals, value = part.partition("=")
         if not (name.isidentifier() and equals and value):
             raise ConfigError(f"{part!r} says nothing", where=where, fix="name=value")
-        found[name] = _value(value)
-    return found
+        result[name] = _value(value)
+    return result
 
 
 def _value(text: str) -> object:

@@ -35,10 +35,10 @@ def mcp_command() -> None:
 def server() -> Any:  # noqa: ANN401 (a class of either version of the package)
     """The server with its tools."""
     kind = _server_class()
-    made = kind("warploom", instructions=INSTRUCTIONS)
+    result = kind("warploom", instructions=INSTRUCTIONS)
     for tool in (verify, check, explain, compile, interpret, autotune, language):
-        made.tool()(tool)
-    return made
+        result.tool()(tool)
+    return result
 
 
 def _server_class() -> Any:  # noqa: ANN401

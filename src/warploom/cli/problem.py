@@ -167,7 +167,7 @@ class Problem:
         if kernel.grid.kind == "groups":
             fixed |= {kernel.var(n).axis for n in grouped_vars(kernel)}
         placed = {op.var for op in ir.walk(kernel.ops) if isinstance(op, ir.Position | ir.Indices)}
-        found = {}
+        result = {}
         for name in kernel.grid.vars:
             axis = kernel.var(name).axis
             everywhere = all(axis in [a.name for a in t.axes] for t in outputs)
@@ -176,8 +176,8 @@ class Problem:
             size = self.sizes[axis]
             few = min(size, 1 if kernel.var(name).walk is Walk.UNIT else ROWS)
             chosen = np.arange(few) if name in placed else rng.choice(size, few, replace=False)
-            found[axis] = np.sort(chosen)
-        return found
+            result[axis] = np.sort(chosen)
+        return result
 
     def cut(self, tensor: str, array: Any, part: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """The elements of a tensor that a part needs."""

@@ -265,15 +265,15 @@ def form_of(given: Form | None, output: Path | None, kinds: type[Form]) -> Form:
     if given is not None or output is None or output.suffix in ("", ".json"):
         return given or next(iter(kinds))  # an ``Answer`` writes its data to .json
     ending = output.suffix[1:].lower()
-    found = next((k for k in kinds if k.value == _ENDINGS.get(ending, ending)), None)
-    if found is None:
+    result = next((k for k in kinds if k.value == _ENDINGS.get(ending, ending)), None)
+    if result is None:
         raise ConfigError(
             f"no output format ends in .{ending}",
             where=f"-o {output}",
             why=f"this command writes {', '.join(kinds)}",
             fix="another ending, or name the format with --format",
         )
-    return found
+    return result
 
 
 def require_ending(path: Path | None, *endings: str, option: str = "-o") -> None:

@@ -227,15 +227,15 @@ def _refuse_options_of_others(schedule: str, given: tuple[object, ...]) -> None:
 def _schedule(spec: str, tile: str | None, dtype: str, mma: str | None) -> PipelineSchedule:
     if spec in SCHEDULES:
         return built_in(spec, {}, tile, dtype, mma)
-    found = user_object(spec) if ":" in spec else None
-    if isinstance(found, type) or (callable(found) and not isinstance(found, PipelineSchedule)):
-        found = called(found, spec)
-    if not isinstance(found, PipelineSchedule):
+    result = user_object(spec) if ":" in spec else None
+    if isinstance(result, type) or (callable(result) and not isinstance(result, PipelineSchedule)):
+        result = called(result, spec)
+    if not isinstance(result, PipelineSchedule):
         raise ConfigError(
             f"{spec!r} is no schedule to search",
             fix=f"one of {', '.join(SCHEDULES)}, or file.py:object of a PipelineSchedule",
         )
-    return found
+    return result
 
 
 def _split(text: str) -> tuple[int, int]:

@@ -193,25 +193,25 @@ class Subject:
 
     def reasons(self) -> dict[tuple[str, int], str]:
         """Why entries are there, by the list's name and the index."""
-        found = {
+        result = {
             (name, i): entry.reason
             for name, entries in self.phases()
             for i, entry in enumerate(entries)
             if getattr(entry, "reason", "")
         }
         if self.compiled:
-            found |= {(r.phase.name.lower(), r.index): r.text for r in self.compiled.reasons}
-        return found
+            result |= {(r.phase.name.lower(), r.index): r.text for r in self.compiled.reasons}
+        return result
 
     def lines(self) -> dict[str, str]:
         """The author's line of each op, where the document has it; of derived ops what they do."""
         flow = getattr(self.document, "flow", None)
-        found = {op.name: op.line for op in flow.ops if op.line} if flow else {}
-        file = next(iter(found.values()), "").rpartition(":")[0]
+        result = {op.name: op.line for op in flow.ops if op.line} if flow else {}
+        file = next(iter(result.values()), "").rpartition(":")[0]
         for label in sorted({entry_label(e) for _, es in self.phases() for e in es if file}):
             what = next((text for start, text in DERIVED.items() if label.startswith(start)), "")
-            found |= {label: f"{file}, {what}"} if what and label not in found else {}
-        return found
+            result |= {label: f"{file}, {what}"} if what and label not in result else {}
+        return result
 
     def to_json(self) -> dict[str, Any]:
         """The document as JSON-ready values."""

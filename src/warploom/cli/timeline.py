@@ -164,18 +164,18 @@ def _joined(subject: Subject, form: Picture, parts: list[tuple[str, str]]) -> st
 
 def _stamps_of(subject: Subject, path: Path) -> Stamps:
     """The clocks of a run of this very schedule."""
-    found = read_stamps(screen.read_text(path))
-    if found.name != subject.name:
+    result = read_stamps(screen.read_text(path))
+    if result.name != subject.name:
         raise ConfigError(
-            f"{path} has clocks of {found.name}",
+            f"{path} has clocks of {result.name}",
             where="--stamps",
             why=f"the schedule drawn is {subject.name}, and others cannot be laid over it",
-            fix=f"warploom timeline {found.name}, or run this one: warploom run "
+            fix=f"warploom timeline {result.name}, or run this one: warploom run "
             f"{subject.spec} --stamps FILE",
         )
     assert isinstance(subject.document, RolesDocument)
     programs = {p.name: p for p in subject.document.programs}
-    for role in found.roles:
+    for role in result.roles:
         known = programs[role.role].kernel if role.role in programs else ()
         if tuple(entry_label(e) for e in known) != role.labels:
             raise ConfigError(
@@ -184,4 +184,4 @@ def _stamps_of(subject: Subject, path: Path) -> Stamps:
                 why="its entries are not those of the schedule drawn",
                 fix=f"run this one: warploom run {subject.spec} --stamps FILE",
             )
-    return found
+    return result

@@ -157,10 +157,10 @@ def compile_tile_kernel(  # noqa: C901 (tiles and their variants)
     _require(own, machine)
     why: tuple[str, ...] = ()
     if pipelined and machine.wide_dma:
-        found = _pipelined(kernel, own, _checked(own, extents or {}), machine, clock)
-        if isinstance(found, TileProgram):
-            return found
-        why = found
+        result = _pipelined(kernel, own, _checked(own, extents or {}), machine, clock)
+        if isinstance(result, TileProgram):
+            return result
+        why = result
     best: TileProgram | None = None
     last: BudgetError | None = None
     for tile in candidates(own, _checked(own, extents or {})):

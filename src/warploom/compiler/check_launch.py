@@ -212,7 +212,7 @@ def executed(
             )
         if report.unsupported:
             raise BackendError("the machine code is not executed whole", why=report.unsupported)
-    made = {}
+    result = {}
     for t in kernel.tensors:
         if t.name in outputs:
             kind = "u8" if t.dtype is DType.BOOL else t.dtype.value
@@ -222,5 +222,5 @@ def executed(
                 array = array.astype(np.float32)
             elif t.dtype is DType.BOOL:
                 array = array != 0
-            made[t.name] = array
-    return made
+            result[t.name] = array
+    return result

@@ -39,15 +39,18 @@ def cached_schedule(
     solvers = dict.fromkeys((_solver(), ""))  # without a solver what any found is taken
     content = repr(replace(problem, name=""))
     keys = [digest(code, solver, content, asked) for solver in solvers]
-    found = _recall_order(problem, kept.get("order", keys[0]))
-    left = keys if found is None else [k for k in keys[1:] if kept.get("order", k) is None]
-    if found is None:
-        found = solve()
-    if left and found.stopped in ("", WORK):  # not by the clock: another machine may do better then
-        data = {k: v for k, v in asdict(found).items() if k != "problem"}
+    result = _recall_order(problem, kept.get("order", keys[0]))
+    left = keys if result is None else [k for k in keys[1:] if kept.get("order", k) is None]
+    if result is None:
+        result = solve()
+    if left and result.stopped in (
+        "",
+        WORK,
+    ):  # not by the clock: another machine may do better then
+        data = {k: v for k, v in asdict(result).items() if k != "problem"}
         for key in left:
             kept.put("order", key, json.dumps(data).encode())
-    return found
+    return result
 
 
 def cached_limit(result: ModuloResult, options: ModuloOptions) -> str:
@@ -85,11 +88,11 @@ def _recall_order(problem: ModuloProblem, data: bytes | None) -> ModuloResult | 
     if data is None:
         return None
     try:
-        found: ModuloResult = read_value(ModuloResult, json.loads(data), problem=problem)
-        check_result(found)
+        result: ModuloResult = read_value(ModuloResult, json.loads(data), problem=problem)
+        check_result(result)
     except (ValueError, KeyError, TypeError, WarploomError):
         return None
-    return found
+    return result
 
 
 def recall_source(
@@ -116,8 +119,8 @@ def source_data(source: Source) -> dict[str, Any]:
 
 def source_from(data: Any) -> Source:  # noqa: ANN401 (JSON)
     """A source as ``source_data`` wrote it."""
-    found: Source = read_value(Source, data)
-    return found
+    result: Source = read_value(Source, data)
+    return result
 
 
 def keep_refusal(
@@ -153,8 +156,8 @@ def verdict_of(
     data = disk_cache().get("executed", key)
     try:
         if data is not None:
-            found: DataflowReport = read_value(DataflowReport, json.loads(data))
-            return found
+            result: DataflowReport = read_value(DataflowReport, json.loads(data))
+            return result
     except (ValueError, KeyError, TypeError):
         pass  # damaged: decided again
     report = decide()

@@ -248,14 +248,14 @@ class Compiled:
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """Configurations, the best by estimate first."""
-        found = choose(self.rewritten, self.sizes, pins=self.pins, target=self.target)
+        result = choose(self.rewritten, self.sizes, pins=self.pins, target=self.target)
         if not self.pins or self.pins != self.likened:
-            return found
+            return result
         free = {n: v for n, v in self.pins.items() if n == "unroll"}  # what was rewritten with it
         with suppress(GeometryError, KernelError):
             own = choose(self.rewritten, self.sizes, pins=free, target=self.target)
-            return tuple(dict.fromkeys((*found[:MOST_LIKENED], *own)))
-        return found
+            return tuple(dict.fromkeys((*result[:MOST_LIKENED], *own)))
+        return result
 
     def launched(self, built: Built | None = None) -> Kernel:
         """The kernel that a build was made of."""
@@ -506,9 +506,9 @@ class Compiled:
             return self._first_kept()
 
     def _first_kept(self) -> Built:
-        found = self._build_without_products()
-        if found is not None:
-            return found
+        result = self._build_without_products()
+        if result is not None:
+            return result
         try:
             return self._build_pipelined()
         except (GeometryError, KernelError, SchedulingError, UnprintableError) as error:
@@ -520,11 +520,11 @@ class Compiled:
             assert module.threads is not None
             extents = dict(module.threads.extents)
             config = config_of(self.blocks, consumer_warpgroups=0, **extents)
-            made = replace(self._built(config, emit_threads(module)), module=module)
-            if made.cubin.report.kept:
-                self._verify_program(module, made.source, self.blocks, config)
-                return made
-            spilled.append(made)
+            result = replace(self._built(config, emit_threads(module)), module=module)
+            if result.cubin.report.kept:
+                self._verify_program(module, result.source, self.blocks, config)
+                return result
+            spilled.append(result)
         least = min(spilled, key=lambda b: b.cubin.report.spill_bytes)
         assert least.module is not None
         self._verify_program(least.module, least.source, self.blocks, least.config)
@@ -557,14 +557,14 @@ class Compiled:
         serialised: list[Built] = []
         for config in self._attempts(spilled, serialised):
             try:
-                found = self.build(config)
+                result = self.build(config)
             except (SchedulingError, GeometryError) as error:
                 said.append(f"{config.name}: {error}")
                 continue
-            report = found.cubin.report
+            report = result.cubin.report
             if report.kept:
-                return found
-            (serialised if report.serialised else spilled).append(found)
+                return result
+            (serialised if report.serialised else spilled).append(result)
             said.append(
                 f"{config.name}: {report.spill_bytes} bytes spilled"
                 + "".join(f", {m}" for m in report.messages)

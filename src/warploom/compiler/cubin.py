@@ -115,16 +115,16 @@ def compile_source(
     toolchain = find_toolchain()
     kept = disk_cache(cache_dir)
     key = cubin_key(source, options)
-    found = recall_cubin(key, kept)
-    if found is None:
+    result = recall_cubin(key, kept)
+    if result is None:
         run = _nvrtc if toolchain.startswith("nvrtc") else _nvcc
         with announced(f"compiling {name}"):
             data, log = run(source, options)
-        found = Cubin(data=data, toolchain=toolchain, report=read_log(log))
+        result = Cubin(data=data, toolchain=toolchain, report=read_log(log))
         kept.put("cubin", key, json.dumps({"log": log}).encode() + b"\n" + data)
     if checked:
-        _require_schedule(found.report)
-    return found
+        _require_schedule(result.report)
+    return result
 
 
 def cubin_key(source: str, options: tuple[str, ...] = ()) -> str:
@@ -164,8 +164,8 @@ def _ptx(source: str, options: tuple[str, ...], toolchain: str) -> str:
 
 def find_nvdisasm() -> str | None:
     """The disassembler: of a CUDA toolkit on the PATH, or of the package on PyPI."""
-    if (found := shutil.which("nvdisasm")) is not None:
-        return found
+    if (result := shutil.which("nvdisasm")) is not None:
+        return result
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 (slow)
 
     try:

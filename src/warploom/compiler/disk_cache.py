@@ -95,9 +95,9 @@ class DiskCache:
 
     def get(self, kind: str, key: str) -> bytes | None:
         """What is kept under a key; None for nothing, and for anything damaged."""
-        found = self._read(kind, key)
-        if found is not None:
-            return found
+        result = self._read(kind, key)
+        if result is not None:
+            return result
         if self.remote is None:
             return None
         try:
@@ -105,10 +105,10 @@ class DiskCache:
         except Exception as error:
             _unreachable(str(self.remote), repr(error))
             return None
-        found = None if data is None else _opened(kind, key, data, self._sign)
-        if found is not None:
-            self._write(kind, key, found)
-        return found
+        result = None if data is None else _opened(kind, key, data, self._sign)
+        if result is not None:
+            self._write(kind, key, result)
+        return result
 
     def put(self, kind: str, key: str, data: bytes) -> None:
         """Keep bytes; a cache that cannot be written costs time later, and nothing else."""

@@ -33,7 +33,7 @@ def read_value(kind: Any, data: Any, **known: object) -> Any:  # noqa: ANN401 (b
         hints = get_type_hints(kind)
         read = {name: read_value(hints[name], item) for name, item in dict(data).items()}
         return kind(**read, **known)  # type: ignore[operator]
-    made = kind(data) if issubclass(kind, Enum) else data
-    if not isinstance(made, (kind, int) if kind is float else kind):
-        raise TypeError(f"{made!r} is no {kind.__name__}")
-    return made
+    result = kind(data) if issubclass(kind, Enum) else data
+    if not isinstance(result, (kind, int) if kind is float else kind):
+        raise TypeError(f"{result!r} is no {kind.__name__}")
+    return result

@@ -139,12 +139,12 @@ def _difference(one: object, other: object, path: str) -> str | None:
         return None
     if type(one) is type(other) and is_dataclass(one) and not isinstance(one, type):
         for f in fields(one):
-            found = _difference(getattr(one, f.name), getattr(other, f.name), f"{path}.{f.name}")
-            if found is not None:
-                return found
+            result = _difference(getattr(one, f.name), getattr(other, f.name), f"{path}.{f.name}")
+            if result is not None:
+                return result
     if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
         for i, pair in enumerate(zip(one, other, strict=True)):
-            found = _difference(*pair, f"{path}[{i}]")
-            if found is not None:
-                return found
+            result = _difference(*pair, f"{path}[{i}]")
+            if result is not None:
+                return result
     return path

@@ -95,9 +95,9 @@ def _match_with_functions(
             theirs = {n: one.functions[n] for n in names}
             mine = dict(zip(given, theirs.values(), strict=True))
             abstract = plain.value_for(types, whole, {**dict(choices), **mine}, without)
-            found = _found(one, abstract, theirs)
-            if found is not None:
-                return found
+            result = _found(one, abstract, theirs)
+            if result is not None:
+                return result
     return None
 
 
@@ -114,9 +114,9 @@ def _found(one: Shipped, kernel: Kernel, functions: Mapping[str, object]) -> Mat
     wanted = Canonical(simplify(kernel))
     for without in _left_out(one.kernel, kernel):
         for choices in _choices(one):
-            found = _compared(one, kernel, wanted, without, {**choices, **functions})
-            if found is not None:
-                return found
+            result = _compared(one, kernel, wanted, without, {**choices, **functions})
+            if result is not None:
+                return result
     return None
 
 

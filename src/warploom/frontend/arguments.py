@@ -35,7 +35,7 @@ def inputs_of(kernel: Kernel, arrays: tuple[object, ...], *, exact: bool) -> dic
             f"the kernel takes {', '.join(t.name for t in inputs)}; outputs are made",
             "one array for each, in order",
         )
-    found = {}
+    result = {}
     for tensor, given in zip(inputs, arrays, strict=True):
         array = as_stored(np.asarray(given), tensor.dtype)
         array = array.astype(np.float64 if tensor.dtype.is_float else np.int64)
@@ -53,8 +53,8 @@ def inputs_of(kernel: Kernel, arrays: tuple[object, ...], *, exact: bool) -> dic
                 "its elements are i8: numbers from -128 to 127, or bytes without sign as uint8",
                 "an array of uint8",
             )
-        found[tensor.name] = array if exact else rounded(array, tensor.dtype)
-    return found
+        result[tensor.name] = array if exact else rounded(array, tensor.dtype)
+    return result
 
 
 def lengths_of(

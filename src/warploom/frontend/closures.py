@@ -214,7 +214,7 @@ def _read(whole: Mapping[str, Any], name: str, path: tuple[str, ...]) -> list[An
 
 def _without_objects(code: CodeType, whole: Mapping[str, Any]) -> dict[str, Any]:
     """Names with what they hold; of an object whose tensors and numbers are read, just those."""
-    found = dict(whole)
+    result = dict(whole)
     for name, value in whole.items():
         paths = [path for n, path in _attributes(code) if n == name]
         if isinstance(value, ModuleType | type) or is_tensor(value) or () in paths or not paths:
@@ -224,13 +224,13 @@ def _without_objects(code: CodeType, whole: Mapping[str, Any]) -> dict[str, Any]
             continue
         if not any(is_tensor(e[0]) for e in ends):
             continue
-        found[name] = made = _Held()
+        result[name] = made = _Held()
         for path, (end,) in zip(paths, ends, strict=True):
             inner = made
             for part in path[:-1]:
                 inner = vars(inner).setdefault(part, _Held())
             setattr(inner, path[-1], end)
-    return found
+    return result
 
 
 def _is_open(function: FunctionType) -> bool:

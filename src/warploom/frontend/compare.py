@@ -64,9 +64,9 @@ def compare(
             for run in runs:
                 run.spans, run.values, run.trace = dict(spans), {}, []
                 run.ops(kernel.ops)
-            found = _first(near, exact, tolerance)
-            if found is not None:
-                return found
+            result = _first(near, exact, tolerance)
+            if result is not None:
+                return result
     return None
 
 

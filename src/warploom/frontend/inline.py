@@ -34,10 +34,10 @@ class InlineFunction:
 
 
 def _by_name(module: str, name: str) -> Any:  # noqa: ANN401
-    found: Any = import_module(module)
+    result: Any = import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        result = getattr(result, part)
+    return result
 
 
 def inline(
@@ -62,14 +62,14 @@ def inline(
 
 def _annotations(meaning: Callable[..., Any]) -> dict[str, Any]:
     """Annotations as objects, also under ``from __future__ import annotations``."""
-    found: dict[str, Any] = dict(meaning.__annotations__)
-    for name, note in found.items():
+    result: dict[str, Any] = dict(meaning.__annotations__)
+    for name, note in result.items():
         if type(note) is str:
             try:
-                found[name] = eval(note, meaning.__globals__)
+                result[name] = eval(note, meaning.__globals__)
             except Exception:
-                found[name] = None
-    return found
+                result[name] = None
+    return result
 
 
 def _code(meaning: Callable[..., Any], texts: dict[str, str]) -> Inline:

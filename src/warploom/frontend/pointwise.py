@@ -78,8 +78,8 @@ def as_stored(array: Array, dtype: DType) -> Array:
     if not dtype.is_unsigned and array.dtype.kind == "i":
         return array
     half = 2 ** (kind.bits - 1)
-    made: Array = (array.astype(np.int64) + half) % (2 * half) - half
-    return made
+    result: Array = (array.astype(np.int64) + half) % (2 * half) - half
+    return result
 
 
 def as_declared(array: Array, dtype: DType) -> Array:
@@ -87,8 +87,8 @@ def as_declared(array: Array, dtype: DType) -> Array:
     if dtype not in _UNSIGNED:
         return array
     bits, kind = _UNSIGNED[dtype]
-    made: Array = (array.astype(np.int64) % 2**bits).astype(kind)
-    return made
+    result: Array = (array.astype(np.int64) % 2**bits).astype(kind)
+    return result
 
 
 FUNCTIONS: dict[Fn, Callable[..., Any]] = {

@@ -182,8 +182,8 @@ class Run:
             fine = np.arange(first // dim.per, -(-end // dim.per)) * dim.per // per
             array = np.take(array, fine - first // per, axis=sum(i is not None for i in index))
             index.append(slice(None))
-        found: Array = array[tuple(index)]
-        return found
+        result: Array = array[tuple(index)]
+        return result
 
     def reduce(self, op: ir.Reduce) -> Array:
         """A reduction along one axis."""
@@ -192,8 +192,8 @@ class Run:
         row = REDUCTIONS[op.fn]
         first = row.identity_int if array.dtype.kind == "i" else row.identity
         start = {"initial": first} if first else {}  # sums begin with their first element
-        made: Array = row.numpy(np).reduce(array, axis=axis, **start)
-        return made
+        result: Array = row.numpy(np).reduce(array, axis=axis, **start)
+        return result
 
     def scan(self, op: ir.Scan) -> Array:
         """A running sum or extreme along one axis."""
@@ -332,7 +332,7 @@ class Run:
 
     def listed(self, op: ir.Loop, step: int) -> list[tuple[int, bool]]:
         """Where the listed tiles of a loop begin, and whether they hide nothing."""
-        found: list[tuple[int, bool]] = []
+        result: list[tuple[int, bool]] = []
         walked = {self.kernel.var(n).axis: self.spans[n] for n in self.kernel.grid.vars}
         for tiles in op.lists:
             at = tuple(walked[a.name][0] // a.per for a in self.kernel.tensor(tiles.counts).axes)
@@ -342,8 +342,8 @@ class Run:
                 part, parts = (int(self.values[n][1]) for n in op.share)
                 each = -(-max(0, count) // max(1, parts))
                 numbers = numbers[part * each : (part + 1) * each]
-            found += [(int(n) * step, tiles.whole) for n in numbers]
-        return found
+            result += [(int(n) * step, tiles.whole) for n in numbers]
+        return result
 
 
 def _is_one_block(var: ir.Var, per: int) -> bool:

@@ -89,12 +89,12 @@ def rebuild(
 
 def definitions(ops: tuple[Op, ...]) -> dict[str, Op]:
     """The op that makes each value (the loop, for carried ones)."""
-    found: dict[str, Op] = {}
+    result: dict[str, Op] = {}
     for op in walk(ops):
-        found |= {v.name: op for v in results(op)}
+        result |= {v.name: op for v in results(op)}
         if isinstance(op, ir.Loop):
-            found |= {c.inside.name: op for c in op.carried}
-    return found
+            result |= {c.inside.name: op for c in op.carried}
+    return result
 
 
 def values_of(kernel: Kernel) -> dict[str, ir.Value]:
@@ -106,13 +106,13 @@ def values_of(kernel: Kernel) -> dict[str, ir.Value]:
 
 def uses(ops: tuple[Op, ...]) -> Counter[str]:
     """How often each value is read; what a loop hands to its next step counts."""
-    found: Counter[str] = Counter()
+    result: Counter[str] = Counter()
     for op in walk(ops):
-        found.update(operands(op))
+        result.update(operands(op))
         if isinstance(op, ir.Loop):
-            found.update(c.last for c in op.carried)
-            found.update([op.stop] if op.stop else [])
-    return found
+            result.update(c.last for c in op.carried)
+            result.update([op.stop] if op.stop else [])
+    return result
 
 
 def fresh(kernel: Kernel, taken: set[str], hint: str) -> str:

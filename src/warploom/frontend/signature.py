@@ -99,15 +99,15 @@ def _annotations(function: Callable[..., Any]) -> dict[str, object]:
     There axes may stand without quotes (formatters take them away): a name that means nothing else
     is an axis.
     """
-    found: dict[str, object] = dict(getattr(function, "__annotations__", {}))
-    for name, note in found.items():
+    result: dict[str, object] = dict(getattr(function, "__annotations__", {}))
+    for name, note in result.items():
         if isinstance(note, str):
             space = _Names(function, inspect.getclosurevars(function).nonlocals)
             try:
-                found[name] = eval(note, function.__globals__, space)
+                result[name] = eval(note, function.__globals__, space)
             except Exception:
-                found[name] = note
-    return found
+                result[name] = note
+    return result
 
 
 class _Names(dict[str, object]):

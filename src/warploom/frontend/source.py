@@ -116,15 +116,15 @@ def read_source(function: Callable[..., Any]) -> Source:
         ) from None
     if name == "<lambda>":
         return _read_lambda(code)
-    found = _read_lines(code, lines, first)
-    if found is None:
+    result = _read_lines(code, lines, first)
+    if result is None:
         raise KernelSyntaxError(
             f"'{name}' is not a plain function",
             where=f"{code.co_filename}:{first}",
             why="only functions written with def, or lambdas, can be read",
             fix="write it as def name(...): ...",
         )
-    return found
+    return result
 
 
 def _read_lines(code: CodeType, lines: Sequence[str], first: int) -> Source | None:

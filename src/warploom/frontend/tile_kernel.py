@@ -166,7 +166,7 @@ class TileKernel:
         """
         if hooks.compiler is None:
             raise self._no_back_end("cannot be compiled here")
-        made = hooks.compiler(
+        result = hooks.compiler(
             self,
             types or {},
             sizes=sizes or {},
@@ -176,8 +176,8 @@ class TileKernel:
             target=target,
         )
         if check is not None:
-            made.require_checked(check)
-        return made
+            result.require_checked(check)
+        return result
 
     def export(
         self,
@@ -204,8 +204,8 @@ class TileKernel:
             positive=positive,
             target=target,
         )
-        found: tuple[Any, ...] = made.export(folder, name=name)
-        return found
+        result: tuple[Any, ...] = made.export(folder, name=name)
+        return result
 
     def interpret(
         self,

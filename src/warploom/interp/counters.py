@@ -161,8 +161,8 @@ class WaveRun:
         down = 8 * (r // 4) + 4 * (lane // n) + r % 4 if m == 32 else 4 * (lane // n) + r
         col = number % self.columns * n + lane % n
         check_inside(self.accumulator.shape, (row + down, col), None, f"registers of {array}")
-        found: Array = self.accumulator[row + down, col]
-        return found
+        result: Array = self.accumulator[row + down, col]
+        return result
 
     def steps(self) -> Step:
         """Everything the wave does."""

@@ -417,12 +417,12 @@ def _rows_of(kernel: Kernel, name: str, sizes: Mapping[str, int]) -> int:
 
 def _reaches(kernel: Kernel, name: str) -> set[str]:
     """Values that are made of elements of a tensor."""
-    found: set[str] = set()
+    result: set[str] = set()
     for op in walk(kernel.ops):
         loads = isinstance(op, Load) and op.tensor == name
-        if loads or (not isinstance(op, Loop | Store) and set(operands(op)) & found):
-            found |= {v.name for v in results(op)}
-    return found
+        if loads or (not isinstance(op, Loop | Store) and set(operands(op)) & result):
+            result |= {v.name for v in results(op)}
+    return result
 
 
 def _indexed(kernel: Kernel, name: str) -> str | None:

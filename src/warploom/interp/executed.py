@@ -244,18 +244,18 @@ def _bounds(kernel: Kernel, names: Mapping[str, str], way: int) -> dict[str, flo
             waiting += operands(made[name])
     bounds = {names[n] for n in reached if n in names}
     ordered = [p.name for p in kernel.parameters if p.name in bounds and not p.dtype.is_float]
-    found = dict.fromkeys(ordered, LARGER[way % len(LARGER)])
+    result = dict.fromkeys(ordered, LARGER[way % len(LARGER)])
     if len(ordered) > 1:
-        found[ordered[0]] = 1 if way == 1 else VECTOR
-    return found
+        result[ordered[0]] = 1 if way == 1 else VECTOR
+    return result
 
 
 def _some_negative(array: Any, dtype: DType) -> Any:  # noqa: ANN401 (arrays)
     """Every third row of a matrix is below 0: a 0 that is read past its end is no maximum of it."""
-    made = np.array(array)
-    if dtype.is_float and made.ndim > 1:
-        made[..., ::3, :] = -np.abs(made[..., ::3, :])
-    return made
+    result = np.array(array)
+    if dtype.is_float and result.ndim > 1:
+        result[..., ::3, :] = -np.abs(result[..., ::3, :])
+    return result
 
 
 def _inputs(
@@ -332,14 +332,14 @@ def _contended(kernel: Kernel) -> set[str]:
     differ, two stores may meet in an element, and either may be the last.
     """
     loaded = {op.result.name: op.tensor for op in walk(kernel.ops) if isinstance(op, Load)}
-    found = set()
+    result = set()
     for t in kernel.tensors:
         if t.access is Access.OUT or t.dtype.is_float:
             continue
         for op in scatters(kernel, t.name):
             if all(loaded.get(at.value or "") != t.name for at in op.at):
-                found.add(op.tensor)
-    return found
+                result.add(op.tensor)
+    return result
 
 
 def _compares(kernel: Kernel) -> bool:

@@ -254,8 +254,8 @@ class RoleRun:
         """
         if self.in_flight[array]:
             raise self._in_flight(array, "reads")
-        found: Array = self.accumulators[array][self._place(array, register, own)]
-        return found
+        result: Array = self.accumulators[array][self._place(array, register, own)]
+        return result
 
     def set_registers(self, array: str, register: Array, own: dict[Sym, Any], made: Array) -> None:
         """Write elements of an array."""
@@ -646,8 +646,8 @@ class RoleRun:
         row = np.arange(rows)
         block, warp, inside = row // 64, row % 64 // 16, row % 16
         lane, half = inside % 8 * 4, inside // 8
-        found: Array = scale[warp, lane, 2 * block + half][:, None]
-        return found
+        result: Array = scale[warp, lane, 2 * block + half][:, None]
+        return result
 
     # Products.
 

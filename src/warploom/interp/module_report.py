@@ -116,15 +116,15 @@ def _verified(module: KernelModule) -> ModuleReport:
         documents = roles_documents(module)
         loops = tuple(verify_roles(d) for d in documents)
         together = tuple(check_loops(documents)) if all(r.clean for r in loops) else ()
-    made = ModuleReport(name=module.name, synchronisation=loops, together=together)
-    if loops and made.verdict not in ("clean", "timing"):
-        return made
+    result = ModuleReport(name=module.name, synchronisation=loops, together=together)
+    if loops and result.verdict not in ("clean", "timing"):
+        return result
     covered = verify_coverage(module)
-    made = ModuleReport(
+    result = ModuleReport(
         name=module.name, synchronisation=loops, together=together, coverage=covered
     )
     if covered.findings:
-        return made
+        return result
     tried = [compile_sizes(module)] if module.roles else []
     return ModuleReport(
         name=module.name,

@@ -88,10 +88,10 @@ def run_module(  # noqa: C901, PLR0912 (one check after the other)
     if module.program is not None:
         from warploom.interp.waves import run_waves  # noqa: PLC0415 (one dialect at a time)
 
-        found, waves = run_waves(module, memory, lengths, given, scheduler, grid, rows=rows)
+        result, waves = run_waves(module, memory, lengths, given, scheduler, grid, rows=rows)
         if observe is not None:
             observe(waves, scheduler.taken)
-        return found
+        return result
     if module.threads is not None:
         from warploom.interp.threads import run_threads  # noqa: PLC0415 (one form at a time)
 
@@ -140,10 +140,10 @@ def _cropped(array: Array, tensor: TensorArg, lengths: Mapping[str, int]) -> Arr
 
 def _counted(module: KernelModule, values: dict[Sym, int]) -> dict[Sym, int]:
     """Sizes, and how many tiles there are along every variable."""
-    found = dict(values)
+    result = dict(values)
     for bound in expand(module.roles[0].tiles.schedule).counts:
-        found[bound.name] = evaluate(bound.value, found)
-    return found
+        result[bound.name] = evaluate(bound.value, result)
+    return result
 
 
 def in_turn(tiles: int, ctas: int) -> tuple[int, ...]:
@@ -159,22 +159,24 @@ def in_turn(tiles: int, ctas: int) -> tuple[int, ...]:
 def _added(module: KernelModule) -> set[str]:
     """Tensors that the kernel adds to."""
     maps = {m.name: m.tensor for m in module.maps}
-    found: set[str] = set()
+    result: set[str] = set()
     if module.program is not None:
         every = instructions(module.program.body)
-        found |= {x.tensor for x in every if isinstance(x, Combine)}
+        result |= {x.tensor for x in every if isinstance(x, Combine)}
     if module.threads is not None:
-        found |= {s.tensor for s in statements(module.threads.body) if isinstance(s, Merge)}
+        result |= {s.tensor for s in statements(module.threads.body) if isinstance(s, Merge)}
     for role in module.roles:
         bodies = [role.tiles.body, *(p.body for p in role.earlier)]
         for statement in (s for body in bodies for s in body):
             inner = statement.body if isinstance(statement, StepLoop) else (statement,)
             for op in inner:
                 if isinstance(op, ops.BulkStore) and op.add:
-                    found.add(maps[op.tensor_map])
+                    result.add(maps[op.tensor_map])
                 elif isinstance(op, ops.Vector):
-                    found |= {x.tensor for x in op.body if isinstance(x, ops.VectorStore) and x.add}
-    return found
+                    result |= {
+                        x.tensor for x in op.body if isinstance(x, ops.VectorStore) and x.add
+                    }
+    return result
 
 
 def blank(shape: tuple[int, ...], dtype: DType, given: object) -> Array:

@@ -146,7 +146,7 @@ def stored_once(kernel: Kernel) -> dict[str, bool]:
     stores: dict[str, list[tuple[Store, frozenset[str]]]] = {}
     for op, around in _stores(kernel.ops, frozenset()):
         stores.setdefault(op.tensor, []).append((op, around))
-    found: dict[str, bool] = {}
+    result: dict[str, bool] = {}
     for name, all_of in stores.items():
         (op, around), *others = all_of
         indexed: set[str] = set()
@@ -156,8 +156,8 @@ def stored_once(kernel: Kernel) -> dict[str, bool]:
             plain = plain and axis.per == 1 and (at.value is None or isinstance(of, Position))
             indexed |= {of.var if isinstance(of, Position) else at.var or ""}
         if plain and set(kernel.grid.vars) <= indexed | _alone(kernel):
-            found[name] = not around <= indexed
-    return found
+            result[name] = not around <= indexed
+    return result
 
 
 def _alone(kernel: Kernel) -> set[str]:

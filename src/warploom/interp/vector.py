@@ -188,16 +188,16 @@ def _reduced(step: ops.VectorReduce, arg: Array, layout: ops.FragmentLayout, thr
     whole = step.dtype is DType.I32
     names = [i.name for i in layout.indices]
     axes = tuple(threads + names.index(n) for n in step.over if n in names)
-    made = fold.reduce(arg, axis=axes, keepdims=True) if axes else arg
-    made = wrapped(made) if whole else np.asarray(made, floating())
+    result = fold.reduce(arg, axis=axes, keepdims=True) if axes else arg
+    result = wrapped(result) if whole else np.asarray(result, floating())
     lane = threads - 1
-    lanes = np.arange(made.shape[lane])
+    lanes = np.arange(result.shape[lane])
     with np.errstate(all="ignore"):
         for distance in step.lanes:
-            other = np.take(made, lanes ^ distance, axis=lane)
-            made = fold(made, other)
-            made = wrapped(made) if whole else np.asarray(made, floating())
-    return made
+            other = np.take(result, lanes ^ distance, axis=lane)
+            result = fold(result, other)
+            result = wrapped(result) if whole else np.asarray(result, floating())
+    return result
 
 
 def _number(value: float, dtype: DType) -> Any:  # noqa: ANN401 (a NumPy number)
@@ -209,8 +209,8 @@ def _load(memory: Array, step: ops.VectorLoad, at: Any, shape: tuple[int, ...]) 
     inside = None if step.predicate is None else np.broadcast_to(at(step.predicate), shape)
     check_inside(memory.shape, tuple(places), inside, f"a load of {step.tensor}")
     if inside is None:
-        found: Array = memory[tuple(places)]
-        return found
+        result: Array = memory[tuple(places)]
+        return result
     held = [np.where(inside, p, 0) for p in places]
     if memory.size == 0:
         return np.zeros(shape, memory.dtype)

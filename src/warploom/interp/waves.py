@@ -88,7 +88,7 @@ def place_tensors(
     """Tensors in memory; what lies between rows is NaN. ``padding``: elements between rows; where
     it is ``EVEN``, so many and what is missing to a multiple of it.
     """
-    found = {}
+    result = {}
     for n, tensor in enumerate(module.tensors):
         values = arrays[tensor.name]
         strides, step = [], 1
@@ -110,8 +110,8 @@ def place_tensors(
         if values.size:
             end = count * word.itemsize
             memory.bytes[:end].view(word)[memory.places()] = encoded(values, tensor.dtype)
-        found[tensor.name] = memory
-    return found
+        result[tensor.name] = memory
+    return result
 
 
 def contents(memory: Memory) -> Array:
@@ -230,17 +230,17 @@ class Launched:
 
     def arguments(self) -> dict[str, Any]:
         """What every register of an argument holds; addresses have none."""
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for a in self.program.arguments:
             match a.what:
                 case ir.ArgumentKind.STRIDE:
-                    found[a.name] = np.int64(self.memory[a.of].strides[a.axis])
+                    result[a.name] = np.int64(self.memory[a.of].strides[a.axis])
                 case ir.ArgumentKind.SIZE:
-                    found[a.name] = np.int32(self.lengths[a.of])
+                    result[a.name] = np.int32(self.lengths[a.of])
                 case ir.ArgumentKind.SCALAR:
                     word = Word.F32 if a.kind == "f32" else Word.I32
-                    found[a.name] = constant(self.scalars[a.of], word)
-        return found
+                    result[a.name] = constant(self.scalars[a.of], word)
+        return result
 
 
 class _EndedError(Exception):
@@ -289,16 +289,16 @@ class WaveRun:
     def get(self, operand: Operand, kind: Kind | Word = Word.I32) -> Any:  # noqa: ANN401
         """What an operand is."""
         if isinstance(operand, str):
-            found = self.registers[operand]
-            if type(found) is Pending:
-                if not found.ready:
+            result = self.registers[operand]
+            if type(result) is Pending:
+                if not result.ready:
                     raise self.fail(
                         f"register {operand} is read while it is being filled",
                         "no wait stands between the read of LDS and this use",
                         "the count of the wait before it in the module",
                     )
-                found = self.registers[operand] = found.value
-            return found
+                result = self.registers[operand] = result.value
+            return result
         kind = kind if isinstance(kind, Kind) else Kind(kind)
         if operand is None:
             return blank(kind)

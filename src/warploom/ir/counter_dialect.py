@@ -160,17 +160,17 @@ class ScheduleDocument:
         By name (``..._A``, ``..._B``) if that is in use, else the commonest, else by name alone.
         """
         seen: dict[int, Counter[int]] = {}
-        found: dict[int, int] = {}
+        result: dict[int, int] = {}
         for op in (*(e.op for phase in Phase for e in self.phase(phase)), *self.body):
             tag, suffix = int(op.tag), op.name[-2:].upper()
             if op.channel >= 0:
                 seen.setdefault(tag, Counter())[op.channel] += 1
             if suffix in ("_A", "_B"):
-                found.setdefault(tag, int(suffix == "_B"))
+                result.setdefault(tag, int(suffix == "_B"))
         for tag, known in seen.items():
-            if found.get(tag) not in known:
-                found[tag] = min(known, key=lambda c: (-known[c], c))
-        return found
+            if result.get(tag) not in known:
+                result[tag] = min(known, key=lambda c: (-known[c], c))
+        return result
 
     def phase(self, phase: Phase) -> tuple[ScheduleEntry, ...]:
         """The entries of one phase."""

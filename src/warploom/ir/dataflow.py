@@ -146,17 +146,17 @@ def touches(flow: Flow) -> Mapping[Key, Touch]:
         if "." in home[r]
         for o in op.operands
     }
-    found = {}
+    result = {}
     for op in flow.ops:
         taken = [home[o.value] for o in op.operands]
         slots = [p for p in (*taken, *(home[r] for r in op.results)) if "." in p]
         slots += [filled[r] for r in op.results if not slots and r in filled]
         fragments = (p.split(":") for p in taken if ":" in p)
-        found[op.key] = Touch(
+        result[op.key] = Touch(
             int(slots[0].partition(".")[2]) if slots else 0,
             tuple((int(channel), int(index)) for channel, index in fragments),
         )
-    return found
+    return result
 
 
 class Does(StrEnum):

@@ -195,7 +195,7 @@ def check_flow(flow: Flow, known: tuple[str, ...], document: RolesDocument | Non
 
 
 def _defined(roles_known: tuple[str, ...], flow: Flow) -> dict[str, FlowOp]:
-    made: dict[str, FlowOp] = {}
+    result: dict[str, FlowOp] = {}
     seen: set[tuple[str, str, tuple[int, ...]]] = set()
     for i, op in enumerate(flow.ops):
         path = f"$.flow.ops[{i}]"
@@ -205,12 +205,12 @@ def _defined(roles_known: tuple[str, ...], flow: Flow) -> dict[str, FlowOp]:
             raise DocumentError(f"the op {op.name!r} is declared twice", path=f"{path}.name")
         seen.add((op.role, op.name, op.args))
         for name in op.results:
-            if name in made:
+            if name in result:
                 raise DocumentError(
                     f"the value {name!r} is defined by two ops", path=f"{path}.results"
                 )
-            made[name] = op
-    return made
+            result[name] = op
+    return result
 
 
 def _check_operand(op: FlowOp, operand: FlowOperand, made: dict[str, FlowOp], path: str) -> None:

@@ -156,11 +156,11 @@ def document_of(given: AnyGiven) -> Schedule:
 
 def counter_document_of(given: AnyGiven) -> ScheduleDocument:
     """The same where only a counter schedule will do."""
-    found = document_of(given)
-    if isinstance(found, ScheduleDocument):
-        return found
+    result = document_of(given)
+    if isinstance(result, ScheduleDocument):
+        return result
     raise DocumentError(
-        f"{found.name} is a program of roles, and a counter schedule is needed",
+        f"{result.name} is a program of roles, and a counter schedule is needed",
         why="roles are priced by RoleCosts and have no counters",
         fix="for time: what a kernel's compile() returns carries its prices",
     )

@@ -36,22 +36,22 @@ def position(var: str) -> str:
 
 def row_counts(schedule: TileSchedule) -> Mapping[str, IntExpr]:
     """Numbers along every variable of the rows; of the last one pairs of rows, where blocks are."""
-    found: dict[str, IntExpr] = {axis.var: size(axis.axis) for axis in schedule.units}
+    result: dict[str, IntExpr] = {axis.var: size(axis.axis) for axis in schedule.units}
     if schedule.paired:
         last = schedule.units[-1].var
-        found[last] = lift((found[last] + (BLOCK_ROWS - 1)) // BLOCK_ROWS * PAIRS)
-    return found
+        result[last] = lift((result[last] + (BLOCK_ROWS - 1)) // BLOCK_ROWS * PAIRS)
+    return result
 
 
 def row_numbers(schedule: TileSchedule) -> Mapping[str, IntExpr]:
     """Which of its numbers a variable has in the row (or pair) at hand, the last one first."""
     counts = row_counts(schedule)
     rest: Expr = ROW
-    found: dict[str, IntExpr] = {}
+    result: dict[str, IntExpr] = {}
     for n, axis in reversed(list(enumerate(schedule.units))):
-        found[axis.var] = lift(rest % counts[axis.var] if n else rest)
+        result[axis.var] = lift(rest % counts[axis.var] if n else rest)
         rest = rest // counts[axis.var]
-    return found
+    return result
 
 
 def row_exists(schedule: TileSchedule) -> IntExpr:

@@ -100,12 +100,12 @@ def _plain(value: Any) -> Any:  # noqa: PLR0911 (one line a kind of value)
         return str(value)
     if not is_dataclass(value):
         return value
-    found: dict[str, Any] = {"is": type(value).__name__} if type(value) in _tagged() else {}
+    result: dict[str, Any] = {"is": type(value).__name__} if type(value) in _tagged() else {}
     for f in fields(value):
         own = getattr(value, f.name)
         if f.default is MISSING or own != f.default:
-            found[f.name] = _plain(own)
-    return found
+            result[f.name] = _plain(own)
+    return result
 
 
 def _plain_expression(value: Expr) -> Any:  # noqa: PLR0911 (one line a kind)
@@ -191,10 +191,10 @@ def _shape(cls: Any) -> tuple[dict[str, Reader], frozenset[str], tuple[str, ...]
 
 
 def _expression_of(kind: Any, data: Any, path: str) -> Any:
-    found = _expression(data, path, 0)
-    if not isinstance(found, kind):
-        raise DocumentError(f"expected a {kind.__name__.lower()}, found {found}", path=path)
-    return found
+    result = _expression(data, path, 0)
+    if not isinstance(result, kind):
+        raise DocumentError(f"expected a {kind.__name__.lower()}, found {result}", path=path)
+    return result
 
 
 def _record(cls: Any, data: Any, path: str) -> Any:
@@ -320,8 +320,8 @@ def _instruction(data: Any, path: str) -> Instruction:
             f"{data[0]} with {len(data) - 1} fields", path=path, fix=f"{', '.join(readers)}"
         )
     pairs = zip(readers.items(), data[1:], strict=True)
-    found: Instruction = cls(**{n: r(value, f"{path}.{n}") for (n, r), value in pairs})
-    return found
+    result: Instruction = cls(**{n: r(value, f"{path}.{n}") for (n, r), value in pairs})
+    return result
 
 
 def _deeper(kind: Any) -> Callable[[Any, str, int], Any]:

@@ -352,24 +352,24 @@ class _Checker:
             self.used.add(ir.Argument(kind=ArgumentKind.STRIDE, name=tensor, axis=n))
 
     def register(self, name: str, index: Term | None, path: str) -> _Name:
-        found = self.names.get(name)
-        if found is None or not found.holds:
+        result = self.names.get(name)
+        if result is None or not result.holds:
             raise DocumentError(f"no register {name[:40]!r} here", path=path, fix="declare it")
-        array = found.count > 0
+        array = result.count > 0
         _refuse(array != (index is not None), f"{name!r} is {'an' if array else 'no'} array", path)
         if index is not None:
             self.whole(index, path)
             if isinstance(index, Const):
-                wrong = not 0 <= index.value < found.count
-                _refuse(wrong, f"register {index.value} of {found.count}", path)
-        return found
+                wrong = not 0 <= index.value < result.count
+                _refuse(wrong, f"register {index.value} of {result.count}", path)
+        return result
 
     def view(self, name: str, index: Term, path: str) -> _Name:
-        found = self.names.get(name)
-        if found is None or not found.view or found.cover:
+        result = self.names.get(name)
+        if result is None or not result.view or result.cover:
             raise DocumentError(f"no view {name[:40]!r} here", path=path, fix="declare it")
         self.whole(index, path)
-        return found
+        return result
 
     def element(self, name: str, at: tuple[Term, ...], path: str) -> DType:
         tensor = self.tensors.get(name)

@@ -76,9 +76,9 @@ class Attempter:
         least = depth_bounds(self.system, ii, d) if d is not None else None
         if d is None or least is None or budget_limit(self.system, ii, least, d) is not None:
             return None
-        found = self._heuristic(ii, least, 1, (0,))
-        if found is not None or self.solver is None or self.small():
-            return found
+        result = self._heuristic(ii, least, 1, (0,))
+        if result is not None or self.solver is None or self.small():
+            return result
         return self._portfolio(ii, least) or self._coarse(ii, least)
 
     def full(self, ii: int) -> Outcome:
@@ -124,10 +124,10 @@ class Attempter:
             if depths in tried:
                 break
             tried.add(depths)
-            found = self._place(ii, depths, tries)
-            if found is not None:
+            result = self._place(ii, depths, tries)
+            if result is not None:
                 self.say(f"II {ii}: heuristic found a schedule, {more} copies above the least")
-                return found
+                return result
         return None
 
     def small(self) -> bool:
@@ -163,9 +163,9 @@ class Attempter:
             first = self._coarse(ii, least, SLICE)
             return first or self._deep(ii, min(2 * SLICE, most))
         for plain, work in SLICES if is_plain(self.system) else ((False, SLICE),):
-            found = self._deep(ii, min(work, most), plain=plain)
-            if found is not None:
-                return found
+            result = self._deep(ii, min(work, most), plain=plain)
+            if result is not None:
+                return result
         return None
 
     def _deep(self, ii: int, work: float, *, plain: bool = False) -> Incumbent | None:

@@ -145,24 +145,24 @@ class BlockPlan:
     @cached_property
     def values(self) -> dict[str, Value]:
         """All values by name."""
-        found: dict[str, Value] = {}
+        result: dict[str, Value] = {}
         for op in self.ops:
             for value in results(op):
-                found[value.name] = value
+                result[value.name] = value
             if isinstance(op, Loop):
-                found |= {c.inside.name: c.inside for c in op.carried}
-        return found
+                result |= {c.inside.name: c.inside for c in op.carried}
+        return result
 
     @cached_property
     def made(self) -> dict[str, Op]:
         """What defines each value; a loop for what it carries."""
-        found: dict[str, Op] = {}
+        result: dict[str, Op] = {}
         for op in self.ops:
             for value in results(op):
-                found[value.name] = op
+                result[value.name] = op
             if isinstance(op, Loop):
-                found |= {c.inside.name: op for c in op.carried}
-        return found
+                result |= {c.inside.name: op for c in op.carried}
+        return result
 
     def carried(self, name: str) -> Carried:
         """The carried value of a name inside or after its loop."""
@@ -414,12 +414,12 @@ class BlockPlan:
                 need = needs.setdefault(key, {})
                 need[mn] = max(need.get(mn, 0), pair.axes[mn].padded)
                 need[k] = max(need.get(k, 0), up(self.extents[k], K_BYTES // size))
-        found = {}
+        result = {}
         for (base, column), need in needs.items():
             value = self.values[base]
             row = next(v for v in value.vars if v != column)
             size = value.dtype.bits // 8
-            found[base, column] = OperandTile(
+            result[base, column] = OperandTile(
                 value=base,
                 row_var=row,
                 col_var=column,
@@ -428,7 +428,7 @@ class BlockPlan:
                 bits=value.dtype.bits,
                 filled=need[column],
             )
-        return found
+        return result
 
     def _columns_of(self, base: str, k: str) -> str:
         """The variable along the columns: elements of 16 bits are taken either way, others by K."""
@@ -554,7 +554,7 @@ class BlockPlan:
         """Where each tile begins in shared memory: those alive at once lie apart."""
         first, last = self._spans
         placed: list[tuple[int, int, int, int]] = []
-        found: dict[tuple[str, str], int] = {}
+        result: dict[tuple[str, str], int] = {}
         tiles = sorted(self._operands.items(), key=lambda item: first[item[0][0]])
         for key, tile in tiles:
             begin, end = first[key[0]], last[key[0]]
@@ -564,8 +564,8 @@ class BlockPlan:
                 if alive and at < stop and start < at + tile.bytes:
                     at = up(stop, TILE_ALIGN)
             placed.append((at, at + tile.bytes, begin, end))
-            found[key] = at
-        return found
+            result[key] = at
+        return result
 
     @cached_property
     def shared_bytes(self) -> int:

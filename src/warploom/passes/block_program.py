@@ -651,7 +651,7 @@ class _Writer:
 
     def inside(self, tensor: Tensor, at: Sequence[At], context: Context) -> list[Term]:
         """Conditions that computed indices lie on their axes."""
-        found: list[Term] = []
+        result: list[Term] = []
         for n, (index, axis) in enumerate(zip(at, tensor.axes, strict=True)):
             if index.value is None:
                 continue
@@ -659,8 +659,8 @@ class _Writer:
             own = isinstance(made, Position) and self.kernel.var(made.var).axis == axis.name
             if not own or axis.per > 1:
                 size = self.blocks(axis.name, axis.per)
-                found.append(Within(self.number_at(tensor, n, index, context), size))
-        return found
+                result.append(Within(self.number_at(tensor, n, index, context), size))
+        return result
 
     def places(self, tensor: Tensor, at: Sequence[At], context: Context) -> tuple[Term, ...]:
         """The coordinates of an access."""

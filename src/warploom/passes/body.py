@@ -86,12 +86,12 @@ class Body:
     @cached_property
     def users(self) -> dict[str, list[tuple[When, Op]]]:
         """Who reads each value."""
-        found: dict[str, list[tuple[When, Op]]] = {name: [] for name in self.values}
+        result: dict[str, list[tuple[When, Op]]] = {name: [] for name in self.values}
         for when, op in self.placed:
             if not isinstance(op, Loop):
                 for name in operands(op):
-                    found[name].append((when, op))
-        return found
+                    result[name].append((when, op))
+        return result
 
     @cached_property
     def placed(self) -> tuple[tuple[When, Op], ...]:
@@ -160,11 +160,11 @@ class Body:
 
     @cached_property
     def _weights(self) -> dict[str, int]:
-        found: dict[str, int] = {}
+        result: dict[str, int] = {}
         for name, op in self.ops.items():
             inner = operands(op) if isinstance(op, Pointwise | Broadcast | Transpose) else ()
-            found[name] = min(1 + sum(found.get(n, 1) for n in inner), 2 * MOST_WRITTEN)
-        return found
+            result[name] = min(1 + sum(result.get(n, 1) for n in inner), 2 * MOST_WRITTEN)
+        return result
 
     def is_heavy(self, name: str) -> bool:
         """Whether an expression would be too long, were all it is made of written out in it."""

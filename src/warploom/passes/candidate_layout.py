@@ -71,10 +71,10 @@ class Subject:
                 self._known[key] = _settled(self.body, steps, extents, consumers, pins, target)
             except (KernelError, GeometryError) as error:
                 self._known[key] = error.anew()
-        found = self._known[key]
-        if isinstance(found, Layout):
-            return found
-        raise found.anew()
+        result = self._known[key]
+        if isinstance(result, Layout):
+            return result
+        raise result.anew()
 
     def earlier(
         self,

@@ -115,13 +115,13 @@ def _tail_is_plain(kernel: Kernel, loop: Loop, ends: dict[str, Charge]) -> bool:
 
 def _numbers(ops: tuple[Op, ...]) -> dict[str, float]:
     """Constants, spread or not."""
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for op in ops:
         if isinstance(op, Const):
-            found[op.result.name] = float(op.value)
-        elif isinstance(op, Broadcast) and op.arg in found:
-            found[op.result.name] = found[op.arg]
-    return found
+            result[op.result.name] = float(op.value)
+        elif isinstance(op, Broadcast) and op.arg in result:
+            result[op.result.name] = result[op.arg]
+    return result
 
 
 def _charge(  # noqa: PLR0911 (one rule a kind of op)

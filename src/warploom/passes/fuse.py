@@ -254,17 +254,17 @@ class _Groups:
 
 
 def _waits(body: Body, op: Op, facts: dict[str, _Facts]) -> frozenset[str]:
-    found: frozenset[str] = frozenset()
+    result: frozenset[str] = frozenset()
     for name in operands(op):
         if name in facts:
-            found |= facts[name].products
+            result |= facts[name].products
         elif name in body.inside:
             last = body.ops.get(body.inside[name].last)
             if isinstance(last, Dot):  # the product of the iteration before
-                found |= {f"{last.result.name}'"}
+                result |= {f"{last.result.name}'"}
         elif isinstance(source := body.ops.get(name), Load) and source.step:
-            found |= {f"step {source.step}"}  # what a later step brings waits for nothing earlier
-    return found
+            result |= {f"step {source.step}"}  # what a later step brings waits for nothing earlier
+    return result
 
 
 def _ready(op: Op, facts: dict[str, _Facts]) -> int:
@@ -281,14 +281,14 @@ def _feeds_product(body: Body, op: Op) -> bool:
 
 def _real_users(body: Body, name: str) -> list[Op]:
     """Users of a value, through views and free conversions."""
-    found: list[Op] = []
+    result: list[Op] = []
     for _, user in body.users[name]:
         made = made_by(user)
         if made is not None and body.through(made)[0] == name:
-            found += _real_users(body, made)
+            result += _real_users(body, made)
         else:
-            found.append(user)
-    return found
+            result.append(user)
+    return result
 
 
 def _step(body: Body, when: When, key: _Key, ops: list[Work]) -> Step:

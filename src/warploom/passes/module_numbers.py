@@ -218,9 +218,9 @@ class Numbers:
                 below = (let("band") + let("inside") % let("tall")) * ctas + (ctas + 1)
                 end = below * extent
             conditions.append(lift((length % extent).eq(0) | (end <= length)))
-        found = conjunction(conditions)
-        assert found is not None
-        return found
+        result = conjunction(conditions)
+        assert result is not None
+        return result
 
     # Steps.
 
@@ -555,21 +555,21 @@ class Numbers:
         body, kernel = self.body, self.kernel
         if isinstance(op, Load) and op.end is not None:
             return next(n for n, at in enumerate(op.at) if at.var == op.result.vars[0])
-        found = bounded_axis(body, op)
+        result = bounded_axis(body, op)
         if isinstance(op, Store) and op in body.loop.body and body.loop.until is not None:
             along = body.values[op.value].vars[:1] == (body.loop.var,)
             mine = (n for n, at in enumerate(op.at[:-1]) if along and at.var == body.loop.var)
-            found = next(mine, None)  # rows past the end belong to somebody else
-            if found is not None and len(op.at) > MOST_AXES:
+            result = next(mine, None)  # rows past the end belong to somebody else
+            if result is not None and len(op.at) > MOST_AXES:
                 raise refusal(
                     f"rows of {op.tensor} are stored up to the end of a loop",
                     op.line,
                     why=f"copies of tensors of {MOST_AXES} axes at most end before the tensor does",
                     fix=f"store {op.tensor} with fewer axes",
                 )
-            return found
-        if found is not None or kernel.grid.kind != "groups":
-            return found
+            return result
+        if result is not None or kernel.grid.kind != "groups":
+            return result
         if op not in body.loop.body and not self._is_summed_over(op):
             return None
         rows, load = grouped_vars(kernel)[1], isinstance(op, Load) and not list_of(body, op)

@@ -147,14 +147,14 @@ class VectorWork:
         """The layout of an array."""
         if array.form not in (Form.TILE, Form.PACKED):
             return self.row_layout(array.blocks)
-        made = self.tile_layout(array.blocks, array.cols, apart=array.by_columns)
+        result = self.tile_layout(array.blocks, array.cols, apart=array.by_columns)
         if array.cols % 16 == 0:
-            return made
+            return result
         eight = Sym(SymKind.FRAGMENT, "h")  # 8 columns at a time, of an odd number of them
         col = 8 * eight + LANE % 4 * 2 + Q
         extents = (("b", array.blocks), ("h", array.cols // 8), ("i", 2), ("q", 2))
         return replace(
-            made,
+            result,
             indices=tuple(FragmentIndex(name=n, extent=e) for n, e in extents),
             register=lift(B * (array.cols // 2) + 4 * eight + 2 * HALF + Q),
             col=lift(col + array.cols * self.instance if array.by_columns else col),

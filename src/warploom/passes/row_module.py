@@ -142,11 +142,11 @@ class _RowBuilder:
 
     def _positions(self, last: IntExpr | None) -> list[VectorOp]:
         """Where the row at hand lies; ``last``: of the last variable, where blocks are."""
-        made: list[VectorOp] = []
+        result: list[VectorOp] = []
         for name, value in row_numbers(self.schedule).items():
             own = value if last is None or name != self.kernel.grid.vars[-1] else last
-            made.append(ops.VectorIndex(result=position(name), value=own))
-        return made
+            result.append(ops.VectorIndex(result=position(name), value=own))
+        return result
 
     def module(self) -> KernelModule:
         """All of it."""
@@ -248,14 +248,14 @@ class _RowBuilder:
 
     def _needed(self, stores: list[Store]) -> set[str]:
         """The values behind stores."""
-        found: set[str] = set()
+        result: set[str] = set()
         waiting = [name for op in stores for name in (op.value, *_indexing(op.at))]
         while waiting:
             name = waiting.pop()
-            if name not in found:
-                found.add(name)
+            if name not in result:
+                result.add(name)
                 waiting += _behind(self.names[name])
-        return found
+        return result
 
 
 def _behind(op: Made) -> list[str]:

@@ -253,7 +253,7 @@ class _Writer(Reductions, Loads, Stores):
         """Elementwise values that one elementwise op reads: written into its expression, unless
         that is nested too deep.
         """
-        found = set()
+        result = set()
         nested: dict[str, int] = {}
         last = {c.last for op in walk(self.kernel.ops) if isinstance(op, Loop) for c in op.carried}
         here = [op for op in ops if not isinstance(op, Loop)]
@@ -269,10 +269,12 @@ class _Writer(Reductions, Loads, Stores):
                 same = not isinstance(op, Pointwise) or made.result.dims == op.result.dims
                 shallow = nested.get(name, 0) < MOST_NESTED
                 if same and shallow and self.uses.get(name) == 1 and name not in last:
-                    found.add(name)
+                    result.add(name)
             if not isinstance(op, Store):
-                nested[op.result.name] = 1 + max((nested[n] for n in read if n in found), default=0)
-        return found
+                nested[op.result.name] = 1 + max(
+                    (nested[n] for n in read if n in result), default=0
+                )
+        return result
 
     def passes(self, ops: Sequence[Op], chunked: str) -> Body:  # noqa: C901 (kinds of op)
         """Flat values once; values along the axis once for every level of reductions."""
@@ -458,15 +460,15 @@ class _Writer(Reductions, Loads, Stores):
 
     def collected_ops(self, op: Loop, collected: Mapping[str, tuple[Reduce, ...]]) -> set[str]:
         """Ops that only combine what threads collect: the reductions, and their sums."""
-        found = {s.result.name for sums in collected.values() for s in sums}
+        result = {s.result.name for sums in collected.values() for s in sums}
         for c in op.carried:
             at = c.last
             while c.inside.name in collected and at != c.inside.name:
-                found.add(at)
+                result.add(at)
                 made = self.made[at]
                 assert isinstance(made, Pointwise)
-                at = next(a for a in made.args if a not in found)
-        return found
+                at = next(a for a in made.args if a not in result)
+        return result
 
     def carried_lines(self, c: Carried) -> Body:
         first = self.at(c.first)

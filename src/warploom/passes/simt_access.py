@@ -57,7 +57,7 @@ class Accesses(Values):
 
     def inside(self, tensor: Tensor, at: tuple[At, ...]) -> list[Term]:
         """Conditions that computed indices lie on their axes."""
-        found: list[Term] = []
+        result: list[Term] = []
         for n, (index, axis) in enumerate(zip(at, tensor.axes, strict=True)):
             if index.value is None:
                 continue
@@ -67,8 +67,8 @@ class Accesses(Values):
                 size = self.blocks(axis.name, axis.per)
                 if tensor.access is Access.STARTS:  # one entry more than groups
                     size = size + 1
-                found.append(Within(self.number_at(tensor, n, index), size))
-        return found
+                result.append(Within(self.number_at(tensor, n, index), size))
+        return result
 
     def row_there(self, names: Iterable[str]) -> list[Term]:
         """Threads without a row of the tile need nothing that all its rows share. The first row,
@@ -125,10 +125,10 @@ class Accesses(Values):
         self.strides(tensor, rank - 1)
         self.add(ArgumentKind.POINTER, tensor.name)
         self.strides(tensor, rank)
-        made: Term = ir.Aligned(tensor.name, min(VECTOR_BYTES, axis.vector * size))
+        result: Term = ir.Aligned(tensor.name, min(VECTOR_BYTES, axis.vector * size))
         if not self.starts_at_vectors(axis):
-            made = made & (pos(axis.var) % axis.vector).eq(0)
-        return made
+            result = result & (pos(axis.var) % axis.vector).eq(0)
+        return result
 
     def starts_at_vectors(self, axis: ThreadAxis) -> bool:
         """Whether tiles and steps surely begin at multiples of the vector."""

@@ -96,13 +96,13 @@ def has_products(kernel: Kernel) -> bool:
 
 def every_value(kernel: Kernel) -> list[Value]:
     """All values of a kernel, those carried by loops included."""
-    found = []
+    result = []
     for op in walk(kernel.ops):
         if isinstance(op, Loop):
-            found += [v for c in op.carried for v in (c.inside, c.result)]
+            result += [v for c in op.carried for v in (c.inside, c.result)]
         else:
-            found += results(op)
-    return found
+            result += results(op)
+    return result
 
 
 def _vars_of(index: At, values: Mapping[str, Value]) -> tuple[str, ...]:
@@ -240,14 +240,14 @@ class _Planner:
 
     def votes(self) -> dict[str, int]:
         """How many bytes of accesses are contiguous along a variable, in a rough scale."""
-        found: dict[str, int] = {}
+        result: dict[str, int] = {}
         for op in self.accesses:
             last = op.at[-1]
             if last.var is None:
                 continue
             many = 8 if len(self.shape(op)) > 1 else 1
-            found[last.var] = found.get(last.var, 0) + many + isinstance(op, Store) * (many > 1)
-        return found
+            result[last.var] = result.get(last.var, 0) + many + isinstance(op, Store) * (many > 1)
+        return result
 
     # ---- extents -------------------------------------------------------------------------------
 
@@ -428,12 +428,12 @@ def partial_sums(loop: Loop, carried: Carried, uses: Mapping[str, int]) -> tuple
 
 def count_uses(ops: Iterable[Op]) -> dict[str, int]:
     """How often each value is read."""
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for op in walk(tuple(ops)):
         names = list(operands(op))
         if isinstance(op, Loop):
             names += [c.last for c in op.carried]
             names += [op.stop] if op.stop else []
         for name in names:
-            found[name] = found.get(name, 0) + 1
-    return found
+            result[name] = result.get(name, 0) + 1
+    return result

@@ -53,21 +53,21 @@ class _Reader:
 
     def run(self, name: str) -> Run | None:
         op = self.made.get(name)
-        found: Run | None = None
+        result: Run | None = None
         if not self.varies(name):
             return None
         match op:
             case Indices():
-                found = Run(tuple(range(self.vector)), self.vector, aligned=True)
+                result = Run(tuple(range(self.vector)), self.vector, aligned=True)
             case Broadcast() | Transpose():
-                found = self.run(op.arg)
+                result = self.run(op.arg)
             case Pointwise(fn=Fn.WHERE):
-                found = self.chosen(op)
+                result = self.chosen(op)
             case Pointwise(fn=Fn.CAST) if op.result.dtype is DType.I32:
-                found = self.run(op.args[0])
+                result = self.run(op.args[0])
             case Pointwise() if len(op.args) == 2:
-                found = self.joined(op)
-        return found
+                result = self.joined(op)
+        return result
 
     def chosen(self, op: Pointwise) -> Run | None:
         """Of two alike, by a condition that a whole block shares."""

@@ -75,9 +75,9 @@ def unrolled(index: str, count: int, lines: Body) -> Statement:
 
 def all_of(terms: Sequence[Term]) -> Term:
     """All of some conditions."""
-    made = conjunction(terms)
-    assert made is not None
-    return made
+    result = conjunction(terms)
+    assert result is not None
+    return result
 
 
 def renamed(value: Value, name: str | None) -> Value:

@@ -92,12 +92,12 @@ def early_array(vector: str) -> str:
 
 def early_vectors(layout: Layout) -> dict[str, tuple[str, int]]:
     """Vectors read before the product that lies with them, by name: its result, their elements."""
-    found: dict[str, tuple[str, int]] = {}
+    result: dict[str, tuple[str, int]] = {}
     dots = [op for op in layout.body.loop.body if isinstance(op, Dot)]
     for step in layout.steps:
         for name in step.loads if step.when is When.LOOP else ():
             place = layout.slot_of(name)
-            if place is None or not place[1].vector or len(found) == layout.config.preload_vectors:
+            if place is None or not place[1].vector or len(result) == layout.config.preload_vectors:
                 continue
             ring, tile = place
             if tile.loose:
@@ -107,8 +107,8 @@ def early_vectors(layout: Layout) -> dict[str, tuple[str, int]]:
                 near = any(t.value in tiles for t in ring.tiles)
                 columns = layout.extent(dot.result.dims[1].var)
                 if near and dot.result.name in step.reads and tile.cols == columns:
-                    found[name] = (dot.result.name, tile.cols)
-    return found
+                    result[name] = (dot.result.name, tile.cols)
+    return result
 
 
 def sees(layout: Layout) -> Iterator[See]:

@@ -127,7 +127,7 @@ def _rescales(defined: dict[str, Op], name: str, top: Carried) -> bool:
 
 def _reached(body: Body, defined: dict[str, Op], name: str) -> set[str]:
     """Carried values that a value of the loop is made of, within one iteration."""
-    found: set[str] = set()
+    result: set[str] = set()
     seen: set[str] = set()
     todo = [name]
     while todo:
@@ -136,10 +136,10 @@ def _reached(body: Body, defined: dict[str, Op], name: str) -> set[str]:
             continue
         seen.add(at)
         if at in body.inside:
-            found.add(at)
+            result.add(at)
         if at in defined:
             todo += operands(defined[at])
-    return found
+    return result
 
 
 def met_arrays(layout: Layout) -> tuple[Array, ...]:
@@ -147,14 +147,14 @@ def met_arrays(layout: Layout) -> tuple[Array, ...]:
     meeting_of(layout.body)
     homes = dict(layout.homes)
     names = {homes[c.result.name] for c in layout.body.loop.carried}
-    found = tuple(a for a in layout.arrays if a.name in names)
-    if any(a.by_columns or a.form is Form.PACKED for a in found):
+    result = tuple(a for a in layout.arrays if a.name in names)
+    if any(a.by_columns or a.form is Form.PACKED for a in result):
         raise GeometryError(
             "sums that consumers share by columns",
             where=f"config {layout.config.name}",
             fix="split_k=1",
         )
-    return found
+    return result
 
 
 def refuse_split(layout: Layout, document: RolesDocument) -> None:

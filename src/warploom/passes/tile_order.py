@@ -153,7 +153,7 @@ def row_trips(body: Body, cut: Cut, config: KernelConfig, sizes: Sizes) -> list[
     length, end = sizes[kernel.var(row_var).axis], sizes[kernel.var(loop).axis]
     count = -(-length // rows)
     ragged = count * rows - length if starts_early(body, cut, config) else 0
-    found = []
+    result = []
     for row in range(count):
         low, high = 0, end
         for bound in cut.bounds:
@@ -165,8 +165,8 @@ def row_trips(body: Body, cut: Cut, config: KernelConfig, sizes: Sizes) -> list[
             elif bound.loop > 0:
                 begin = begins_at(body, step)
                 low = max(low, -most // begin * begin)
-        found.append(max(1, -(-(high - low) // step)))
-    return found
+        result.append(max(1, -(-(high - low) // step)))
+    return result
 
 
 def _solved(body: Body, bound: Affine, row: int, rows: int, sizes: Sizes) -> int | None:

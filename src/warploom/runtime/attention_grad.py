@@ -186,9 +186,9 @@ def _sums(q: Any, stream: int | None) -> Any:  # noqa: ANN401
 def _zeros(like: Any, stream: int | None) -> Any:  # noqa: ANN401
     """The gradient of what nobody sees."""
     with on_stream(like, stream):
-        made = allocator(like, tuple(like.shape), view_of(like, "q").layout.dtype)()
-        made[...] = 0
-    return made
+        result = allocator(like, tuple(like.shape), view_of(like, "q").layout.dtype)()
+        result[...] = 0
+    return result
 
 
 def _summed(

@@ -89,10 +89,10 @@ def _lifted(
     known, now = found.get(_LAST), list(held(functions.values()))
     if known is not None and known[0] == names and _alike(known[1], now):
         return known[2]  # type: ignore[no-any-return]
-    made = lift(functions)
+    result = lift(functions)
     with _LOCK:
-        found[_LAST] = (names, now, made)
-    return made
+        found[_LAST] = (names, now, result)
+    return result
 
 
 def _alike(known: list[Any], now: list[Any]) -> bool:

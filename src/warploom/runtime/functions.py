@@ -85,5 +85,5 @@ def __getattr__(name: str) -> Callable[..., Any]:
     function, kernels = functions().get(name, (None, ()))
     if function is None or not function.is_derived:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = globals()[name] = _function(kernels[0])
-    return made
+    result = globals()[name] = _function(kernels[0])
+    return result

@@ -54,11 +54,11 @@ class Entry:
 
     def complete(self, tensors: Sequence[Any], stream: int | None) -> list[Any]:
         """The tensors with the missing outputs made, on the stream that will write them."""
-        made = list(tensors)
+        result = list(tensors)
         with on_stream(tensors[self.given[0]], stream):
             for i, make in self.made:
-                made[i] = make()
-        return made
+                result[i] = make()
+        return result
 
     def run(self, tensors: Sequence[Any], scalars: Scalars, stream: int | None) -> list[Any]:
         """Launch with tensors of torch; they, with the missing outputs made."""

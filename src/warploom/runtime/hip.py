@@ -51,11 +51,11 @@ def library() -> c.CDLL:
     given = os.environ.get(VARIABLE)
     for name in [given] if given else NAMES:
         try:
-            found = c.CDLL(name)
+            result = c.CDLL(name)
         except OSError:
             continue
         for function, types in _FUNCTIONS.items():
-            known = getattr(found, function, None)
+            known = getattr(result, function, None)
             if known is None:
                 raise BackendError(
                     f"{name} has no {function}",
@@ -63,10 +63,10 @@ def library() -> c.CDLL:
                     fix="a HIP runtime of ROCm 5 or later",
                 )
             known.argtypes, known.restype = types, c.c_int
-        found.hipGetErrorString.argtypes = [c.c_int]
-        found.hipGetErrorString.restype = c.c_char_p
-        _check(found, found.hipInit(0), "hipInit")
-        return found
+        result.hipGetErrorString.argtypes = [c.c_int]
+        result.hipGetErrorString.restype = c.c_char_p
+        _check(result, result.hipInit(0), "hipInit")
+        return result
     raise BackendError(
         "no HIP runtime on this machine",
         where=given or NAMES[0],

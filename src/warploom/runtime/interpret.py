@@ -172,10 +172,10 @@ def tried_pins(
     tried = [every, {n: v for n, v in every.items() if n not in ORDER}]
     if not every and not is_shipped(tile_kernel):
         tried = [dict(pins) for pins in similar_pins(simplify(kernel), sizes)]
-    found: list[Any] = []
+    result: list[Any] = []
     for pins in (*tried, {}):
-        found += [pins] if pins not in found else []
-    return found
+        result += [pins] if pins not in result else []
+    return result
 
 
 def execute(
@@ -460,9 +460,9 @@ class _Typed(np.ndarray):
     kind: DType | None
 
     def __new__(cls, array: Any, kind: DType | None) -> _Typed:  # noqa: ANN401
-        made = np.asarray(array).view(cls)
-        made.kind = kind
-        return made
+        result = np.asarray(array).view(cls)
+        result.kind = kind
+        return result
 
     def __array_finalize__(self, other: Any) -> None:  # noqa: ANN401
         self.kind = getattr(other, "kind", None)

@@ -54,10 +54,10 @@ _STATE: ContextVar[Interpreting | None] = ContextVar("warploom_interpreting", de
 
 def active() -> Interpreting | None:
     """How calls are interpreted at the moment; None: they run on a GPU."""
-    found = _STATE.get()
-    if found is None and os.environ.get(ENVIRONMENT, "0") not in ("", "0"):
+    result = _STATE.get()
+    if result is None and os.environ.get(ENVIRONMENT, "0") not in ("", "0"):
         return Interpreting()
-    return found
+    return result
 
 
 class _Inside(ContextDecorator):

@@ -173,13 +173,13 @@ class Calls:
         outs = [self.tensors[i].name for i in self.outputs]
         try:
             kinds = dict(types)  # type: ignore[call-overload]
-            found = tuple(sorted((str(n), DType(k)) for n, k in kinds.items()))
+            result = tuple(sorted((str(n), DType(k)) for n, k in kinds.items()))
         except (TypeError, ValueError):
             raise self._wrong(f"types={types!r}", fix=f'types={{"{outs[0]}": "bf16"}}') from None
-        for name, _ in found:
+        for name, _ in result:
             if name not in outs:
                 raise self._wrong(f"types={types!r}: no output {name!r}", fix=", ".join(outs))
-        return found
+        return result
 
     def _check_given(self, tensors: list[Any]) -> None:
         for i in self.inputs:
@@ -526,10 +526,10 @@ def compiled_or_chosen(request: Request) -> Compiled:
         from warploom.compiler.compiled import alternatives  # noqa: PLC0415 (loads every pass)
 
     for mine in alternatives(request.measured()):
-        made = _compiled(kernel, sizes, mine, positive, warns)
+        result = _compiled(kernel, sizes, mine, positive, warns)
         with suppress(BackendError, GeometryError, KernelError, SchedulingError):
-            if not (made.spills_in_parts or (theirs and made.spill_bytes)):
-                return made
+            if not (result.spills_in_parts or (theirs and result.spill_bytes)):
+                return result
             own = _compiled(kernel, sizes, (), positive, warns)
-            return own if own.spill_bytes < made.spill_bytes else made
+            return own if own.spill_bytes < result.spill_bytes else result
     return _compiled(kernel, sizes, (), positive, warns)

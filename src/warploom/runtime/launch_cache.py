@@ -129,9 +129,9 @@ class Launchable:
         from warploom.passes.tile_order import visit_list  # noqa: PLC0415 (a pass)
 
         made = self.request.compiled()
-        found = visit_list(made.launched(), made.built.config, sizes, ctas, made.target)
-        kept.put("visits", key, json.dumps(found).encode())
-        return found
+        result = visit_list(made.launched(), made.built.config, sizes, ctas, made.target)
+        kept.put("visits", key, json.dumps(result).encode())
+        return result
 
 
 def _recalled(key: str) -> tuple[LaunchFacts, bytes] | None:

@@ -125,11 +125,11 @@ class CompiledMi355x:
         """The compiled kernel; ``VerificationError`` where its code computes something else."""
         if self.given is not None:
             return self.given
-        made = compile_tile_kernel(self.kernel, extents=self.extents, machine=self.machine)
-        require_covered(made.module)
-        require_computed(made.module)
-        require_executed(self._executed(made), self.kernel)
-        return made
+        result = compile_tile_kernel(self.kernel, extents=self.extents, machine=self.machine)
+        require_covered(result.module)
+        require_computed(result.module)
+        require_executed(self._executed(result), self.kernel)
+        return result
 
     @property
     def module(self) -> KernelModule:
@@ -350,7 +350,7 @@ class CompiledMi355x:
         return self._kernels[device]
 
     def _lengths(self, views: Mapping[str, TensorView], sizes: Mapping[str, int]) -> dict[str, int]:
-        found = dict(self.sidecar["fixed_sizes"]) | dict(sizes)
+        result = dict(self.sidecar["fixed_sizes"]) | dict(sizes)
         for tensor in self.kernel.tensors:
             view = views.get(tensor.name)
             if view is None:
@@ -360,13 +360,13 @@ class CompiledMi355x:
                 self._fail(f"'{tensor.name}' has {len(view.layout.shape)} axes", f"[{names}]")
             for axis, size in zip(tensor.axes, view.layout.shape, strict=True):
                 own = size - (tensor.access is Access.STARTS)
-                if axis.per == 1 and found.setdefault(axis.name, own) != own:
+                if axis.per == 1 and result.setdefault(axis.name, own) != own:
                     self._fail(
                         f"axis '{axis.name}' of '{tensor.name}' has {own} elements, elsewhere "
-                        f"{found[axis.name]}",
+                        f"{result[axis.name]}",
                         "tensors whose axes of one name agree",
                     )
-        return found
+        return result
 
     def _check(self, views: Mapping[str, TensorView], lengths: Mapping[str, int]) -> None:
         """Types, shapes and strides are those the code was made for."""

@@ -243,12 +243,12 @@ class Plan:
     def new_config(self, stream: int) -> tuple[Any, Any]:
         """Where the configuration of launches on a stream lies, and it; kept."""
         config = self._config(stream)
-        made = (pointer_to(config.getPtr()), config)
+        result = (pointer_to(config.getPtr()), config)
         with _LOCK:
-            self.configs[stream] = made
+            self.configs[stream] = result
             while len(self.configs) > STREAMS:  # the oldest goes
                 del self.configs[next(iter(self.configs))]
-        return made
+        return result
 
     def _check(self, code: int) -> None:
         check((library().CUresult(code),), f"launch of {self.kernel.name}")
@@ -393,8 +393,8 @@ def _config(kernel: Kernel, grid: int, binary: Binary, stream: int) -> Any:  # n
     """What a launch on a stream is; it is never changed again."""
     cluster = 1 if kernel.declared_cluster else binary.cluster
     waits = any(t.access is Access.TURNS and not t.optional for t in binary.tensors)
-    made = launch_config(
+    result = launch_config(
         grid, binary.threads, binary.shared_bytes, cluster, together=waits, early=not waits
     )
-    made.hStream = stream
-    return made
+    result.hStream = stream
+    return result

@@ -129,9 +129,9 @@ def _padded(tensor: Any, name: str, inner: int) -> Any:  # noqa: ANN401
     whole = allocator(tensor, (*shape[:-1], -(-shape[-1] // per) * per), layout.dtype)()
     cut = whole[..., : shape[-1]]
     back = tuple(order.index(i) for i in range(rank))
-    made = cut.permute(back) if is_torch(cut) else cut.transpose(back)
-    _copy(made, tensor)
-    return made
+    result = cut.permute(back) if is_torch(cut) else cut.transpose(back)
+    _copy(result, tensor)
+    return result
 
 
 def _copy(to: Any, source: Any) -> None:  # noqa: ANN401

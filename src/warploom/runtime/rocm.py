@@ -165,12 +165,12 @@ def library_tensors(torch: Any, kernel: Sequence[Any], case: Case) -> dict[str, 
     """The inputs of a case as torch tensors on the device; ``kernel``: its tensors."""
     kinds = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "i32": "int32", "i8": "int8"}
     kinds |= {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "bool": "bool"}
-    found = {}
+    result = {}
     for tensor in kernel:
         if tensor.access is Access.OUT:
             continue
         values = np.ascontiguousarray(case.inputs[tensor.name])
         plain = values.astype(np.float32 if tensor.dtype.is_float else np.int64)
         made = torch.from_numpy(plain).to("cuda")
-        found[tensor.name] = made.to(getattr(torch, kinds[tensor.dtype.value]))
-    return found
+        result[tensor.name] = made.to(getattr(torch, kinds[tensor.dtype.value]))
+    return result

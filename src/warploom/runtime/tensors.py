@@ -194,8 +194,8 @@ def _quick_empty(torch: Any) -> Callable[..., Any] | None:  # noqa: ANN401
     guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
     if torch.cuda.device_count() != 1:
         return None
-    found: Callable[..., Any] | None = getattr(guards, "_empty_strided_cuda", None)
-    return found
+    result: Callable[..., Any] | None = getattr(guards, "_empty_strided_cuda", None)
+    return result
 
 
 def guard_of(given: list[Any]) -> Callable[..., bool] | None:

@@ -268,9 +268,9 @@ def _again(
     measure: Measure | None,
     chosen: dict[tuple[Any, ...], dict[str, object]],
 ) -> Autotuned:
-    made = Autotuned(tile_kernel, configs, rounds=rounds, measure=measure)
-    made.chosen = chosen
-    return made
+    result = Autotuned(tile_kernel, configs, rounds=rounds, measure=measure)
+    result.chosen = chosen
+    return result
 
 
 def autotune(

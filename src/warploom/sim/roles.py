@@ -143,19 +143,19 @@ class _Reader:
 
     def _assembled(self, entries: tuple[RoleEntry, ...]) -> list[tuple[int, RoleEntry]]:
         """The entries with their places, in the order the assembler leaves them in."""
-        found = list(enumerate(entries))
-        for at in range(1, len(found)):
-            before = found[at - 1][1]
-            if not isinstance(found[at][1], WaitGroup) or not isinstance(before, Compute):
+        result = list(enumerate(entries))
+        for at in range(1, len(result)):
+            before = result[at - 1][1]
+            if not isinstance(result[at][1], WaitGroup) or not isinstance(before, Compute):
                 continue
-            if _drawn(entries, found[at - 1][0]) or self.costs.tied:
+            if _drawn(entries, result[at - 1][0]) or self.costs.tied:
                 continue
             if self.costs.of(before.op).unit == EXPONENTIALS:
                 end = at + 1
-                while end < len(found) and isinstance(found[end][1], Arrive):
+                while end < len(result) and isinstance(result[end][1], Arrive):
                     end += 1
-                found[at - 1 : end] = [*found[at:end], found[at - 1]]
-        return found
+                result[at - 1 : end] = [*result[at:end], result[at - 1]]
+        return result
 
     def _runs(
         self, role: RoleProgram, instance: int

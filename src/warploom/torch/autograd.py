@@ -134,10 +134,10 @@ class Gemm(torch.autograd.Function):
 def product(x: Tensor, y: Tensor, alpha: float) -> Tensor:
     """``alpha * x @ y`` by warploom where rows of all three are multiples of 16 bytes."""
     if x.shape[1] % ROW == 0 and y.shape[1] % ROW == 0:
-        made: Tensor = torch.ops.warploom.gemm.default(
+        result: Tensor = torch.ops.warploom.gemm.default(
             x.contiguous(), y.T.contiguous().T, None, alpha, "none"
         )
-        return made
+        return result
     say_once(f"warploom.gemm backward: torch.matmul for {tuple(x.shape)} @ {tuple(y.shape)}")
     return torch.matmul(x, y) * alpha
 
@@ -316,7 +316,7 @@ def torch_attention(
     mask = None
     if causal and lower_right and q.shape[2] != k.shape[2]:
         mask = seen_mask(q.shape[2], k.shape[2], q.device, lower_right=True)
-    made: Tensor = torch_sdpa(
+    result: Tensor = torch_sdpa(
         q,
         k,
         v,
@@ -325,4 +325,4 @@ def torch_attention(
         scale=scale,
         enable_gqa=q.shape[1] != k.shape[1],
     )
-    return made
+    return result

@@ -36,8 +36,8 @@ def _cpu_swiglu(
     x: Tensor, gate: Tensor, up: Tensor | None = None, activation: str = "silu"
 ) -> Tensor:
     gate, up = _halves(gate, up)
-    made: Tensor = GATES[activation](x @ gate.T) * (x @ up.T)
-    return made
+    result: Tensor = GATES[activation](x @ gate.T) * (x @ up.T)
+    return result
 
 
 def _cpu_grouped(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
@@ -88,8 +88,8 @@ class _Grouped(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor, w: Tensor, starts: Tensor, transposed: bool) -> Tensor:
         """The products."""
-        made: Tensor = torch.ops.warploom.grouped_gemm.default(x, w, starts, transposed)
-        return made
+        result: Tensor = torch.ops.warploom.grouped_gemm.default(x, w, starts, transposed)
+        return result
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401
@@ -111,16 +111,16 @@ class _Grouped(torch.autograd.Function):
 
 
 def _grouped_autograd(x: Tensor, w: Tensor, starts: Tensor, transposed: bool = False) -> Tensor:
-    made: Tensor
+    result: Tensor
     if is_transformed(x, w):
         _fake_grouped(x, w, starts, transposed)
         return _cpu_grouped(x, w, starts, transposed)
     if needs_grad(x, w):
-        made = _Grouped.apply(x, w, starts, transposed)
-        return made
+        result = _Grouped.apply(x, w, starts, transposed)
+        return result
     with torch._C._AutoDispatchBelowAutograd():
-        made = torch.ops.warploom.grouped_gemm.default(x, w, starts, transposed)
-    return made
+        result = torch.ops.warploom.grouped_gemm.default(x, w, starts, transposed)
+    return result
 
 
 def _cpu_scaled(
@@ -207,10 +207,10 @@ def without_gradient(text: str) -> Callable[..., Any]:
         if is_transformed(*tensors):
             raise no_gradient(name)
         if not needs_grad(*tensors):
-            made = below(*given, **named)
+            result = below(*given, **named)
             if nothing:  # whoever kept its first argument learns that it has changed
                 torch.autograd.graph.increment_version(given[0])
-            return made
+            return result
         if nothing:  # results are added to a tensor that the graph knows already
             raise no_gradient(name)
         return _WithoutGradient.apply(name, below, named, *given)
@@ -231,8 +231,8 @@ def _run_added(**given: Any) -> Any:  # noqa: ANN401
 
 
 def _run_grouped_swiglu(gate: Tensor, **given: Any) -> Tensor:  # noqa: ANN401
-    made: Tensor = fused.grouped_gemm(w=gate, **given)
-    return made
+    result: Tensor = fused.grouped_gemm(w=gate, **given)
+    return result
 
 
 def _state(q: Tensor, v: Tensor) -> Tensor:

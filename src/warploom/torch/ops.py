@@ -59,8 +59,8 @@ def _run_gemm(
 ) -> Tensor:
     """The CUDA kernel; operands that copies cannot read are copied first."""
     options, scalars = asked_gemm(alpha, activation)
-    made: Tensor = GEMM.launch((a, b, None, bias, None), scalars, options)[2]
-    return made
+    result: Tensor = GEMM.launch((a, b, None, bias, None), scalars, options)[2]
+    return result
 
 
 def _mask(causal: bool, lower_right: bool) -> bool | str:
@@ -116,13 +116,13 @@ def _gemm_autograd(
         schema.fake_gemm(a, b, bias, alpha, activation)
         return schema.cpu_gemm(a, b, bias, alpha, activation)
     if needs_grad(a, b, bias):
-        made: Tensor = Gemm.apply(a, b, bias, alpha, activation)
-        return made
+        result: Tensor = Gemm.apply(a, b, bias, alpha, activation)
+        return result
     if is_plain(a):
         return _run_gemm(a, b, bias, alpha, activation)
     with torch._C._AutoDispatchBelowAutograd():
-        made = torch.ops.warploom.gemm.default(a, b, bias, alpha, activation)
-    return made
+        result = torch.ops.warploom.gemm.default(a, b, bias, alpha, activation)
+    return result
 
 
 def _attention_autograd(
@@ -137,27 +137,27 @@ def _attention_autograd(
         schema.fake_attention(q, k, v, causal, scale, lower_right)
         return schema.cpu_attention(q, k, v, causal, scale, lower_right)
     if needs_grad(q, k, v):
-        made: tuple[Tensor, Tensor] = Attention.apply(q, k, v, causal, scale, lower_right)
-        return made
+        result: tuple[Tensor, Tensor] = Attention.apply(q, k, v, causal, scale, lower_right)
+        return result
     if is_plain(q):
         return _run_attention(q, k, v, causal, scale, lower_right)
     with torch._C._AutoDispatchBelowAutograd():
-        made = torch.ops.warploom.attention.default(q, k, v, causal, scale, lower_right)
-    return made
+        result = torch.ops.warploom.attention.default(q, k, v, causal, scale, lower_right)
+    return result
 
 
 def _packed_autograd(q: Tensor, k: Tensor, v: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401
     given = (*rest, *(False, None, False)[len(rest) - 4 :])
-    made: tuple[Tensor, Tensor]
+    result: tuple[Tensor, Tensor]
     if is_transformed(q, k, v):
         schema.fake_packed(q, k, v, *given)
         return schema.cpu_packed(q, k, v, *given)
     if needs_grad(q, k, v):
-        made = Packed.apply(q, k, v, *given)
-        return made
+        result = Packed.apply(q, k, v, *given)
+        return result
     with torch._C._AutoDispatchBelowAutograd():
-        made = torch.ops.warploom.attention_packed.default(q, k, v, *given)
-    return made
+        result = torch.ops.warploom.attention_packed.default(q, k, v, *given)
+    return result
 
 
 def _once(op: str) -> Callable[..., Any]:
@@ -213,8 +213,8 @@ class _Gemm(torch._ops.OpOverloadPacket):
                 done = GEMM.runner.by_key(tensors, scalars, options, known=_known_gemm)
             if done is not None:
                 return done[2]
-        made: Tensor = self._op(a, b, bias, alpha, activation)
-        return made
+        result: Tensor = self._op(a, b, bias, alpha, activation)
+        return result
 
 
 class _Attention(torch._ops.OpOverloadPacket):
@@ -238,8 +238,8 @@ class _Attention(torch._ops.OpOverloadPacket):
                 done = ATTENTION.runner.by_key(tensors, factor, options, known=_known_attention)
             if done is not None:
                 return done[3], done[4]
-        made: tuple[Tensor, Tensor] = self._op(q, k, v, causal, scale, lower_right)
-        return made
+        result: tuple[Tensor, Tensor] = self._op(q, k, v, causal, scale, lower_right)
+        return result
 
 
 torch.ops.warploom.gemm.__class__ = _Gemm
@@ -258,8 +258,8 @@ def gemm(
     Quickest with ``b`` stored transposed (``weight.T``); other strides are copied first.
     Activations: none, relu, gelu, silu.
     """
-    made: Tensor = torch.ops.warploom.gemm(a, b, bias, alpha, activation)
-    return made
+    result: Tensor = torch.ops.warploom.gemm(a, b, bias, alpha, activation)
+    return result
 
 
 def attention(
@@ -274,8 +274,10 @@ def attention(
 
     ``causal``: query i sees keys 0..i; ``lower_right`` as well: the last query sees the last key.
     """
-    made: tuple[Tensor, Tensor] = torch.ops.warploom.attention(q, k, v, causal, scale, lower_right)
-    return made
+    result: tuple[Tensor, Tensor] = torch.ops.warploom.attention(
+        q, k, v, causal, scale, lower_right
+    )
+    return result
 
 
 def attention_packed(
@@ -293,7 +295,7 @@ def attention_packed(
     """Attention of packed sequences, as ``warploom.attention_packed``, with gradients for q, k
     and v: (out, log-sum-exp).
     """
-    made: tuple[Tensor, Tensor] = torch.ops.warploom.attention_packed(
+    result: tuple[Tensor, Tensor] = torch.ops.warploom.attention_packed(
         q, k, v, q_starts, k_starts, most_queries, most_keys, causal, scale, lower_right
     )
-    return made
+    return result

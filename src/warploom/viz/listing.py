@@ -49,11 +49,11 @@ def sections(
     notes = reasons or {}
     if isinstance(document, RolesDocument):
         return _role_sections(document, notes)
-    found: list[Section] = []
+    result: list[Section] = []
     for phase in Phase:
         entries, name = document.phase(phase), phase.name.lower()
         blocks = split_blocks(entries)
-        found.append(
+        result.append(
             Section(title=f"{name} ({len(entries)} entries, {len(blocks)} blocks)", level=0)
         )
         for number, (start, end) in enumerate(blocks):
@@ -66,17 +66,17 @@ def sections(
                 )
                 for i in range(start, end)
             )
-            found.append(Section(title=f"block {number}", level=1, lines=lines))
-    return found
+            result.append(Section(title=f"block {number}", level=1, lines=lines))
+    return result
 
 
 def _role_sections(document: RolesDocument, notes: Reasons) -> list[Section]:
-    found = []
+    result = []
     for program in document.programs:
         many = f"{program.instances} x " if program.instances > 1 else ""
         threads = f"{program.threads} threads" if program.threads > 1 else "one thread"
         threads += ", tiles in turn" if program.alternates else ""
-        found.append(Section(title=f"{program.name}: {many}{threads}", level=0))
+        result.append(Section(title=f"{program.name}: {many}{threads}", level=0))
         for phase, entries in program.phases():
             if not entries:
                 continue
@@ -89,8 +89,8 @@ def _role_sections(document: RolesDocument, notes: Reasons) -> list[Section]:
                 )
                 for i, entry in enumerate(entries)
             )
-            found.append(Section(title=f"{phase} ({len(entries)} entries)", level=1, lines=lines))
-    return found
+            result.append(Section(title=f"{phase} ({len(entries)} entries)", level=1, lines=lines))
+    return result
 
 
 def entry_label(entry: Any, document: RolesDocument | None = None) -> str:  # noqa: ANN401

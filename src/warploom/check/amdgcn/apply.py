@@ -34,12 +34,12 @@ def _sources(instruction: Instruction, op: Op, symbols: Mapping[str, int]) -> li
     if len(texts) != len(kinds):
         raise UnsupportedError(f"{instruction.mnemonic} with {len(texts)} sources")
     halves = instruction.bits("op_sel", len(texts) + 1)
-    found = []
+    result = []
     for index, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
         select = instruction.modifiers.get(f"src{index}_sel", "") if index < 2 else ""
         half = halves[index] if kind in HALF else 0
-        found.append(Source(text, kind, half=half, select=select, symbols=symbols))
-    return found
+        result.append(Source(text, kind, half=half, select=select, symbols=symbols))
+    return result
 
 
 def typed(instruction: Instruction, op: Op, symbols: Mapping[str, int]) -> Effect:

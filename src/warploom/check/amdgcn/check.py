@@ -120,10 +120,10 @@ class _Check:
             self._run(order)
         if any(f.code == "no-such-instruction" for f in self.findings):
             self._unsupported = ""  # what the target does not have cannot be run, and need not be
-        made = self._made()
+        result = self._made()
         if "counter_stall" in self.used and not self._unsupported:
-            return self._without_stalls(made, schedules)
-        return made
+            return self._without_stalls(result, schedules)
+        return result
 
     def _without_stalls(self, made: CodeReport, schedules: tuple[str, ...]) -> CodeReport:
         """Say what the verdict is where a full counter does not hold the next access back."""

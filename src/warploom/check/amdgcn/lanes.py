@@ -118,8 +118,8 @@ def _reverse_bits(a: Array) -> Array:
 
 def _field(a: Array, at: Array, width: Array) -> Array:
     mask = ((np.uint64(1) << (width & _U31).astype(np.uint64)) - np.uint64(1)).astype(np.uint32)
-    found: Array = (a >> (at & _U31)) & mask
-    return found
+    result: Array = (a >> (at & _U31)) & mask
+    return result
 
 
 def _signed_field(a: Array, at: Array, width: Array) -> Array:

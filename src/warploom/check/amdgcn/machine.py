@@ -959,18 +959,18 @@ class Machine:
     def unordered(self) -> list[tuple[Access, Access, int]]:
         """Pairs of accesses to the same global memory that nothing orders, each with a place."""
         relaxed = self.settings.axioms.get("cu_order", True)
-        found = []
+        result = []
         for a, b, at in self.journal.conflicts():
             if _ordered_pair(a, b) or _ordered_pair(b, a) or self._flag(a, b):
                 if self._stale(a, b):
-                    found.append((a, b, at))
+                    result.append((a, b, at))
                 continue
             together = relaxed and a.wave is not b.wave and a.group == b.group
             if together and (_issued_before(a, b) or _issued_before(b, a)):
                 self.used.add("cu_order")
                 continue
-            found.append((a, b, at))
-        return found
+            result.append((a, b, at))
+        return result
 
     def _stale(self, a: Access, b: Access) -> bool:
         """A scalar load behind a vector store, of a line that the scalar cache may still hold."""
@@ -1066,7 +1066,7 @@ def racing_bytes(
     pairs: list[tuple[Access, Access, int]],
 ) -> dict[tuple[int, int, int], NDArray[np.int64]]:
     """Bytes of vector loads that a store races with, by wave, instruction and visit."""
-    found: dict[tuple[int, int, int], NDArray[np.int64]] = {}
+    result: dict[tuple[int, int, int], NDArray[np.int64]] = {}
     for a, b, _ in pairs:
         for read, write in ((a, b), (b, a)):
             if read.kind != "r" or read.scalar or write.kind == "r":
@@ -1074,8 +1074,8 @@ def racing_bytes(
             places = [(x.at[:, None] + np.arange(x.size)).ravel() for x in (read, write)]
             key = (read.wave.uid, read.pc, read.visit)
             both = np.intersect1d(places[0], places[1])
-            found[key] = np.union1d(found[key], both) if key in found else both
-    return found
+            result[key] = np.union1d(result[key], both) if key in result else both
+    return result
 
 
 def _ordered_pair(a: Access, b: Access) -> bool:

@@ -102,10 +102,10 @@ class GlobalMemory:
         """``size`` bytes at each offset, as ``[lane, byte]``."""
         if size % 4 == 0 and not (at & 3).any():
             words = self.words[(at >> 2)[:, None] + np.arange(size // 4)]
-            found: Bytes = words.view(np.uint8)
+            result: Bytes = words.view(np.uint8)
         else:
-            found = self.bytes[at[:, None] + np.arange(size)]
-        return found
+            result = self.bytes[at[:, None] + np.arange(size)]
+        return result
 
     def scatter(self, at: Addresses, data: Bytes) -> None:
         """Write rows of bytes at each offset."""
@@ -152,14 +152,14 @@ class Access:
 
 def snapshot_of(w: Wave) -> Snapshot:
     """What the wave knows now; shared between accesses until it learns something."""
-    found = w.snapshot
-    if not isinstance(found, Snapshot):
-        found = Snapshot(
+    result = w.snapshot
+    if not isinstance(result, Snapshot):
+        result = Snapshot(
             w.know_vm.copy(), w.know_issued.copy(), dict(w.known), w.know_lgkm.copy(),
             dict(w.acquired),
         )  # fmt: skip
-        w.snapshot = found
-    return found
+        w.snapshot = result
+    return result
 
 
 class Journal:
@@ -306,28 +306,28 @@ class Lds:
 
         Each as (kind of the earlier one, axiom, its numbers, the clock they exceed).
         """
-        found: list[tuple[str, str, NDArray[np.int32], Clock]] = []
+        result: list[tuple[str, str, NDArray[np.int32], Clock]] = []
         for earlier, axiom, numbers, clock in self._against(w, kind):
-            if axiom and found and found[-1][0] == earlier:
+            if axiom and result and result[-1][0] == earlier:
                 continue  # it races anyway
             part = numbers[cells]
             if (part > clock).any():
-                found.append((earlier, axiom, part, clock))
-        return found
+                result.append((earlier, axiom, part, clock))
+        return result
 
     def _against(self, w: Wave, kind: str) -> list[tuple[str, str, NDArray[np.int32], Clock]]:
         local = w.know_lgkm if kind == "d" else w.seen_lgkm
-        found = [("w", "", self.writes, local)]
+        result = [("w", "", self.writes, local)]
         if kind != "r":
-            found.append(("r", "", self.reads, local))
+            result.append(("r", "", self.reads, local))
         if self._dma:
             clock = w.seen_vm if kind == "d" else w.know_vm
-            found.append(("d", "", self.dmas, clock))
+            result.append(("d", "", self.dmas, clock))
             if w.know_off is not w.know_vm and (w.know_off != w.know_vm).any():
-                found.append(("d", "vm_order", self.dmas, w.know_off))
+                result.append(("d", "vm_order", self.dmas, w.know_off))
         if self._atomic and kind != "a":
-            found.append(("a", "", self.atomics, local))
-        return found
+            result.append(("a", "", self.atomics, local))
+        return result
 
     def record(self, w: Wave, cells: NDArray[np.int64], kind: str, number: int) -> None:
         """Note an access."""
@@ -340,10 +340,10 @@ class Lds:
         """``width`` bytes at each address."""
         self.moved["read"] += at.size * width
         if width % 4 == 0 and not (at & 3).any():
-            found: Bytes = self.words[(at >> 2)[:, None] + np.arange(width // 4)].view(np.uint8)
+            result: Bytes = self.words[(at >> 2)[:, None] + np.arange(width // 4)].view(np.uint8)
         else:
-            found = self.bytes[at[:, None] + np.arange(width)]
-        return found
+            result = self.bytes[at[:, None] + np.arange(width)]
+        return result
 
     def scatter(self, at: Addresses, data: Bytes) -> None:
         """Write rows of bytes."""

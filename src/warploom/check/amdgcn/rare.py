@@ -184,14 +184,14 @@ def _two_over_pi() -> int:
 def _trig_part(a: Array, b: Array) -> Array:
     """53 bits of 2 / pi for the reduction of a large angle, as the ISA document writes it."""
     power = np.broadcast_to(a.view(np.uint64) >> np.uint64(52) & np.uint64(0x7FF), (LANES,))
-    found = np.zeros(LANES)
+    result = np.zeros(LANES)
     for lane, (exponent, part) in enumerate(
         zip(power.tolist(), np.broadcast_to(b, (LANES,)).tolist(), strict=True)
     ):
         shift = (part & 31) * 53 + max(0, exponent - 1077)
         bits = (_two_over_pi() << shift & ((1 << 1201) - 1)) >> (1201 - 53)
-        found[lane] = np.ldexp(float(bits), -53 - shift + (128 if exponent >= 1968 else 0))
-    return found
+        result[lane] = np.ldexp(float(bits), -53 - shift + (128 if exponent >= 1968 else 0))
+    return result
 
 
 RARE: Mapping[str, Op] = {

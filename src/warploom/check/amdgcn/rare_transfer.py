@@ -135,10 +135,10 @@ def _named_format(instruction: Instruction) -> tuple[int, int]:
 
 
 def _layout(data: int, number: int) -> _Layout:
-    found = _LAYOUTS.get(data)
-    if found is None or number not in _NUMBER.values() or (number == 7 and found.bits == 8):
+    result = _LAYOUTS.get(data)
+    if result is None or number not in _NUMBER.values() or (number == 7 and result.bits == 8):
         raise UnsupportedError(f"a typed buffer of data format {data}, number format {number}")
-    return found
+    return result
 
 
 def _decoded(data: Bytes, layout: _Layout, number: int) -> list[Words]:

@@ -82,14 +82,14 @@ class Instruction:
         if value is None:
             return usual
         try:
-            found = int(value, 0)
+            result = int(value, 0)
         except ValueError:
-            found = MOST_NUMBER
-        if abs(found) >= MOST_NUMBER:
+            result = MOST_NUMBER
+        if abs(result) >= MOST_NUMBER:
             raise AssemblyError(
                 f"{name}:{value[:40]} is no number", where=f"line {self.line}: {self.text}"
             )
-        return found
+        return result
 
     def number_operand(self) -> int:
         """The first operand as a number (``s_nop``); 0 where there is none."""
@@ -787,13 +787,13 @@ def _kernel_metadata(lines: list[str], name: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         return {}
     kernels = document.get("amdhsa.kernels")
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for kernel in kernels if isinstance(kernels, list) else []:
         if isinstance(kernel, dict) and kernel.get(".name") == name:
-            found = dict(kernel)
+            result = dict(kernel)
     if isinstance(document.get("amdhsa.target"), str):
-        found["amdhsa.target"] = document["amdhsa.target"]
-    return found
+        result["amdhsa.target"] = document["amdhsa.target"]
+    return result
 
 
 def _yaml(lines: list[str]) -> object:

@@ -259,8 +259,8 @@ def _scalar_load(
         machine.touch_global(w, at, where, size, "r", number, scalar=True, bypass=coherent)
 
         def act() -> list[int]:
-            found: list[int] = machine.memory.gather(where, size).view(np.uint32)[0].tolist()
-            return found
+            result: list[int] = machine.memory.gather(where, size).view(np.uint32)[0].tolist()
+            return result
 
         machine.carry(w, w.lgkm, Moves.READS_GLOBAL, act, registers_of(w))
 

@@ -125,7 +125,7 @@ def check_ptx(
     if stopped is not None and not unsupported:
         unsupported = f"{stopped.why}\n  where line {stopped.events[0].line}"
     names = _resting(used, program)
-    made = CodeReport(
+    result = CodeReport(
         file=file,
         entry=program.name,
         findings=tuple(_sorted([f for f in found if f.kind is not Verdict.UNSUPPORTED])),
@@ -142,7 +142,7 @@ def check_ptx(
         figures=figures,
     )
     if orders is not None or unsupported:
-        return made
+        return result
 
     def other(name: str) -> CodeReport:
         return check_ptx(
@@ -156,9 +156,9 @@ def check_ptx(
             budget=budget,
         )
 
-    tried_names = STRICT if made.defects() else LENIENT
+    tried_names = STRICT if result.defects() else LENIENT
     seconds = (time.process_time() - began) / len(tried)
-    return _both(made, [n for n in tried_names if n in names and axioms[n]], other, seconds)
+    return _both(result, [n for n in tried_names if n in names and axioms[n]], other, seconds)
 
 
 def _both(
@@ -204,10 +204,10 @@ def _key(finding: CodeFinding) -> tuple[Any, ...]:
 def _more_orders(launch: Launch, draws: Mapping[str, int]) -> list[str]:
     """Further orders: each warp held back, and more random ones where control depends on timing."""
     warps = -(-launch.threads // 32)
-    found = [f"starve{w}" for w in range(min(warps, 12))] if warps > 1 else []
+    result = [f"starve{w}" for w in range(min(warps, 12))] if warps > 1 else []
     if draws:
-        found = [*(f"random{i}" for i in range(1, 9)), *found]
-    return found
+        result = [*(f"random{i}" for i in range(1, 9)), *result]
+    return result
 
 
 def _fitting(launch: Launch, program: Program) -> Launch:
@@ -302,13 +302,13 @@ def _figures(machine: Whole) -> dict[str, Any]:
 
 
 def _outputs(machine: Whole, launch: Launch) -> dict[str, Array]:
-    found = {}
+    result = {}
     for name, t in launch.tensors.items():
         if t.role != "in":
             at = machine.tensor_at[name]
             raw = machine.memory.data[at : at + t.nbytes]
-            found[name] = decode(raw, t.dtype).reshape(t.shape)
-    return found
+            result[name] = decode(raw, t.dtype).reshape(t.shape)
+    return result
 
 
 def _compare(

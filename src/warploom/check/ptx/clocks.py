@@ -61,26 +61,26 @@ def merge(into: Stamp, other: Stamp) -> None:
 
 def relaxed_view(stamp: Stamp) -> Stamp:
     """What a relaxed read takes: order of control, and visibility from the next fence on."""
-    found: Stamp = {}
+    result: Stamp = {}
     for cluster, rows in stamp.items():
         out = np.zeros_like(rows)
         out[CONTROL], out[STEP] = rows[CONTROL], rows[STEP]
         for plane, seen in ACQUIRED:
             out[seen] = rows[plane]
-        found[cluster] = out
-    return found
+        result[cluster] = out
+    return result
 
 
 def control_only(stamp: Stamp, *, read_done: bool = True) -> Stamp:
     """The order of control that a stamp holds, and no visibility."""
-    found: Stamp = {}
+    result: Stamp = {}
     for cluster, rows in stamp.items():
         out = np.zeros_like(rows)
         if read_done:
             out[CONTROL] = rows[CONTROL]
         out[STEP] = rows[STEP]
-        found[cluster] = out
-    return found
+        result[cluster] = out
+    return result
 
 
 def weakened(stamp: Stamp, fenced: int, *, read_done: bool = True) -> Stamp:
@@ -88,7 +88,7 @@ def weakened(stamp: Stamp, fenced: int, *, read_done: bool = True) -> Stamp:
 
     ``read_done``: reads before it are over when it is seen (the axiom of that name).
     """
-    found: Stamp = {}
+    result: Stamp = {}
     for cluster, rows in stamp.items():
         out = rows.copy()
         limit = rows[fenced]
@@ -98,8 +98,8 @@ def weakened(stamp: Stamp, fenced: int, *, read_done: bool = True) -> Stamp:
         out[SHARED] = np.minimum(rows[SHARED], limit)
         out[GLOBAL] = np.minimum(rows[GLOBAL], limit)
         out[MAPS] = np.minimum(rows[MAPS], limit)
-        found[cluster] = out
-    return found
+        result[cluster] = out
+    return result
 
 
 class Clocks:
@@ -138,16 +138,16 @@ class Clocks:
 
     def epochs(self, threads: Array) -> Array:
         """The present epoch of each thread."""
-        found: Array = self.known[FULL, threads, threads]
-        return found
+        result: Array = self.known[FULL, threads, threads]
+        return result
 
     def stamp(self, threads: Array) -> Stamp:
         """Everything these threads know together."""
         part = self.known[:, threads, : self.count]
-        found: Stamp = {self.cluster: part.max(axis=1)}
+        result: Stamp = {self.cluster: part.max(axis=1)}
         for cluster, rows in self.foreign.items():
-            found[cluster] = rows[:, threads].max(axis=1)
-        return found
+            result[cluster] = rows[:, threads].max(axis=1)
+        return result
 
     def join(self, threads: Array, stamp: Stamp) -> None:
         """These threads learn what a stamp holds."""
@@ -213,19 +213,19 @@ class Clocks:
         if owner.size == 0 or (owner == self.cluster).all():
             own: Array = self.known[plane, threads[:, None], local]
             return own
-        found = np.zeros(components.shape, np.int32)
+        result = np.zeros(components.shape, np.int32)
         rows = np.broadcast_to(threads[:, None], components.shape)
         for cluster in np.unique(owner):
             at = owner == cluster
             if cluster == self.cluster:
-                found[at] = self.known[plane, rows[at], local[at]]
+                result[at] = self.known[plane, rows[at], local[at]]
                 continue
             have = self.foreign.get(int(cluster))
             if have is not None:
                 inside = local[at] < have.shape[2]
                 value = have[plane, rows[at], np.where(inside, local[at], 0)]
-                found[at] = np.where(inside, value, 0)
-        return found
+                result[at] = np.where(inside, value, 0)
+        return result
 
     def encoded(self, component: int) -> int:
         """A component's number in shadow memory."""

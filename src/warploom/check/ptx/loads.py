@@ -516,14 +516,14 @@ class Loads(MachineBase):
         """Bytes of global memory that loads and stores touch: by each CTA, over all CTAs, or by
         the launch, where what several CTAs touch counts once.
         """
-        found: dict[str, int] = {}
+        result: dict[str, int] = {}
         if by_cta and any(number == ALL_CTAS for number, _ in self.touched):
-            return found
+            return result
         for how in sorted({how for _, how in self.touched}):
             seen = [bits for (_, other), bits in self.touched.items() if other == how]
             bits = [functools.reduce(np.logical_or, seen)] if not by_cta else seen
-            found[how] = sum(int(np.count_nonzero(b)) for b in bits)
-        return found
+            result[how] = sum(int(np.count_nonzero(b)) for b in bits)
+        return result
 
     def _overlaps(
         self,
@@ -829,7 +829,7 @@ class Loads(MachineBase):
 
         def mask(g: Lanes) -> Array:
             given = get(g)
-            found = np.zeros(LANES, np.bool_)
+            result = np.zeros(LANES, np.bool_)
             for bits in np.unique(given[g.lanes]).tolist():
                 mine = g.mask & (given == bits)
                 named = np.array([bits >> i & 1 for i in range(LANES)], np.bool_)
@@ -838,8 +838,8 @@ class Loads(MachineBase):
                 other = named & g.mask & ~mine
                 if other.any():
                     self._other_mask(g, pc, instr, bits, int(np.argmax(mine)), int(other.argmax()))
-                found |= named
-            return found
+                result |= named
+            return result
 
         return mask
 

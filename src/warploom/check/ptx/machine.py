@@ -581,7 +581,7 @@ class MachineBase:
         count = visits.get(pc, 0)
         visits[pc] = count + 1
         assert values is not None
-        found = Event(
+        result = Event(
             len(self.events),
             pc,
             g.warp,
@@ -597,8 +597,8 @@ class MachineBase:
             what,
             scope,
         )
-        self.events.append(found)
-        return found
+        self.events.append(result)
+        return result
 
     def conflict(self, c: Conflict, space: str, cta: Cta | None = None) -> None:
         """A pair of accesses without an order.
@@ -676,13 +676,13 @@ class MachineBase:
                 return run(g)
             g.narrow(wanted)
             try:
-                found = run(g)
+                result = run(g)
             finally:
                 if g.alive:
                     g.narrow(mask & g.warp.live)
-            if found is GONE:  # some lanes have left; the others go on
+            if result is GONE:  # some lanes have left; the others go on
                 return GONE if not g.mask.any() else None
-            return found
+            return result
 
         return guarded
 
@@ -707,8 +707,8 @@ class MachineBase:
         maker = getattr(self, f"op_{head}", None)
         if maker is None:
             raise refuse(instr)
-        found: Run = maker(instr, pc)
-        return found
+        result: Run = maker(instr, pc)
+        return result
 
     def _runtime(self, instr: Instr, pc: int) -> Run:
         """A call of what every CUDA program links with; ``printf`` leaves no trace here."""

@@ -35,10 +35,10 @@ def _elements(words: Array, kind: str) -> Array:
     """The numbers in registers, lowest bits first, along a new last axis."""
     bits = _WIDTHS[kind]
     shifts = bits * np.arange(32 // bits)
-    found = (words.astype(np.int64)[..., None] >> shifts) & ((1 << bits) - 1)
+    result = (words.astype(np.int64)[..., None] >> shifts) & ((1 << bits) - 1)
     if kind[0] == "s":
-        found = found - ((found >> (bits - 1)) << bits)
-    return found
+        result = result - ((result >> (bits - 1)) << bits)
+    return result
 
 
 def _shape(instr: Instr) -> tuple[int, int, int]:

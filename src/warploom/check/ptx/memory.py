@@ -90,8 +90,8 @@ def alike(one: Array, two: Array) -> Array:
     with np.errstate(all="ignore"):
         size = np.maximum(np.abs(a), np.abs(b))
         close = (np.abs(a - b) <= size * ROUNDING) & (size > 1e-20) & (size < 1e20)
-    found: Array = equal | np.repeat(close, 4, axis=-1)
-    return found
+    result: Array = equal | np.repeat(close, 4, axis=-1)
+    return result
 
 
 class Memory:
@@ -217,11 +217,11 @@ class Memory:
     def _strong(self, index: Array, event: Event) -> Array:
         """Where the last writer and this atomic access are atomic for each other."""
         writers = self.writer[index]
-        found = np.ones(index.shape, np.bool_)
+        result = np.ones(index.shape, np.bool_)
         for number in np.unique(writers).tolist():
             if number and not event.strong_for(self.events[number]):
-                found &= writers != number
-        return found
+                result &= writers != number
+        return result
 
     @staticmethod
     def _lane(event: Event, byte: int) -> int:
@@ -322,9 +322,9 @@ class Memory:
     def _with(self, number: int, event: Event, clocks: Knowing) -> int:
         """The set ``number`` and this read, without reads that this one covers."""
         key = (number, event.number)
-        found = self._added.get(key)
-        if found is not None:
-            return found
+        result = self._added.get(key)
+        if result is not None:
+            return result
         kept = [e for e in self._sets[number] if not _covers(e, event, clocks)]
         if len(kept) >= MOST_READERS:
             kept = kept[-MOST_READERS:]

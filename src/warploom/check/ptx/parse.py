@@ -318,10 +318,10 @@ class _Reader:
         body = statement.rstrip(";").strip()
         lead = re.match(r"(?:\.align\s+\d+\s*|\.attribute\([^)]*\)\s*|\.\w+(?:::\w+)?\s+)*", body)
         head = lead.group() if lead else ""
-        found = []
+        result = []
         for part in _split(body[len(head) :]):
-            found.append(self._variable(head + part, at))
-        return found
+            result.append(self._variable(head + part, at))
+        return result
 
     def _variable(self, text: str, at: int) -> Variable:
         found = _VARIABLE.match(text.strip())
@@ -585,10 +585,10 @@ class _Reader:
         return reg
 
     def _register(self, name: str, at: int) -> Reg:
-        found = self._find_register(name)
-        if found is None:
+        result = self._find_register(name)
+        if result is None:
             raise self.bad(f"the register {name[:40]} is not declared", at)
-        return found
+        return result
 
     def _find_register(self, name: str) -> Reg | None:
         look = self.scope

@@ -408,19 +408,19 @@ def _decides(program: Program, load: int, body: list[int]) -> bool:
 
 
 def _registers(operands: tuple[Operand, ...]) -> set[int]:
-    found: set[int] = set()
+    result: set[int] = set()
     for o in operands:
         if isinstance(o, Reg):
-            found.add(o.slot)
+            result.add(o.slot)
         elif isinstance(o, (Vec, Group)):
-            found |= _registers(o.items)
+            result |= _registers(o.items)
         elif isinstance(o, Addr):
-            found |= _registers((o.base, *o.rest))
+            result |= _registers((o.base, *o.rest))
         elif isinstance(o, Pair):
-            found |= _registers((o.first, o.second))
+            result |= _registers((o.first, o.second))
         elif isinstance(o, Not):
-            found |= _registers((o.of,))
-    return found
+            result |= _registers((o.of,))
+    return result
 
 
 def _meets(program: Program) -> list[int]:

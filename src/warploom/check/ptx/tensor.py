@@ -132,12 +132,12 @@ class Tensors(Maps):
                     if held is not None:
                         self._in_flight(g, pc, slot, held, slot in written)
                         break
-            found = run(g)
-            if found is not BLOCK:
+            result = run(g)
+            if result is not BLOCK:
                 warp.sequence += 1
                 for slot in mine:
                     warp.touched[slot] = (warp.sequence, pc)
-            return found
+            return result
 
         return looked
 
@@ -697,11 +697,11 @@ class Tensors(Maps):
 
     def _group(self, g: Lanes, lane: int) -> list[int]:
         """Components (reads, results), groups committed and whether one is open, of a thread."""
-        found = g.warp.bulk.get(lane)
-        if found is None:
+        result = g.warp.bulk.get(lane)
+        if result is None:
             clocks = g.warp.cta.cluster.clocks
-            found = g.warp.bulk[lane] = [clocks.component(), clocks.component(), 0, 0, 0, pc_none]
-        return found
+            result = g.warp.bulk[lane] = [clocks.component(), clocks.component(), 0, 0, 0, pc_none]
+        return result
 
     def _bulk(self, instr: Instr, pc: int) -> Run:
         parts = instr.parts
@@ -834,8 +834,8 @@ class Tensors(Maps):
             upper = shared >> RANK_SHIFT & 0xFF
             return [upper - 1 if upper else cta.rank]
         bits = int(mask(g)[lane])
-        found = [r for r in range(16) if bits >> r & 1]
-        if not found or found[-1] >= cta.cluster.size:
+        result = [r for r in range(16) if bits >> r & 1]
+        if not result or result[-1] >= cta.cluster.size:
             self.fault(
                 g,
                 pc,
@@ -843,7 +843,7 @@ class Tensors(Maps):
                 f"multicast mask {bits:#x} in a cluster of {cta.cluster.size}",
                 "bits of CTAs of the cluster only",
             )
-        return found
+        return result
 
     def _box(self, found: TensorMap, at: tuple[int, ...]) -> tuple[Array, Array]:
         """The bytes of a box in global memory (innermost fastest) and which are inside."""
@@ -1424,8 +1424,8 @@ class _WarpView:
 
     def look(self, plane: int, threads: Array, components: Array) -> Array:
         """As ``Clocks.look``, for one row."""
-        found: Array = self.rows[plane][components & ((1 << 18) - 1)]
-        return found
+        result: Array = self.rows[plane][components & ((1 << 18) - 1)]
+        return result
 
 
 def _fragment_a(regs: list[Array], size: int, load: Callable[[Array], Array]) -> Array:

@@ -167,15 +167,15 @@ def estimate_loop(tile: GemmTile, assembly_text: str) -> LoopEstimate:
 
 def _loop(assembly: Assembly) -> tuple[Instruction, ...]:
     """The largest stretch of code a branch jumps back over."""
-    found: tuple[Instruction, ...] = ()
+    result: tuple[Instruction, ...] = ()
     for at, instruction in enumerate(assembly.instructions):
         if instruction.mnemonic.startswith(("s_cbranch", "s_branch")):
             start = assembly.branch_target(instruction)
-            if start <= at and at - start >= len(found):
-                found = assembly.instructions[start : at + 1]
-    if not found:
+            if start <= at and at - start >= len(result):
+                result = assembly.instructions[start : at + 1]
+    if not result:
         raise BackendError("the kernel has no loop", where=assembly.name)
-    return found
+    return result
 
 
 def _kind(instruction: Instruction) -> str:

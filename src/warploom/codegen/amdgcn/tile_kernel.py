@@ -152,14 +152,14 @@ def _check_head(head: tuple[Op, ...]) -> None:
 
 def _needed(tail: tuple[Op, ...], made: Mapping[str, Op]) -> set[str]:
     """What the tail needs of what the head makes."""
-    found: set[str] = set()
+    result: set[str] = set()
     left = [n for op in tail for n in operands(op)]
     while left:
         name = left.pop()
-        if name in made and name not in found:
-            found.add(name)
+        if name in made and name not in result:
+            result.add(name)
             left += operands(made[name])
-    return found
+    return result
 
 
 def _is_zero(made: Mapping[str, Op], name: str) -> bool:

@@ -96,12 +96,12 @@ def cast(frame: Frame, node: ast.AST, value: ir.Value, dtype: DType) -> ir.Value
     op = frame.build.made.get(value.name)
     if isinstance(op, ir.Const) and not (math.isinf(op.value) and not dtype.is_float):
         return frame.build.const(op.value, dtype, frame.line(node))
-    made = frame.build.new(
+    result = frame.build.new(
         ir.Pointwise, value.dims, dtype, frame.line(node), fn=Fn.CAST, args=(value.name,)
     )
     if value.name in frame.build.free:
-        frame.build.free.add(made.name)
-    return made
+        frame.build.free.add(result.name)
+    return result
 
 
 def _signed(frame: Frame, node: ast.AST) -> Callable[..., ir.Value]:
@@ -205,7 +205,7 @@ def emitted(
     """The operation on values that have the types it takes; the last type is the result's."""
     dims, values, free = frame.broadcast(node, values)
     dtype = DType.BOOL if fn in COMPARISONS | LOGIC else wants[-1]
-    made = frame.build.new(
+    result = frame.build.new(
         ir.Pointwise,
         dims,
         dtype,
@@ -215,8 +215,8 @@ def emitted(
         code=code,
     )
     if free:
-        frame.build.free.add(made.name)
-    return made
+        frame.build.free.add(result.name)
+    return result
 
 
 def number_of(frame: Frame, node: ast.AST, symbol: Symbol) -> Symbol:
@@ -416,9 +416,9 @@ def spread(frame: Frame, node: ast.AST, value: ir.Value, names: tuple[ir.Var, ..
         )
     if not dims:
         return value
-    made = frame.build.new(ir.Broadcast, dims, value.dtype, frame.line(node), arg=value.name)
+    result = frame.build.new(ir.Broadcast, dims, value.dtype, frame.line(node), arg=value.name)
     if value.name in frame.build.unsigned:
-        frame.build.unsigned.add(made.name)
+        frame.build.unsigned.add(result.name)
     if len(dims) == 2:
-        frame.build.free.add(made.name)
-    return made
+        frame.build.free.add(result.name)
+    return result

@@ -82,14 +82,14 @@ class _Slope:
         if op is not None:
             return op.result  # type: ignore[union-attr]
         here = (v for v in self.frame.env.values() if isinstance(v, ir.Value) and v.name == name)
-        found = next(here, None)  # what a loop gave has no op of its own
-        if found is None:
+        result = next(here, None)  # what a loop gave has no op of its own
+        if result is None:
             self.frame.wrong_type(
                 self.node,
                 "wl.grad through a value of a loop that has no name here",
                 fix="give it as an argument, so that it has one",
             )
-        return found
+        return result
 
     def _op(self, fn: Fn, *args: Symbol) -> ir.Value:
         return pointwise(self.frame, self.node, fn, *args)

@@ -645,9 +645,9 @@ class _Method:
         """Means and conditions along an axis, by sums and extremes."""
 
         def reduced(name: str, value: Value) -> Value:
-            made = _Method(value, name).call(replace(call, args=[axis], kwargs={}))
-            assert isinstance(made, Value)
-            return made
+            result = _Method(value, name).call(replace(call, args=[axis], kwargs={}))
+            assert isinstance(result, Value)
+            return result
 
         build, frame, node = call.frame.build, call.frame, call.node
         if self.name == "mean":

@@ -277,9 +277,9 @@ def _power(frame: Frame, node: ast.AST, base: Symbol, power: Symbol) -> Symbol:
             frame, node, Fn.EXP2, pointwise(frame, node, Fn.MUL, power, math.log2(base))
         )
     if is_static(power) and isinstance(power, int | float) and not isinstance(power, bool):
-        made = _known_power(frame, node, base, power)
-        if made is not None:
-            return made
+        result = _known_power(frame, node, base, power)
+        if result is not None:
+            return result
     inline = frame.build.inline
     assert inline is not None
     base, power = (value_of(frame, node, s) for s in (base, power))

@@ -183,7 +183,7 @@ def _variables(
     whole: tuple[Symbol, ...],
     units: tuple[Symbol, ...],
 ) -> list[Var]:
-    found = []
+    result = []
     for i, axis in enumerate(tensor.axes):
         if axis.per != 1:
             frame.wrong_shape(
@@ -196,8 +196,8 @@ def _variables(
             continue
         unit = i < len(tensor.axes) - 2 or axis.name in units
         walk = Walk.UNIT if unit else Walk.TILE
-        found.append(Var(name=axis.name, axis=axis.name, walk=walk, extent=1 if unit else None))
-    return found
+        result.append(Var(name=axis.name, axis=axis.name, walk=walk, extent=1 if unit else None))
+    return result
 
 
 def _named(frame: Frame, variables: list[Var]) -> list[Var]:

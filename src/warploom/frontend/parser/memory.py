@@ -28,17 +28,17 @@ def load(
             fix="use the value that is stored, or make it an input of another kernel",
         )
     at, dims = places(frame, node, tensor, indices)
-    made = frame.build.new(
+    result = frame.build.new(
         ir.Load, dims, tensor.dtype.stored, frame.line(node), tensor=tensor.name, at=at
     )
     match tensor.dtype:
         case DType.BOOL:  # a byte that is not 0
-            return pointwise(frame, node, Fn.NE, made, 0)
+            return pointwise(frame, node, Fn.NE, result, 0)
         case DType.U8:
-            return pointwise(frame, node, Fn.BITS, made, 255)
+            return pointwise(frame, node, Fn.BITS, result, 255)
         case DType.U32:
-            return frame.build.without_sign(made)
-    return made
+            return frame.build.without_sign(result)
+    return result
 
 
 def _written_out(

@@ -210,10 +210,10 @@ class Frame(Mistakes):
         """What a name means: a local value, or what Python knows under it."""
         name = node.id
         if name in self.env:
-            found = self.env[name]
-            if isinstance(found, Gone):
-                self.wrong_name(node, f"'{name}' has no value here", why=found.why, fix=found.fix)
-            return found
+            result = self.env[name]
+            if isinstance(result, Gone):
+                self.wrong_name(node, f"'{name}' has no value here", why=result.why, fix=result.fix)
+            return result
         code = self.function.__code__
         cells = dict(zip(code.co_freevars, self.function.__closure__ or (), strict=False))
         if name in cells:
@@ -301,7 +301,7 @@ class Frame(Mistakes):
         match op:
             case ir.Pointwise():
                 args = [self.turned(self._value(a), names) for a in op.args]
-                made = self.build.new(
+                result = self.build.new(
                     ir.Pointwise,
                     dims,
                     value.dtype,
@@ -311,13 +311,13 @@ class Frame(Mistakes):
                     code=op.code,
                 )
             case ir.Broadcast():
-                made = self.build.new(ir.Broadcast, dims, value.dtype, line, arg=op.arg)
+                result = self.build.new(ir.Broadcast, dims, value.dtype, line, arg=op.arg)
             case _:  # pragma: no cover (only these two make values of free order)
                 raise AssertionError(op)
-        self.build.free.add(made.name)
+        self.build.free.add(result.name)
         if value.name in self.build.unsigned:
-            self.build.unsigned.add(made.name)
-        return made
+            self.build.unsigned.add(result.name)
+        return result
 
     def _value(self, name: str) -> ir.Value:
         op = self.build.made[name]

@@ -199,8 +199,8 @@ class _Rewrite:
         for op in ops:
             self._op(op)
         self.shared.pop()
-        made, self.scope = tuple(self.scope), outer
-        return made
+        result, self.scope = tuple(self.scope), outer
+        return result
 
     def _op(self, op: Op) -> None:
         plan = self.plan

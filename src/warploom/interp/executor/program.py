@@ -212,14 +212,14 @@ class _Lowering:
 
     def channel(self, op: OpDesc) -> int:
         """The op's channel: its own, or what its tag stands for."""
-        found = op.channel if op.channel >= 0 else self.channels.get(int(op.tag))
-        if found not in _AB:
+        result = op.channel if op.channel >= 0 else self.channels.get(int(op.tag))
+        if result not in _AB:
             raise DocumentError(
-                f"{op.label()} names no operand this executor can place (channel {found})",
+                f"{op.label()} names no operand this executor can place (channel {result})",
                 why="a matrix product has operand A (channel 0) and operand B (channel 1)",
                 fix="give the op channel 0 or 1",
             )
-        return found
+        return result
 
     def _groups(self) -> Iterator[tuple[Step, ...]]:
         """What each group executes: the same steps around its own extra barriers."""

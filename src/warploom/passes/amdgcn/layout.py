@@ -60,10 +60,10 @@ def count_of(layout: Layout) -> int:
 
 def places(layout: Layout) -> list[tuple[int, ...]]:
     """The register of each axis for every element of a lane, the last axis fastest."""
-    found: list[tuple[int, ...]] = [()]
+    result: list[tuple[int, ...]] = [()]
     for _, axis in layout:
-        found = [(*at, i) for at in found for i in range(axis.count)]
-    return found
+        result = [(*at, i) for at in result for i in range(axis.count)]
+    return result
 
 
 def run_of(layout: Layout) -> int:
@@ -140,11 +140,11 @@ def owners(layout: Layout, waves: int) -> tuple[tuple[str, int, int], ...]:
 def _free(name: str, size: int, parts: Sequence[Part]) -> list[tuple[str, int, int]]:
     """The parts of a number that no axis uses."""
     used = sorted((d, m) for d, m, f in parts if f and m > 1)
-    found, at = [], 1
+    result, at = [], 1
     for divisor, modulus in used:
         if divisor > at:
-            found.append((name, at, divisor // at))
+            result.append((name, at, divisor // at))
         at = divisor * modulus
     if at < size:
-        found.append((name, at, size // at))
-    return found
+        result.append((name, at, size // at))
+    return result

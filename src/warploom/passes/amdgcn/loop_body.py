@@ -672,13 +672,13 @@ class _Builder:
         plan, value = self.plan, self.plan.values[name]
         (row, _), (column, _) = plan.layout(value.vars)
         columns = plan.padded[column]
-        made = Transfer(
+        result = Transfer(
             channel=FIRST_CHANNEL + len(self.transfers), value=value, load=None, row=row,
             column=column, rows=plan.padded[row], row_bytes=2 * columns, threads=plan.threads,
             columns=columns,
         )  # fmt: skip
-        self.transfers[name] = made
-        self._set_home(_tile(made), f"{made.channel}.0")
+        self.transfers[name] = result
+        self._set_home(_tile(result), f"{result.channel}.0")
         inputs = _Inputs()
         for key in self.by_name[name]:
             source = inputs.add(key, self.values[key], 0)
@@ -686,12 +686,12 @@ class _Builder:
         self._add(
             BodyOp(
                 name=f"WRITE_{name}", index=0, role=OpRole.SHARED_STORE, takes=tuple(inputs.takes),
-                taken=tuple(inputs.taken), makes=(_tile(made),), made=((name, ()),),
-                wants=tuple(inputs.wants), transfer=made, line=_line(value.line),
+                taken=tuple(inputs.taken), makes=(_tile(result),), made=((name, ()),),
+                wants=tuple(inputs.wants), transfer=result, line=_line(value.line),
                 count=sum(count_of(key[1]) // STORED for key in self.by_name[name]),
             )
         )  # fmt: skip
-        return made
+        return result
 
     def _store(self, op: ir.Store) -> None:
         """What the loop stores, piece by piece as it is made."""
@@ -728,21 +728,21 @@ class _Builder:
             return self.transfers[name]
         op = self.made[name]
         assert isinstance(op, ir.Load)
-        made = describe_transfer(self.plan, self.loop, op, FIRST_CHANNEL + len(self.transfers))
-        self.transfers[name] = made
-        self._set_home(_tile(made), f"{made.channel}.0")
+        result = describe_transfer(self.plan, self.loop, op, FIRST_CHANNEL + len(self.transfers))
+        self.transfers[name] = result
+        self._set_home(_tile(result), f"{result.channel}.0")
         inputs = _Inputs()
-        if made.picked:
-            inputs.add((made.picked, ()), self._picked(made.picked), 0)
+        if result.picked:
+            inputs.add((result.picked, ()), self._picked(result.picked), 0)
         self._add(
             BodyOp(
-                name=f"LOAD_{self._label(made)}", index=0, role=OpRole.GLOBAL_LOAD,
-                takes=tuple(inputs.takes), taken=tuple(inputs.taken), makes=(_tile(made),),
-                made=((name, ()),), transfer=made, count=made.instructions,
+                name=f"LOAD_{self._label(result)}", index=0, role=OpRole.GLOBAL_LOAD,
+                takes=tuple(inputs.takes), taken=tuple(inputs.taken), makes=(_tile(result),),
+                made=((name, ()),), transfer=result, count=result.instructions,
                 line=_line(op.result.line),
             )
         )  # fmt: skip
-        return made
+        return result
 
     def _picked(self, name: str) -> str:
         """A number that the loop loads, where all lanes have it for addresses."""
@@ -934,12 +934,12 @@ class _Builder:
 
     def _needed_elsewhere(self, own: set[str]) -> set[str]:
         """Results of a step that other ops, or the next iteration, take."""
-        found = {n for n in own if n in self.lasts}
+        result = {n for n in own if n in self.lasts}
         for op in self.loop.body:
             if results(op) and results(op)[0].name in own:
                 continue
-            found |= own & set(operands(op))
-        return found
+            result |= own & set(operands(op))
+        return result
 
     def _is_operand(self, name: str) -> bool:
         return any(
@@ -1019,15 +1019,15 @@ class _Builder:
 
     def _vectors(self, carried: tuple[CarriedPieces, ...]) -> dict[str, AxisMap]:
         """Maps of carried values of one variable: all pieces together."""
-        found: dict[str, AxisMap] = {}
+        result: dict[str, AxisMap] = {}
         for own in carried:
             if len(own.carried.inside.vars) != 1:
                 continue
             maps = [dict(key[1])[own.carried.inside.vars[0]] for key in own.keys]
             offsets = tuple(sorted(o for m in maps for o in m.offsets))
             whole = replace(maps[0], offsets=offsets)
-            found[own.carried.inside.name] = found[own.carried.result.name] = whole
-        return found
+            result[own.carried.inside.name] = result[own.carried.result.name] = whole
+        return result
 
     def _flow(self, carried: tuple[CarriedPieces, ...]) -> Flow:
         firsts = [f"{home}#first" for own in carried for home in own.homes]
@@ -1081,17 +1081,17 @@ def _tile(transfer: Transfer) -> str:
 
 def _small(transfer: Transfer, layout: Layout) -> list[Layout]:
     """A layout in parts of at most eight reads, cut along its first axis and then its second."""
-    found = [layout]
-    while any(len(reads_of(transfer, part)) > 8 for part in found):
+    result = [layout]
+    while any(len(reads_of(transfer, part)) > 8 for part in result):
         grown = []
-        for part in found:
+        for part in result:
             at = 0 if part[0][1].count % 2 == 0 else len(part) - 1
             if part[at][1].count % 2 or part[at][1].count <= part[at][1].run:
-                return found
+                return result
             for half in cut(part[at][1], 2):
                 grown.append((*part[:at], (part[at][0], half), *part[at + 1 :]))
-        found = grown
-    return found
+        result = grown
+    return result
 
 
 def reads_of(transfer: Transfer, layout: Layout) -> list[tuple[int, int]]:
@@ -1181,13 +1181,13 @@ def describe_transfer(  # noqa: C901, PLR0912 (one test a reason)
     columns = plan.padded[last]
     if columns * size % (CHUNK * per) or (kernel.var(last).walk is Walk.STEP and last != loop.var):
         raise UnscheduledError(f"rows of '{load.tensor}' are no whole chunks of {CHUNK} bytes")
-    made = Transfer(
+    result = Transfer(
         channel=channel, value=value, load=load, row=row, column=last, rows=plan.padded[row],
         row_bytes=columns * size // per, threads=threads, per=per, columns=columns,
         picked=inner[0] if inner else "",
     )  # fmt: skip
-    if made.slot_bytes > plan.machine.lds_bytes:
+    if result.slot_bytes > plan.machine.lds_bytes:
         raise UnscheduledError(f"a tile of '{load.tensor}' does not fit LDS")
-    if gathered and (LANES % made.chunks or made.chunks & (made.chunks - 1)):
+    if gathered and (LANES % result.chunks or result.chunks & (result.chunks - 1)):
         raise UnscheduledError(f"gathered rows of '{load.tensor}' are too long")
-    return made
+    return result

@@ -89,12 +89,12 @@ class LoopSchedule:
     @property
     def copies(self) -> dict[int, int]:
         """LDS copies of each tile, by channel."""
-        found: dict[int, int] = {}
+        result: dict[int, int] = {}
         document = self.document
         for entry in (*document.prologue, *document.kernel, *document.epilogue):
             if entry.op.role in (OpRole.GLOBAL_LOAD, OpRole.SHARED_STORE):
-                found[entry.op.channel] = max(found.get(entry.op.channel, 0), entry.op.stage + 1)
-        return found
+                result[entry.op.channel] = max(result.get(entry.op.channel, 0), entry.op.stage + 1)
+        return result
 
     def pace(self) -> Pace | None:
         """Simulated cycles of the loop; nothing of it was timed on a chip."""
@@ -444,14 +444,14 @@ class _Storage:
 
     def _edges(self) -> list[model.ModuloEdge]:
         """From every value's maker to its takers."""
-        found = []
+        result = []
         for i, op in enumerate(self.body.ops):
             for taken in op.takes:
                 at = self.maker[taken.value]
-                found.append(
+                result.append(
                     model.ModuloEdge(src=at, dst=i, latency=self.late[at], distance=taken.back)
                 )
-        return found
+        return result
 
     def _reads(self, value: str) -> tuple[model.Read, ...]:
         """The uses of a value; an op that writes its home itself has read it by then."""
@@ -702,10 +702,10 @@ def unit_cycles(plan: TilePlan, body: LoopBody) -> dict[ResourceKind, int]:
     ops = body.described()
     machine = machine_of(plan, body, ops)
     beside = max(1, plan.waves // mi355x().simds)
-    found: dict[ResourceKind, int] = {}
+    result: dict[ResourceKind, int] = {}
     for own, op in zip(body.ops, ops, strict=True):
         times = own.count * plan.waves if own.role in MOVES else beside
         times = plan.waves if own.store is not None else times
         kind = op.resource
-        found[kind] = found.get(kind, 0) + machine.timing(op).occupancy * times
-    return found
+        result[kind] = result.get(kind, 0) + machine.timing(op).occupancy * times
+    return result

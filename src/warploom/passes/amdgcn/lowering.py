@@ -79,9 +79,9 @@ class Lowering:
 
     def get(self, name: str, layout: Layout) -> Fragment:
         """A value in a layout of its own variables."""
-        found = self.state.find((name, layout))
-        if isinstance(found, Fragment):
-            return found
+        result = self.state.find((name, layout))
+        if isinstance(result, Fragment):
+            return result
         self.demand("value", name, layout)
         own = self.fragments.get(name)
         if own is None:
@@ -129,9 +129,9 @@ class Lowering:
     ) -> list[tuple[int, int, tuple[Kind, Operand]]]:
         """A value as an operand of matrix instructions: first element, count, type and name."""
         key = ("words", name, layout)
-        found = self.state.find(key)
-        if isinstance(found, list):
-            return found
+        result = self.state.find(key)
+        if isinstance(result, list):
+            return result
         self.demand("words", name, layout)
         frag, dtype = self.get(name, layout), self.plan.values[name].dtype
         run = run_of(layout)
@@ -156,9 +156,9 @@ class Lowering:
         own = frag.elements[i]
         if own is not None:
             return own
-        found = self.state.find((frag, i))
-        if isinstance(found, str):
-            return found
+        result = self.state.find((frag, i))
+        if isinstance(result, str):
+            return result
         start = next(s for s, (_, n, _) in frag.vectors.items() if s <= i < s + n)
         vector, count, kind = frag.vectors[start]
         bits = self.text.extract(vector, Kind(memory_word(kind), count), i - start)
@@ -439,11 +439,11 @@ class Lowering:
             saved = self._save()
             self.stopped = stopped
             state.touched = head
-            made = self._emit_loop(op, now, first, end, step, span, ahead)
+            result = self._emit_loop(op, now, first, end, step, span, ahead)
             if state.touched <= head:
                 state.touched = head
                 state.section = saved.state.section  # what one inside computed is not known here
-                return made
+                return result
             head |= state.touched
             self._restore(saved)
 
@@ -462,9 +462,9 @@ class Lowering:
         for what in wanted:
             self.satisfy(what)
         self.pipelining = True
-        made = self._emit_pipelined(op, schedule, now, first, end, step)
+        result = self._emit_pipelined(op, schedule, now, first, end, step)
         self.pipelined += 1
-        return made
+        return result
 
     def _emit_pipelined(
         self, op: ir.Loop, schedule: LoopSchedule, now: dict[str, Fragment],
@@ -617,9 +617,9 @@ class Lowering:
     def index(self, var: str, along: AxisMap, register: int) -> Operand:
         """The element number along a variable that a register holds."""
         key = ("index", self.spans[var], along, register)
-        found = self.state.find(key)
-        if isinstance(found, str | int):
-            return found
+        result = self.state.find(key)
+        if isinstance(result, str | int):
+            return result
         local = self.local(along, register)
         place = self.spans[var].position
         made = local if place == 0 else self.text.integer("add", place, local)
@@ -644,9 +644,9 @@ class Lowering:
         if isinstance(limit, int) and along.extent <= limit:
             return None
         key = ("in span", self.spans[var], along, register)
-        found = self.state.find(key)
-        if isinstance(found, str):
-            return found
+        result = self.state.find(key)
+        if isinstance(result, str):
+            return result
         limit, offset = self.spans[var].limit, along.offsets[register]
         left = limit if not offset else self.text.integer("sub", limit, offset)
         made = self.text.compare("slt", self.base(along), left)
@@ -666,9 +666,9 @@ class Lowering:
         if a is None or b is None or a == b:
             return b if a is None else a
         key = ("both", a, b)
-        found = self.state.find(key)
-        if isinstance(found, str):
-            return found
+        result = self.state.find(key)
+        if isinstance(result, str):
+            return result
         made = self.text.truth("and", a, b)
         self.state.keep(key, made)
         return made
@@ -728,9 +728,9 @@ class Lowering:
         if isinstance(a, int) and isinstance(b, int):
             return a + b
         key = ("sum64", a, b)
-        found = self.state.find(key)
-        if isinstance(found, str):
-            return found
+        result = self.state.find(key)
+        if isinstance(result, str):
+            return result
         made = self.text.wide("add", a, b)
         self.state.keep(key, made)
         return made

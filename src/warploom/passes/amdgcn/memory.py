@@ -292,11 +292,11 @@ def wide_enough(low: Lowering, op: ir.Store, place: Operand) -> list[Operand]:
     if last != layout[-1][0] or tensor.axes[-1].per > 1:
         return []
     piece = min(run, WIDE // tensor.dtype.bits)
-    found = [low.aligned(tensor, piece * tensor.dtype.bits // 8)]
+    result = [low.aligned(tensor, piece * tensor.dtype.bits // 8)]
     if place != 0:
         odd = low.text.integer("and", place, piece - 1)
-        found.append(low.text.compare("eq", odd, 0))
-    return found
+        result.append(low.text.compare("eq", odd, 0))
+    return result
 
 
 def store_piece(low: Lowering, op: ir.Store, frag: Fragment, pin: Callable[[], None]) -> None:

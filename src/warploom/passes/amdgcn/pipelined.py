@@ -191,20 +191,20 @@ class _Pipelined:
 
     def _stored(self) -> _Stored:
         """Stores of the loop write whole tiles: what must hold for that."""
-        low, found = self.low, _Stored([], {})
+        low, result = self.low, _Stored([], {})
         for store in (op for op in self.op.body if isinstance(op, ir.Store)):
             for at in store.at:
                 if at.var is None or low.is_number(at.var) or at.var == self.op.var:
                     continue
                 span, extent = low.spans[at.var], low.plan.extents[at.var]
-                if at.var not in found.spans and span.limit != extent:
-                    found.conditions.append(self.text.compare("eq", span.limit, extent))
-                found.spans[at.var] = low.whole_span(span.position, extent)
+                if at.var not in result.spans and span.limit != extent:
+                    result.conditions.append(self.text.compare("eq", span.limit, extent))
+                result.spans[at.var] = low.whole_span(span.position, extent)
             if not store.add:
                 last = store.at[-1].var
                 place = self.first if last == self.op.var else low.spans[str(last)].position
-                found.conditions.extend(memory.wide_enough(low, store, place))
-        return found
+                result.conditions.extend(memory.wide_enough(low, store, place))
+        return result
 
     def _start(self, now: dict[str, Fragment]) -> None:
         """Pieces of what carried values are before the first step."""

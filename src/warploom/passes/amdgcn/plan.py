@@ -72,25 +72,25 @@ class TilePlan:
     @cached_property
     def made(self) -> dict[str, Op]:
         """What defines each value; a loop for what it carries."""
-        found: dict[str, Op] = {}
+        result: dict[str, Op] = {}
         for op in walk(self.kernel.ops):
             for value in results(op):
-                found[value.name] = op
+                result[value.name] = op
             if isinstance(op, ir.Loop):
                 for carried in op.carried:
-                    found[carried.inside.name] = op
-        return found
+                    result[carried.inside.name] = op
+        return result
 
     @cached_property
     def values(self) -> dict[str, Value]:
         """All values by name."""
-        found: dict[str, Value] = {}
+        result: dict[str, Value] = {}
         for op in walk(self.kernel.ops):
             for value in results(op):
-                found[value.name] = value
+                result[value.name] = value
             if isinstance(op, ir.Loop):
-                found |= {c.inside.name: c.inside for c in op.carried}
-        return found
+                result |= {c.inside.name: c.inside for c in op.carried}
+        return result
 
     @cached_property
     def dots(self) -> tuple[ir.Dot, ...]:
@@ -100,14 +100,14 @@ class TilePlan:
     @cached_property
     def accumulated(self) -> dict[Pair, tuple[str, str]]:
         """Lane and register variable of every pair that a product makes."""
-        found: dict[Pair, tuple[str, str]] = {}
+        result: dict[Pair, tuple[str, str]] = {}
         stored = dict(self._stored())
         for dot in self.dots:
             row, column = dot.result.vars
             last = stored.get(frozenset((row, column)), column)
             first = row if last == column else column
-            found.setdefault(frozenset((row, column)), (first, last))
-        return found
+            result.setdefault(frozenset((row, column)), (first, last))
+        return result
 
     def _stored(self) -> Iterator[tuple[Pair, str]]:
         """Pairs of variables that are stored, with the one that lies contiguously in memory."""
@@ -247,7 +247,7 @@ def tile_extents(
     kernel: Kernel, pinned: Mapping[str, int], rows: int, columns: int, step: int
 ) -> dict[str, int]:
     """Extents of all variables; what the author or the caller says stays."""
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     tiles = [v for v in kernel.grid.vars if kernel.var(v).walk is Walk.TILE]
     for var in kernel.vars:
         if is_number(var):
@@ -256,27 +256,27 @@ def tile_extents(
         usual = step if var.walk is Walk.STEP else columns
         if var.walk is Walk.TILE and var.name == tiles[0]:
             usual = rows
-        found[var.name] = given or usual
-    return found
+        result[var.name] = given or usual
+    return result
 
 
 def _without_products(kernel: Kernel, pinned: Mapping[str, int]) -> dict[str, int]:
     """Tiles of a kernel that memory bounds: few elements a lane, whole lines of memory."""
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     free: list[str] = []
     for var in kernel.vars:
         if is_number(var):
             continue
         given = pinned.get(var.name) or pinned.get(var.axis) or var.extent
         if given:
-            found[var.name] = given
+            result[var.name] = given
         else:
             free.append(var.name)
     budget = ELEMENTS * LANES * 4
-    largest = max(found.values(), default=1)
+    largest = max(result.values(), default=1)
     for name in reversed(free):
         step = kernel.var(name).walk is Walk.STEP
         usual = 256 if name == free[-1] or step else max(1, budget // 256)
         fits = 1 << max(0, (budget // largest).bit_length() - 1)
-        found[name] = max(1, min(usual, fits))
-    return found
+        result[name] = max(1, min(usual, fits))
+    return result

@@ -61,22 +61,22 @@ def plan_prefetch(
 
 def _closure(name: str, made: Mapping[str, Op], carried: set[str]) -> list[Op] | None:
     """The ops of a body that a value is made of; None where loads alone do not make it."""
-    found: list[Op] = []
+    result: list[Op] = []
     left = [name]
     while left:
         now = left.pop()
         if now in carried:
             return None
         op = made.get(now)
-        if op is None or op in found:
+        if op is None or op in result:
             continue
         if isinstance(op, ir.Dot | ir.Reduce | ir.Scan | ir.Loop | ir.Store):
             return None
         if isinstance(op, ir.Load) and any(n in made or n in carried for n in operands(op)):
             return None
-        found.append(op)
+        result.append(op)
         left += operands(op)
-    return found
+    return result
 
 
 def load_step(

@@ -78,21 +78,21 @@ def dot(low: Lowering, op: ir.Dot) -> Fragment:
 
 def _joined(low: Lowering, matrix: MatrixInstruction, names: list[str]) -> str:
     """An operand of its pieces, in the type that the instruction takes."""
-    made = names[0]
+    result = names[0]
     if matrix.reads == 2:
         four = Kind(Word.I32, 4)
-        made = low.text.joined(names[0], names[1], four, four)
+        result = low.text.joined(names[0], names[1], four, four)
     if matrix.cast is not None:
-        made = low.text.cast(made, matrix.operand, matrix.cast)
-    return made
+        result = low.text.cast(result, matrix.operand, matrix.cast)
+    return result
 
 
 def _instruction(low: Lowering, op: ir.Dot, left: str, right: str, k: str) -> MatrixInstruction:
     """The matrix instruction of a product."""
     kinds = low.plan.values[left].dtype, low.plan.values[right].dtype
     machine = low.plan.machine
-    found = machine.instruction(*kinds, low.plan.padded[k])
-    if found is None:
+    result = machine.instruction(*kinds, low.plan.padded[k])
+    if result is None:
         names = " and ".join(kind.value for kind in kinds)
         fp8 = ", or two fp8 types" if machine.byte_k else "; its fp8 is not OCP's"
         refuse(
@@ -101,14 +101,14 @@ def _instruction(low: Lowering, op: ir.Dot, left: str, right: str, k: str) -> Ma
             why=f"matrix instructions take bf16, f16{fp8}",
             fix="convert both sides to bf16: x.to(wl.bf16)",
         )
-    return found
+    return result
 
 
 def operand(low: Lowering, name: str, row: str, k: str) -> Region:
     """A value in LDS, rows of K."""
-    found = low.state.find(("operand", name, k))
-    if isinstance(found, Region):
-        return found
+    result = low.state.find(("operand", name, k))
+    if isinstance(result, Region):
+        return result
     low.demand("operand", name, row, k)
     low.requests[low.state.loop_depth, name, row, k] = None
     plan, text = low.plan, low.text

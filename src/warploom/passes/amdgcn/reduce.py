@@ -284,14 +284,14 @@ def _of_waves(
     low.when(low.owner(own), write)
     low.state.touch(region, write=False)
     at = low.lds_base(rest, {v: 4 for v, _ in rest})
-    found = []
+    result = []
     for offset in places_of:
         values: list[Operand] = []
         for wave in range(waves):
             start = region.start + 4 * (wave * width + offset)
             values.append(low.text.read(form, at, start, 4))
-        found.append(values)
-    return found
+        result.append(values)
+    return result
 
 
 def converted(low: Lowering, frag: Fragment, layout: Layout, line: Line | None) -> Fragment:

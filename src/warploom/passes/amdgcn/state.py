@@ -206,17 +206,17 @@ class State:
 
     def owner(self, layout: Layout) -> Operand:
         """Whether a lane holds the first copy of its elements; None where there is one only."""
-        found: Operand = None
+        result: Operand = None
         for name, divisor, modulus in owners(layout, self.plan.waves):
             place = self.lane if name == "lane" else WAVE
             part = self._part(place, (divisor, modulus, 1))
             test = self.once(("first", part), partial(_is_none, part))
-            found = (
+            result = (
                 test
-                if found is None
-                else self.at_entry(("and", found, test), "and", found, test, 1)
+                if result is None
+                else self.at_entry(("and", result, test), "and", result, test, 1)
             )
-        return found
+        return result
 
     # LDS.
 

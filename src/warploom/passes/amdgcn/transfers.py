@@ -228,16 +228,16 @@ class Source:
     def conditions(self, tiles: Operand) -> list[Operand]:
         """Truths of the workgroup under which the transfer may run for so many steps."""
         low, text = self.low, self.low.text
-        found = [low.aligned(self.tensor, self.transfer.moved), *self._tests]
+        result = [low.aligned(self.tensor, self.transfer.moved), *self._tests]
         if self._picks is not None:
-            found.append(self._all_exist(tiles))
+            result.append(self._all_exist(tiles))
         steps = text.widened(tiles)
         walked = text.wide("mul", steps, self.stride)
         total = text.wide("add", walked, self.rows)
         for part in (walked, self.rows, total):
             if not isinstance(part, int):
-                found.append(text.compare("ult", part, MOST_BYTES - 65536, 64))
-        return found
+                result.append(text.compare("ult", part, MOST_BYTES - 65536, 64))
+        return result
 
     def _all_exist(self, tiles: Operand) -> Operand:
         """Whether every number that is picked in so many steps is an index of its axis."""

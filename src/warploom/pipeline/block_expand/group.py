@@ -122,13 +122,13 @@ def balance_loads(
     if cap <= 0 or all(len(g.loads) <= cap for g in groups):
         return list(groups)
     size = max(config.blocks_per_partition(), 1)
-    found = _first_fit(groups, body, cap, size, edges)
+    result = _first_fit(groups, body, cap, size, edges)
     for apart in (True, False):
         for own in (size, len(groups)):
-            found = found or _spread(groups, Windows(groups, body, edges, apart=apart), cap, own)
-    if found is None:
+            result = result or _spread(groups, Windows(groups, body, edges, apart=apart), cap, own)
+    if result is None:
         raise _no_room(groups, body, cap)
-    return found
+    return result
 
 
 def keeps_reads(groups: Sequence[OpGroup], edges: Sequence[DepEdge]) -> bool:

@@ -72,14 +72,14 @@ def _instructions(dtype: str, asked: Triple | None) -> tuple[Triple, Triple]:
             f"no element type {dtype!r}", fix=f"one of {', '.join((*PLAIN, *MICROSCALED))}"
         )
     deep = 1 if PLAIN.get(dtype) == 16 else 4
-    found = (16, 16, 32 * deep), (32, 32, 16 * deep)
-    if asked is not None and asked not in found:
-        small, wide = ("x".join(map(str, shape)) for shape in found)
+    result = (16, 16, 32 * deep), (32, 32, 16 * deep)
+    if asked is not None and asked not in result:
+        small, wide = ("x".join(map(str, shape)) for shape in result)
         raise GeometryError(
             f"gfx950 has no {dtype} matrix instruction of shape {'x'.join(map(str, asked))}",
             fix=f"use one of {small}, {wide}",
         )
-    return found
+    return result
 
 
 def single_buffer(tile: Triple, dtype: str, mma: Triple | None = None) -> SingleBufferSchedule:

@@ -216,14 +216,14 @@ def optimal_block_order(
     """
     limits = (max_globals_per_block, lds_contention_penalty, max_vgpr)
     budgeted = _budget(max_vgpr) != NO_LIMIT
-    found = optimal_schedule_with_halves(
+    result = optimal_schedule_with_halves(
         body, *limits, partitions=partitions, lifetimes=budgeted, insist=insist
     )
     closed = _Limits(
         partitions=partitions, max_loads=max_globals_per_block, budget=NO_LIMIT, closed=True
     )
-    if blocks(found.order) if blocks is not None else closed.admits(body, found.order):
-        return found
+    if blocks(result.order) if blocks is not None else closed.admits(body, result.order):
+        return result
     return optimal_schedule_with_halves(
         body, *limits, partitions=partitions, end_in_compute=True, lifetimes=budgeted, insist=insist
     )

@@ -140,8 +140,8 @@ class _At(NamedTuple):
     @property
     def entries(self) -> tuple[RoleEntry, ...]:
         """What the list holds."""
-        found: tuple[RoleEntry, ...] = getattr(self.document.program(self.role), self.phase)
-        return found
+        result: tuple[RoleEntry, ...] = getattr(self.document.program(self.role), self.phase)
+        return result
 
     def put(self, at: int, *new: RoleEntry, less: int = 0) -> RolesDocument:
         """New entries in front of one, or in place of ``less`` of them."""

@@ -41,7 +41,7 @@ def declared_elements(
     value of the grid's unit variables, and nothing where it lies outside. Where a number is not a
     function of these, the kernel's own sizes decide, and nothing is demanded here.
     """
-    found = np.zeros(shape, bool)
+    result = np.zeros(shape, bool)
     ops = list(_all(kernel.ops))
     made = {op.result.name: op for op in ops if hasattr(op, "result")}
     units = [v for v in kernel.grid.vars if kernel.var(v).walk is not Walk.TILE]
@@ -54,8 +54,8 @@ def declared_elements(
                 _index(kernel, made, a, place, sizes, n) for a, n in zip(op.at, shape, strict=True)
             ]
             if all(i is not None for i in index):
-                found[tuple(index)] = True
-    return found
+                result[tuple(index)] = True
+    return result
 
 
 def _all(ops: tuple[Op, ...]) -> Iterator[Op]:

@@ -59,12 +59,12 @@ def size_classes(module: KernelModule) -> list[dict[str, int]]:
         else:
             choices[axis] = (2,) if axis in units else (step + 1,)
     rest = sorted(axes - set(walked) - units)
-    found = list(_paired(choices))
+    result = list(_paired(choices))
     middle = {a: c[len(c) // 2] for a, c in choices.items()}
     for axis in rest:
-        found += [middle | {axis: n} for n in (0, 1, step - 1, step, 3 * step + 5)]
-    found += [middle | {axis: 0} for axis in sorted(walked)]
-    return found
+        result += [middle | {axis: n} for n in (0, 1, step - 1, step, 3 * step + 5)]
+    result += [middle | {axis: 0} for axis in sorted(walked)]
+    return result
 
 
 def _paired(choices: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, int]]:
@@ -216,15 +216,15 @@ class _Run:
         self, producers: list[Role], held: list[list[Tile]]
     ) -> list[dict[tuple[str, str, int], Content]]:
         """For every CTA of a cluster what each use of a ring holds."""
-        found: list[dict[tuple[str, str, int], Content]] = [{} for _ in held]
+        result: list[dict[tuple[str, str, int], Content]] = [{} for _ in held]
         for n, tiles in enumerate(held):
             for role, tile in zip(producers, tiles, strict=False):
                 for op in walk(role.tiles.body, tile):
                     if isinstance(op, ops.Copy):
                         targets = range(len(held)) if op.multicast > 1 else [n]
                         for m in targets:
-                            self._land(found[m], op, tile)
-        return found
+                            self._land(result[m], op, tile)
+        return result
 
     def _land(self, slots: dict[tuple[str, str, int], Content], op: ops.Copy, tile: Tile) -> None:
         shape = self.module.part(op.ring, op.part)
@@ -392,8 +392,8 @@ class _Run:
 
         if not _is_fixed(layout, layout.register):
             return worked_out()
-        found: tuple[Any, Any] = self.layouts.once(layout, (shape, len(made.cols)), worked_out)
-        return found
+        result: tuple[Any, Any] = self.layouts.once(layout, (shape, len(made.cols)), worked_out)
+        return result
 
     def _check_layout(
         self,
@@ -456,10 +456,10 @@ class _Run:
         return places
 
     def _exists(self, places: dict[str, Any]) -> Any:  # noqa: ANN401 (an array)
-        found = True
+        result = True
         for name, at in places.items():
-            found = found & (at >= 0) & (at < self.sizes[name])
-        return found
+            result = result & (at >= 0) & (at < self.sizes[name])
+        return result
 
     def _stage(
         self,

@@ -574,18 +574,18 @@ def _names(term: Term, name: str) -> bool:
 
 def _assigned(body: Sequence[Statement]) -> set[str]:
     """Registers that statements change or declare anew."""
-    found: set[str] = set()
+    result: set[str] = set()
     for s in ir.statements(tuple(body)):
         match s:
             case ir.Assign() | ir.Declare():
-                found.add(s.name)
+                result.add(s.name)
             case ir.For():
-                found.add(s.counter)
+                result.add(s.counter)
             case ir.Fetch() | ir.FetchCover() | ir.TakeCovered() | ir.FetchNearby() | ir.Mma():
-                found.add(s.into)
+                result.add(s.into)
             case ir.Address():
-                found.add(s.name)
-    return found
+                result.add(s.name)
+    return result
 
 
 # Tiles and stores.
@@ -665,11 +665,11 @@ def _tile_places(  # noqa: C901, PLR0911 (one statement after the other)
         made = made * count
     if made != total:
         return None
-    found = dict(zip(variables, taken.items(), strict=True))
+    result = dict(zip(variables, taken.items(), strict=True))
     for name, count in zip(variables, counts, strict=True):
-        if not _covers(size(module.kernel.var(name).axis), count, found[name][1]):
+        if not _covers(size(module.kernel.var(name).axis), count, result[name][1]):
             return None
-    return found
+    return result
 
 
 def _place_of(value: Term, rest: str) -> tuple[Term, int] | None:
@@ -693,7 +693,7 @@ def _covers(length: Term, count: Term, extent: int) -> bool:
 
 def _stored_again(body: Sequence[Statement]) -> set[str]:
     """Outputs that are stored in two places of which both may be run."""
-    found: set[str] = set()
+    result: set[str] = set()
     seen: set[str] = set()
     for s in body:
         own: set[str] = set()
@@ -701,14 +701,14 @@ def _stored_again(body: Sequence[Statement]) -> set[str]:
             case ir.Write() | ir.Send() | ir.SendShifted() | ir.Merge():
                 own = {s.tensor}
             case ir.Scope() | ir.For():
-                found |= _stored_again(s.body)
+                result |= _stored_again(s.body)
                 own = _stored(s.body)
             case ir.If():
-                found |= _stored_again(s.body) | _stored_again(s.otherwise)
+                result |= _stored_again(s.body) | _stored_again(s.otherwise)
                 own = _stored(s.body) | _stored(s.otherwise)
-        found |= own & seen
+        result |= own & seen
         seen |= own
-    return found
+    return result
 
 
 def _stored(body: Sequence[Statement]) -> set[str]:
@@ -943,8 +943,8 @@ class _Places:
                     return None
                 if t.op in (Op.DIV, Op.MOD) and (a < 0).any():
                     return None
-                made: Array = _NUMBERS[t.op](a, b).astype(np.int64)
-                return made
+                result: Array = _NUMBERS[t.op](a, b).astype(np.int64)
+                return result
         return None
 
 

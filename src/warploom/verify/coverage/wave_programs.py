@@ -268,11 +268,11 @@ class _Shared:
 
     def of(self, *values: Operand) -> int:
         """What operands may differ by."""
-        found = 0
+        result = 0
         for v in values:
             if isinstance(v, str):
-                found |= self.by.get(v, 0)
-        return found
+                result |= self.by.get(v, 0)
+        return result
 
     def put(self, names: Iterable[str], by: int) -> None:
         """Registers may differ so."""

@@ -203,14 +203,14 @@ class _Sequence:
 
 def _sequences(document: RolesDocument) -> dict[str, _Sequence]:
     """The ordered sequence of each role that has one; ``NotProven`` where one is irregular."""
-    found: dict[str, _Sequence] = {}
+    result: dict[str, _Sequence] = {}
     for barrier in document.barriers:
         users = [p for p in document.programs if _arrives_at(p, barrier.name)]
         if not users:
             continue
         what = f"who comes to barrier {barrier.name} does not wait and hand over in strict turn"
         own = [p for p in document.programs if _at_barrier(p, barrier.name)]
-        if len(own) != 1 or own[0].name in found:
+        if len(own) != 1 or own[0].name in result:
             raise NotProven(what)
         program = own[0]
         whole = barrier.count == program.instances > 1 and barrier.threads == 2 * program.threads
@@ -223,12 +223,12 @@ def _sequences(document: RolesDocument) -> dict[str, _Sequence]:
             _alternate(program, barrier.name) and _begun_and_ended(program, barrier.name, outside)
         ):
             raise NotProven(what)
-        found[program.name] = _Sequence(
+        result[program.name] = _Sequence(
             barrier.name,
             _first_of(program.prologue, barrier.name, roles.NamedSync),
             _first_of(program.epilogue, barrier.name, roles.NamedArrive),
         )
-    return found
+    return result
 
 
 def _at_barrier(
@@ -327,7 +327,7 @@ def _meetings(document: RolesDocument, sequences: dict[str, _Sequence]) -> dict[
     They are laps, too: of one use all come, and all go on when all have come.
     """
     ordered = {s.barrier for s in sequences.values()}
-    found: dict[str, _Meeting] = {}
+    result: dict[str, _Meeting] = {}
     for barrier in document.barriers:
         if barrier.name in ordered or barrier.count > 1:
             continue
@@ -342,8 +342,8 @@ def _meetings(document: RolesDocument, sequences: dict[str, _Sequence]) -> dict[
         if len(times) == 1:
             a_tile, a_step = min(times)
             if not (a_tile and a_step):
-                found[barrier.name] = (Per.ITERATION, a_step) if a_step else (Per.TILE, a_tile)
-    return found
+                result[barrier.name] = (Per.ITERATION, a_step) if a_step else (Per.TILE, a_tile)
+    return result
 
 
 def _span_of_meetings(document: RolesDocument) -> int:

@@ -125,10 +125,10 @@ class Order:
 
     def lap(self, key: BarrierPhaseKey) -> BarrierPhase:
         """A lap of a barrier, that something comes to."""
-        found = self.laps.get(key)
-        if found is None:
-            found = self.laps[key] = BarrierPhase(self.new_node())
-        return found
+        result = self.laps.get(key)
+        if result is None:
+            result = self.laps[key] = BarrierPhase(self.new_node())
+        return result
 
     def completion(self, ring: str, side: str, use: int) -> int | None:
         """The node of a lap's completion, where something comes to it."""

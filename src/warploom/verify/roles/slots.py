@@ -82,16 +82,16 @@ def accesses(order: Order) -> Uses:
 
 def _next_fences(order: Order) -> dict[int, int]:
     """For every event, the first proxy fence of its agent after it."""
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for agent, events in order.programs.items():
         fence: int | None = None
         for i in range(len(events) - 1, -1, -1):
             node = order.nodes[agent][i]
             if fence is not None:
-                found[node] = fence
+                result[node] = fence
             if isinstance(events[i].entry, ProxyFence):
                 fence = node
-    return found
+    return result
 
 
 def _raw(

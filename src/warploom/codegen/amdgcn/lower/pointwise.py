@@ -132,8 +132,8 @@ def _float(text: IrText, fn: Fn, args: list[str]) -> str:
         return ROUTINES[form.name](text, *args)
     if isinstance(form, str):
         return _call(text, form, *args)
-    made: str = form(_Build(text), args[0])
-    return made
+    result: str = form(_Build(text), args[0])
+    return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,9 +93,9 @@ class Ends:
             return name
         inside = self._inside.get((read, from_end)) or self._chunk_inside(read, from_end)
         self._inside[read, from_end] = inside
-        made = self._text.value(f"select i1 {inside}, {kind} {name}, {kind} zeroinitializer")
-        self._zeroed.add(made)
-        return made
+        result = self._text.value(f"select i1 {inside}, {kind} {name}, {kind} zeroinitializer")
+        self._zeroed.add(result)
+        return result
 
     def _chunk_inside(self, read: int, from_end: int) -> str:
         text, tile = self._text, self._plan.tile
@@ -108,11 +108,11 @@ class Ends:
 def _last_tiles(plan: KernelPlan) -> Counter[Quadrant]:
     """How many tiles the epilogue multiplies, for each quadrant (or part of K)."""
     ops = (e.op for e in plan.document.epilogue if e.op.role is OpRole.COMPUTE)
-    found = Counter(_quadrant(op) for op in ops)
+    result = Counter(_quadrant(op) for op in ops)
     if not plan.joint:
         rows, columns = plan.subtiles
-        found.update({(i, j): 0 for i in range(rows) for j in range(columns)})
-    return found
+        result.update({(i, j): 0 for i in range(rows) for j in range(columns)})
+    return result
 
 
 def _quadrant(op: OpDesc) -> Quadrant:

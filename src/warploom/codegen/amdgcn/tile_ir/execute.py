@@ -92,13 +92,13 @@ def outputs_of(
 ) -> dict[str, NDArray[Any]]:
     """Values of the outputs, from the bytes of dense tensors after a launch."""
     lengths = axis_lengths(sidecar, inputs, sizes)
-    found = {}
+    result = {}
     for tensor in sidecar["tensors"]:
         if tensor["access"] == "out":
             shape = shape_of(tensor, lengths)
             data = contents[tensor["name"]]
-            found[tensor["name"]] = _get(data, shape, strides_of(shape, 0)[0], _kind(tensor))
-    return found
+            result[tensor["name"]] = _get(data, shape, strides_of(shape, 0)[0], _kind(tensor))
+    return result
 
 
 def launch_of(
@@ -177,7 +177,7 @@ def axis_lengths(
     sidecar: Mapping[str, Any], inputs: Mapping[str, NDArray[Any]], sizes: Mapping[str, int]
 ) -> dict[str, int]:
     """Sizes of axes, from the inputs and what is given."""
-    found = dict(sidecar["fixed_sizes"]) | dict(sizes)
+    result = dict(sidecar["fixed_sizes"]) | dict(sizes)
     for tensor in sidecar["tensors"]:
         if tensor["name"] not in inputs:
             if tensor["access"] != "out":
@@ -192,13 +192,13 @@ def axis_lengths(
             )
         for axis, size in zip(tensor["axes"], shape, strict=True):
             own = size - (tensor["access"] == "starts")
-            if axis["per"] == 1 and found.setdefault(axis["name"], own) != own:
+            if axis["per"] == 1 and result.setdefault(axis["name"], own) != own:
                 raise ConfigError(
                     f"axis '{axis['name']}' of '{tensor['name']}' has {own} elements, elsewhere "
-                    f"{found[axis['name']]}",
+                    f"{result[axis['name']]}",
                     where="execute",
                 )
-    return found
+    return result
 
 
 def shape_of(tensor: Mapping[str, Any], lengths: Mapping[str, int]) -> tuple[int, ...]:

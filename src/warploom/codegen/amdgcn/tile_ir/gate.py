@@ -72,15 +72,15 @@ def loop_sidecar(loop: Pipeline) -> dict[str, Any]:
 
 def kinds_of(loop: Pipeline) -> dict[tuple[str, int], Kinds]:
     """The memory and matrix instructions of every data op of a loop."""
-    found: dict[tuple[str, int], Kinds] = {}
+    result: dict[tuple[str, int], Kinds] = {}
     for phase in (loop.prologue, loop.kernel, loop.epilogue):
         for step in phase:
             if isinstance(step, Step):
                 counted: dict[str, int] = {}
                 for kind in _kinds(step):
                     counted[kind] = counted.get(kind, 0) + 1
-                found[step.name, step.number] = tuple(counted.items())
-    return found
+                result[step.name, step.number] = tuple(counted.items())
+    return result
 
 
 def _kinds(step: Step) -> Iterator[str]:

@@ -96,10 +96,12 @@ def narrow_vector(text: IrText, values: list[str], dtype: DType) -> str:
 
 def build_vector(text: IrText, values: list[str], kind: str) -> str:
     """A vector of values."""
-    made = "poison"
+    result = "poison"
     for i, value in enumerate(values):
-        made = text.value(f"insertelement <{len(values)} x {kind}> {made}, {kind} {value}, i32 {i}")
-    return made
+        result = text.value(
+            f"insertelement <{len(values)} x {kind}> {result}, {kind} {value}, i32 {i}"
+        )
+    return result
 
 
 def convert(text: IrText, value: str, source: DType, to: DType) -> str:

@@ -83,12 +83,12 @@ def _offsets_of(kernel: Kernel, name: str) -> str | None:
 
 def _indexed(kernel: Kernel) -> dict[str, int]:
     """Tensors of numbers that count tiles: as many as there are at most."""
-    found = {}
+    result = {}
     for op in walk(kernel.ops):
         if isinstance(op, ir.Loop):
             for tiles in op.lists:
-                found[tiles.counts] = 2
-    return found
+                result[tiles.counts] = 2
+    return result
 
 
 def _sizes(kernel: Kernel, sidecar: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, int]:

@@ -113,8 +113,8 @@ def _assembles(tool: Tool, cpu: str) -> bool:
 
 def require_assembler(cpu: str = "gfx950") -> Tool:
     """The assembler; ``BackendError`` with what to do where there is none."""
-    found = find_assembler(cpu)
-    if found is None:
+    result = find_assembler(cpu)
+    if result is None:
         raise BackendError(
             "this kernel needs an assembler for gfx950, and none was found",
             why="it has instructions that are written out, which llvmlite cannot assemble: inline "
@@ -123,7 +123,7 @@ def require_assembler(cpu: str = "gfx950") -> Tool:
             fix="pip install ziglang (the clang of ziglang); without inline functions use the "
             "32x32 matrix instruction: mma 32x32x16, for fp8 32x32x64",
         )
-    return found
+    return result
 
 
 def assemble(assembly: str, cpu: str = "gfx950") -> bytes:

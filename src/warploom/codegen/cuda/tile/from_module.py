@@ -268,7 +268,7 @@ class ModulePrinter:
 
         Blocks of columns lie one after the other in shared memory, rows ``line_bytes`` apart.
         """
-        made, found = [], self.module.map(op.tensor_map)
+        result, found = [], self.module.map(op.tensor_map)
         for box in op.boxes:
             rows = linear(box.row)
             assert rows is not None
@@ -276,8 +276,8 @@ class ModulePrinter:
             offset = f" + rank * {share * line_bytes}" if share else ""
             block = box.col // found.box[-1] * part_rows * line_bytes
             offset += f" + {block}" if block else ""
-            made.append((offset, self.coordinates(box.at, found, box.end)))
-        return made
+            result.append((offset, self.coordinates(box.at, found, box.end)))
+        return result
 
     def coordinates(
         self, at: tuple[IntExpr, ...], found: TensorMap, end: IntExpr | None
@@ -306,17 +306,17 @@ class ModulePrinter:
         """What places copies of the loop and is computed before it, with names. The assembler would
         leave divisions in the loop, where each keeps the copying thread 200 cycles.
         """
-        found: dict[IntExpr, str] = {}
+        result: dict[IntExpr, str] = {}
         every = self.context.loop.operations(PRODUCER)
         for op in (x for when, x in every if when is When.LOOP and isinstance(x, ops.Copy)):
             axes = self.module.tensor(self.module.map(op.tensor_map).tensor).axes
             for axis, expr in (
                 (a.name, x) for box in op.boxes for a, x in zip(axes, box.at, strict=True)
             ):
-                if _is_quotient(expr) and expr not in found:
+                if _is_quotient(expr) and expr not in result:
                     name = f"at_{axis}"
-                    found[expr] = name if name not in found.values() else f"{name}_{len(found)}"
-        return found
+                    result[expr] = name if name not in result.values() else f"{name}_{len(result)}"
+        return result
 
     def quotient_lines(self) -> list[str]:
         """Those names."""
@@ -379,14 +379,14 @@ class ModulePrinter:
     def before(self, entry: RoleEntry, site: Site) -> list[ops.Vector]:
         """What is read as a product is issued."""
         product = self.operation(entry, site)
-        found: list[ops.Vector] = []
+        result: list[ops.Vector] = []
         for statement in self._listed(site):
             if isinstance(statement, ops.Vector) and statement.within:
-                found.append(statement)
+                result.append(statement)
             elif statement is product:
-                return found
+                return result
             else:
-                found = []
+                result = []
         return []
 
     def past_start(self, slot: ops.VectorSlot) -> str:
@@ -432,7 +432,7 @@ class ModulePrinter:
 
     def conditions(self, parts: list[IntExpr]) -> list[str]:
         """Conditions as text; from 0 on and below a limit is one comparison without sign."""
-        made: list[str] = []
+        result: list[str] = []
         for n, part in enumerate(parts):
             assert isinstance(part, Binary)
             later = parts[n + 1] if n + 1 < len(parts) else None
@@ -440,12 +440,12 @@ class ModulePrinter:
             if _from_zero(part, later):
                 continue
             if _from_zero(before, part):
-                made.append(f"(unsigned)({self.text(part.a)}) < (unsigned)({self.text(part.b)})")
+                result.append(f"(unsigned)({self.text(part.a)}) < (unsigned)({self.text(part.b)})")
             else:
-                made.append(
+                result.append(
                     f"{_bracketed(part.a, self.text(part.a))} {part.op} {self.text(part.b)}"
                 )
-        return made
+        return result
 
     def direct_store(self, store: ops.VectorStore) -> tuple[list[str], str, str, str]:
         """Indices of a store from registers with ``first`` along the columns, whether its row

@@ -230,11 +230,11 @@ class LoopView:
     @cached_property
     def places(self) -> dict[str, When]:
         """Where vector work runs; that of the loop runs in iterations before and after it, too."""
-        found: dict[str, When] = {}
+        result: dict[str, When] = {}
         for when, x in self.operations(CONSUMER):
-            if isinstance(x, ops.Vector) and (x.op not in found or when is When.LOOP):
-                found[x.op] = when
-        return found
+            if isinstance(x, ops.Vector) and (x.op not in result or when is When.LOOP):
+                result[x.op] = when
+        return result
 
     @property
     def flow(self) -> Flow | None:
@@ -244,13 +244,13 @@ class LoopView:
     @cached_property
     def interrupted(self) -> dict[str, int]:
         """Vector work in whose middle bytes are awaited, and after how many elements."""
-        found: dict[str, int] = {}
+        result: dict[str, int] = {}
         before: Operation | None = None
         for _, x in self.operations(CONSUMER):
             if isinstance(before, ops.Wait) and before.amid and isinstance(x, ops.Vector):
-                found[x.op] = before.amid
+                result[x.op] = before.amid
             before = x
-        return found
+        return result
 
     # Iterations that hide elements.
 

@@ -134,11 +134,11 @@ def _read(context: Context, apart: int) -> list[str]:
 
 def _places(arrays: Sequence[RegisterArray]) -> dict[str, int]:
     """The first quad of each array in what a thread leaves."""
-    found, at = {}, 0
+    result, at = {}, 0
     for array in arrays:
-        found[array.name] = at
+        result[array.name] = at
         at += quads_of(array)
-    return found
+    return result
 
 
 def _leave(context: Context, arrays: Sequence[RegisterArray], apart: int, at: int) -> list[str]:

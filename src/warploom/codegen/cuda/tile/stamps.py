@@ -73,7 +73,7 @@ def read_words(roles: tuple[StampedRole, ...], words: list[int]) -> list[dict[st
     Roles that were not stamped for two iterations are left out.
     """
     first = _earliest([w for w in words if w])
-    found: list[dict[str, object]] = []
+    result: list[dict[str, object]] = []
     for role in roles:
         each = len(role.labels)
         instances = []
@@ -83,8 +83,8 @@ def read_words(roles: tuple[StampedRole, ...], words: list[int]) -> list[dict[st
             whole = [row for row in rows if row and all(row)]
             instances.append([[(w - first) % 2**32 for w in row] for row in whole])
         if all(len(rows) > 1 for rows in instances):
-            found.append({"role": role.role, "labels": list(role.labels), "stamps": instances})
-    return found
+            result.append({"role": role.role, "labels": list(role.labels), "stamps": instances})
+    return result
 
 
 def _earliest(words: list[int]) -> int:

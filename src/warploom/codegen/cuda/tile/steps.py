@@ -96,7 +96,7 @@ class _Assignment(NamedTuple):
 
 def _read_first(every: list[_Assignment]) -> list[str]:
     """Assignments in their order, but each after those that read what it overwrites."""
-    left, found = list(every), list[str]()
+    left, result = list(every), list[str]()
     while left:
         free = (
             n
@@ -104,8 +104,8 @@ def _read_first(every: list[_Assignment]) -> list[str]:
             if one.writes is None
             or not any(other.reads == one.writes for m, other in enumerate(left) if m != n)
         )
-        found.append(left.pop(next(free, 0)).line)
-    return found
+        result.append(left.pop(next(free, 0)).line)
+    return result
 
 
 def start_text(context: Context, work: Work) -> list[str]:

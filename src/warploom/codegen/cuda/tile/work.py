@@ -160,10 +160,10 @@ class Work:
 
     def fact(self, name: str) -> Fact:
         """What is known of a value."""
-        found = self._facts.get(name)
-        if found is None:
+        result = self._facts.get(name)
+        if result is None:
             raise self.refused(f"a value {name} that nothing makes")
-        return found
+        return result
 
     def axes(self, name: str) -> Axes:
         """The axes of the tile along which a value differs."""
@@ -198,13 +198,13 @@ class Work:
     @cached_property
     def _facts(self) -> dict[str, Fact]:
         """Makers come first, so long chains need no deep recursion."""
-        found: dict[str, Fact] = {}
+        result: dict[str, Fact] = {}
         for op in self.body:
             if isinstance(op, _MAKERS):
-                if op.result in found:
+                if op.result in result:
                     raise self.refused(f"a second value {op.result}")
-                found[op.result] = self._fact(op, found)
-        return found
+                result[op.result] = self._fact(op, result)
+        return result
 
     def _fact(  # noqa: PLR0911 (one line a kind)
         self, op: Maker, found: Mapping[str, Fact]

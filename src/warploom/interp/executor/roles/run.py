@@ -142,9 +142,9 @@ def role_witness(
     tried = list(seeds)
     for tiles in dict.fromkeys(tuple(max(n, least) for n in s) for s in sequences):
         for seed in tried:
-            found = _run(document, tiles, seed, intended)
-            if found is not None:
-                return found
+            result = _run(document, tiles, seed, intended)
+            if result is not None:
+                return result
     return None
 
 
