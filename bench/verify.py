@@ -29,6 +29,7 @@ from tests.verify.test_golden import verify_exactly  # noqa: E402
 
 from warploom import KernelGeometry, Pipeline4Wave, __version__, compile_schedule  # noqa: E402
 from warploom.errors import WarploomError  # noqa: E402
+from warploom.garbage import few_collections  # noqa: E402
 from warploom.interp.dataflow import compile_sizes, verify_dataflow  # noqa: E402
 from warploom.interp.executor import Scripted, execute  # noqa: E402
 from warploom.ir.format1 import read_schedule  # noqa: E402
@@ -142,9 +143,10 @@ def verified(name, documents, module):
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        sync, reports = cpu(lambda: [*map(verify_roles, documents), *check_loops(documents)])
-        cover, covered = cpu(lambda: verify_coverage(module))
-        data, flow = cpu(lambda: verify_dataflow(module, sizes_tried=[compile_sizes(module)]))
+        with few_collections():  # as in a compilation
+            sync, reports = cpu(lambda: [*map(verify_roles, documents), *check_loops(documents)])
+            cover, covered = cpu(lambda: verify_coverage(module))
+            data, flow = cpu(lambda: verify_dataflow(module, sizes_tried=[compile_sizes(module)]))
         said = [r.verdict for r in reports] + [covered.verdict, flow.verdict]
         os.write(writing, json.dumps([sync, cover, data, said]).encode())
         os._exit(0)
