@@ -14,6 +14,7 @@ from warploom.compiler.module_source import emit_module, emit_waves
 from warploom.errors import BackendError, DocumentError, InterpreterError, VerificationError
 from warploom.interp.module_report import verify_module
 from warploom.interp.run import run_module
+from warploom.interp.waves import merged
 from warploom.ir import waves as ir
 from warploom.ir.serialize import from_json, to_json
 from warploom.ir.wave_documents import wave_documents
@@ -319,3 +320,13 @@ def test_a_module_names_no_folder_of_this_machine():
         assert "gemm.py" in text or "tile_kernels.py" in text
         assert "/src/" not in text
         assert "/tests/" not in text
+
+
+@pytest.mark.parametrize("word", [ir.Word.BF16, ir.Word.F16])
+def test_atomic_sums_of_16_bits_are_one_element(word):
+    """They were arrays of one: a kernel that adds rows in bf16 ended in a bare ValueError."""
+    one = np.uint16(0x3F80 if word is ir.Word.BF16 else 0x3C00)
+    two = np.uint16(0x4000)
+    memory = np.zeros(2, np.uint16)
+    memory[0] = merged(ir.Merging.FADD, word, one, one)
+    assert memory.tolist() == [two, 0]

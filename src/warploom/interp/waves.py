@@ -690,7 +690,7 @@ class WaveRun:
         word = memory.bytes[: memory.bytes.size // size * size].view(STORED[one.word])
         for lane in lanes:
             i = int(at[lane]) // size
-            word[i] = _merged(one.how, one.word, word[i], value[lane])
+            word[i] = merged(one.how, one.word, word[i], value[lane])
 
     def buffer(self, one: ir.Buffer) -> None:
         """Memory from an address on."""
@@ -928,12 +928,13 @@ def _to_bytes(value: Array, kind: Kind) -> Array:
     return rows.view(np.uint8)
 
 
-def _merged(how: Merging, word: Word, before: Any, value: Any) -> Any:  # noqa: ANN401
+def merged(how: Merging, word: Word, before: Any, value: Any) -> Any:  # noqa: ANN401
+    """An element of memory as it is after an atomic operation."""
     match how:
         case Merging.FADD if word in (Word.BF16, Word.F16):
             dtype = DType.BF16 if word is Word.BF16 else DType.F16
             total = decoded(np.asarray([before, value]), dtype).sum(dtype=np.float32)
-            return encoded(np.asarray(total), dtype)
+            return encoded(np.asarray([total]), dtype)[0]
         case Merging.FADD | Merging.ADD:
             return before + value
         case Merging.MAX:
