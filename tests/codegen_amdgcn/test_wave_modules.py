@@ -9,6 +9,7 @@ from tests.codegen_amdgcn import test_pipelined_loops as loops, test_tile_kernel
 from tests.codegen_amdgcn.tile_cases import made_for, random_arrays
 from warploom.codegen.amdgcn.tile_ir.gate import kinds_of
 from warploom.codegen.amdgcn.tile_ir.printer import print_waves
+from warploom.codegen.amdgcn.tile_ir.trial import trial_sizes
 from warploom.compiler.amd_tiles import compile_tile_kernel, expanded
 from warploom.compiler.module_source import emit_module, emit_waves
 from warploom.errors import BackendError, DocumentError, InterpreterError, VerificationError
@@ -330,3 +331,13 @@ def test_atomic_sums_of_16_bits_are_one_element(word):
     memory = np.zeros(2, np.uint16)
     memory[0] = merged(ir.Merging.FADD, word, one, one)
     assert memory.tolist() == [two, 0]
+
+
+def test_a_loop_over_numbers_has_its_steps():
+    """`warploom check scan --on mi355x` ended in a KeyError: chunks have no extent."""
+    kernel = made_for(*tiles.CASES["gemm"][:2], {}, *tiles.CASES["gemm"][3:5])
+    loops = [{"axis": "k", "steps": 7}]
+    sidecar = {"fixed_sizes": {}, "extents": {}, "loops": loops}
+    assert trial_sizes(kernel, sidecar, {})["k"] == 7
+    walked = sidecar | {"extents": {v.name: 32 for v in kernel.vars if v.axis == "k"}}
+    assert trial_sizes(kernel, walked, {})["k"] == 7 * 32 + 8

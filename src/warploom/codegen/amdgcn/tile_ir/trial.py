@@ -40,7 +40,7 @@ def random_case(
     """Inputs for a kernel: one element more than a tile along every axis that is not said; along
     those of pipelined loops enough for all of their phases, and some that are left over.
     """
-    lengths = _sizes(kernel, sidecar, sizes)
+    lengths = trial_sizes(kernel, sidecar, sizes)
     rng = np.random.default_rng(seed)
     found = {}
     indexed = _indexed(kernel)
@@ -91,7 +91,10 @@ def _indexed(kernel: Kernel) -> dict[str, int]:
     return result
 
 
-def _sizes(kernel: Kernel, sidecar: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, int]:
+def trial_sizes(
+    kernel: Kernel, sidecar: Mapping[str, Any], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """Sizes with ragged ends and enough steps for every phase of pipelined loops."""
     axes = {a.name for t in kernel.tensors for a in t.axes} | {v.axis for v in kernel.vars}
     unknown = set(sizes) - axes
     fixed: dict[str, int] = dict(sidecar["fixed_sizes"])
@@ -106,7 +109,8 @@ def _sizes(kernel: Kernel, sidecar: Mapping[str, Any], sizes: Mapping[str, int])
     extents = {kernel.var(n).axis: e for n, e in sidecar["extents"].items()}
     usual = {a: extents[a] + 1 if a in extents else 2 for a in sorted(axes)}
     for loop in sidecar.get("loops", ()):
-        usual[loop["axis"]] = loop["steps"] * extents[loop["axis"]] + ODD_STEP
+        step = extents.get(loop["axis"], 1)  # 1: what the loop walks is a number, as of a chunk
+        usual[loop["axis"]] = loop["steps"] * step + (ODD_STEP if step > 1 else 0)
     return usual | fixed | dict(sizes)
 
 
